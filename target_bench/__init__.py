@@ -1,0 +1,84 @@
+"""target-bench: which table retriever finds the right table, and what does that do to the answer?
+
+Everything public is importable from here and loaded on first use, so that
+``from target_bench import Retriever`` costs little more than ``import numpy``.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from target_bench.errors import (
+        ConfigError,
+        DataError,
+        MissingExtraError,
+        PluginError,
+        StoreError,
+        TargetBenchError,
+    )
+    from target_bench.evaluator import TARGET
+    from target_bench.interfaces import Corpus, Dataset, Metric, Observer, Retriever
+    from target_bench.results import Result, Results
+    from target_bench.schema import Query, Retrieval, Score, Table, TableId
+    from target_bench.serialization import Serializer
+
+_HOME = {
+    "TARGET": "evaluator",
+    "Result": "results",
+    "Results": "results",
+    "Corpus": "interfaces",
+    "Dataset": "interfaces",
+    "Metric": "interfaces",
+    "Observer": "interfaces",
+    "Retriever": "interfaces",
+    "Query": "schema",
+    "Retrieval": "schema",
+    "Score": "schema",
+    "Table": "schema",
+    "TableId": "schema",
+    "Serializer": "serialization",
+    "ConfigError": "errors",
+    "DataError": "errors",
+    "MissingExtraError": "errors",
+    "PluginError": "errors",
+    "StoreError": "errors",
+    "TargetBenchError": "errors",
+}
+
+__all__ = [  # noqa: RUF022 (the order a reader wants)
+    "TARGET",
+    "Retriever",
+    "Corpus",
+    "Dataset",
+    "Table",
+    "TableId",
+    "Query",
+    "Retrieval",
+    "Score",
+    "Metric",
+    "Observer",
+    "Serializer",
+    "Result",
+    "Results",
+    "TargetBenchError",
+    "ConfigError",
+    "DataError",
+    "MissingExtraError",
+    "PluginError",
+    "StoreError",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'target_bench' has no attribute {name!r}")
+    value = getattr(import_module(f"target_bench.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,99 @@
+"""``target-bench describe``: one corpus or retriever in full."""
+
+import inspect
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Grid
+
+from target_bench import corpora, registry
+from target_bench.cli.options import DataDir, Debug, Split
+from target_bench.interfaces import Dataset
+from target_bench.schema import Table
+from target_bench.serialization import cell_text
+
+HELP = "Describe a corpus (sizes, licence, citation, sample rows) or a retriever (settings)."
+
+_SAMPLE_ROWS = 5
+
+
+class Kind(StrEnum):
+    """What can be described."""
+
+    corpus = "corpus"
+    retriever = "retriever"
+
+
+def describe(
+    kind: Annotated[Kind, typer.Argument(show_default=False)],
+    name: Annotated[str, typer.Argument(show_default=False)],
+    split: Split = None,
+    data_dir: DataDir = None,
+    debug: Debug = False,
+) -> None:
+    """Print what a corpus holds, or what a retriever can be told."""
+    if kind is Kind.retriever:
+        _describe_retriever(name)
+    else:
+        _describe_corpus(corpora.load(name, split, data_dir))
+
+
+def _describe_corpus(dataset: Dataset) -> None:
+    console = Console()
+    info, corpus = dataset.info, dataset.corpus
+    n = len(corpus)
+    rows = sum(len(table.rows) for table in corpus) / n if n else 0
+    columns = sum(len(table.header) for table in corpus) / n if n else 0
+    copies = n - len(set(corpus.groups))
+    facts = {
+        "corpus": f"{info.title} ({info.name}), split {dataset.split}",
+        "tasks": ", ".join(info.tasks),
+        "tables": f"{n:,}",
+        "queries": f"{len(dataset.queries):,}",
+        "avg rows": f"{rows:.6f}",
+        "avg columns": f"{columns:.6f}",
+        "copies": f"{copies:,} tables repeat the header and rows of another",
+        "licence": info.licence,
+        "citation": info.citation,
+        "source": info.source,
+        "fingerprint": corpus.fingerprint,
+    }
+    facts |= {f"note {i}": note for i, note in enumerate(dataset.notes, start=1)}
+    grid = Grid(box=None, show_header=False, pad_edge=False)
+    for fact, value in facts.items():
+        grid.add_row(fact, escape(value))
+    console.print(grid)
+    if dataset.queries:
+        query = dataset.queries[0]
+        console.print(f"\nFirst query {query.id}: {query.text}", markup=False, highlight=False)
+        console.print(f"Answer: {query.answer}", markup=False, highlight=False)
+        console.print(_sample(corpus[query.gold[0]]))
+
+
+def _sample(table: Table) -> Grid:
+    grid = Grid(box=box.SIMPLE_HEAD, title=escape(_title(table)), title_justify="left")
+    for column in table.header:
+        grid.add_column(escape(column))
+    for row in table.rows[:_SAMPLE_ROWS]:
+        grid.add_row(*(escape(cell_text(cell)) for cell in row))
+    if len(table.rows) > _SAMPLE_ROWS:
+        grid.caption = f"{len(table.rows) - _SAMPLE_ROWS} more rows"
+    return grid
+
+
+def _title(table: Table) -> str:
+    parts = [table.context.get("title"), table.context.get("section_title")]
+    return " / ".join([f"Gold table {table.id}", *(part for part in parts if part)])
+
+
+def _describe_retriever(name: str) -> None:
+    cls = registry.resolve("retriever", registry.parse("retriever", name).target)
+    console = Console()
+    console.print(inspect.getdoc(cls) or "", markup=False, highlight=False)
+    console.print("\nDefaults:", markup=False)
+    for parameter in inspect.signature(cls).parameters.values():
+        console.print(f"  {parameter.name}={parameter.default!r}", markup=False, highlight=False)

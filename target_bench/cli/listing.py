@@ -1,0 +1,77 @@
+"""``target-bench list``: what there is to run."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from target_bench import corpora, registry
+from target_bench.cli.options import Debug
+from target_bench.metrics.retrieval import FAMILIES
+from target_bench.stages.retrieve import MODES
+
+HELP = "List corpora, retrievers, generators, tasks or metrics."
+
+
+class What(StrEnum):
+    """What can be listed."""
+
+    corpora = "corpora"
+    retrievers = "retrievers"
+    generators = "generators"
+    tasks = "tasks"
+    metrics = "metrics"
+
+
+def list_(
+    what: Annotated[What, typer.Argument(show_default=False)], debug: Debug = False
+) -> None:
+    """Print a table of names and one-line descriptions."""
+    columns, rows = _LISTS[what]()
+    table = Table(box=box.SIMPLE_HEAD)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table if rows else f"No {what} yet.", markup=False)
+
+
+Listing = tuple[list[str], list[list[str]]]
+
+
+def _corpora() -> Listing:
+    infos = [corpora.loader(name).info for name in registry.names("corpus")]
+    rows = [[i.name, i.title, ", ".join(i.splits), ", ".join(i.tasks), i.licence] for i in infos]
+    return ["corpus", "title", "splits (default first)", "tasks", "licence"], rows
+
+
+def _plugins(kind: registry.Kind) -> Listing:
+    rows = [[name, _summary(registry.resolve(kind, name))] for name in registry.names(kind)]
+    return [kind, "what it is"], rows
+
+
+def _retrievers() -> Listing:
+    columns, rows = _plugins("retriever")
+    modes = {"oracle": "The gold tables: upper bound.", "no-context": "No table: lower bound."}
+    return columns, rows + [[name, modes[name]] for name in MODES]
+
+
+def _metrics() -> Listing:
+    rows = [[f"{f.name}@k" if f.at_k else f.name, f.description] for f in FAMILIES.values()]
+    return ["metric", "definition"], rows
+
+
+def _summary(plugin: type) -> str:
+    return (plugin.__doc__ or "").strip().split("\n")[0]
+
+
+_LISTS = {
+    What.corpora: _corpora,
+    What.retrievers: _retrievers,
+    What.generators: lambda: _plugins("generator"),
+    What.tasks: lambda: _plugins("task"),
+    What.metrics: _metrics,
+}

@@ -1,0 +1,53 @@
+"""``target-bench``: the commands, and how errors become messages and exit codes."""
+
+import sys
+import traceback
+
+import typer
+
+from target_bench.cli import describe, listing, run
+from target_bench.cli.options import debugging
+from target_bench.errors import TargetBenchError
+
+INTERNAL_ERROR = 1
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="target-bench",
+    help="Which table retriever finds the right table, and what does that do to the answer?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("run", help=run.HELP)(run.run)
+app.command("list", help=listing.HELP)(listing.list_)
+app.command("describe", help=describe.HELP)(describe.describe)
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    sys.exit(_exit_code())
+
+
+def _exit_code() -> int:
+    try:
+        return app(standalone_mode=True) or 0
+    except TargetBenchError as error:
+        _say(f"Error: {error}")
+        return error.exit_code
+    except KeyboardInterrupt:
+        _say("Interrupted. Queries already answered are kept; run the same command to go on.")
+        return INTERRUPTED
+    except Exception as error:
+        _say(
+            f"Internal error: {type(error).__name__}: {error}\n"
+            "This is a fault of target-bench; please report it with the output of --debug."
+        )
+        return INTERNAL_ERROR
+
+
+def _say(message: str) -> None:
+    if debugging():
+        traceback.print_exc()
+    print(message, file=sys.stderr)  # noqa: T201

@@ -1,0 +1,50 @@
+"""Options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from target_bench.errors import ConfigError
+
+_STATE = {"debug": False}
+
+
+def _set_debug(value: bool) -> None:
+    _STATE["debug"] = value
+
+
+def debugging() -> bool:
+    """Whether ``--debug`` was given."""
+    return _STATE["debug"]
+
+
+Debug = Annotated[
+    bool,
+    typer.Option("--debug", callback=_set_debug, is_eager=True, help="Show tracebacks."),
+]
+DataDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-dir",
+        help="Folder with the release files, or with a sub-folder a corpus. "
+        "Default: $TARGET_BENCH_DATA.",
+        show_default=False,
+    ),
+]
+Split = Annotated[
+    str | None,
+    typer.Option("--split", help="train, validation (dev, val) or test. Default: the corpus's own."),
+]
+
+
+def cutoffs(text: str) -> list[int]:
+    """Read ``1,5,10``.
+
+    Raises:
+        ConfigError: it is no list of whole numbers.
+    """
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise ConfigError(f"--top-k {text!r}: expected numbers with commas, as in 1,5,10") from None

@@ -1,0 +1,63 @@
+"""Progress and warnings on the terminal; standard output is left to results."""
+
+import sys
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+from target_bench.interfaces import Observer
+
+
+class TerminalObserver(Observer):
+    """A line a stage with a bar where the number of steps is known, on standard error.
+
+    Bars are drawn on a terminal only; warnings always, each once.
+    """
+
+    def __init__(self) -> None:
+        self._console = Console(file=sys.stderr)
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task: TaskID | None = None
+        self._warned: set[str] = set()
+
+    def __enter__(self) -> "TerminalObserver":
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        if self._task is not None:
+            self._progress.remove_task(self._task)
+        self._task = self._progress.add_task(name, total=total)
+
+    def advance(self, steps: int) -> None:
+        if self._task is not None:
+            self._progress.advance(self._task, steps)
+
+    def warning(self, message: str) -> None:
+        if message not in self._warned:
+            self._warned.add(message)
+            self._console.print(f"Warning: {message}", markup=False, highlight=False)

@@ -1,0 +1,201 @@
+"""Calling a retriever and holding its answers to the contract.
+
+Fewer tables than asked, or none, is an answer. None, NaN, an unknown id, a repeated table, more
+than k tables or an exception is a fault, recorded as the error of that one query.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from target_bench.errors import ConfigError
+from target_bench.interfaces import Corpus, Ranking, Retriever
+from target_bench.ranking import DECIMALS, ranking_order, rounded
+from target_bench.schema import Query, Retrieval, TableId
+
+_LOOP_BATCH = 16
+_OWN_BATCH = 512
+
+
+class RetrieverLike(Protocol):
+    """The two methods that make any object a retriever."""
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        """Index the tables."""
+
+    def retrieve(self, query: str, top_k: int) -> Ranking:
+        """The tables for one query, best first."""
+
+
+class Fault(Exception):
+    """What a retriever did wrong on one query."""
+
+
+def check_methods(retriever: object) -> RetrieverLike:
+    """The object itself, if it has the two methods of a retriever.
+
+    Raises:
+        ConfigError: it lacks one, or is a class in place of an object.
+    """
+    if isinstance(retriever, type):
+        name = retriever.__name__
+        raise ConfigError(f"{name} is a class; pass an object of it, as in run({name}())")
+    for method in ("embed_corpus", "retrieve"):
+        if not callable(getattr(retriever, method, None)):
+            raise ConfigError(
+                f"{type(retriever).__name__} is no retriever: it has no method {method}. "
+                "A retriever has embed_corpus(corpus) and retrieve(query, top_k)."
+            )
+    return retriever  # type: ignore[return-value]  # just checked
+
+
+def batch_size(retriever: RetrieverLike) -> int:
+    """How many queries to hand over, and to write to disk, at a time."""
+    own = getattr(type(retriever), "retrieve_batch", Retriever.retrieve_batch)
+    return _LOOP_BATCH if own is Retriever.retrieve_batch else _OWN_BATCH
+
+
+def retrieve(
+    retriever: RetrieverLike, queries: Sequence[Query], top_k: int, corpus: Corpus
+) -> list[Retrieval]:
+    """The retrievals of a batch of queries, in their order.
+
+    A batch call that raises is repeated one query at a time, so that a fault costs one query and
+    carries its name. Scored tables are put in the order of their rounded scores.
+
+    Args:
+        retriever: any object with the two methods.
+        queries: the batch.
+        top_k: the most tables a ranking may hold.
+        corpus: the tables.
+    """
+    texts = [query.text for query in queries]
+    try:
+        answers = _ask(retriever, texts, top_k)
+    except Exception:
+        answers = [_ask_alone(retriever, text, top_k) for text in texts]
+    checked = [_checked(answer, top_k, corpus.positions) for answer in answers]
+    _put_in_order([c for c in checked if isinstance(c, _Ranking) and c.scores])
+    return [_retrieval(q.id, c, corpus) for q, c in zip(queries, checked, strict=True)]
+
+
+@dataclass(slots=True)
+class _Ranking:
+    """Places in the corpus, and scores if the retriever gave them."""
+
+    places: list[int]
+    scores: list[float]
+    resorted: bool = False
+
+
+def _retrieval(query_id: str, checked: "_Ranking | Fault", corpus: Corpus) -> Retrieval:
+    if isinstance(checked, Fault):
+        return Retrieval(query_id, (), error=str(checked))
+    tables = tuple(corpus.ids[place] for place in checked.places)
+    return Retrieval(query_id, tables, tuple(checked.scores), resorted=checked.resorted)
+
+
+def _put_in_order(rankings: list[_Ranking]) -> None:
+    """Sort every ranking by rounded score, then place in the corpus."""
+    lengths = [len(ranking.places) for ranking in rankings]
+    scores = np.array([s for ranking in rankings for s in ranking.scores], dtype=np.float64)
+    places = np.array([p for ranking in rankings for p in ranking.places], dtype=np.int64)
+    lists = np.repeat(np.arange(len(rankings)), lengths)
+    order = ranking_order(scores, places, lists)
+    given, ranked = rounded(scores), rounded(scores)[order]
+    sorted_places, sorted_scores = places[order].tolist(), (ranked / 10**DECIMALS).tolist()
+    moved = set(lists[given != ranked].tolist())
+    stop = 0
+    for i, (ranking, length) in enumerate(zip(rankings, lengths, strict=True)):
+        start, stop = stop, stop + length
+        ranking.places = sorted_places[start:stop]
+        ranking.scores = sorted_scores[start:stop]
+        ranking.resorted = i in moved
+
+
+def _ask(retriever: RetrieverLike, texts: list[str], top_k: int) -> Sequence[Any]:
+    batch = getattr(retriever, "retrieve_batch", None)
+    if batch is None:
+        return [retriever.retrieve(text, top_k) for text in texts]
+    answers = batch(texts, top_k)
+    if answers is None or len(answers) != len(texts):
+        n = "None" if answers is None else f"{len(answers)} rankings"
+        raise Fault(f"retrieve_batch returned {n} for {len(texts)} queries")
+    return list(answers)
+
+
+def _ask_alone(retriever: RetrieverLike, text: str, top_k: int) -> Any:
+    try:
+        return _ask(retriever, [text], top_k)[0]
+    except Fault as fault:
+        return fault
+    except Exception as error:
+        return Fault(f"raised {type(error).__name__}: {error}")
+
+
+def _checked(
+    answer: Any, top_k: int, positions: Mapping[tuple[str, str], int]
+) -> "_Ranking | Fault":
+    if isinstance(answer, Fault):
+        return answer
+    try:
+        tables, scores = _split(answer)
+        if len(tables) > top_k:
+            raise Fault(f"returned {len(tables)} tables where at most {top_k} were asked for")
+        places = [_place(table, positions) for table in tables]
+        if len(set(places)) < len(places):
+            repeated = next(t for i, t in enumerate(tables) if places[i] in places[:i])
+            raise Fault(f"returned the table {_shown(repeated)} twice")
+    except Fault as fault:
+        return fault
+    return _Ranking(places, scores)
+
+
+def _split(answer: Any) -> tuple[Sequence[Any], list[float]]:
+    """Tables and scores of a ranking; no scores when it holds bare ids."""
+    if answer is None:
+        raise Fault("returned None; an empty list says that nothing was found")
+    if isinstance(answer, str | Mapping) or not isinstance(answer, Iterable):
+        raise Fault(f"returned {type(answer).__name__}, not a list of tables")
+    items = list(answer)
+    scored = sum(map(_is_scored, items))
+    if not scored:
+        return items, []
+    if scored < len(items):
+        raise Fault("returned some tables with a score and some without")
+    tables, scores = zip(*items, strict=True)
+    return tables, [_score(*item) for item in zip(tables, scores, strict=True)]
+
+
+def _is_scored(item: Any) -> bool:
+    return isinstance(item, tuple | list) and len(item) == 2 and not isinstance(item[0], str)
+
+
+def _score(table: Any, score: Any) -> float:
+    try:
+        value = float(score)
+    except (TypeError, ValueError):
+        raise Fault(f"returned {score!r} as the score of table {_shown(table)}") from None
+    if not math.isfinite(value):
+        raise Fault(f"returned the score {value} for table {_shown(table)}")
+    return value
+
+
+def _place(table: Any, positions: Mapping[tuple[str, str], int]) -> int:
+    try:
+        return positions[table]
+    except (KeyError, TypeError):
+        pass
+    if isinstance(table, list) and len(table) == 2:
+        return _place(tuple(table), positions)
+    raise Fault(
+        f"returned {_shown(table)}, which is no id of a table in the corpus; an id is a pair "
+        "(database_id, table_id), as in table.id"
+    )
+
+
+def _shown(table: Any) -> str:
+    return str(table) if isinstance(table, TableId) else repr(table)

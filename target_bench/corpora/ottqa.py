@@ -1,0 +1,89 @@
+"""OTT-QA: open-domain questions over Wikipedia tables and passages (Chen et al. 2021)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from target_bench.corpora.files import Release, field
+from target_bench.corpora.store import dataset
+from target_bench.errors import DataError
+from target_bench.interfaces import CorpusLoader, Dataset
+from target_bench.schema import CorpusInfo, Query, Table, TableId
+
+_FILE_NAME = {"train": "train", "validation": "dev"}
+
+
+class OTTQA(CorpusLoader):
+    """Questions with the one table they start from; the corpus is the tables of the split."""
+
+    info = CorpusInfo(
+        name="ottqa",
+        title="OTT-QA",
+        tasks=("retrieval",),
+        splits=("validation", "train"),
+        licence="MIT (repository); tables and passages from Wikipedia, CC BY-SA",
+        citation="Chen et al., Open Question Answering over Tables and Text, ICLR 2021",
+        source="https://github.com/wenhuchen/OTT-QA",
+        files=(
+            "dev.json (from released_data/)",
+            "dev_tables.jsonl (one traindev_tables_tok/<id>.json a line, for the split's tables)",
+            "train.json and train_tables.jsonl likewise, for the split train",
+        ),
+    )
+
+    def load(self, folder: Path, split: str) -> Dataset:
+        release = Release(folder, self.info.source, ["released_data"])
+        name = _FILE_NAME[split]
+        questions = release.require(f"{name}.json")
+        tables = release.require(f"{name}_tables.jsonl")
+        return dataset(
+            self.info,
+            split,
+            _tables(release, tables),
+            list(_queries(release, questions)),
+            release.hashes,
+        )
+
+
+def _queries(release: Release, path: Path) -> Iterator[Query]:
+    records = release.json(path)
+    if not isinstance(records, list):
+        raise DataError(f"{path}: expected a list of questions, found {type(records).__name__}")
+    for number, record in enumerate(records, start=1):
+        place = f"{path}, question {number}"
+        yield Query(
+            id=field(record, "question_id", str, place),
+            text=field(record, "question", str, place),
+            gold=(TableId("0", field(record, "table_id", str, place)),),
+            answer=field(record, "answer-text", str, place),
+        )
+
+
+def _tables(release: Release, path: Path) -> Iterator[Table]:
+    for place, record in release.json_lines(path):
+        yield Table(
+            id=TableId("0", field(record, "uid", str, place)),
+            header=_texts(field(record, "header", list, place), f"{place}, header"),
+            rows=[
+                _texts(row, f"{place}, data row {number}")
+                for number, row in enumerate(field(record, "data", list, place), start=1)
+            ],
+            context={
+                "title": field(record, "title", str, place),
+                "section_title": field(record, "section_title", str, place),
+                "section_text": field(record, "section_text", str, place),
+                "intro": field(record, "intro", str, place),
+                "url": field(record, "url", str, place),
+            },
+        )
+
+
+def _texts(cells: Any, place: str) -> list[str]:
+    """The texts of ``[text, [links]]`` cells."""
+    try:
+        texts = [cell[0] for cell in cells]
+    except (TypeError, IndexError, KeyError) as error:
+        raise DataError(f"{place}: expected [text, [links]] cells, found {cells!r:.80}") from error
+    if not all(isinstance(text, str) for text in texts):
+        raise DataError(f"{place}: expected [text, [links]] cells, found {cells!r:.80}")
+    return texts

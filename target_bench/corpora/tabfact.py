@@ -1,0 +1,124 @@
+"""TabFact: statements to be verified against Wikipedia tables (Chen et al. 2020)."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from target_bench.corpora.files import Release, decode
+from target_bench.corpora.store import dataset
+from target_bench.errors import DataError
+from target_bench.interfaces import CorpusLoader, Dataset
+from target_bench.schema import CorpusInfo, Query, Table, TableId
+
+_FILE_NAME = {"train": "train", "validation": "val", "test": "test"}
+_LABELS = {0: "False", 1: "True"}
+
+
+class TabFact(CorpusLoader):
+    """Statements with the table they are about; its caption is the table's title."""
+
+    info = CorpusInfo(
+        name="tabfact",
+        title="TabFact",
+        tasks=("retrieval",),
+        splits=("test", "validation", "train"),
+        licence="MIT (repository); data CC BY 4.0, tables from Wikipedia",
+        citation="Chen et al., TabFact: A Large-scale Dataset for Table-based Fact Verification, "
+        "ICLR 2020",
+        source="https://github.com/wenhuchen/Table-Fact-Checking",
+        files=(
+            "test_examples.json, val_examples.json, train_examples.json (from tokenized_data/)",
+            "all_csv/ or all_csv.zip (from data/); test_csv.zip, val_csv.zip do for their splits",
+        ),
+    )
+
+    def load(self, folder: Path, split: str) -> Dataset:
+        release = Release(folder, self.info.source, ["tokenized_data", "data"])
+        name = _FILE_NAME[split]
+        path = release.require(f"{name}_examples.json")
+        examples = _examples(path, release.json(path))
+        grids = _grids(release, name, examples)
+        tables = (
+            Table(TableId("0", table_id), grid[0], grid[1:], {"title": examples[table_id][2]})
+            for table_id, grid in grids.items()
+        )
+        return dataset(self.info, split, tables, list(_queries(examples)), release.hashes)
+
+
+Example = tuple[list[str], list[int], str]
+
+
+def _examples(path: Path, records: Any) -> dict[str, Example]:
+    if not isinstance(records, dict):
+        raise DataError(f"{path}: expected an object keyed by table id")
+    return {table_id: _example(f"{path}, table {table_id}", r) for table_id, r in records.items()}
+
+
+def _example(place: str, record: Any) -> Example:
+    try:
+        statements, labels, caption = record
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{place}: expected [statements, labels, caption]") from error
+    if not isinstance(caption, str):
+        raise DataError(f"{place}: the caption should be text, but is {caption!r:.80}")
+    if not isinstance(statements, list) or not all(isinstance(s, str) for s in statements):
+        raise DataError(f"{place}: the statements should be a list of texts")
+    if not isinstance(labels, list) or len(labels) != len(statements):
+        raise DataError(f"{place}: {len(statements)} statements need as many labels")
+    for label in labels:
+        if label not in (0, 1):
+            raise DataError(f"{place}: a label is 0 or 1, not {label!r}")
+    return statements, labels, caption
+
+
+def _queries(examples: Mapping[str, Example]) -> Iterator[Query]:
+    for table_id, (statements, labels, _) in examples.items():
+        for number, (statement, label) in enumerate(zip(statements, labels, strict=True)):
+            yield Query(
+                id=f"{table_id}:{number}",
+                text=statement,
+                gold=(TableId("0", table_id),),
+                answer=_LABELS[label],
+            )
+
+
+def _grids(release: Release, name: str, wanted: Iterable[str]) -> dict[str, list[list[str]]]:
+    """The tables of the split, in the order of its examples."""
+    found = dict(_csv_files(release, name, set(wanted)))
+    missing = [table_id for table_id in wanted if table_id not in found]
+    if missing:
+        raise DataError(
+            f"{release.folder}: {len(missing)} tables of {name}_examples.json have no CSV file, "
+            f"the first is {missing[0]}. Get all_csv/ from {release.source}."
+        )
+    return {table_id: _grid(*found[table_id]) for table_id in wanted}
+
+
+def _csv_files(
+    release: Release, name: str, wanted: set[str]
+) -> Iterator[tuple[str, tuple[str, bytes]]]:
+    """(table id, (place, content)) from ``<split>_csv.zip``, ``all_csv.zip`` or ``all_csv/``."""
+    path = release.find(f"{name}_csv") or release.find("all_csv")
+    if path is not None and path.suffix == ".zip":
+        for member, content in release.members(path):
+            table_id = PurePosixPath(member).name
+            if table_id in wanted:
+                yield table_id, (f"{path}, {member}", content)
+        return
+    folders = (release.folder / "all_csv", release.folder / "data" / "all_csv")
+    folder = next((f for f in folders if f.is_dir()), None)
+    if folder is None:
+        release.require(f"{name}_csv.zip", "all_csv.zip", "all_csv/")
+        return
+    for table_id in sorted(wanted):
+        file = folder / table_id
+        if file.is_file():
+            yield table_id, (str(file), release.bytes(file))
+
+
+def _grid(place: str, content: bytes) -> list[list[str]]:
+    """The cells of a file whose separator is ``#``, without any quoting."""
+    text = decode(content, place).replace("\r\n", "\n").removesuffix("\n")
+    if not text:
+        raise DataError(f"{place}: the file is empty; its first line is the header")
+    return [line.split("#") for line in text.split("\n")]

@@ -1,0 +1,49 @@
+"""The errors a user can meet, each with a message to act on and the exit code of its kind."""
+
+from typing import ClassVar
+
+
+class TargetBenchError(Exception):
+    """Base of every error this package raises on purpose."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class ConfigError(TargetBenchError):
+    """A name, a setting or an argument that cannot be: the user changes the call."""
+
+    exit_code = 2
+
+
+class DataError(TargetBenchError):
+    """A file that is missing, broken or not of its declared format: the user mends the data."""
+
+    exit_code = 2
+
+
+class MissingExtraError(ConfigError):
+    """An optional part was asked for that is not installed.
+
+    Args:
+        package: the package that could not be imported.
+        extra: the extra of target-bench that brings it.
+        needed_for: what the user asked for.
+    """
+
+    def __init__(self, package: str, extra: str, needed_for: str) -> None:
+        super().__init__(
+            f"{needed_for} needs the package {package!r}, which is not installed. "
+            f"Install it with: pip install 'target-bench[{extra}]'"
+        )
+
+
+class PluginError(TargetBenchError):
+    """A plug-in (a user's retriever, generator, ...) broke its contract or raised."""
+
+    exit_code = 3
+
+
+class StoreError(TargetBenchError):
+    """A run folder that cannot be written, or does not hold what its manifest says."""
+
+    exit_code = 4

@@ -1,0 +1,205 @@
+"""The contracts between the harness and what plugs into it."""
+
+import inspect
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.schema import CorpusInfo, Query, Table, TableId
+
+Ranking = Sequence[TableId] | Sequence[tuple[TableId, float]]
+"""Tables best first, each alone or with its score (higher is better). Fewer than asked is fine."""
+
+
+class Corpus(ABC):
+    """The tables a retriever searches: sized, iterable, addressable, with a fixed order.
+
+    It shows tables and nothing else: no question, no gold label, no dataset name.
+    """
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Table]: ...
+
+    @abstractmethod
+    def __getitem__(self, table_id: tuple[str, str]) -> Table:
+        """The table with this id; raises ``KeyError`` for an unknown one."""
+
+    @property
+    @abstractmethod
+    def ids(self) -> Sequence[TableId]:
+        """The ids of all tables, in corpus order: the order that breaks ties."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """A hash of the content: ids, headers, rows, context and their order."""
+
+    @property
+    @abstractmethod
+    def positions(self) -> Mapping[tuple[str, str], int]:
+        """Table id -> its place in corpus order."""
+
+    @property
+    @abstractmethod
+    def groups(self) -> Sequence[int]:
+        """For each table the place of the first table with the same header and rows."""
+
+    def __contains__(self, table_id: object) -> bool:
+        return table_id in self.positions
+
+    def batches(self, n: int) -> Iterator[list[Table]]:
+        """The tables in corpus order, ``n`` at a time (the last batch may be shorter)."""
+        if n < 1:
+            raise ValueError(f"a batch holds at least one table, not {n}")
+        batch: list[Table] = []
+        for table in self:
+            batch.append(table)
+            if len(batch) == n:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """One split of a corpus plug-in, loaded.
+
+    Attributes:
+        info: what the corpus declares about itself.
+        split: the split's full name.
+        corpus: the tables, as retrievers see them.
+        queries: the questions with their gold tables and reference answers.
+        files: SHA-256 of every source file, by file name.
+        notes: what a user should know about this data (empty tables, empty questions, ...).
+    """
+
+    info: CorpusInfo
+    split: str
+    corpus: Corpus
+    queries: tuple[Query, ...]
+    files: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+class CorpusLoader(ABC):
+    """A corpus plug-in: what it declares, and how a folder of its release files is read.
+
+    Attributes:
+        info: the declaration.
+        embedded: the folder that holds the data when it ships with the plug-in.
+    """
+
+    info: ClassVar[CorpusInfo]
+    embedded: ClassVar[Path | None] = None
+
+    @abstractmethod
+    def load(self, folder: Path, split: str) -> Dataset:
+        """Read one split.
+
+        Args:
+            folder: where the release files lie.
+            split: one of ``info.splits``.
+
+        Raises:
+            DataError: a file is missing or broken; the message names file, record and field.
+        """
+
+
+def constructor_arguments(plugin: object) -> dict[str, Any]:
+    """The settings of an object that keeps its constructor arguments under their own names.
+
+    Raises:
+        AttributeError: the object does not keep one of them.
+    """
+    parameters = inspect.signature(type(plugin)).parameters.values()
+    return {
+        p.name: getattr(plugin, p.name)
+        for p in parameters
+        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    }
+
+
+class Retriever(ABC):
+    """Finds tables for a query. Two methods make one; the others have defaults.
+
+    Keep constructor arguments under their own names and do the work in ``embed_corpus``: then the
+    settings of a run are recorded without any code of yours.
+
+    Attributes:
+        packages: distributions whose versions can change the ranking; recorded with every run.
+    """
+
+    packages: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def embed_corpus(self, corpus: Corpus) -> None:
+        """Index the tables. Called once, before any query."""
+
+    @abstractmethod
+    def retrieve(self, query: str, top_k: int) -> Ranking:
+        """The tables for one query, best first, at most ``top_k``."""
+
+    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
+        """The rankings of several queries, in their order. Default: one call a query."""
+        return [self.retrieve(query, top_k) for query in queries]
+
+    def config(self) -> Mapping[str, Any]:
+        """What determines this retriever's results, as JSON. Default: constructor arguments."""
+        return constructor_arguments(self)
+
+
+ExamplesT = TypeVar("ExamplesT", contravariant=True)
+
+
+class Metric(ABC, Generic[ExamplesT]):
+    """A measure over judged queries.
+
+    A metric reduces every query to a row of sufficient statistics; the corpus value is a function
+    of their column sums. So means, pooled ratios and corpus-level scores such as BLEU share one
+    bootstrap and one store.
+
+    Attributes:
+        name: as users write it, e.g. ``recall@10``.
+    """
+
+    name: str
+
+    @property
+    @abstractmethod
+    def signature(self) -> str:
+        """Everything that changes the value, in one string (after sacreBLEU's signatures)."""
+
+    @abstractmethod
+    def statistics(self, examples: ExamplesT) -> NDArray[np.float64]:
+        """(n, m) sufficient statistics, one row a query."""
+
+    @abstractmethod
+    def value(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The metric from (..., m) sums of statistics, shape (...)."""
+
+
+class Observer:
+    """Hears what the harness does. Override what interests you; the defaults are silent.
+
+    Warnings go to Python's ``warnings`` unless ``warning`` is overridden.
+    """
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        """A stage (load, embed, retrieve, score) begins, of ``total`` steps where known."""
+
+    def advance(self, steps: int) -> None:
+        """``steps`` more steps of the current stage are done."""
+
+    def warning(self, message: str) -> None:
+        """Something the user should know, though the run goes on."""
+        warnings.warn(message, stacklevel=3)

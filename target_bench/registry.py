@@ -1,0 +1,289 @@
+"""Name -> plug-in: built-ins, entry points, ``module:Class`` and ``path/file.py:Class``.
+
+This is the only module that knows a plug-in by name. Targets are strings, imported when asked for.
+"""
+
+import difflib
+import importlib
+import importlib.util
+import inspect
+import re
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from target_bench.errors import ConfigError, MissingExtraError
+
+Kind = Literal["retriever", "generator", "corpus", "task"]
+
+BUILT_IN: dict[Kind, dict[str, str]] = {
+    "retriever": {
+        "bm25": "target_bench.retrievers.bm25:BM25",
+        "tfidf": "target_bench.retrievers.tfidf:TfIdf",
+        "random": "target_bench.retrievers.random:Random",
+    },
+    "generator": {},
+    "corpus": {
+        "mini": "target_bench.corpora.mini.loader:Mini",
+        "ottqa": "target_bench.corpora.ottqa:OTTQA",
+        "fetaqa": "target_bench.corpora.fetaqa:FeTaQA",
+        "tabfact": "target_bench.corpora.tabfact:TabFact",
+    },
+    "task": {
+        "retrieval": "target_bench.tasks.retrieval:TableRetrieval",
+    },
+}
+
+_GROUPS: dict[Kind, str] = {
+    "retriever": "target_bench.retrievers",
+    "generator": "target_bench.generators",
+    "corpus": "target_bench.corpora",
+    "task": "target_bench.tasks",
+}
+
+_FILE = re.compile(r"(?P<target>.+\.py:[^\W\d]\w*)(?::(?P<settings>.*))?", re.DOTALL)
+_MODULE = re.compile(
+    r"(?P<target>[^\W\d][\w.]*:[^\W\d]\w*)(?::(?P<settings>.*))?", re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A plug-in as users write it: a target and its settings."""
+
+    target: str
+    settings: dict[str, Any]
+
+
+def normalise(name: str) -> str:
+    """The form in which names are compared: lower case, letters and digits only."""
+    return re.sub(r"[\W_]+", "", name.lower())
+
+
+def names(kind: Kind) -> list[str]:
+    """All registered names of a kind: built-ins in their order, then installed plug-ins."""
+    return [*BUILT_IN[kind], *sorted(set(_entry_points(kind)) - set(BUILT_IN[kind]))]
+
+
+def parse(kind: Kind, text: str) -> Spec:
+    """Read ``name``, ``name:key=value,...``, ``module:Class[:...]`` or ``file.py:Class[:...]``.
+
+    Raises:
+        ConfigError: the settings are not ``key=value`` pairs with values in YAML flow style.
+    """
+    name, _, rest = text.partition(":")
+    if rest and not _is_known(kind, name):
+        match = _FILE.fullmatch(text) or _MODULE.fullmatch(text)
+        if match:
+            return Spec(match["target"], parse_settings(match["settings"] or "", text))
+    return Spec(name, parse_settings(rest, text))
+
+
+def parse_settings(text: str, whole: str) -> dict[str, Any]:
+    """Read ``key=value,key=value``; ``whole`` is the text that an error message quotes."""
+    settings: dict[str, Any] = {}
+    for item in _split_at_commas(text, whole):
+        key, equals, value = item.partition("=")
+        key = key.strip()
+        if not equals or not key.isidentifier():
+            raise ConfigError(
+                f"{whole!r}: expected key=value, found {item!r}. "
+                "Settings look like bm25:fields=[title,header],k1=0.9"
+            )
+        if key in settings:
+            raise ConfigError(f"{whole!r}: {key} is set twice")
+        try:
+            settings[key] = yaml.load(value, _Loader)  # noqa: S506 (a SafeLoader)
+        except yaml.YAMLError as error:
+            raise ConfigError(f"{whole!r}: the value of {key} is not YAML: {value!r}. "
+                "Quote text that holds brackets, commas or quotes.") from error
+    return settings
+
+
+def create(kind: Kind, text: str, known: Iterable[str] | None = None) -> Any:
+    """Build the plug-in that ``text`` names, with its settings checked against its constructor.
+
+    Args:
+        kind: what to build.
+        text: a name with settings, as ``parse`` reads it.
+        known: the names to show for an unknown one; default: the registered ones.
+
+    Raises:
+        ConfigError: an unknown name (with near misses), an unknown setting, a value of the wrong
+            type, or a module or class that cannot be imported.
+    """
+    spec = parse(kind, text)
+    cls = resolve(kind, spec.target, known)
+    settings = _checked(cls, spec.settings, f"{kind} {spec.target}")
+    try:
+        return cls(**settings)
+    except MissingExtraError:
+        raise
+    except Exception as error:
+        problem = str(error) if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
+        raise ConfigError(f"{kind} {text!r}: {problem}") from error
+
+
+def resolve(kind: Kind, target: str, known: Iterable[str] | None = None) -> Any:
+    """The class behind a name, ``module:Class`` or ``path/file.py:Class``."""
+    path = _find(kind, target)
+    if path is not None:
+        return _import(path, target)
+    if _FILE.fullmatch(target):
+        return _import_file(target)
+    if ":" in target:
+        return _import(target, target)
+    raise ConfigError(unknown_name(kind, target, known or names(kind)))
+
+
+def canonical(kind: Kind, name: str) -> str:
+    """The registered spelling of a name (``OTT-QA`` -> ``ottqa``); other names as they are."""
+    if _find_exact(kind, name):
+        return name
+    wanted = normalise(name)
+    return next((n for n in names(kind) if normalise(n) == wanted), name)
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
+    """The message for a name nobody knows: near misses, then the list."""
+    known = list(known)
+    near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    listing = ", ".join(known) or "none"
+    return f"unknown {kind} {name!r}.{hint} Known: {listing}."
+
+
+def _find(kind: Kind, name: str) -> str | None:
+    return _find_exact(kind, name) or _find_exact(kind, canonical(kind, name))
+
+
+def _find_exact(kind: Kind, name: str) -> str | None:
+    if name in BUILT_IN[kind]:
+        return BUILT_IN[kind][name]
+    entry = _entry_points(kind).get(name)
+    return entry.value if entry else None
+
+
+def _is_known(kind: Kind, name: str) -> bool:
+    return _find(kind, name) is not None
+
+
+def _entry_points(kind: Kind) -> dict[str, EntryPoint]:
+    found: dict[str, EntryPoint] = {}
+    for entry in entry_points(group=_GROUPS[kind]):
+        other = found.setdefault(entry.name, entry)
+        if other.value != entry.value:
+            raise ConfigError(
+                f"two installed packages offer a {kind} named {entry.name!r}: "
+                f"{other.value} and {entry.value}. Name the class instead: {entry.value}"
+            )
+    return found
+
+
+def _import(path: str, asked: str) -> Any:
+    module_name, _, attribute = path.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name and module_name.startswith(error.name):
+            raise ConfigError(f"{asked!r}: there is no module {error.name!r}") from error
+        raise ConfigError(f"{asked!r}: importing {module_name} failed: {error}") from error
+    return _attribute(module, attribute, asked)
+
+
+def _import_file(target: str) -> Any:
+    file_name, _, attribute = target.rpartition(":")
+    path = Path(file_name).resolve()
+    if not path.is_file():
+        raise ConfigError(f"{target!r}: there is no file {path}")
+    name = f"_target_bench_plugin_{normalise(str(path))}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise ConfigError(f"{target!r}: {path} raised {type(error).__name__}: {error}") from error
+    return _attribute(module, attribute, target)
+
+
+def _attribute(module: Any, attribute: str, asked: str) -> Any:
+    try:
+        return getattr(module, attribute)
+    except AttributeError:
+        classes = [n for n, v in vars(module).items() if inspect.isclass(v)]
+        raise ConfigError(
+            f"{asked!r}: no {attribute!r} in {module.__name__}. Classes there: "
+            f"{', '.join(classes) or 'none'}"
+        ) from None
+
+
+def _checked(cls: Any, settings: dict[str, Any], what: str) -> dict[str, Any]:
+    """The settings, each converted to the type its constructor argument declares."""
+    parameters = inspect.signature(cls, eval_str=True).parameters.values()
+    named = {p.name: p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+    open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    for key in settings:
+        if key not in named and not open_ended:
+            raise ConfigError(f"{what}: {unknown_name('setting', key, named)}")
+    for name, parameter in named.items():
+        if parameter.default is parameter.empty and name not in settings:
+            raise ConfigError(f"{what}: needs the setting {name}, as in {name}=...")
+    return {
+        key: _converted(value, named[key].annotation, f"{what}: setting {key}={value!r}")
+        if key in named
+        else value
+        for key, value in settings.items()
+    }
+
+
+def _converted(value: Any, annotation: Any, what: str) -> Any:
+    from pydantic import PydanticSchemaGenerationError, TypeAdapter, ValidationError
+
+    if annotation is inspect.Parameter.empty:
+        return value
+    try:
+        return TypeAdapter(annotation).validate_python(value)
+    except PydanticSchemaGenerationError:
+        return value
+    except ValidationError as error:
+        problems = "; or ".join(dict.fromkeys(e["msg"] for e in error.errors()))
+        raise ConfigError(f"{what}: {problems}") from error
+
+
+def _split_at_commas(text: str, whole: str) -> list[str]:
+    """Split at the commas outside brackets and quotes."""
+    items, depth, quote, start = [], 0, "", 0
+    for i, char in enumerate(text):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        elif char in "[{(":
+            depth += 1
+        elif char in ")}]":
+            depth -= 1
+        elif char == "," and depth == 0:
+            items.append(text[start:i])
+            start = i + 1
+    if depth or quote:
+        raise ConfigError(f"{whole!r}: a bracket or quote is not closed")
+    items.append(text[start:])
+    return [item for item in items if item.strip()]
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML 1.1 as PyYAML reads it, but ``1e-3`` is a number."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+"), list("-+0123456789")
+)

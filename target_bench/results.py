@@ -1,0 +1,227 @@
+"""What a run returns: scores, per-query values, and where they are on disk."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.errors import ConfigError, MissingExtraError
+from target_bench.schema import Counts, Score
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """One retriever on one split of one corpus.
+
+    Attributes:
+        corpus: lower-case name of the corpus.
+        split: full name of the split.
+        task: short name of the task.
+        retriever: the retriever as it was asked for.
+        generator: the generator as it was asked for, or None.
+        scores: metric name -> score.
+        query_ids: the queries, in the order of the dataset.
+        per_query: metric name -> (n,) value of each query alone.
+        counts: the denominators.
+        seconds: stage -> wall-clock seconds; a reused run keeps those of its first time.
+        timed_queries: how many queries ``seconds["retrieve"]`` covers.
+        latency: milliseconds of single queries (``p50``, ``p95``, ``p99``), where measured.
+        errors: query id -> what went wrong, for failed queries.
+        folder: the run folder.
+        reused: whether the retrievals were there already.
+    """
+
+    corpus: str
+    split: str
+    task: str
+    retriever: str
+    generator: str | None
+    scores: Mapping[str, Score]
+    query_ids: Sequence[str]
+    per_query: Mapping[str, NDArray[np.float64]]
+    counts: Counts
+    seconds: Mapping[str, float]
+    timed_queries: int
+    latency: Mapping[str, Any] | None
+    errors: Mapping[str, str]
+    folder: Path
+    reused: bool
+
+    def __str__(self) -> str:
+        return str(Results([self]))
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as ``target-bench run --json`` prints it."""
+        return {
+            "corpus": self.corpus,
+            "split": self.split,
+            "task": self.task,
+            "retriever": self.retriever,
+            "generator": self.generator,
+            "n_queries": self.counts.asked,
+            "counts": self.counts.to_json(),
+            "scores": {name: score.to_json() for name, score in self.scores.items()},
+            "seconds": dict(self.seconds),
+            "latency_ms": self.latency,
+            "folder": str(self.folder),
+        }
+
+
+class Results(Sequence[Result]):
+    """The results of one call, one for each corpus; prints as a table.
+
+    Args:
+        results: the single results.
+    """
+
+    def __init__(self, results: Sequence[Result]) -> None:
+        self._results = tuple(results)
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    @overload
+    def __getitem__(self, index: int) -> Result: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Results": ...
+    def __getitem__(self, index: int | slice) -> "Result | Results":
+        chosen = self._results[index]
+        return Results(chosen) if isinstance(chosen, tuple) else chosen
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self._results)
+
+    @property
+    def scores(self) -> Mapping[str, Score]:
+        """Metric name -> score, when there is one result.
+
+        Raises:
+            ConfigError: there are several; take one of them.
+        """
+        return self._only.scores
+
+    @property
+    def per_query(self) -> Mapping[str, NDArray[np.float64]]:
+        """Metric name -> (n,) values, when there is one result.
+
+        Raises:
+            ConfigError: there are several; take one of them.
+        """
+        return self._only.per_query
+
+    @property
+    def _only(self) -> Result:
+        if len(self._results) != 1:
+            names = ", ".join(f"{i}: {r.corpus}" for i, r in enumerate(self._results))
+            raise ConfigError(f"there are {len(self)} results; choose one, as in results[0] ({names})")
+        return self._results[0]
+
+    def to_arrow(self) -> "pyarrow.Table":
+        """Per-query values: corpus, split, task, retriever, query_id, then a column a metric."""
+        import pyarrow
+
+        tables = []
+        for result in self._results:
+            n = len(result.query_ids)
+            names = ("corpus", "split", "task", "retriever")
+            columns: dict[str, Any] = {name: [getattr(result, name)] * n for name in names}
+            columns["query_id"] = list(result.query_ids)
+            tables.append(pyarrow.table(columns | dict(result.per_query)))
+        return pyarrow.concat_tables(tables, promote_options="default")
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """``to_arrow`` as a data frame.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        try:
+            import pandas  # noqa: F401
+        except ImportError as error:
+            raise MissingExtraError("pandas", "pandas", "to_pandas") from error
+        return self.to_arrow().to_pandas()
+
+    def to_json(self) -> dict[str, Any]:
+        """The document that ``target-bench run --json`` prints."""
+        return {"results": [result.to_json() for result in self._results]}
+
+    def __str__(self) -> str:
+        from rich.console import Console
+
+        console = Console(width=100, no_color=True, force_terminal=False)
+        with console.capture() as capture:
+            console.print(self.table())
+        return "\n".join(line.rstrip() for line in capture.get().rstrip().split("\n"))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def table(self) -> Any:
+        """The scores as ``rich`` tables, one a split of a corpus, one row a retriever."""
+        from rich.console import Group
+
+        groups: dict[tuple[str, str, str, int], list[Result]] = {}
+        for result in self._results:
+            key = (result.task, result.corpus, result.split, result.counts.asked)
+            groups.setdefault(key, []).append(result)
+        return Group(*(_table(*key, results) for key, results in groups.items()))
+
+
+def _table(task: str, corpus: str, split: str, n: int, results: Sequence[Result]) -> Any:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    title = f"{corpus} {split}: {task}, {n:,} queries"
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table.add_column("retriever", overflow="fold")
+    columns = _shown_metrics(results)
+    headline = [name for name in columns if name.startswith("recall@")][-1:]
+    for name in columns:
+        table.add_column(escape(name.replace("@", "\n@")), justify="right", no_wrap=True)
+        if name in headline:
+            table.add_column("95%\ninterval", justify="right", no_wrap=True)
+    table.add_column("ms /\nquery", justify="right", no_wrap=True)
+    for result in results:
+        cells = [escape(result.retriever)]
+        for name in columns:
+            score = result.scores[name]
+            cells.append(f"{score.value:.3f}")
+            if name in headline:
+                cells.append(f"{score.low:.3f}-{score.high:.3f}")
+        table.add_row(*cells, _milliseconds_per_query(result))
+    return table
+
+
+def _shown_metrics(results: Sequence[Result]) -> list[str]:
+    """The metrics worth a column: recall, its two variants where they differ from it, MRR."""
+    names = list(results[0].scores)
+    recalls = [name for name in names if name.startswith("recall@")]
+    copies = [name for name in names if name.startswith("recall[dup]@")]
+    full = [name for name in names if name.startswith("full_recall@")][-1:]
+    varied = [
+        name
+        for name in (*copies, *full)
+        if any(r.scores[name].value != r.scores[_plain(name)].value for r in results)
+    ]
+    return [*recalls, *varied, *(name for name in names if name == "mrr")]
+
+
+def _plain(name: str) -> str:
+    """The recall that a variant of it varies."""
+    return f"recall@{name.rpartition('@')[2]}"
+
+
+def _milliseconds_per_query(result: Result) -> str:
+    """Wall-clock time of batch retrieval over queries; blank where nothing was timed."""
+    seconds = result.seconds.get("retrieve")
+    if not seconds or not result.timed_queries:
+        return ""
+    return f"{1000 * seconds / result.timed_queries:.2f}"

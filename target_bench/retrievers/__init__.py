@@ -1,0 +1,1 @@
+"""The retrievers: one file a family."""

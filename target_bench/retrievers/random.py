@@ -1,0 +1,31 @@
+"""Tables in an order that chance decides: the floor under every other retriever."""
+
+import hashlib
+
+import numpy as np
+
+from target_bench.interfaces import Corpus, Ranking, Retriever
+
+
+class Random(Retriever):
+    """A sample of tables without replacement, fixed by the seed and the query's text.
+
+    Args:
+        seed: another seed, another order.
+    """
+
+    packages = ("numpy",)
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        """Keep the ids."""
+        self._ids = corpus.ids
+
+    def retrieve(self, query: str, top_k: int) -> Ranking:
+        """``top_k`` tables, all equally likely."""
+        digest = hashlib.sha256(f"{self.seed}:{query}".encode()).digest()
+        generator = np.random.default_rng(int.from_bytes(digest[:8], "big"))
+        k = min(top_k, len(self._ids))
+        return [self._ids[i] for i in generator.choice(len(self._ids), size=k, replace=False)]

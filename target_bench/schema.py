@@ -1,0 +1,156 @@
+"""The values that flow through the harness. All are immutable; none knows where it came from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+
+Cell = str | int | float | bytes | None
+"""One cell: text in web tables, the source's own type in databases."""
+
+
+class TableId(NamedTuple):
+    """What identifies a table: its own id is unique only together with its database's.
+
+    Corpora without databases use the database id ``"0"``. A plain pair of strings is equal to a
+    ``TableId`` and accepted wherever one is.
+    """
+
+    database_id: str
+    table_id: str
+
+    def __str__(self) -> str:
+        return f"{self.database_id}/{self.table_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a corpus.
+
+    Attributes:
+        id: its identity.
+        header: the column names; they may repeat or be empty, as they do in the wild.
+        rows: the data rows, each as long as the header.
+        context: what the source says about the table. Keys shared by all corpora: ``title``,
+            ``section_title``, ``primary_key``, ``foreign_keys``; a corpus may have more.
+    """
+
+    id: TableId
+    header: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    context: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question, statement or instruction to be answered from tables.
+
+    Attributes:
+        id: unique within the split.
+        text: what the retriever and the generator see.
+        gold: the tables that answer it, at least one.
+        answer: the reference: accepted text(s), a label or SQL.
+        database_id: the database the query belongs to, where there are databases.
+        metadata: all else the source says (difficulty, evidence, highlighted cells, ...).
+    """
+
+    id: str
+    text: str
+    gold: tuple[TableId, ...]
+    answer: str | tuple[str, ...] = ""
+    database_id: str = "0"
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """The ranked tables one query got.
+
+    Attributes:
+        query_id: whose ranking this is.
+        tables: best first. The order is the ranking; every metric reads it and nothing else.
+        scores: one per table where the retriever gave scores, else empty.
+        error: what went wrong, if the query failed; then ``tables`` is empty.
+        resorted: whether the retriever gave the tables in another order than their scores say.
+    """
+
+    query_id: str
+    tables: tuple[TableId, ...]
+    scores: tuple[float, ...] = ()
+    error: str | None = None
+    resorted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One metric over one set of queries.
+
+    Attributes:
+        value: the metric, a fraction unless its documentation says otherwise.
+        low: lower bound of the 95% bootstrap interval.
+        high: upper bound of the 95% bootstrap interval.
+        n: how many queries it is over (failed ones included, scored 0).
+        signature: everything that changes the value, in one string.
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int
+    signature: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Field name -> value."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The denominators of a retrieval run, in queries.
+
+    Attributes:
+        asked: all queries of the split (after ``limit``).
+        answered: those that got a ranking, an empty or short one included.
+        failed: those whose retriever call raised or broke the contract; they score 0.
+        empty: answered with no table at all.
+        short: answered with fewer tables than asked for (the empty ones included).
+        resorted: scored rankings that came in another order than their scores say.
+        empty_queries: queries whose text is empty.
+    """
+
+    asked: int
+    answered: int
+    failed: int
+    empty: int
+    short: int
+    resorted: int
+    empty_queries: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Field name -> value."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusInfo:
+    """What a corpus declares about itself.
+
+    Attributes:
+        name: lower-case name, as written on the command line.
+        title: the name its authors use.
+        tasks: short names of the tasks it serves.
+        splits: the splits with queries, in this order of preference: the first is the default.
+        licence: the licence of the data.
+        citation: the paper, in one line.
+        source: where the release files are to be had.
+        files: what has to lie in the data folder, as shown when it does not.
+    """
+
+    name: str
+    title: str
+    tasks: tuple[str, ...]
+    splits: tuple[str, ...]
+    licence: str
+    citation: str
+    source: str
+    files: tuple[str, ...] = field(default=())

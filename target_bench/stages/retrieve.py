@@ -1,0 +1,179 @@
+"""The retrieval stage: every query of a split is ranked once and written to the run folder."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from target_bench import contract
+from target_bench.contract import RetrieverLike
+from target_bench.errors import PluginError, TargetBenchError
+from target_bench.interfaces import Dataset, Observer
+from target_bench.runs.environment import environment
+from target_bench.runs.store import Run
+from target_bench.schema import Query, Retrieval
+from target_bench.stages.latency import measure
+
+OnError = Literal["stop", "record"]
+
+MODES: dict[str, Callable[[Query, int], Retrieval]] = {
+    "oracle": lambda query, k: Retrieval(query.id, query.gold[:k]),
+    "no-context": lambda query, _k: Retrieval(query.id, ()),
+}
+"""Retrieval without a retriever: the gold tables (upper bound), and no table (lower bound)."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is being run.
+
+    Attributes:
+        label: the retriever as it was asked for, or the name of a mode.
+        retriever: the retriever, or None for a mode.
+        identity: all of it that can change a ranking.
+    """
+
+    label: str
+    retriever: RetrieverLike | None
+    identity: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class RetrieveStage:
+    """Ranks the queries that a run folder does not hold yet.
+
+    Attributes:
+        subject: what ranks.
+        dataset: tables and queries.
+        load_seconds: how long loading them took, for the record.
+        depth: how many tables a ranking holds.
+        store: the run folder.
+        on_error: whether a failed query ends the stage or is recorded.
+        observer: hears of progress.
+    """
+
+    subject: Subject
+    dataset: Dataset
+    load_seconds: float
+    depth: int
+    store: Run
+    on_error: OnError
+    observer: Observer
+
+    def run(self, latency_queries: int) -> tuple[dict[str, Retrieval], bool]:
+        """The retrievals of all queries, and whether all of them were there already.
+
+        Args:
+            latency_queries: how many single queries to time, unless the run has such a figure.
+
+        Raises:
+            PluginError: the retriever failed while indexing, or on a query in mode ``stop``.
+            StoreError: the run folder cannot be read or written.
+        """
+        done = self.store.retrievals()
+        if self.on_error == "stop":
+            done = {query_id: r for query_id, r in done.items() if r.error is None}
+        todo = [query for query in self.dataset.queries if query.id not in done]
+        timed = latency_queries == 0 or "latency_ms" in self.store.manifest
+        if not todo and timed and "seconds" in self.store.manifest:
+            return done, True
+        self._begin()
+        retriever = self.subject.retriever
+        if retriever is None:
+            return done | self._by_mode(todo), not todo
+        embed_seconds = self._embed(retriever)
+        found = self._retrieve(retriever, todo, embed_seconds)
+        if not timed:
+            self._time_single_queries(retriever, latency_queries)
+        return done | found, not todo
+
+    def _begin(self) -> None:
+        if "environment" not in self.store.manifest:
+            self.store.write_manifest(
+                environment=environment(),
+                files=dict(self.dataset.files),
+                started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+            )
+
+    def _by_mode(self, todo: Sequence[Query]) -> dict[str, Retrieval]:
+        rank = MODES[self.subject.label]
+        found = [rank(query, self.depth) for query in todo]
+        self.store.append(found)
+        self._record_times(0.0, 0.0, len(found))
+        return {retrieval.query_id: retrieval for retrieval in found}
+
+    def _embed(self, retriever: RetrieverLike) -> float:
+        self.observer.stage(f"{self.subject.label}: embed {self.dataset.info.name}")
+        start = time.perf_counter()
+        try:
+            retriever.embed_corpus(self.dataset.corpus)
+        except TargetBenchError:
+            raise
+        except Exception as error:
+            raise PluginError(
+                f"retriever {self.subject.label} raised {type(error).__name__} in embed_corpus "
+                f"on {self._where()}: {error}"
+            ) from error
+        return time.perf_counter() - start
+
+    def _retrieve(
+        self, retriever: RetrieverLike, todo: Sequence[Query], embed_seconds: float
+    ) -> dict[str, Retrieval]:
+        self.observer.stage(f"{self.subject.label}: retrieve", total=len(todo))
+        found: dict[str, Retrieval] = {}
+        seconds = 0.0
+        try:
+            for batch in _batches(todo, contract.batch_size(retriever)):
+                start = time.perf_counter()
+                retrievals = contract.retrieve(retriever, batch, self.depth, self.dataset.corpus)
+                seconds += time.perf_counter() - start
+                kept = retrievals[: self._stop_at(retrievals)]
+                self.store.append(kept)
+                found.update((retrieval.query_id, retrieval) for retrieval in kept)
+                self.observer.advance(len(kept))
+                if len(kept) < len(retrievals):
+                    raise self._fault(batch[len(kept)], retrievals[len(kept)], len(found))
+        finally:
+            self._record_times(embed_seconds, seconds, len(found))
+        return found
+
+    def _stop_at(self, retrievals: Sequence[Retrieval]) -> int | None:
+        """The place of the failed query that ends the run, if one does."""
+        if self.on_error == "record":
+            return None
+        return next((i for i, r in enumerate(retrievals) if r.error is not None), None)
+
+    def _fault(self, query: Query, retrieval: Retrieval, n_found: int) -> PluginError:
+        return PluginError(
+            f"retriever {self.subject.label} failed on query {query.id!r} of {self._where()}: "
+            f"{retrieval.error}\n"
+            f"The query is {query.text[:200]!r}.\n"
+            f"{n_found} queries answered before it are kept in {self.store.folder}. Mend the "
+            "retriever and run again, or go on past failures, scored 0, with on_error='record' "
+            "(--on-error record)."
+        )
+
+    def _record_times(self, embed: float, retrieve: float, n_queries: int) -> None:
+        earlier = self.store.manifest
+        seconds = {
+            "load": self.load_seconds,
+            "embed_corpus": embed,
+            "retrieve": retrieve + earlier.get("seconds", {}).get("retrieve", 0.0),
+        }
+        self.store.write_manifest(
+            seconds={name: round(value, 6) for name, value in seconds.items()},
+            timed_queries=n_queries + earlier.get("timed_queries", 0),
+        )
+
+    def _time_single_queries(self, retriever: RetrieverLike, n: int) -> None:
+        self.observer.stage(f"{self.subject.label}: latency")
+        texts = [query.text for query in self.dataset.queries]
+        self.store.write_manifest(latency_ms=measure(retriever, texts, self.depth, n))
+
+    def _where(self) -> str:
+        return f"{self.dataset.info.name} {self.dataset.split}"
+
+
+def _batches(queries: Sequence[Query], n: int) -> Iterator[Sequence[Query]]:
+    for start in range(0, len(queries), n):
+        yield queries[start : start + n]
