@@ -30,7 +30,7 @@ class RetrieverLike(Protocol):
         """The tables for one query, best first."""
 
 
-class Fault(Exception):
+class Fault(Exception):  # noqa: N818 (a fault of the plug-in, recorded and seldom raised)
     """What a retriever did wrong on one query."""
 
 

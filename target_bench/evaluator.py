@@ -270,4 +270,3 @@ def _scores_file(counts: Counts, scores: Mapping[str, Score]) -> dict[str, Any]:
         "counts": counts.to_json(),
         "scores": {name: value.to_json() for name, value in scores.items()},
     }
-

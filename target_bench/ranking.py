@@ -39,12 +39,14 @@ def top_k(scores: NDArray[np.floating], k: int) -> NDArray[np.intp]:
     if k < n_columns:
         keys = np.partition(keys, n_columns - k, axis=1)[:, n_columns - k :]
     best = np.sort(keys, axis=1)[:, ::-1].astype(np.int64)
-    return n_columns - 1 - (best & (radix - 1))
+    columns: NDArray[np.intp] = n_columns - 1 - (best & (radix - 1))
+    return columns
 
 
 def rounded(scores: NDArray[np.floating]) -> NDArray[np.float64]:
     """Scores as whole numbers of 1e-5, the values that rank."""
-    return np.rint(scores.astype(np.float64, copy=False) * 10**DECIMALS)
+    whole: NDArray[np.float64] = np.rint(scores.astype(np.float64, copy=False) * 10**DECIMALS)
+    return whole
 
 
 def ranking_order(

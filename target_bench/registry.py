@@ -47,9 +47,7 @@ _GROUPS: dict[Kind, str] = {
 }
 
 _FILE = re.compile(r"(?P<target>.+\.py:[^\W\d]\w*)(?::(?P<settings>.*))?", re.DOTALL)
-_MODULE = re.compile(
-    r"(?P<target>[^\W\d][\w.]*:[^\W\d]\w*)(?::(?P<settings>.*))?", re.DOTALL
-)
+_MODULE = re.compile(r"(?P<target>[^\W\d][\w.]*:[^\W\d]\w*)(?::(?P<settings>.*))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +98,10 @@ def parse_settings(text: str, whole: str) -> dict[str, Any]:
         try:
             settings[key] = yaml.load(value, _Loader)  # noqa: S506 (a SafeLoader)
         except yaml.YAMLError as error:
-            raise ConfigError(f"{whole!r}: the value of {key} is not YAML: {value!r}. "
-                "Quote text that holds brackets, commas or quotes.") from error
+            raise ConfigError(
+                f"{whole!r}: the value of {key} is not YAML: {value!r}. "
+                "Quote text that holds brackets, commas or quotes."
+            ) from error
     return settings
 
 
@@ -125,7 +125,9 @@ def create(kind: Kind, text: str, known: Iterable[str] | None = None) -> Any:
     except MissingExtraError:
         raise
     except Exception as error:
-        problem = str(error) if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
+        problem = (
+            str(error) if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
+        )
         raise ConfigError(f"{kind} {text!r}: {problem}") from error
 
 

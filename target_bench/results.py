@@ -120,7 +120,9 @@ class Results(Sequence[Result]):
     def _only(self) -> Result:
         if len(self._results) != 1:
             names = ", ".join(f"{i}: {r.corpus}" for i, r in enumerate(self._results))
-            raise ConfigError(f"there are {len(self)} results; choose one, as in results[0] ({names})")
+            raise ConfigError(
+                f"there are {len(self)} results; choose one, as in results[0] ({names})"
+            )
         return self._results[0]
 
     def to_arrow(self) -> "pyarrow.Table":
@@ -143,10 +145,11 @@ class Results(Sequence[Result]):
             MissingExtraError: pandas is not installed.
         """
         try:
-            import pandas  # noqa: F401
+            import pandas
         except ImportError as error:
             raise MissingExtraError("pandas", "pandas", "to_pandas") from error
-        return self.to_arrow().to_pandas()
+        frame: pandas.DataFrame = self.to_arrow().to_pandas()
+        return frame
 
     def to_json(self) -> dict[str, Any]:
         """The document that ``target-bench run --json`` prints."""
@@ -180,12 +183,18 @@ def _table(task: str, corpus: str, split: str, n: int, results: Sequence[Result]
     from rich.table import Table
 
     title = f"{corpus} {split}: {task}, {n:,} queries"
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    table.add_column("retriever", overflow="fold")
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    table.add_column("retriever", overflow="fold", min_width=12)
     columns = _shown_metrics(results)
     headline = [name for name in columns if name.startswith("recall@")][-1:]
     for name in columns:
-        table.add_column(escape(name.replace("@", "\n@")), justify="right", no_wrap=True)
+        table.add_column(escape(_heading(name)), justify="right", no_wrap=True)
         if name in headline:
             table.add_column("95%\ninterval", justify="right", no_wrap=True)
     table.add_column("ms /\nquery", justify="right", no_wrap=True)
@@ -212,6 +221,13 @@ def _shown_metrics(results: Sequence[Result]) -> list[str]:
         if any(r.scores[name].value != r.scores[_plain(name)].value for r in results)
     ]
     return [*recalls, *varied, *(name for name in names if name == "mrr")]
+
+
+def _heading(name: str) -> str:
+    """A metric's name on two lines."""
+    if "[dup]" in name:
+        return name.replace("[dup]", "\n[dup]")
+    return name.replace("full_", "full_\n") if "full_" in name else name.replace("@", "\n@")
 
 
 def _plain(name: str) -> str:

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-
 Cell = str | int | float | bytes | None
 """One cell: text in web tables, the source's own type in databases."""
 

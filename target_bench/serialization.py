@@ -46,7 +46,8 @@ class Serializer:
         unknown = [name for name in self.fields if name not in get_args(Field)]
         if unknown or not self.fields:
             raise ConfigError(
-                f"fields={list(self.fields)!r}: expected one or more of {', '.join(get_args(Field))}"
+                f"fields={list(self.fields)!r}: expected one or more of "
+                f"{', '.join(get_args(Field))}"
             )
         if self.format not in _FORMATS:
             raise ConfigError(f"format={self.format!r}: expected one of {', '.join(_FORMATS)}")

@@ -26,9 +26,7 @@ class What(StrEnum):
     metrics = "metrics"
 
 
-def list_(
-    what: Annotated[What, typer.Argument(show_default=False)], debug: Debug = False
-) -> None:
+def list_(what: Annotated[What, typer.Argument(show_default=False)], debug: Debug = False) -> None:
     """Print a table of names and one-line descriptions."""
     columns, rows = _LISTS[what]()
     table = Table(box=box.SIMPLE_HEAD)

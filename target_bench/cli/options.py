@@ -34,7 +34,9 @@ DataDir = Annotated[
 ]
 Split = Annotated[
     str | None,
-    typer.Option("--split", help="train, validation (dev, val) or test. Default: the corpus's own."),
+    typer.Option(
+        "--split", help="train, validation (dev, val) or test. Default: the corpus's own."
+    ),
 ]
 
 

@@ -49,15 +49,18 @@ class TerminalObserver(Observer):
         self._progress.stop()
 
     def stage(self, name: str, total: int | None = None) -> None:
+        """Replace the bar of the stage before."""
         if self._task is not None:
             self._progress.remove_task(self._task)
         self._task = self._progress.add_task(name, total=total)
 
     def advance(self, steps: int) -> None:
+        """Move the bar."""
         if self._task is not None:
             self._progress.advance(self._task, steps)
 
     def warning(self, message: str) -> None:
+        """Print a warning that was not printed before."""
         if message not in self._warned:
             self._warned.add(message)
             self._console.print(f"Warning: {message}", markup=False, highlight=False)

@@ -14,7 +14,7 @@ from target_bench.cli.progress import TerminalObserver
 from target_bench.errors import ConfigError, PluginError
 from target_bench.evaluator import TARGET
 from target_bench.results import Result, Results
-from target_bench.stages.retrieve import OnError
+from target_bench.stages.retrieve import MODES, OnError
 
 HELP = """Run retrievers on corpora and print their scores.
 
@@ -69,7 +69,7 @@ def run(
                 retriever, split, ks, limit=limit, on_error=on_error, latency=latency
             )
         ]
-    results.sort(key=lambda result: wanted_order(wanted, result))
+    results.sort(key=lambda result: _order(wanted, result))
     if as_json:
         json.dump(Results(results).to_json(), sys.stdout, ensure_ascii=False, indent=2)
         sys.stdout.write("\n")
@@ -78,14 +78,14 @@ def run(
     _fail_if_queries_failed(results)
 
 
-def wanted_order(wanted: list[str], result: Result) -> int:
+def _order(wanted: list[str], result: Result) -> int:
     """The place of a result's corpus on the command line."""
     names = [registry.canonical("corpus", name) for name in wanted]
     return names.index(result.corpus) if result.corpus in names else len(names)
 
 
 def _print(results: Results) -> None:
-    console = Console()
+    console = Console() if sys.stdout.isatty() else Console(width=120)
     console.print(results.table())
     for result in results:
         console.print(_counts(result), highlight=False, soft_wrap=True, markup=False)
@@ -96,9 +96,9 @@ def _counts(result: Result) -> str:
     parts = [f"{counts.answered} of {counts.asked} answered"]
     if counts.failed:
         parts.append(f"{counts.failed} failed")
-    if counts.empty:
+    if counts.empty and result.retriever not in MODES:
         parts.append(f"{counts.empty} without any table")
-    if counts.short > counts.empty:
+    if counts.short > counts.empty and result.retriever not in MODES:
         parts.append(f"{counts.short - counts.empty} with fewer tables than asked for")
     if counts.empty_queries:
         parts.append(f"{counts.empty_queries} empty queries")

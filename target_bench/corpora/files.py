@@ -52,7 +52,7 @@ class Release:
             f"Download it from {self.source} and put it there."
         )
 
-    def bytes(self, path: Path) -> bytes:
+    def content(self, path: Path) -> bytes:
         """The file's content, decompressed; a zip must hold one file."""
         raw = self._raw(path)
         if path.suffix == ".zip":
@@ -84,7 +84,7 @@ class Release:
 
     def text(self, path: Path) -> str:
         """The file's content as UTF-8 text."""
-        return decode(self.bytes(path), path)
+        return decode(self.content(path), path)
 
     def json(self, path: Path) -> Any:
         """The file's content as one JSON document."""

@@ -26,7 +26,7 @@ class MemoryCorpus(Corpus):
     def __init__(self, tables: Iterable[Table]) -> None:
         self._tables = tuple(tables)
         self._ids = tuple(table.id for table in self._tables)
-        self._positions = {table_id: i for i, table_id in enumerate(self._ids)}
+        self._positions: dict[tuple[str, str], int] = {t: i for i, t in enumerate(self._ids)}
         self._check()
 
     def _check(self) -> None:
@@ -50,7 +50,7 @@ class MemoryCorpus(Corpus):
         return iter(self._tables)
 
     def __getitem__(self, table_id: tuple[str, str]) -> Table:
-        return self._tables[self._positions[table_id]]  # type: ignore[index]  # equal as tuples
+        return self._tables[self._positions[table_id]]
 
     @property
     def ids(self) -> Sequence[TableId]:
@@ -58,21 +58,21 @@ class MemoryCorpus(Corpus):
 
     @property
     def positions(self) -> Mapping[tuple[str, str], int]:
-        return self._positions  # type: ignore[return-value]  # a TableId is a pair
+        return self._positions
 
     @cached_property
     def _digests(self) -> list[bytes]:
         return [_digest([table.header, table.rows]) for table in self._tables]
 
     @cached_property
-    def fingerprint(self) -> str:  # type: ignore[override]  # cached: the content cannot change
+    def fingerprint(self) -> str:
         whole = hashlib.sha256()
         for table, digest in zip(self._tables, self._digests, strict=True):
             whole.update(_digest([table.id, dict(table.context)]) + digest)
         return whole.hexdigest()
 
     @cached_property
-    def groups(self) -> Sequence[int]:  # type: ignore[override]
+    def groups(self) -> Sequence[int]:
         first: dict[bytes, int] = {}
         return [first.setdefault(digest, i) for i, digest in enumerate(self._digests)]
 

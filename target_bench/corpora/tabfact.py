@@ -113,7 +113,7 @@ def _csv_files(
     for table_id in sorted(wanted):
         file = folder / table_id
         if file.is_file():
-            yield table_id, (str(file), release.bytes(file))
+            yield table_id, (str(file), release.content(file))
 
 
 def _grid(place: str, content: bytes) -> list[list[str]]:

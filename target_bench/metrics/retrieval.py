@@ -39,11 +39,12 @@ class JudgedRankings:
     @property
     def depth(self) -> int:
         """The largest rank looked at."""
-        return self.found.shape[1]
+        return int(self.found.shape[1])
 
     def hits(self, k: int) -> Floats:
         """(n,) gold tables among the first k."""
-        return self.found[:, :k].sum(axis=1).astype(np.float64)
+        hits: Floats = np.sum(self.found[:, :k], axis=1, dtype=np.float64)
+        return hits
 
     @cached_property
     def patterns(self) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
@@ -129,6 +130,7 @@ class RetrievalMetric(Metric[JudgedRankings]):
 
     @property
     def name(self) -> str:  # type: ignore[override]  # derived, so read-only
+        """As users write it, e.g. ``recall@10``."""
         return f"{self.family.name}@{self.k}" if self.k else self.family.name
 
     def __str__(self) -> str:
@@ -136,6 +138,7 @@ class RetrievalMetric(Metric[JudgedRankings]):
 
     @property
     def signature(self) -> str:
+        """Name, definition and the versions of the libraries behind it."""
         parts = [self.name, self.family.description]
         if self.family.measure:
             parts.append(f"ir-measures:{_installed('ir-measures')}")

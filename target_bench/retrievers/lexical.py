@@ -53,8 +53,8 @@ class Analyzer:
         """The tokens of a text, in order."""
         found = self._find(text.lower())
         normal = self._normal
-        for token in set(found).difference(normal):
-            normal[token] = self._normalise(token)
+        for raw in set(found).difference(normal):
+            normal[raw] = self._normalise(raw)
         return [token for raw in found if (token := normal[raw]) is not None]
 
     def _normalise(self, token: str) -> str | None:
@@ -85,9 +85,11 @@ def serializers(
     fields: Sequence[Field] | Sequence[Sequence[Field]], format: Format, rows: RowLimit
 ) -> list[Serializer]:
     """One serializer a field: ``[title, header]`` is one field, ``[[title], [header]]`` is two."""
-    if all(isinstance(name, str) for name in fields):
-        return [Serializer(tuple(fields), format, rows)]  # type: ignore[arg-type]
-    return [Serializer(tuple(group), format, rows) for group in fields]
+    names = [name for name in fields if isinstance(name, str)]
+    groups = [tuple(group) for group in fields if not isinstance(group, str)]
+    if names and groups:
+        raise ConfigError(f"fields={list(fields)!r}: either names or lists of names, not both")
+    return [Serializer(group, format, rows) for group in groups or [tuple(names)]]
 
 
 def rank(

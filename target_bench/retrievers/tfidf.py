@@ -40,7 +40,7 @@ class TfIdf(Retriever):
         rows: RowLimit = "all",
         format: Format = "text",
         ngram: int = 1,
-        sublinear: bool = False,
+        sublinear: bool = True,
         smooth_idf: bool = True,
         hashed: bool = False,
         tokens: str = r"[^\W_]+",

@@ -31,4 +31,3 @@ def environment() -> dict[str, Any]:
         "threads": {name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ},
         "packages": {name: installed_version(name) for name in _PACKAGES},
     }
-

@@ -78,7 +78,9 @@ class Run:
         path = self.folder / name
         temporary = path.with_suffix(".tmp")
         try:
-            with temporary.open("w", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
+            with temporary.open(
+                "w", encoding="utf-8", errors="surrogatepass", newline="\n"
+            ) as file:
                 json.dump(content, file, ensure_ascii=False, indent=2)
                 file.write("\n")
                 file.flush()
