@@ -12,12 +12,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from target_bench.errors import ConfigError
-from target_bench.interfaces import Corpus, Ranking, Retriever
+from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever
 from target_bench.ranking import DECIMALS, ranking_order, rounded
 from target_bench.schema import Query, Retrieval, TableId
 
 _LOOP_BATCH = 16
-_OWN_BATCH = 512
+_OWN_BATCH = 128
 
 
 class RetrieverLike(Protocol):
@@ -77,7 +77,11 @@ def retrieve(
         answers = _ask(retriever, texts, top_k)
     except Exception:
         answers = [_ask_alone(retriever, text, top_k) for text in texts]
-    checked = [_checked(answer, top_k, corpus.positions) for answer in answers]
+    checked: Sequence[_Ranking | Fault] | None = None
+    if isinstance(answers, Ranked):
+        checked = _from_arrays(answers, top_k, len(corpus))
+    if checked is None:
+        checked = [_checked(answer, top_k, corpus.positions) for answer in answers]
     _put_in_order([c for c in checked if isinstance(c, _Ranking) and c.scores])
     return [_retrieval(q.id, c, corpus) for q, c in zip(queries, checked, strict=True)]
 
@@ -94,8 +98,28 @@ class _Ranking:
 def _retrieval(query_id: str, checked: "_Ranking | Fault", corpus: Corpus) -> Retrieval:
     if isinstance(checked, Fault):
         return Retrieval(query_id, (), error=str(checked))
-    tables = tuple(corpus.ids[place] for place in checked.places)
+    tables = tuple(map(corpus.ids.__getitem__, checked.places))
     return Retrieval(query_id, tables, tuple(checked.scores), resorted=checked.resorted)
+
+
+def _from_arrays(answers: Ranked, top_k: int, n_tables: int) -> list[_Ranking] | None:
+    """The rankings, or None if any is at fault: a look at the single answers then says which."""
+    rows, scores = np.asarray(answers.rows), np.asarray(answers.scores, dtype=np.float64)
+    filled = rows >= 0
+    lengths = filled.sum(axis=1)
+    ascending = np.sort(np.where(filled, rows, -1 - np.arange(rows.shape[1])), axis=1)
+    sound = (
+        rows.shape == scores.shape
+        and rows.shape[1] <= top_k
+        and bool(np.isfinite(scores[filled]).all())
+        and not (rows >= n_tables).any()
+        and not (ascending[:, 1:] == ascending[:, :-1]).any()
+        and not (filled[:, 1:] & ~filled[:, :-1]).any()
+    )
+    if not sound:
+        return None
+    triples = zip(rows.tolist(), scores.tolist(), lengths.tolist(), strict=True)
+    return [_Ranking(places[:n], values[:n]) for places, values, n in triples]
 
 
 def _put_in_order(rankings: list[_Ranking]) -> None:
@@ -124,7 +148,7 @@ def _ask(retriever: RetrieverLike, texts: list[str], top_k: int) -> Sequence[Any
     if answers is None or len(answers) != len(texts):
         n = "None" if answers is None else f"{len(answers)} rankings"
         raise Fault(f"retrieve_batch returned {n} for {len(texts)} queries")
-    return list(answers)
+    return answers if isinstance(answers, Ranked) else list(answers)
 
 
 def _ask_alone(retriever: RetrieverLike, text: str, top_k: int) -> Any:
@@ -145,7 +169,7 @@ def _checked(
         tables, scores = _split(answer)
         if len(tables) > top_k:
             raise Fault(f"returned {len(tables)} tables where at most {top_k} were asked for")
-        places = [_place(table, positions) for table in tables]
+        places = _places(tables, positions)
         if len(set(places)) < len(places):
             repeated = next(t for i, t in enumerate(tables) if places[i] in places[:i])
             raise Fault(f"returned the table {_shown(repeated)} twice")
@@ -161,27 +185,46 @@ def _split(answer: Any) -> tuple[Sequence[Any], list[float]]:
     if isinstance(answer, str | Mapping) or not isinstance(answer, Iterable):
         raise Fault(f"returned {type(answer).__name__}, not a list of tables")
     items = list(answer)
-    scored = sum(map(_is_scored, items))
-    if not scored:
-        return items, []
-    if scored < len(items):
+    try:
+        bare = {issubclass(kind, str) for kind in {type(item[0]) for item in items}}
+    except (TypeError, LookupError):
+        return items, []  # one of them is no id, which the look-up names
+    if bare == {True, False}:
         raise Fault("returned some tables with a score and some without")
-    tables, scores = zip(*items, strict=True)
-    return tables, [_score(*item) for item in zip(tables, scores, strict=True)]
+    if False not in bare:
+        return items, []
+    try:
+        tables, scores = zip(*items, strict=True)
+    except ValueError:
+        raise Fault(f"returned {items[0]!r:.100}; a table is an id or a pair (id, score)") from None
+    return tables, _finite(tables, scores)
 
 
-def _is_scored(item: Any) -> bool:
-    return isinstance(item, tuple | list) and len(item) == 2 and not isinstance(item[0], str)
+def _finite(tables: Sequence[Any], scores: Sequence[Any]) -> list[float]:
+    try:
+        values = [float(score) for score in scores]
+        if math.isfinite(sum(values)):
+            return values
+    except (TypeError, ValueError):
+        pass
+    return [_score(table, score) for table, score in zip(tables, scores, strict=True)]
 
 
 def _score(table: Any, score: Any) -> float:
     try:
         value = float(score)
     except (TypeError, ValueError):
-        raise Fault(f"returned {score!r} as the score of table {_shown(table)}") from None
+        value = math.nan
     if not math.isfinite(value):
-        raise Fault(f"returned the score {value} for table {_shown(table)}")
+        raise Fault(f"returned the score {score!r} for table {_shown(table)}")
     return value
+
+
+def _places(tables: Sequence[Any], positions: Mapping[tuple[str, str], int]) -> list[int]:
+    try:
+        return list(map(positions.__getitem__, tables))
+    except (KeyError, TypeError):
+        return [_place(table, positions) for table in tables]
 
 
 def _place(table: Any, positions: Mapping[tuple[str, str], int]) -> int:

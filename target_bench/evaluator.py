@@ -15,8 +15,8 @@ from target_bench.interfaces import Dataset, Metric, Observer
 from target_bench.results import Result, Results
 from target_bench.runs.identity import plugin_identity
 from target_bench.runs.store import Run
-from target_bench.schema import Counts, Query, Score
-from target_bench.stages.retrieve import MODES, OnError, RetrieveStage, Subject
+from target_bench.schema import Counts, OnError, Query, Score
+from target_bench.stages.retrieve import MODES, RetrieveStage, Subject
 from target_bench.stages.score import count, score
 
 
@@ -95,8 +95,7 @@ class TARGET:
         if label in MODES and isinstance(retriever, str):
             return Subject(label, None, {"mode": label})
         if isinstance(retriever, str):
-            known = [*registry.names("retriever"), *MODES]
-            retriever = registry.create("retriever", label, known)
+            retriever = registry.create("retriever", label, also=MODES)
         plugin = contract.check_methods(retriever)
         identity, warning = plugin_identity(plugin)
         if warning:
@@ -261,8 +260,8 @@ def _identity(
 
 def _fingerprint(queries: Sequence[Query]) -> str:
     """A hash of what is asked and what the gold tables are, whatever the order."""
-    lines = sorted(json.dumps([q.id, q.text, sorted(q.gold)]) for q in queries)
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    asked = sorted((query.id, query.text, tuple(sorted(query.gold))) for query in queries)
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
 
 def _scores_file(counts: Counts, scores: Mapping[str, Score]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,36 @@ from target_bench.schema import CorpusInfo, Query, Table, TableId
 
 Ranking = Sequence[TableId] | Sequence[tuple[TableId, float]]
 """Tables best first, each alone or with its score (higher is better). Fewer than asked is fine."""
+
+
+class Ranked(Sequence[Ranking]):
+    """Rankings of a batch as arrays, straight from an index; reads as a list of scored rankings.
+
+    Args:
+        ids: the tables' ids, in corpus order.
+        rows: (n, k) places in the corpus, best first; -1 after the last table of a ranking.
+        scores: (n, k) scores, higher is better.
+    """
+
+    def __init__(
+        self, ids: Sequence[TableId], rows: NDArray[np.integer], scores: NDArray[np.floating]
+    ) -> None:
+        self.ids = ids
+        self.rows = rows
+        self.scores = scores
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Ranking: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Ranking]: ...
+    def __getitem__(self, index: int | slice) -> Ranking | Sequence[Ranking]:
+        if isinstance(index, slice):
+            return Ranked(self.ids, self.rows[index], self.scores[index])
+        pairs = zip(self.rows[index].tolist(), self.scores[index].tolist(), strict=True)
+        return [(self.ids[row], score) for row, score in pairs if row >= 0]
 
 
 class Corpus(ABC):

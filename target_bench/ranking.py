@@ -12,6 +12,12 @@ DECIMALS = 5
 """Decimals that decide a ranking."""
 
 
+def rounded(scores: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Scores as whole numbers of 1e-5, the values that rank; always a new array."""
+    whole: NDArray[np.float64] = np.multiply(scores, 10.0**DECIMALS, dtype=np.float64)
+    return np.rint(whole, out=whole)
+
+
 def top_k(scores: NDArray[np.floating], k: int) -> NDArray[np.intp]:
     """The ``k`` best columns of each row, best first, by the rule of this module.
 
@@ -32,21 +38,16 @@ def top_k(scores: NDArray[np.floating], k: int) -> NDArray[np.intp]:
     k = min(k, n_columns)
     radix = 1 << (n_columns - 1).bit_length() if n_columns > 1 else 1
     keys = rounded(scores)
-    if keys.size and not np.abs(keys).max() < 2**53 / radix:
+    if keys.size and not max(keys.max(), -keys.min()) < 2**53 / radix:
         raise ValueError(f"scores must be finite and below {2**53 / radix / 10**DECIMALS:.0f}")
     keys *= radix
     keys += np.arange(n_columns - 1, -1, -1)
     if k < n_columns:
-        keys = np.partition(keys, n_columns - k, axis=1)[:, n_columns - k :]
+        keys.partition(n_columns - k, axis=1)
+        keys = keys[:, n_columns - k :]
     best = np.sort(keys, axis=1)[:, ::-1].astype(np.int64)
     columns: NDArray[np.intp] = n_columns - 1 - (best & (radix - 1))
     return columns
-
-
-def rounded(scores: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Scores as whole numbers of 1e-5, the values that rank."""
-    whole: NDArray[np.float64] = np.rint(scores.astype(np.float64, copy=False) * 10**DECIMALS)
-    return whole
 
 
 def ranking_order(

@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Literal
@@ -43,7 +44,6 @@ _GROUPS: dict[Kind, str] = {
     "retriever": "target_bench.retrievers",
     "generator": "target_bench.generators",
     "corpus": "target_bench.corpora",
-    "task": "target_bench.tasks",
 }
 
 _FILE = re.compile(r"(?P<target>.+\.py:[^\W\d]\w*)(?::(?P<settings>.*))?", re.DOTALL)
@@ -105,20 +105,20 @@ def parse_settings(text: str, whole: str) -> dict[str, Any]:
     return settings
 
 
-def create(kind: Kind, text: str, known: Iterable[str] | None = None) -> Any:
+def create(kind: Kind, text: str, also: Iterable[str] = ()) -> Any:
     """Build the plug-in that ``text`` names, with its settings checked against its constructor.
 
     Args:
         kind: what to build.
         text: a name with settings, as ``parse`` reads it.
-        known: the names to show for an unknown one; default: the registered ones.
+        also: names that are no plug-ins but that a message about an unknown one should show.
 
     Raises:
         ConfigError: an unknown name (with near misses), an unknown setting, a value of the wrong
             type, or a module or class that cannot be imported.
     """
     spec = parse(kind, text)
-    cls = resolve(kind, spec.target, known)
+    cls = resolve(kind, spec.target, also)
     settings = _checked(cls, spec.settings, f"{kind} {spec.target}")
     try:
         return cls(**settings)
@@ -131,7 +131,7 @@ def create(kind: Kind, text: str, known: Iterable[str] | None = None) -> Any:
         raise ConfigError(f"{kind} {text!r}: {problem}") from error
 
 
-def resolve(kind: Kind, target: str, known: Iterable[str] | None = None) -> Any:
+def resolve(kind: Kind, target: str, also: Iterable[str] = ()) -> Any:
     """The class behind a name, ``module:Class`` or ``path/file.py:Class``."""
     path = _find(kind, target)
     if path is not None:
@@ -140,7 +140,7 @@ def resolve(kind: Kind, target: str, known: Iterable[str] | None = None) -> Any:
         return _import_file(target)
     if ":" in target:
         return _import(target, target)
-    raise ConfigError(unknown_name(kind, target, known or names(kind)))
+    raise ConfigError(unknown_name(kind, target, [*names(kind), *also]))
 
 
 def canonical(kind: Kind, name: str) -> str:
@@ -177,7 +177,7 @@ def _is_known(kind: Kind, name: str) -> bool:
 
 def _entry_points(kind: Kind) -> dict[str, EntryPoint]:
     found: dict[str, EntryPoint] = {}
-    for entry in entry_points(group=_GROUPS[kind]):
+    for entry in _installed(_GROUPS[kind], tuple(sys.path)) if kind in _GROUPS else ():
         other = found.setdefault(entry.name, entry)
         if other.value != entry.value:
             raise ConfigError(
@@ -185,6 +185,12 @@ def _entry_points(kind: Kind) -> dict[str, EntryPoint]:
                 f"{other.value} and {entry.value}. Name the class instead: {entry.value}"
             )
     return found
+
+
+@cache
+def _installed(group: str, _path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """The entry points of a group; scanning every installed package takes a while."""
+    return tuple(entry_points(group=group))
 
 
 def _import(path: str, asked: str) -> Any:

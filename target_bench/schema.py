@@ -2,10 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 Cell = str | int | float | bytes | None
 """One cell: text in web tables, the source's own type in databases."""
+
+
+OnError = Literal["stop", "record"]
+"""What a failed query does: end the run, or count as wrong."""
 
 
 class TableId(NamedTuple):

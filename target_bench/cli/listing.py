@@ -4,14 +4,9 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
-from target_bench import corpora, registry
+from target_bench import registry
 from target_bench.cli.options import Debug
-from target_bench.metrics.retrieval import FAMILIES
-from target_bench.stages.retrieve import MODES
 
 HELP = "List corpora, retrievers, generators, tasks or metrics."
 
@@ -28,6 +23,10 @@ class What(StrEnum):
 
 def list_(what: Annotated[What, typer.Argument(show_default=False)], debug: Debug = False) -> None:
     """Print a table of names and one-line descriptions."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
     columns, rows = _LISTS[what]()
     table = Table(box=box.SIMPLE_HEAD)
     for column in columns:
@@ -41,6 +40,8 @@ Listing = tuple[list[str], list[list[str]]]
 
 
 def _corpora() -> Listing:
+    from target_bench import corpora
+
     infos = [corpora.loader(name).info for name in registry.names("corpus")]
     rows = [[i.name, i.title, ", ".join(i.splits), ", ".join(i.tasks), i.licence] for i in infos]
     return ["corpus", "title", "splits (default first)", "tasks", "licence"], rows
@@ -52,12 +53,16 @@ def _plugins(kind: registry.Kind) -> Listing:
 
 
 def _retrievers() -> Listing:
+    from target_bench.stages.retrieve import MODES
+
     columns, rows = _plugins("retriever")
     modes = {"oracle": "The gold tables: upper bound.", "no-context": "No table: lower bound."}
     return columns, rows + [[name, modes[name]] for name in MODES]
 
 
 def _metrics() -> Listing:
+    from target_bench.metrics.retrieval import FAMILIES
+
     rows = [[f"{f.name}@k" if f.at_k else f.name, f.description] for f in FAMILIES.values()]
     return ["metric", "definition"], rows
 

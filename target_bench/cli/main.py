@@ -5,7 +5,7 @@ import traceback
 
 import typer
 
-from target_bench.cli import describe, listing, run
+from target_bench.cli import describing, listing, run
 from target_bench.cli.options import debugging
 from target_bench.errors import TargetBenchError
 
@@ -22,7 +22,7 @@ app = typer.Typer(
 )
 app.command("run", help=run.HELP)(run.run)
 app.command("list", help=listing.HELP)(listing.list_)
-app.command("describe", help=describe.HELP)(describe.describe)
+app.command("describe", help=describing.HELP)(describing.describe)
 
 
 def main() -> None:

@@ -3,18 +3,17 @@
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from target_bench import registry
 from target_bench.cli.options import DataDir, Debug, Split, cutoffs
-from target_bench.cli.progress import TerminalObserver
 from target_bench.errors import ConfigError, PluginError
-from target_bench.evaluator import TARGET
-from target_bench.results import Result, Results
-from target_bench.stages.retrieve import MODES, OnError
+from target_bench.schema import OnError
+
+if TYPE_CHECKING:
+    from target_bench.results import Result, Results
 
 HELP = """Run retrievers on corpora and print their scores.
 
@@ -55,6 +54,10 @@ def run(
     debug: Debug = False,
 ) -> None:
     """Run every retriever on every corpus."""
+    from target_bench.cli.progress import TerminalObserver
+    from target_bench.evaluator import TARGET
+    from target_bench.results import Results
+
     wanted = [*([corpus] if corpus else []), *(corpora or [])]
     if not wanted:
         known = ", ".join(registry.names("corpus"))
@@ -78,20 +81,24 @@ def run(
     _fail_if_queries_failed(results)
 
 
-def _order(wanted: list[str], result: Result) -> int:
+def _order(wanted: list[str], result: "Result") -> int:
     """The place of a result's corpus on the command line."""
     names = [registry.canonical("corpus", name) for name in wanted]
     return names.index(result.corpus) if result.corpus in names else len(names)
 
 
-def _print(results: Results) -> None:
+def _print(results: "Results") -> None:
+    from rich.console import Console
+
     console = Console() if sys.stdout.isatty() else Console(width=120)
     console.print(results.table())
     for result in results:
         console.print(_counts(result), highlight=False, soft_wrap=True, markup=False)
 
 
-def _counts(result: Result) -> str:
+def _counts(result: "Result") -> str:
+    from target_bench.stages.retrieve import MODES
+
     counts = result.counts
     parts = [f"{counts.answered} of {counts.asked} answered"]
     if counts.failed:
@@ -107,7 +114,7 @@ def _counts(result: Result) -> str:
     return f"{result.folder}: {', '.join(parts)}"
 
 
-def _fail_if_queries_failed(results: list[Result]) -> None:
+def _fail_if_queries_failed(results: list["Result"]) -> None:
     failed = [result for result in results if result.counts.failed]
     if failed:
         lines = []

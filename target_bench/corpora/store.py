@@ -128,11 +128,13 @@ def _notes(corpus: Corpus, queries: Sequence[Query]) -> Iterator[str]:
 
 
 def _digest(value: Any) -> bytes:
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=_bytes_as_hex)
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return hashlib.blake2b(_ENCODE(value).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def _bytes_as_hex(value: object) -> Any:
     if isinstance(value, bytes):
         return {"bytes": value.hex()}
     raise TypeError(f"a cell cannot be {type(value).__name__}")
+
+
+_ENCODE = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=_bytes_as_hex).encode

@@ -73,11 +73,12 @@ def _example(place: str, record: Any) -> Example:
 
 def _queries(examples: Mapping[str, Example]) -> Iterator[Query]:
     for table_id, (statements, labels, _) in examples.items():
+        gold = (TableId("0", table_id),)
         for number, (statement, label) in enumerate(zip(statements, labels, strict=True)):
             yield Query(
                 id=f"{table_id}:{number}",
                 text=statement,
-                gold=(TableId("0", table_id),),
+                gold=gold,
                 answer=_LABELS[label],
             )
 

@@ -1,5 +1,6 @@
 """Percentile bootstrap over queries (Efron & Tibshirani 1993, section 13.3)."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -42,12 +43,18 @@ def intervals(
 
 
 def _resampled_totals(statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(RESAMPLES, m) column sums, each over n rows drawn with replacement."""
-    n = len(statistics)
+    """(RESAMPLES, m) column sums, each over n rows drawn with replacement.
+
+    How often each distinct row is drawn is multinomial, so one draw a distinct row is enough, and
+    the order of the rows changes nothing.
+    """
+    tally = Counter(row.tobytes() for row in statistics)
+    rows = sorted(tally)
+    distinct = np.frombuffer(b"".join(rows), dtype=statistics.dtype).reshape(len(rows), -1)
+    share = np.array([tally[row] for row in rows]) / len(statistics)
     generator = np.random.default_rng(0)
     totals = np.empty((RESAMPLES, statistics.shape[1]))
     for start in range(0, RESAMPLES, _CHUNK):
-        drawn = generator.integers(0, n, size=(_CHUNK, n))
-        weights = np.stack([np.bincount(rows, minlength=n) for rows in drawn])
-        totals[start : start + _CHUNK] = weights.astype(np.float64) @ statistics
+        weights = generator.multinomial(len(statistics), share, size=_CHUNK)
+        totals[start : start + _CHUNK] = weights.astype(np.float64) @ distinct
     return totals

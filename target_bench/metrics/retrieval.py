@@ -123,10 +123,13 @@ class RetrievalMetric(Metric[JudgedRankings]):
     Args:
         family: the kind.
         k: the cutoff, or None for a metric over the whole ranking.
+        depth: how long the rankings may be, for a metric over the whole of them; it changes the
+            value, so it is part of the signature.
     """
 
     family: Family
     k: int | None = None
+    depth: int | None = None
 
     @property
     def name(self) -> str:  # type: ignore[override]  # derived, so read-only
@@ -140,6 +143,8 @@ class RetrievalMetric(Metric[JudgedRankings]):
     def signature(self) -> str:
         """Name, definition and the versions of the libraries behind it."""
         parts = [self.name, self.family.description]
+        if self.depth is not None:
+            parts.append(f"depth:{self.depth}")
         if self.family.measure:
             parts.append(f"ir-measures:{_installed('ir-measures')}")
             parts.append(f"pytrec_eval:{_installed('pytrec-eval-terrier')}")
@@ -182,10 +187,11 @@ def parse(name: str) -> RetrievalMetric:
 
 
 def at_cutoffs(cutoffs: Iterable[int]) -> list[RetrievalMetric]:
-    """Every family, at every cutoff where it has one."""
+    """Every family: at every cutoff, or over rankings as deep as the largest one."""
     ks = sorted(set(cutoffs))
     metrics = [RetrievalMetric(f, k) for f in FAMILIES.values() if f.at_k for k in ks]
-    return metrics + [RetrievalMetric(f) for f in FAMILIES.values() if not f.at_k]
+    whole = [RetrievalMetric(f, depth=ks[-1]) for f in FAMILIES.values() if not f.at_k]
+    return metrics + whole
 
 
 def _recall(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:

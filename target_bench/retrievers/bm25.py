@@ -5,7 +5,9 @@ With bm25s every field is a sparse matrix of precomputed term weights over one v
 weighted sum of the matrices is made once and a batch of queries is one sparse product.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
+from itertools import chain, count
 from typing import Any, Literal
 
 import numpy as np
@@ -143,10 +145,10 @@ class _SparseIndex:
     def __init__(self, settings: BM25, documents: list[list[list[str]]]) -> None:
         from scipy.sparse import csr_matrix
 
-        self.vocabulary: dict[str, int] = {}
-        self.n_tables = len(documents[0])
+        self.vocabulary: dict[str, int] = defaultdict(count().__next__)
         fields = [self._encoded(field) for field in documents]
-        shape = (len(self.vocabulary), self.n_tables)
+        self.vocabulary = dict(self.vocabulary)
+        shape = (len(self.vocabulary), len(documents[0]))
         self.weights = csr_matrix(shape, dtype=np.float64)
         self.absent = np.zeros(shape[0])
         for weight, field in zip(settings.field_weights(), fields, strict=True):
@@ -158,8 +160,7 @@ class _SparseIndex:
                 self.absent += weight * model.nonoccurrence_array
 
     def _encoded(self, documents: list[list[str]]) -> list[list[int]]:
-        vocabulary = self.vocabulary
-        return [[vocabulary.setdefault(t, len(vocabulary)) for t in terms] for terms in documents]
+        return [list(map(self.vocabulary.__getitem__, terms)) for terms in documents]
 
     def _model(self, settings: BM25, field: list[list[int]]) -> Any:
         import bm25s
@@ -187,9 +188,10 @@ class _SparseIndex:
     def _query_matrix(self, queries: list[list[str]]) -> Any:
         from scipy.sparse import csr_matrix
 
-        known = [[self.vocabulary[t] for t in q if t in self.vocabulary] for q in queries]
+        number = self.vocabulary.get
+        known = [[n for n in map(number, query) if n is not None] for query in queries]
         indptr = np.cumsum([0, *map(len, known)])
-        indices = np.fromiter((t for q in known for t in q), dtype=np.int32, count=indptr[-1])
+        indices = np.fromiter(chain.from_iterable(known), dtype=np.int32, count=indptr[-1])
         shape = (len(queries), len(self.vocabulary))
         return csr_matrix((np.ones(len(indices)), indices, indptr), shape=shape)
 

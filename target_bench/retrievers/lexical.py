@@ -3,14 +3,14 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.errors import ConfigError
+from target_bench.interfaces import Ranked
 from target_bench.ranking import rounded, top_k
 from target_bench.schema import TableId
 from target_bench.serialization import Field, Format, RowLimit, Serializer
@@ -18,11 +18,10 @@ from target_bench.serialization import Field, Format, RowLimit, Serializer
 Stemming = Literal["english", "none"]
 StopWords = Literal["en_plus", "en", "none"]
 
-_BLOCK_CELLS = 1_000_000
+_BLOCK_CELLS = 250_000
 """Scores held at a time, so that memory does not grow with the number of queries."""
 
 
-@dataclass(slots=True)
 class Analyzer:
     """Text -> tokens: lower case, regular expression, accents off, stop words out, stems.
 
@@ -36,34 +35,36 @@ class Analyzer:
         ConfigError: the regular expression does not compile.
     """
 
-    tokens: str
-    fold: bool
-    stopwords: StopWords
-    stemmer: Stemming
-    _find: Callable[[str], list[str]] = field(init=False)
-    _normal: dict[str, str | None] = field(init=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
+    def __init__(self, tokens: str, fold: bool, stopwords: StopWords, stemmer: Stemming) -> None:
         try:
-            self._find = re.compile(self.tokens).findall
+            self._find = re.compile(tokens).findall
         except re.error as error:
-            raise ConfigError(f"tokens={self.tokens!r} is no regular expression: {error}") from error
+            raise ConfigError(f"tokens={tokens!r} is no regular expression: {error}") from error
+        self._normal = _NormalForms(fold, stopwords, stemmer)
 
     def __call__(self, text: str) -> list[str]:
         """The tokens of a text, in order."""
-        found = self._find(text.lower())
         normal = self._normal
-        for raw in set(found).difference(normal):
-            normal[raw] = self._normalise(raw)
+        found = self._find(text.lower())
         return [token for raw in found if (token := normal[raw]) is not None]
 
-    def _normalise(self, token: str) -> str | None:
-        if self.fold and not token.isascii():
-            decomposed = unicodedata.normalize("NFKD", token)
+
+class _NormalForms(dict[str, str | None]):
+    """Raw token -> its normal form, or None for a stop word; each is worked out once."""
+
+    def __init__(self, fold: bool, stopwords: StopWords, stemmer: Stemming) -> None:
+        super().__init__()
+        self._fold = fold
+        self._stop = _stop_words(stopwords)
+        self._stem = _stemmer() if stemmer == "english" else str
+
+    def __missing__(self, raw: str) -> str | None:
+        token = raw
+        if self._fold and not raw.isascii():
+            decomposed = unicodedata.normalize("NFKD", raw)
             token = "".join(c for c in decomposed if not unicodedata.combining(c))
-        if token in _stop_words(self.stopwords):
-            return None
-        return str(_stemmer().stemWord(token)) if self.stemmer == "english" else token
+        form = self[raw] = None if token in self._stop else self._stem(token)
+        return form
 
 
 @cache
@@ -75,10 +76,11 @@ def _stop_words(name: StopWords) -> frozenset[str]:
 
 
 @cache
-def _stemmer() -> Any:
+def _stemmer() -> Callable[[str], str]:
     from Stemmer import Stemmer
 
-    return Stemmer("english")
+    stem: Callable[[str], str] = Stemmer("english").stemWord
+    return stem
 
 
 def serializers(
@@ -98,7 +100,7 @@ def rank(
     ids: Sequence[TableId],
     k: int,
     offsets: NDArray[np.float64] | None = None,
-) -> list[list[tuple[TableId, float]]]:
+) -> Ranked:
     """Rankings from scores computed a block of queries at a time.
 
     Args:
@@ -109,8 +111,8 @@ def rank(
             so fewer may come back.
         offsets: (n_queries,) what each query adds to the score of every table that matches.
     """
-    rankings = []
     block = max(1, _BLOCK_CELLS // max(1, len(ids)))
+    places, values = [], []
     for start in range(0, n_queries, block):
         rows = slice(start, min(start + block, n_queries))
         scores = score_block(rows)
@@ -118,10 +120,9 @@ def rank(
             scores = np.where(_positive(scores), scores + offsets[rows, None], 0.0)
         best = top_k(scores, k)
         found = np.take_along_axis(scores, best, axis=1)
-        lengths = _positive(found).sum(axis=1)
-        for columns, values, n in zip(best.tolist(), found.tolist(), lengths, strict=True):
-            rankings.append([(ids[c], v) for c, v in zip(columns[:n], values[:n], strict=True)])
-    return rankings
+        places.append(np.where(_positive(found), best, -1))
+        values.append(found)
+    return Ranked(ids, np.concatenate(places), np.concatenate(values))
 
 
 def distinct(tokens: Iterable[str]) -> list[str]:

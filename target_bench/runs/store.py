@@ -18,6 +18,8 @@ from target_bench.schema import Retrieval, TableId
 FORMAT = 1
 """The version of the layout; a folder of another version is refused."""
 
+_ENCODE = json.JSONEncoder(ensure_ascii=False).encode
+
 
 class Run:
     """A run folder, created if it is not there.
@@ -37,6 +39,7 @@ class Run:
         self.id = "-".join([*(word[:40] for word in words), run_key(self.identity)])
         self.folder = root / self.id
         self.manifest: dict[str, Any] = {}
+        self._encoded_ids = _EncodedIds()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -92,12 +95,23 @@ class Run:
     def append(self, retrievals: Iterable[Retrieval]) -> None:
         """Add finished retrievals to ``retrieval.jsonl``."""
         path = self.folder / "retrieval.jsonl"
-        text = "".join(_line(retrieval) for retrieval in retrievals)
+        text = "".join(map(self._line, retrievals))
         try:
             with path.open("a", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
                 file.write(text)
         except OSError as error:
             raise StoreError(_cannot("be written", path, error)) from error
+
+    def _line(self, retrieval: Retrieval) -> str:
+        tables = ", ".join(map(self._encoded_ids.__getitem__, retrieval.tables))
+        parts = [f'"query_id": {_ENCODE(retrieval.query_id)}, "tables": [{tables}]']
+        if retrieval.scores:
+            parts.append(f'"scores": [{", ".join(map(repr, retrieval.scores))}]')
+        if retrieval.error is not None:
+            parts.append(f'"error": {_ENCODE(retrieval.error)}')
+        if retrieval.resorted:
+            parts.append('"resorted": true')
+        return f"{{{', '.join(parts)}}}\n"
 
     def retrievals(self) -> dict[str, Retrieval]:
         """Query id -> what was retrieved; empty for a new run.
@@ -130,15 +144,12 @@ class Run:
         return found
 
 
-def _line(retrieval: Retrieval) -> str:
-    record: dict[str, Any] = {"query_id": retrieval.query_id, "tables": retrieval.tables}
-    if retrieval.scores:
-        record["scores"] = retrieval.scores
-    if retrieval.error is not None:
-        record["error"] = retrieval.error
-    if retrieval.resorted:
-        record["resorted"] = True
-    return json.dumps(record, ensure_ascii=False) + "\n"
+class _EncodedIds(dict[TableId, str]):
+    """Table id -> its JSON, made once."""
+
+    def __missing__(self, table_id: TableId) -> str:
+        text = self[table_id] = _ENCODE(table_id)
+        return text
 
 
 def _retrieval(record: Mapping[str, Any]) -> Retrieval:

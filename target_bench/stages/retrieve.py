@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from target_bench import contract
 from target_bench.contract import RetrieverLike
@@ -11,10 +11,8 @@ from target_bench.errors import PluginError, TargetBenchError
 from target_bench.interfaces import Dataset, Observer
 from target_bench.runs.environment import environment
 from target_bench.runs.store import Run
-from target_bench.schema import Query, Retrieval
+from target_bench.schema import OnError, Query, Retrieval
 from target_bench.stages.latency import measure
-
-OnError = Literal["stop", "record"]
 
 MODES: dict[str, Callable[[Query, int], Retrieval]] = {
     "oracle": lambda query, k: Retrieval(query.id, query.gold[:k]),

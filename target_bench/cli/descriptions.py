@@ -1,48 +1,23 @@
-"""``target-bench describe``: one corpus or retriever in full."""
+"""What ``target-bench describe`` prints."""
 
 import inspect
-from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
 
-import typer
 from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
 from target_bench import corpora, registry
-from target_bench.cli.options import DataDir, Debug, Split
-from target_bench.interfaces import Dataset
 from target_bench.schema import Table
 from target_bench.serialization import cell_text
-
-HELP = "Describe a corpus (sizes, licence, citation, sample rows) or a retriever (settings)."
 
 _SAMPLE_ROWS = 5
 
 
-class Kind(StrEnum):
-    """What can be described."""
-
-    corpus = "corpus"
-    retriever = "retriever"
-
-
-def describe(
-    kind: Annotated[Kind, typer.Argument(show_default=False)],
-    name: Annotated[str, typer.Argument(show_default=False)],
-    split: Split = None,
-    data_dir: DataDir = None,
-    debug: Debug = False,
-) -> None:
-    """Print what a corpus holds, or what a retriever can be told."""
-    if kind is Kind.retriever:
-        _describe_retriever(name)
-    else:
-        _describe_corpus(corpora.load(name, split, data_dir))
-
-
-def _describe_corpus(dataset: Dataset) -> None:
+def print_corpus(name: str, split: str | None, data_dir: Path | None) -> None:
+    """Sizes as in the TARGET paper's Table 3, licence, citation and the first query's table."""
+    dataset = corpora.load(name, split, data_dir)
     console = Console()
     info, corpus = dataset.info, dataset.corpus
     n = len(corpus)
@@ -74,6 +49,16 @@ def _describe_corpus(dataset: Dataset) -> None:
         console.print(_sample(corpus[query.gold[0]]))
 
 
+def print_retriever(name: str) -> None:
+    """The documentation of a retriever and the defaults of its settings."""
+    cls = registry.resolve("retriever", registry.parse("retriever", name).target)
+    console = Console()
+    console.print(inspect.getdoc(cls) or "", markup=False, highlight=False)
+    console.print("\nDefaults:", markup=False)
+    for parameter in inspect.signature(cls).parameters.values():
+        console.print(f"  {parameter.name}={parameter.default!r}", markup=False, highlight=False)
+
+
 def _sample(table: Table) -> Grid:
     grid = Grid(box=box.SIMPLE_HEAD, title=escape(_title(table)), title_justify="left")
     for column in table.header:
@@ -88,12 +73,3 @@ def _sample(table: Table) -> Grid:
 def _title(table: Table) -> str:
     parts = [table.context.get("title"), table.context.get("section_title")]
     return " / ".join([f"Gold table {table.id}", *(part for part in parts if part)])
-
-
-def _describe_retriever(name: str) -> None:
-    cls = registry.resolve("retriever", registry.parse("retriever", name).target)
-    console = Console()
-    console.print(inspect.getdoc(cls) or "", markup=False, highlight=False)
-    console.print("\nDefaults:", markup=False)
-    for parameter in inspect.signature(cls).parameters.values():
-        console.print(f"  {parameter.name}={parameter.default!r}", markup=False, highlight=False)

@@ -1,0 +1,32 @@
+"""Every Python example in the documents runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_examples_run(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In order, in one namespace a document; from a file, as a reader would run them."""
+    monkeypatch.chdir(tmp_path)
+    for number, source in enumerate(EXAMPLE.findall(document.read_text(encoding="utf-8"))):
+        path = tmp_path / f"example_{number}.py"
+        path.write_text(source, encoding="utf-8")
+        exec(compile(source, path, "exec"), {"__name__": f"example_{number}"})
+
+
+def test_documents_hold_examples() -> None:
+    with_examples = [d.name for d in DOCUMENTS if EXAMPLE.search(d.read_text(encoding="utf-8"))]
+    assert {"README.md", "architecture.md"} <= set(with_examples)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?://)([^)#]+)", text):
+        assert (document.parent / target).exists(), target
