@@ -1,6 +1,7 @@
 """Every Python example in the documents runs."""
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,12 @@ EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_examples_run(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In order, in one namespace a document; from a file, as a reader would run them."""
+    """Each from a file of its own, as a reader would run it."""
     monkeypatch.chdir(tmp_path)
     for number, source in enumerate(EXAMPLE.findall(document.read_text(encoding="utf-8"))):
         path = tmp_path / f"example_{number}.py"
         path.write_text(source, encoding="utf-8")
-        exec(compile(source, path, "exec"), {"__name__": f"example_{number}"})
+        runpy.run_path(str(path), run_name=f"example_{number}")
 
 
 def test_documents_hold_examples() -> None:
