@@ -10,7 +10,6 @@ from target_bench.cli.options import debugging
 from target_bench.errors import TargetBenchError
 
 INTERNAL_ERROR = 1
-INTERRUPTED = 130
 
 app = typer.Typer(
     name="target-bench",
@@ -36,9 +35,6 @@ def _exit_code() -> int:
     except TargetBenchError as error:
         _say(f"Error: {error}")
         return error.exit_code
-    except KeyboardInterrupt:
-        _say("Interrupted. Queries already answered are kept; run the same command to go on.")
-        return INTERRUPTED
     except Exception as error:
         _say(
             f"Internal error: {type(error).__name__}: {error}\n"

@@ -15,6 +15,8 @@ from target_bench.schema import OnError
 if TYPE_CHECKING:
     from target_bench.results import Result, Results
 
+INTERRUPTED = 130
+
 HELP = """Run retrievers on corpora and print their scores.
 
 `target-bench run mini` compares every offline retriever on the embedded corpus.
@@ -63,15 +65,19 @@ def run(
         known = ", ".join(registry.names("corpus"))
         raise ConfigError(f"name a corpus, as in: target-bench run mini (known: {known})")
     ks = cutoffs(top_k)
-    with TerminalObserver() as observer:
-        target = TARGET((task, wanted), data_dir=data_dir, out=out, observer=observer)
-        results = [
-            result
-            for retriever in retrievers or registry.BUILT_IN["retriever"]
-            for result in target.run(
-                retriever, split, ks, limit=limit, on_error=on_error, latency=latency
-            )
-        ]
+    try:
+        with TerminalObserver() as observer:
+            target = TARGET((task, wanted), data_dir=data_dir, out=out, observer=observer)
+            results = [
+                result
+                for retriever in retrievers or registry.BUILT_IN["retriever"]
+                for result in target.run(
+                    retriever, split, ks, limit=limit, on_error=on_error, latency=latency
+                )
+            ]
+    except KeyboardInterrupt:
+        typer.echo("Interrupted. Answered queries are kept; the same command goes on.", err=True)
+        raise typer.Exit(INTERRUPTED) from None
     results.sort(key=lambda result: _order(wanted, result))
     if as_json:
         json.dump(Results(results).to_json(), sys.stdout, ensure_ascii=False, indent=2)

@@ -36,6 +36,10 @@ class Release:
         candidates = (place / f"{name}{suffix}" for place in self._places for suffix in _SUFFIXES)
         return next((path for path in candidates if path.is_file()), None)
 
+    def find_folder(self, name: str) -> Path | None:
+        """The folder of this name, or None."""
+        return next((p / name for p in self._places if (p / name).is_dir()), None)
+
     def require(self, *names: str) -> Path:
         """The first of these files that exists.
 

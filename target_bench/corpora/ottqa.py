@@ -1,6 +1,6 @@
 """OTT-QA: open-domain questions over Wikipedia tables and passages (Chen et al. 2021)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,20 +26,20 @@ class OTTQA(CorpusLoader):
         source="https://github.com/wenhuchen/OTT-QA",
         files=(
             "dev.json (from released_data/)",
-            "dev_tables.jsonl (one traindev_tables_tok/<id>.json a line, for the split's tables)",
-            "train.json and train_tables.jsonl likewise, for the split train",
+            "train_dev_test_table_ids.json and traindev_tables_tok/ (from data/), or in their place",
+            "dev_tables.jsonl, with one traindev_tables_tok/<id>.json of the split a line",
+            "train.json (and train_tables.jsonl) for the split train",
         ),
     )
 
     def load(self, folder: Path, split: str) -> Dataset:
-        release = Release(folder, self.info.source, ["released_data"])
+        release = Release(folder, self.info.source, ["released_data", "data"])
         name = _FILE_NAME[split]
         questions = release.require(f"{name}.json")
-        tables = release.require(f"{name}_tables.jsonl")
         return dataset(
             self.info,
             split,
-            _tables(release, tables),
+            list(_tables(_table_records(release, name))),
             list(_queries(release, questions)),
             release.hashes,
         )
@@ -59,8 +59,22 @@ def _queries(release: Release, path: Path) -> Iterator[Query]:
         )
 
 
-def _tables(release: Release, path: Path) -> Iterator[Table]:
-    for place, record in release.json_lines(path):
+def _table_records(release: Release, name: str) -> Iterable[tuple[str, Any]]:
+    """(place, record) of the split's tables, from one file or from a file each."""
+    path = release.find(f"{name}_tables.jsonl")
+    if path is not None:
+        return release.json_lines(path)
+    folder = release.find_folder("traindev_tables_tok")
+    if folder is None:
+        release.require(f"{name}_tables.jsonl", "traindev_tables_tok/")
+    lists = release.require("train_dev_test_table_ids.json")
+    table_ids = field(release.json(lists), name, list, str(lists))
+    paths = [release.require(f"traindev_tables_tok/{table_id}.json") for table_id in table_ids]
+    return ((str(path), release.json(path)) for path in sorted(paths))
+
+
+def _tables(records: Iterable[tuple[str, Any]]) -> Iterator[Table]:
+    for place, record in records:
         yield Table(
             id=TableId("0", field(record, "uid", str, place)),
             header=_texts(field(record, "header", list, place), f"{place}, header"),

@@ -88,15 +88,23 @@ def dataset(
 
     Raises:
         DataError: the faults that ``MemoryCorpus`` refuses, a repeated query id, a query without
-            gold table, or a gold table that is not in the corpus.
+            gold table, or a gold table that is not in the corpus; the message names the files.
     """
+    where = f"corpus {info.name}, split {split}{_from_files(list(files))}"
     try:
         corpus = MemoryCorpus(tables)
     except DataError as error:
-        raise DataError(f"corpus {info.name}, split {split}: {error}") from error
+        raise DataError(f"{where}: {error}") from error
     checked = tuple(queries)
-    _check_queries(checked, corpus, f"corpus {info.name}, split {split}")
+    _check_queries(checked, corpus, where)
     return Dataset(info, split, corpus, checked, dict(files), tuple(_notes(corpus, checked)))
+
+
+def _from_files(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    more = f" and {len(names) - 3} more files" if len(names) > 3 else ""
+    return f" (from {', '.join(names[:3])}{more})"
 
 
 def _check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None:

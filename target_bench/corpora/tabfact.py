@@ -106,8 +106,7 @@ def _csv_files(
             if table_id in wanted:
                 yield table_id, (f"{path}, {member}", content)
         return
-    folders = (release.folder / "all_csv", release.folder / "data" / "all_csv")
-    folder = next((f for f in folders if f.is_dir()), None)
+    folder = release.find_folder("all_csv")
     if folder is None:
         release.require(f"{name}_csv.zip", "all_csv.zip", "all_csv/")
         return

@@ -43,8 +43,8 @@ class BM25(Retriever):
         weights: one weight a field; default: (0.4, 0.6) for the default fields, else 1 for each.
         rows: how many rows of each table to index.
         format: how header and rows are written before they are split into tokens.
-        method: the BM25 variant: lucene, robertson, atire, bm25l or bm25+ with bm25s;
-            okapi, l or plus with rank-bm25.
+        method: the BM25 variant: lucene (default), robertson, atire, bm25l or bm25+ with bm25s;
+            okapi (default), l or plus with rank-bm25.
         k1: saturation of term frequency.
         b: strength of length normalisation.
         delta: the lower bound that bm25l and bm25+ (l and plus) add.
@@ -67,7 +67,7 @@ class BM25(Retriever):
         weights: Sequence[float] | None = None,
         rows: RowLimit = "all",
         format: Format = "text",
-        method: Method = "lucene",
+        method: Method | None = None,
         k1: float = 0.5,
         b: float = 0.75,
         delta: float = 0.5,
@@ -82,7 +82,7 @@ class BM25(Retriever):
         self.weights = weights
         self.rows: RowLimit = rows
         self.format: Format = format
-        self.method: Method = method
+        self.method = method
         self.k1 = k1
         self.b = b
         self.delta = delta
@@ -99,7 +99,7 @@ class BM25(Retriever):
         if self.weights is not None and len(self.weights) != n:
             raise ConfigError(f"weights={list(self.weights)!r}: {n} fields need {n} weights")
         known = _BM25S if self.backend == "bm25s" else tuple(_RANK_BM25)
-        if self.method not in known:
+        if self.method is not None and self.method not in known:
             raise ConfigError(
                 f"method={self.method!r}: backend {self.backend} has {', '.join(known)}"
             )
@@ -166,7 +166,7 @@ class _SparseIndex:
         import bm25s
 
         model = bm25s.BM25(
-            method=settings.method,
+            method=settings.method or "lucene",
             k1=settings.k1,
             b=settings.b,
             delta=settings.delta,
@@ -204,9 +204,10 @@ class _RankBM25Index:
             import rank_bm25
         except ImportError as error:
             raise MissingExtraError("rank-bm25", "rank-bm25", "bm25:backend=rank-bm25") from error
-        model = getattr(rank_bm25, _RANK_BM25[settings.method])
+        method = settings.method or "okapi"
+        model = getattr(rank_bm25, _RANK_BM25[method])
         parameters = {"k1": settings.k1, "b": settings.b}
-        if settings.method != "okapi":
+        if method != "okapi":
             parameters["delta"] = settings.delta
         self.models = [model(field, **parameters) for field in documents]
         self.weights = settings.field_weights()
