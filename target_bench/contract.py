@@ -5,7 +5,7 @@ than k tables or an exception is a fault, recorded as the error of that one quer
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -54,12 +54,16 @@ def check_methods(retriever: object) -> RetrieverLike:
 
 def batch_size(retriever: RetrieverLike) -> int:
     """How many queries to hand over, and to write to disk, at a time."""
+    return _OWN_BATCH if _has_batch(retriever) else _LOOP_BATCH
+
+
+def _has_batch(retriever: RetrieverLike) -> bool:
     own = getattr(type(retriever), "retrieve_batch", Retriever.retrieve_batch)
-    return _LOOP_BATCH if own is Retriever.retrieve_batch else _OWN_BATCH
+    return own is not Retriever.retrieve_batch
 
 
 def retrieve(
-    retriever: RetrieverLike, queries: Sequence[Query], top_k: int, corpus: Corpus
+    retriever: RetrieverLike, queries: Sequence[Query], top_k: int, corpus: Corpus, stop: bool
 ) -> list[Retrieval]:
     """The retrievals of a batch of queries, in their order.
 
@@ -71,19 +75,19 @@ def retrieve(
         queries: the batch.
         top_k: the most tables a ranking may hold.
         corpus: the tables.
+        stop: ask no query after one that raised; the retrievals end with it.
     """
     texts = [query.text for query in queries]
-    try:
-        answers = _ask(retriever, texts, top_k)
-    except Exception:
-        answers = [_ask_alone(retriever, text, top_k) for text in texts]
+    answers = _batch_answers(retriever, texts, top_k) if _has_batch(retriever) else None
+    if answers is None:
+        answers = list(_single_answers(retriever, texts, top_k, stop))
     checked: Sequence[_Ranking | Fault] | None = None
     if isinstance(answers, Ranked):
         checked = _from_arrays(answers, top_k, len(corpus))
     if checked is None:
         checked = [_checked(answer, top_k, corpus.positions) for answer in answers]
     _put_in_order([c for c in checked if isinstance(c, _Ranking) and c.scores])
-    return [_retrieval(q.id, c, corpus) for q, c in zip(queries, checked, strict=True)]
+    return [_retrieval(q.id, c, corpus) for q, c in zip(queries, checked, strict=False)]
 
 
 @dataclass(slots=True)
@@ -140,6 +144,29 @@ def _put_in_order(rankings: list[_Ranking]) -> None:
         ranking.resorted = i in moved
 
 
+def _batch_answers(retriever: RetrieverLike, texts: list[str], top_k: int) -> Sequence[Any] | None:
+    """What the batch call returns, or None if it raises: single queries then say which fails."""
+    try:
+        return _ask(retriever, texts, top_k)
+    except Exception:
+        return None
+
+
+def _single_answers(
+    retriever: RetrieverLike, texts: list[str], top_k: int, stop: bool
+) -> Iterator[Any]:
+    for text in texts:
+        try:
+            answer = _ask(retriever, [text], top_k)[0]
+        except Fault as fault:
+            answer = fault
+        except Exception as error:
+            answer = Fault(f"raised {type(error).__name__}: {error}")
+        yield answer
+        if stop and isinstance(answer, Fault):
+            return
+
+
 def _ask(retriever: RetrieverLike, texts: list[str], top_k: int) -> Sequence[Any]:
     batch = getattr(retriever, "retrieve_batch", None)
     if batch is None:
@@ -149,15 +176,6 @@ def _ask(retriever: RetrieverLike, texts: list[str], top_k: int) -> Sequence[Any
         n = "None" if answers is None else f"{len(answers)} rankings"
         raise Fault(f"retrieve_batch returned {n} for {len(texts)} queries")
     return answers if isinstance(answers, Ranked) else list(answers)
-
-
-def _ask_alone(retriever: RetrieverLike, text: str, top_k: int) -> Any:
-    try:
-        return _ask(retriever, [text], top_k)[0]
-    except Fault as fault:
-        return fault
-    except Exception as error:
-        return Fault(f"raised {type(error).__name__}: {error}")
 
 
 def _checked(

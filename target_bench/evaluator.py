@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
+
 from target_bench import contract, corpora, registry
 from target_bench.contract import RetrieverLike
 from target_bench.errors import ConfigError
@@ -221,13 +223,13 @@ def _task(name: str) -> str:
 
 
 def _cutoffs(top_k: int | Sequence[int]) -> list[int]:
-    cutoffs = [top_k] if isinstance(top_k, int) else list(top_k)
+    cutoffs = list(top_k) if isinstance(top_k, Sequence) else [top_k]
     for k in cutoffs:
-        if not isinstance(k, int) or k < 1:
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
             raise ConfigError(f"top_k={k!r}: a cutoff is a whole number from 1")
     if not cutoffs:
         raise ConfigError("top_k is empty: name at least one cutoff")
-    return sorted(set(cutoffs))
+    return sorted({int(k) for k in cutoffs})
 
 
 def _check_arguments(limit: int | None, on_error: str, latency: int) -> None:

@@ -11,6 +11,7 @@ from rich.table import Table as Grid
 from target_bench import corpora, registry
 from target_bench.schema import Table
 from target_bench.serialization import cell_text
+from target_bench.stages.retrieve import MODES
 
 _SAMPLE_ROWS = 5
 
@@ -51,8 +52,11 @@ def print_corpus(name: str, split: str | None, data_dir: Path | None) -> None:
 
 def print_retriever(name: str) -> None:
     """The documentation of a retriever and the defaults of its settings."""
-    cls = registry.resolve("retriever", registry.parse("retriever", name).target)
     console = Console()
+    if name in MODES:
+        console.print(MODES[name].description)
+        return
+    cls = registry.resolve("retriever", registry.parse("retriever", name).target, also=MODES)
     console.print(inspect.getdoc(cls) or "", markup=False, highlight=False)
     console.print("\nDefaults:", markup=False)
     for parameter in inspect.signature(cls).parameters.values():

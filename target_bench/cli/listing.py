@@ -56,8 +56,7 @@ def _retrievers() -> Listing:
     from target_bench.stages.retrieve import MODES
 
     columns, rows = _plugins("retriever")
-    modes = {"oracle": "The gold tables: upper bound.", "no-context": "No table: lower bound."}
-    return columns, rows + [[name, modes[name]] for name in MODES]
+    return columns, rows + [[name, mode.description] for name, mode in MODES.items()]
 
 
 def _metrics() -> Listing:

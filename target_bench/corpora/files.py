@@ -85,6 +85,10 @@ class Release:
             raise DataError(
                 f"{path}: the zip file is truncated or damaged ({error}). Download it again."
             ) from error
+        except RuntimeError as error:  # encrypted, or an unknown compression
+            raise DataError(
+                f"{path}: the zip file cannot be read ({error}). Pack it again without a password."
+            ) from error
 
     def text(self, path: Path) -> str:
         """The file's content as UTF-8 text."""
@@ -93,11 +97,13 @@ class Release:
     def json(self, path: Path) -> Any:
         """The file's content as one JSON document."""
         try:
-            return json.loads(self.text(path))
+            return json.loads(self.text(path), object_pairs_hook=_object)
         except json.JSONDecodeError as error:
             raise DataError(
                 f"{path}: not valid JSON at line {error.lineno}, column {error.colno}: {error.msg}"
             ) from error
+        except _RepeatedKeyError as error:
+            raise DataError(f"{path}: {error}") from error
 
     def json_lines(self, path: Path) -> Iterator[tuple[str, Any]]:
         """(place, value) of every line that is not blank; the place names file and line."""
@@ -105,11 +111,14 @@ class Release:
             if line.strip():
                 place = f"{path}, line {number}"
                 try:
-                    yield place, json.loads(line)
+                    record = json.loads(line, object_pairs_hook=_object)
                 except json.JSONDecodeError as error:
                     raise DataError(
                         f"{place}: not valid JSON at column {error.colno}: {error.msg}"
                     ) from error
+                except _RepeatedKeyError as error:
+                    raise DataError(f"{place}: {error}") from error
+                yield place, record
 
     def _raw(self, path: Path) -> bytes:
         try:
@@ -118,6 +127,19 @@ class Release:
             raise DataError(f"{path}: cannot be read: {error.strerror}") from error
         self.hashes[path.relative_to(self.folder).as_posix()] = hashlib.sha256(raw).hexdigest()
         return raw
+
+
+class _RepeatedKeyError(ValueError):
+    """A JSON object that has a key twice, of which Python would keep the last in silence."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise _RepeatedKeyError(f"the key {repeated!r} occurs twice in one object")
+    return found
 
 
 def decode(raw: bytes, place: object) -> str:

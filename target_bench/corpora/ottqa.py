@@ -94,10 +94,10 @@ def _tables(records: Iterable[tuple[str, Any]]) -> Iterator[Table]:
 
 def _texts(cells: Any, place: str) -> list[str]:
     """The texts of ``[text, [links]]`` cells."""
-    try:
-        texts = [cell[0] for cell in cells]
-    except (TypeError, IndexError, KeyError) as error:
-        raise DataError(f"{place}: expected [text, [links]] cells, found {cells!r:.80}") from error
-    if not all(isinstance(text, str) for text in texts):
+    if not isinstance(cells, list) or not all(map(_is_cell, cells)):
         raise DataError(f"{place}: expected [text, [links]] cells, found {cells!r:.80}")
-    return texts
+    return [cell[0] for cell in cells]
+
+
+def _is_cell(cell: Any) -> bool:
+    return isinstance(cell, list) and len(cell) == 2 and isinstance(cell[0], str)

@@ -96,6 +96,8 @@ def dataset(
     except DataError as error:
         raise DataError(f"{where}: {error}") from error
     checked = tuple(queries)
+    if not corpus or not checked:
+        raise DataError(f"{where}: {len(corpus)} tables and {len(checked)} queries; both are needed")
     _check_queries(checked, corpus, where)
     return Dataset(info, split, corpus, checked, dict(files), tuple(_notes(corpus, checked)))
 

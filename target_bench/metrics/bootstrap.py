@@ -1,8 +1,6 @@
 """Percentile bootstrap over queries (Efron & Tibshirani 1993, section 13.3)."""
 
 from collections import Counter
-from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,43 +16,38 @@ _CHUNK = 100
 _DECIMALS = 6  # far below the Monte-Carlo error, far above what the order of a sum changes
 
 
-def intervals(
-    metrics: Sequence[Metric[Any]], statistics: Sequence[NDArray[np.float64]]
-) -> list[tuple[float, float]]:
-    """The 95% interval of each metric, from the same resamples of the queries.
+def interval(metric: Metric[Any], statistics: NDArray[np.float64]) -> tuple[float, float]:
+    """The 95% interval of a metric over resampled queries.
+
+    It depends on the metric's own statistics alone: neither the order of the queries nor the other
+    metrics of a run change it.
 
     Args:
-        metrics: the metrics.
-        statistics: for each metric its (n, m) sufficient statistics, queries in the same order.
+        metric: the metric.
+        statistics: (n, m) sufficient statistics, one row a query.
 
     Returns:
-        (low, high) for each metric.
+        (low, high).
     """
-    if not metrics:
-        return []
-    columns = np.cumsum([0, *(s.shape[1] for s in statistics)])
-    totals = _resampled_totals(np.hstack(statistics))
-    bounds = []
-    for metric, (start, stop) in zip(metrics, pairwise(columns), strict=True):
-        values = metric.value(totals[:, start:stop])
-        low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-        bounds.append((round(float(low), _DECIMALS), round(float(high), _DECIMALS)))
-    return bounds
+    values = metric.value(_resampled_totals(statistics))
+    low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return round(float(low), _DECIMALS), round(float(high), _DECIMALS)
 
 
 def _resampled_totals(statistics: NDArray[np.float64]) -> NDArray[np.float64]:
     """(RESAMPLES, m) column sums, each over n rows drawn with replacement.
 
-    How often each distinct row is drawn is multinomial, so one draw a distinct row is enough, and
-    the order of the rows changes nothing.
+    How often each distinct row is drawn is multinomial, so one draw a distinct row is enough.
     """
-    tally = Counter(row.tobytes() for row in statistics)
+    n, width = statistics.shape
+    raw, size = statistics.tobytes(), width * statistics.itemsize
+    tally = Counter(raw[start : start + size] for start in range(0, len(raw), size))
     rows = sorted(tally)
-    distinct = np.frombuffer(b"".join(rows), dtype=statistics.dtype).reshape(len(rows), -1)
-    share = np.array([tally[row] for row in rows]) / len(statistics)
+    distinct = np.frombuffer(b"".join(rows), dtype=statistics.dtype).reshape(-1, width)
+    share = np.array([tally[row] for row in rows]) / n
     generator = np.random.default_rng(0)
-    totals = np.empty((RESAMPLES, statistics.shape[1]))
+    totals = np.empty((RESAMPLES, width))
     for start in range(0, RESAMPLES, _CHUNK):
-        weights = generator.multinomial(len(statistics), share, size=_CHUNK)
+        weights = generator.multinomial(n, share, size=_CHUNK)
         totals[start : start + _CHUNK] = weights.astype(np.float64) @ distinct
     return totals

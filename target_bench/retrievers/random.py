@@ -25,7 +25,7 @@ class Random(Retriever):
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         """``top_k`` tables, all equally likely."""
-        digest = hashlib.sha256(f"{self.seed}:{query}".encode()).digest()
+        digest = hashlib.sha256(f"{self.seed}:{query}".encode("utf-8", "surrogatepass")).digest()
         generator = np.random.default_rng(int.from_bytes(digest[:8], "big"))
         k = min(top_k, len(self._ids))
         return [self._ids[i] for i in generator.choice(len(self._ids), size=k, replace=False)]

@@ -20,7 +20,7 @@ _SHARED = ("schema.py", "interfaces.py", "ranking.py", "serialization.py", "cont
 def run_key(identity: Mapping[str, Any]) -> str:
     """The hash that names a run: equal for equal identities, on every machine."""
     text = json.dumps(identity, sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:

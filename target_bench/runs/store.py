@@ -51,9 +51,12 @@ class Run:
         if not path.exists():
             return
         try:
-            self.manifest = json.loads(path.read_text(encoding="utf-8"))
+            manifest = json.loads(path.read_bytes())
         except (OSError, ValueError) as error:
             raise StoreError(f"{path}: cannot be read ({error}); move the folder away") from error
+        if not isinstance(manifest, dict):
+            raise StoreError(f"{path}: holds no manifest; move the folder away")
+        self.manifest = manifest
         if self.manifest.get("format") != FORMAT:
             raise StoreError(
                 f"{path}: format {self.manifest.get('format')!r}, but this version of "

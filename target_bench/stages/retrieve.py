@@ -14,11 +14,24 @@ from target_bench.runs.store import Run
 from target_bench.schema import OnError, Query, Retrieval
 from target_bench.stages.latency import measure
 
-MODES: dict[str, Callable[[Query, int], Retrieval]] = {
-    "oracle": lambda query, k: Retrieval(query.id, query.gold[:k]),
-    "no-context": lambda query, _k: Retrieval(query.id, ()),
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """Retrieval without a retriever.
+
+    Attributes:
+        description: what it is for.
+        rank: (query, k) -> its retrieval.
+    """
+
+    description: str
+    rank: Callable[[Query, int], Retrieval]
+
+
+MODES = {
+    "oracle": Mode("The gold tables: upper bound.", lambda q, k: Retrieval(q.id, q.gold[:k])),
+    "no-context": Mode("No table: lower bound.", lambda q, _k: Retrieval(q.id, ())),
 }
-"""Retrieval without a retriever: the gold tables (upper bound), and no table (lower bound)."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +107,7 @@ class RetrieveStage:
             )
 
     def _by_mode(self, todo: Sequence[Query]) -> dict[str, Retrieval]:
-        rank = MODES[self.subject.label]
+        rank = MODES[self.subject.label].rank
         found = [rank(query, self.depth) for query in todo]
         self.store.append(found)
         self._record_times(0.0, 0.0, len(found))
@@ -123,7 +136,9 @@ class RetrieveStage:
         try:
             for batch in _batches(todo, contract.batch_size(retriever)):
                 start = time.perf_counter()
-                retrievals = contract.retrieve(retriever, batch, self.depth, self.dataset.corpus)
+                retrievals = contract.retrieve(
+                    retriever, batch, self.depth, self.dataset.corpus, self.on_error == "stop"
+                )
                 seconds += time.perf_counter() - start
                 kept = retrievals[: self._stop_at(retrievals)]
                 self.store.append(kept)

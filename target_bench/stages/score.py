@@ -37,25 +37,19 @@ def score(metrics: Sequence[Metric[Any]], examples: Any, query_ids: Sequence[str
         query_ids: the queries, in the order of the examples.
     """
     by_id = np.array(sorted(range(len(query_ids)), key=query_ids.__getitem__), dtype=np.intp)
-    statistics = [metric.statistics(examples) for metric in metrics]
-    ordered = [rows[by_id] for rows in statistics]
-    bounds = bootstrap.intervals(metrics, ordered)
-    return Scored(
-        scores={
-            metric.name: Score(
-                value=float(metric.value(rows.sum(axis=0))),
-                low=low,
-                high=high,
-                n=len(query_ids),
-                signature=f"{metric.signature}|{bootstrap.SIGNATURE}",
-            )
-            for metric, rows, (low, high) in zip(metrics, ordered, bounds, strict=True)
-        },
-        per_query={
-            metric.name: metric.value(rows)
-            for metric, rows in zip(metrics, statistics, strict=True)
-        },
-    )
+    scores, per_query = {}, {}
+    for metric in metrics:
+        statistics = metric.statistics(examples)
+        low, high = bootstrap.interval(metric, statistics)
+        scores[metric.name] = Score(
+            value=float(metric.value(statistics[by_id].sum(axis=0))),
+            low=low,
+            high=high,
+            n=len(query_ids),
+            signature=f"{metric.signature}|{bootstrap.SIGNATURE}",
+        )
+        per_query[metric.name] = metric.value(statistics)
+    return Scored(scores, per_query)
 
 
 def count(queries: Sequence[Query], retrievals: Sequence[Retrieval], k: int) -> Counts:

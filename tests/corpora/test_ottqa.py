@@ -1,0 +1,247 @@
+"""OTT-QA from a small release in the authors' shape, sound and broken."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench.corpora.ottqa import OTTQA
+from target_bench.errors import DataError
+from target_bench.interfaces import Dataset
+from target_bench.schema import TableId
+from tests.helpers import (
+    HOWS,
+    How,
+    Record,
+    cells,
+    json_lines,
+    ottqa_question,
+    ottqa_table,
+    write_ottqa,
+    write_release,
+)
+
+TABLES = [ottqa_table("Cup_0"), ottqa_table('Ståle_"Cup"_/_1', header=cells("", ""), data=[])]
+QUESTIONS = [ottqa_question("q1", "Cup_0"), ottqa_question("q2", TABLES[1]["uid"], question=" ")]
+
+
+def _load(
+    folder: Path, tables: list[Any] = TABLES, questions: Any = QUESTIONS, how: How = "plain"
+) -> Dataset:
+    return OTTQA().load(write_ottqa(folder, tables, questions, how), "validation")
+
+
+def _fault(folder: Path, tables: list[Any] = TABLES, questions: Any = QUESTIONS) -> str:
+    with pytest.raises(DataError) as caught:
+        _load(folder, tables, questions)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_every_field(tmp_path: Path, how: How) -> None:
+    dataset = _load(tmp_path, how=how)
+    assert (dataset.info.name, dataset.split) == ("ottqa", "validation")
+    assert dataset.corpus.ids == (TableId("0", "Cup_0"), TableId("0", 'Ståle_"Cup"_/_1'))
+    table = dataset.corpus["0", "Cup_0"]
+    assert list(table.header) == ["Year", "Winner"]
+    assert [list(row) for row in table.rows] == [["2001", "Ann Cup_0"], ["2002", "Bo"]]
+    assert dict(table.context) == {
+        "title": "Page Cup_0",
+        "section_title": "Results",
+        "section_text": "A section .",
+        "intro": "An introduction .",
+        "url": "https://en.wikipedia.org/wiki/Cup_0",
+    }
+    first, second = dataset.queries
+    assert (first.id, first.text) == ("q1", "Who won Cup_0 in 2001 ?")
+    assert (first.gold, first.answer) == ((TableId("0", "Cup_0"),), "Ann Cup_0")
+    assert (second.id, second.text) == ("q2", " ")
+    assert len(dataset.files) == 2
+
+
+def test_odd_content_is_accepted_and_noted(tmp_path: Path) -> None:
+    """A table without rows, one without column names, a question without text."""
+    notes = "; ".join(_load(tmp_path).notes)
+    assert "1 of 2 tables have no rows" in notes
+    assert "1 of 2 tables have only empty column names" in notes
+    assert "1 of 2 queries are empty" in notes
+    assert _load(tmp_path, TABLES[:1], QUESTIONS[:1]).notes == ()
+
+
+def test_train_and_the_authors_folder(tmp_path: Path) -> None:
+    write_release(tmp_path / "released_data", "train.json", json.dumps(QUESTIONS[:1]))
+    write_release(tmp_path, "train_tables.jsonl", json_lines(TABLES), "gz")
+    dataset = OTTQA().load(tmp_path, "train")
+    assert dataset.split == "train"
+    assert set(dataset.files) == {"released_data/train.json", "train_tables.jsonl.gz"}
+
+
+def _write_folder(folder: Path, tables: list[Record], ids: object, how: How = "plain") -> Path:
+    """The authors' repositories: a file a table, and the ids of each split."""
+    write_release(folder / "released_data", "dev.json", json.dumps(FOLDER_QUESTIONS))
+    lists: Record = {"train": [], "dev": ids, "test": []}
+    write_release(folder / "data", "train_dev_test_table_ids.json", json.dumps(lists))
+    for table in tables:
+        name = f"{table['uid']}.json"
+        write_release(folder / "data" / "traindev_tables_tok", name, json.dumps(table), how)
+    return folder
+
+
+FOLDER_TABLES = [ottqa_table("Cup_0"), ottqa_table('Ståle_"Cup"_1'), ottqa_table("Unused_0")]
+FOLDER_QUESTIONS = [ottqa_question("q1", "Cup_0"), ottqa_question("q2", 'Ståle_"Cup"_1')]
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_file_a_table(tmp_path: Path, how: How) -> None:
+    """The same corpus as from one file, whatever the order of the ids."""
+    ids = ['Ståle_"Cup"_1', "Cup_0"]
+    dataset = OTTQA().load(_write_folder(tmp_path / "a", FOLDER_TABLES, ids, how), "validation")
+    one = _load(tmp_path / "b", FOLDER_TABLES[:2], FOLDER_QUESTIONS)
+    assert dataset.corpus.fingerprint == one.corpus.fingerprint
+    assert dataset.queries == one.queries
+    assert len(dataset.files) == 4
+
+
+def test_file_a_table_is_missing(tmp_path: Path) -> None:
+    folder = _write_folder(tmp_path, FOLDER_TABLES[:1], ["Cup_0", "Gone_1"])
+    with pytest.raises(DataError, match=r"no traindev_tables_tok/Gone_1\.json"):
+        OTTQA().load(folder, "validation")
+
+
+@pytest.mark.parametrize("ids", ["Cup_0", None, {}])
+def test_ids_that_are_no_list(tmp_path: Path, ids: object) -> None:
+    with pytest.raises(DataError, match=r"train_dev_test_table_ids\.json: field 'dev' should be"):
+        OTTQA().load(_write_folder(tmp_path, FOLDER_TABLES, ids), "validation")
+
+
+@pytest.mark.parametrize(
+    "name", ["uid", "header", "data", "title", "section_title", "section_text", "intro", "url"]
+)
+def test_table_without_a_field(tmp_path: Path, name: str) -> None:
+    broken = {key: value for key, value in TABLES[0].items() if key != name}
+    message = _fault(tmp_path, [TABLES[1], broken])
+    assert "dev_tables.jsonl, line 2" in message
+    assert f"no field {name!r}" in message
+
+
+@pytest.mark.parametrize("name", ["question_id", "question", "table_id", "answer-text"])
+def test_question_without_a_field(tmp_path: Path, name: str) -> None:
+    broken = {key: value for key, value in QUESTIONS[0].items() if key != name}
+    message = _fault(tmp_path, questions=[QUESTIONS[1], broken])
+    assert "dev.json, question 2" in message
+    assert f"no field {name!r}" in message
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("uid", 7), ("title", None), ("header", "Year"), ("data", {}), ("section_title", ["x"])],
+)
+def test_table_field_of_the_wrong_type(tmp_path: Path, name: str, value: object) -> None:
+    message = _fault(tmp_path, [ottqa_table("Cup_0", **{name: value}), TABLES[1]])
+    assert "dev_tables.jsonl, line 1" in message
+    assert f"field {name!r} should be" in message
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"header": ["Year", "Winner"]}, "header"),
+        ({"header": [[], ["Winner", []]]}, "header"),
+        ({"header": [[1, []], ["Winner", []]]}, "header"),
+        ({"data": [cells("2001", "Ann"), ["2002", "Bo"]]}, "data row 2"),
+        ({"data": [cells("2001", "Ann"), "ab"]}, "data row 2"),
+        ({"data": [None]}, "data row 1"),
+        ({"data": [[None, None]]}, "data row 1"),
+    ],
+)
+def test_cells_in_another_shape(tmp_path: Path, changes: Record, place: str) -> None:
+    """A cell is ``[text, [links]]``; bare texts must not be read as their first letters."""
+    message = _fault(tmp_path, [TABLES[1], ottqa_table("Cup_0", **changes)])
+    assert f"dev_tables.jsonl, line 2, {place}" in message
+    assert "[text, [links]]" in message
+
+
+def test_question_field_of_the_wrong_type(tmp_path: Path) -> None:
+    message = _fault(tmp_path, questions=[ottqa_question("q1", "Cup_0", question=None)])
+    assert "dev.json, question 1: field 'question' should be str, but is NoneType" in message
+
+
+@pytest.mark.parametrize("questions", [{"q1": "x"}, "text", None])
+def test_questions_that_are_no_list(tmp_path: Path, questions: object) -> None:
+    assert "dev.json: expected a list of questions" in _fault(tmp_path, questions=questions)
+
+
+@pytest.mark.parametrize("line", [["x"], "x", 5, None])
+def test_records_that_are_no_objects(tmp_path: Path, line: object) -> None:
+    assert "dev_tables.jsonl, line 1: expected a JSON object" in _fault(tmp_path, [line])
+    assert "dev.json, question 1: expected a JSON object" in _fault(tmp_path, questions=[line])
+
+
+@pytest.mark.parametrize("row", [("2001",), ("2001", "Ann", "Bo")])
+def test_ragged_row(tmp_path: Path, row: tuple[str, ...]) -> None:
+    data = [cells("2000", "Cy"), cells(*row)]
+    message = _fault(tmp_path, [ottqa_table("Cup_0", data=data), TABLES[1]])
+    for part in (
+        "ottqa",
+        "dev_tables.jsonl",
+        "Cup_0",
+        "row 2",
+        f"{len(row)} cells under 2 columns",
+    ):
+        assert part in message
+
+
+def test_table_without_header(tmp_path: Path) -> None:
+    message = _fault(tmp_path, [ottqa_table("Cup_0", header=[], data=[]), TABLES[1]])
+    for part in ("ottqa", "dev_tables.jsonl", "Cup_0", "no header"):
+        assert part in message
+
+
+def test_duplicate_table(tmp_path: Path) -> None:
+    message = _fault(tmp_path, [*TABLES, ottqa_table("Cup_0", title="Another")])
+    for part in ("ottqa", "dev_tables.jsonl", "Cup_0", "2 times"):
+        assert part in message
+
+
+def test_duplicate_question(tmp_path: Path) -> None:
+    message = _fault(tmp_path, questions=[*QUESTIONS, ottqa_question("q2", "Cup_0")])
+    for part in ("ottqa", "dev.json", "'q2'", "twice"):
+        assert part in message
+
+
+def test_gold_table_not_in_corpus(tmp_path: Path) -> None:
+    message = _fault(tmp_path, questions=[ottqa_question("q1", "Cup_9")])
+    for part in ("ottqa", "dev.json", "'q1'", "Cup_9", "not among the 2 tables"):
+        assert part in message
+
+
+def test_missing_files(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"no dev\.json .*github\.com/wenhuchen/OTT-QA"):
+        OTTQA().load(tmp_path, "validation")
+    write_release(tmp_path, "dev.json", json.dumps(QUESTIONS))
+    with pytest.raises(DataError, match=r"no dev_tables\.jsonl .*github\.com/wenhuchen/OTT-QA"):
+        OTTQA().load(tmp_path, "validation")
+
+
+def test_no_tables_and_no_questions(tmp_path: Path) -> None:
+    """A release cut to nothing is no release."""
+    assert "ottqa" in _fault(tmp_path, tables=[], questions=[])
+
+
+def test_truncated_gzip(tmp_path: Path) -> None:
+    write_ottqa(tmp_path, TABLES, QUESTIONS)
+    (tmp_path / "dev.json").unlink()
+    packed = gzip.compress(json.dumps(QUESTIONS).encode())
+    (tmp_path / "dev.json.gz").write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(DataError, match=r"dev\.json\.gz: the gzip file is truncated"):
+        OTTQA().load(tmp_path, "validation")
+
+
+def test_invalid_utf8(tmp_path: Path) -> None:
+    raw = json_lines(TABLES).encode().replace("å".encode(), b"\xe5")
+    write_release(tmp_path, "dev.json", json.dumps(QUESTIONS))
+    write_release(tmp_path, "dev_tables.jsonl", raw)
+    with pytest.raises(DataError, match=r"dev_tables\.jsonl: not valid UTF-8 at line 2 .*0xe5"):
+        OTTQA().load(tmp_path, "validation")

@@ -1,0 +1,216 @@
+"""TabFact from a small release in the authors' shape, sound and broken."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench.corpora.tabfact import TabFact
+from target_bench.errors import DataError
+from target_bench.interfaces import Dataset
+from target_bench.schema import TableId
+from tests.helpers import HOWS, How, write_release, zipped
+
+ONE, TWO = "1-10001.html.csv", "2-9.html.csv"
+CSVS = {
+    ONE: "year#team#\r\n1999#red, “fc”#1\r\n2000##2\r\n".encode(),
+    TWO: b'name#"points\r\nann#3\r\n',
+    "2-77.html.csv": b"another table\r\n",
+}
+EXAMPLES = {
+    TWO: [["ann have 3 point"], [1], "league"],
+    ONE: [["red win in 1999", "red win in 2000"], [1, 0], "cup"],
+}
+
+
+def _zip_of(csvs: dict[str, bytes]) -> bytes:
+    return zipped({f"all_csv/{name}": content for name, content in csvs.items()})
+
+
+def _load(
+    folder: Path, examples: Any = EXAMPLES, csvs: dict[str, bytes] = CSVS, how: How = "plain"
+) -> Dataset:
+    write_release(folder, "test_examples.json", json.dumps(examples), how)
+    write_release(folder, "test_csv.zip", _zip_of(csvs))
+    return TabFact().load(folder, "test")
+
+
+def _fault(folder: Path, examples: Any = EXAMPLES, csvs: dict[str, bytes] = CSVS) -> str:
+    with pytest.raises(DataError) as caught:
+        _load(folder, examples, csvs)
+    return str(caught.value)
+
+
+def _is_sound(dataset: Dataset) -> None:
+    assert (dataset.info.name, dataset.split, dataset.notes) == ("tabfact", "test", ())
+    assert dataset.corpus.ids == (TableId("0", TWO), TableId("0", ONE))
+    two, one = dataset.corpus
+    assert (list(two.header), [list(row) for row in two.rows]) == (
+        ["name", '"points'],
+        [["ann", "3"]],
+    )
+    assert list(one.header) == ["year", "team", ""]
+    assert [list(row) for row in one.rows] == [["1999", "red, “fc”", "1"], ["2000", "", "2"]]
+    assert [dict(two.context), dict(one.context)] == [{"title": "league"}, {"title": "cup"}]
+    assert [(q.id, q.text, q.gold, q.answer) for q in dataset.queries] == [
+        (f"{TWO}:0", "ann have 3 point", (TableId("0", TWO),), "True"),
+        (f"{ONE}:0", "red win in 1999", (TableId("0", ONE),), "True"),
+        (f"{ONE}:1", "red win in 2000", (TableId("0", ONE),), "False"),
+    ]
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_every_field(tmp_path: Path, how: How) -> None:
+    """No quoting, ``#`` between cells, CRLF line ends, tables in the order of the examples."""
+    dataset = _load(tmp_path, how=how)
+    _is_sound(dataset)
+    suffix = "" if how == "plain" else f".{how}"
+    assert set(dataset.files) == {f"test_examples.json{suffix}", "test_csv.zip"}
+
+
+@pytest.mark.parametrize("place", ["", "data"])
+def test_tables_from_all_csv_zip(tmp_path: Path, place: str) -> None:
+    write_release(tmp_path / "tokenized_data", "test_examples.json", json.dumps(EXAMPLES), "gz")
+    write_release(tmp_path / place, "all_csv.zip", _zip_of(CSVS))
+    _is_sound(TabFact().load(tmp_path, "test"))
+
+
+@pytest.mark.parametrize("place", ["", "data"])
+def test_tables_from_the_folder(tmp_path: Path, place: str) -> None:
+    write_release(tmp_path, "test_examples.json", json.dumps(EXAMPLES))
+    for name, content in CSVS.items():
+        write_release(tmp_path / place / "all_csv", name, content)
+    dataset = TabFact().load(tmp_path, "test")
+    _is_sound(dataset)
+    assert len(dataset.files) == 3
+
+
+@pytest.mark.parametrize(("split", "name"), [("validation", "val"), ("train", "train")])
+def test_other_splits(tmp_path: Path, split: str, name: str) -> None:
+    write_release(tmp_path, f"{name}_examples.json", json.dumps(EXAMPLES))
+    write_release(tmp_path, f"{name}_csv.zip", _zip_of(CSVS))
+    assert TabFact().load(tmp_path, split).split == split
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", ""])
+def test_line_ends(tmp_path: Path, end: str) -> None:
+    csvs = {**CSVS, TWO: f"name#points{end or chr(10)}ann#3{end}".encode()}
+    table = _load(tmp_path, csvs=csvs).corpus["0", TWO]
+    assert (list(table.header), [list(row) for row in table.rows]) == (
+        ["name", "points"],
+        [["ann", "3"]],
+    )
+
+
+def test_odd_content_is_accepted_and_noted(tmp_path: Path) -> None:
+    csvs = {ONE: b"year#team\r\n", TWO: b"#\r\na#b\r\n"}
+    dataset = _load(tmp_path, {ONE: [[""], [0], ""], TWO: [[], [], "x"]}, csvs)
+    assert len(dataset.queries) == 1
+    notes = "; ".join(dataset.notes)
+    assert "1 of 2 tables have no rows" in notes
+    assert "1 of 2 tables have only empty column names" in notes
+    assert "1 of 1 queries are empty" in notes
+
+
+@pytest.mark.parametrize(
+    ("example", "fault"),
+    [
+        ([["a"], [1]], "expected [statements, labels, caption]"),
+        ([["a"], [1], "x", "y"], "expected [statements, labels, caption]"),
+        (None, "expected [statements, labels, caption]"),
+        (5, "expected [statements, labels, caption]"),
+        ([["a"], [1], None], "the caption should be text"),
+        (["a", [1], "x"], "the statements should be a list of texts"),
+        ([[5], [1], "x"], "the statements should be a list of texts"),
+        ([["a", "b"], [1], "x"], "2 statements need as many labels"),
+        ([["a"], 1, "x"], "1 statements need as many labels"),
+        ([["a"], [2], "x"], "a label is 0 or 1, not 2"),
+        ([["a"], ["1"], "x"], "a label is 0 or 1, not '1'"),
+        ([["a"], [None], "x"], "a label is 0 or 1, not None"),
+        ([["a"], [[1]], "x"], "a label is 0 or 1, not [1]"),
+    ],
+)
+def test_broken_example(tmp_path: Path, example: object, fault: str) -> None:
+    message = _fault(tmp_path, {**EXAMPLES, TWO: example})
+    assert f"test_examples.json, table {TWO}: " in message
+    assert fault in message
+
+
+@pytest.mark.parametrize("examples", [[], "x", None])
+def test_examples_that_are_no_object(tmp_path: Path, examples: object) -> None:
+    assert "test_examples.json: expected an object keyed by table id" in _fault(tmp_path, examples)
+
+
+def test_no_example(tmp_path: Path) -> None:
+    """A release cut to nothing is no release."""
+    assert "tabfact" in _fault(tmp_path, {})
+
+
+def test_duplicate_table(tmp_path: Path) -> None:
+    """The same id twice in the examples: neither may be dropped in silence."""
+    text = f'{{"{ONE}": [["a"], [1], "x"], "{ONE}": [["b"], [0], "x"]}}'
+    write_release(tmp_path, "test_examples.json", text)
+    write_release(tmp_path, "test_csv.zip", _zip_of(CSVS))
+    with pytest.raises(DataError, match=ONE):
+        TabFact().load(tmp_path, "test")
+
+
+@pytest.mark.parametrize("row", [b"1999#red", b"1999#red#1#2", b""])
+def test_ragged_row(tmp_path: Path, row: bytes) -> None:
+    csvs = {**CSVS, ONE: b"year#team#n\r\n1#2#3\r\n" + row + b"\r\n4#5#6\r\n"}
+    message = _fault(tmp_path, csvs=csvs)
+    for part in (
+        "tabfact",
+        "test_csv.zip",
+        ONE,
+        "row 2",
+        f"{row.count(b'#') + 1} cells under 3 columns",
+    ):
+        assert part in message
+
+
+@pytest.mark.parametrize("content", [b"", b"\r\n", b"\xef\xbb\xbf"])
+def test_table_without_header(tmp_path: Path, content: bytes) -> None:
+    message = _fault(tmp_path, csvs={**CSVS, ONE: content})
+    assert f"test_csv.zip, all_csv/{ONE}" in message
+    assert "header" in message
+
+
+def test_missing_csv(tmp_path: Path) -> None:
+    """In the archive and in the folder; the message counts them and names the first."""
+    message = _fault(tmp_path, csvs={TWO: CSVS[TWO]})
+    assert "1 tables of test_examples.json have no CSV file" in message
+    assert ONE in message
+    (tmp_path / "test_csv.zip").unlink()
+    write_release(tmp_path / "all_csv", ONE, CSVS[ONE])
+    with pytest.raises(DataError, match=rf"1 tables of test_examples\.json.*{TWO}"):
+        TabFact().load(tmp_path, "test")
+
+
+def test_missing_files(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"no test_examples\.json .*wenhuchen/Table-Fact-Checking"):
+        TabFact().load(tmp_path, "test")
+    write_release(tmp_path, "test_examples.json", json.dumps(EXAMPLES))
+    with pytest.raises(DataError, match=r"no test_csv\.zip or all_csv\.zip or all_csv/ "):
+        TabFact().load(tmp_path, "test")
+
+
+def test_truncated_archive(tmp_path: Path) -> None:
+    write_release(tmp_path, "test_examples.json", json.dumps(EXAMPLES))
+    write_release(tmp_path, "test_csv.zip", _zip_of(CSVS)[:-30])
+    with pytest.raises(DataError, match=r"test_csv\.zip: the zip file is truncated"):
+        TabFact().load(tmp_path, "test")
+
+
+def test_truncated_gzip(tmp_path: Path) -> None:
+    path = write_release(tmp_path, "test_examples.json", json.dumps(EXAMPLES), "gz")
+    path.write_bytes(path.read_bytes()[:-12])
+    with pytest.raises(DataError, match=r"test_examples\.json\.gz: the gzip file is truncated"):
+        TabFact().load(tmp_path, "test")
+
+
+def test_invalid_utf8(tmp_path: Path) -> None:
+    """The message names the file in the archive, the line and the byte."""
+    message = _fault(tmp_path, csvs={**CSVS, TWO: b"name#points\r\nan\xe9#3\r\n"})
+    assert f"test_csv.zip, all_csv/{TWO}: not valid UTF-8 at line 2 (byte 0xe9" in message

@@ -1,0 +1,134 @@
+"""What several test modules share."""
+
+import gzip
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from target_bench.interfaces import Corpus, Observer
+from target_bench.results import Result
+from target_bench.schema import TableId
+
+ROOT = Path(__file__).parent.parent
+
+Record = dict[str, Any]
+How = Literal["plain", "gz", "zip"]
+HOWS: tuple[How, ...] = ("plain", "gz", "zip")
+
+
+class Recorder(Observer):
+    """Keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.stages: list[str] = []
+        self.warnings: list[str] = []
+        self.steps = 0
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        self.stages.append(name)
+
+    def advance(self, steps: int) -> None:
+        self.steps += steps
+
+    def warning(self, message: str) -> None:
+        self.warnings.append(message)
+
+
+class Counting:
+    """A retriever without any base class: the first tables of the corpus, whatever the query."""
+
+    def __init__(self) -> None:
+        self.embedded: list[Corpus] = []
+        self.calls: list[tuple[str, int]] = []
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        self.embedded.append(corpus)
+
+    def retrieve(self, query: str, top_k: int) -> list[TableId]:
+        self.calls.append((query, top_k))
+        return list(self.embedded[-1].ids[:top_k])
+
+
+def zipped(members: Mapping[str, bytes]) -> bytes:
+    """A zip archive."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def write_release(folder: Path, name: str, content: str | bytes, how: How = "plain") -> Path:
+    """Write a release file as it is, or as ``.gz`` or ``.zip``."""
+    raw = content.encode() if isinstance(content, str) else content
+    path = folder / (name if how == "plain" else f"{name}.{how}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    packed = {
+        "plain": lambda: raw,
+        "gz": lambda: gzip.compress(raw, mtime=0),
+        "zip": lambda: zipped({name: raw}),
+    }
+    path.write_bytes(packed[how]())
+    return path
+
+
+def json_lines(records: Iterable[object]) -> str:
+    """One JSON document a line."""
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
+def cells(*texts: str) -> list[list[Any]]:
+    """A header or a row in OTT-QA's shape."""
+    return [[text, []] for text in texts]
+
+
+def ottqa_table(uid: str, /, **changes: Any) -> Record:
+    """A line of OTT-QA's ``dev_tables.jsonl``."""
+    return {
+        "url": f"https://en.wikipedia.org/wiki/{uid}",
+        "title": f"Page {uid}",
+        "header": cells("Year", "Winner"),
+        "data": [cells("2001", f"Ann {uid}"), cells("2002", "Bo")],
+        "section_title": "Results",
+        "section_text": "A section .",
+        "uid": uid,
+        "intro": "An introduction .",
+    } | changes
+
+
+def ottqa_question(question_id: str, table_id: str, /, **changes: Any) -> Record:
+    """A record of OTT-QA's ``dev.json``."""
+    return {
+        "question_id": question_id,
+        "question": f"Who won {table_id} in 2001 ?",
+        "table_id": table_id,
+        "answer-text": f"Ann {table_id}",
+        "question_postag": "WP VBD NN IN CD .",
+    } | changes
+
+
+def write_ottqa(
+    folder: Path, tables: Iterable[object], questions: object, how: How = "plain"
+) -> Path:
+    """OTT-QA's validation split."""
+    write_release(folder, "dev.json", json.dumps(questions), how)
+    write_release(folder, "dev_tables.jsonl", json_lines(tables), how)
+    return folder
+
+
+def only(results: Sequence[Result]) -> Result:
+    """The one result."""
+    (result,) = results
+    return result
+
+
+def same_scores(one: Result, other: Result) -> None:
+    """Assert equal scores, intervals included, and equal values of every query."""
+    assert dict(one.scores) == dict(other.scores)
+    for name, values in one.per_query.items():
+        mine = dict(zip(one.query_ids, values, strict=True))
+        theirs = dict(zip(other.query_ids, other.per_query[name], strict=True))
+        assert mine == theirs

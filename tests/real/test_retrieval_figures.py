@@ -1,0 +1,90 @@
+"""Recall on the real corpora: the floors of the default setting, and the paper's settings."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from target_bench import corpora
+from target_bench.evaluator import TARGET
+from target_bench.results import Result
+from tests.helpers import Recorder
+from tests.real.data import DATA, needs_data
+
+pytestmark = needs_data
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run folders of this module."""
+    return tmp_path_factory.mktemp("runs")
+
+
+def _run(corpus: str, retriever: str, out: Path, data: Path = DATA) -> Result:
+    target = TARGET(("retrieval", corpus), data_dir=data, out=out, observer=Recorder())
+    (result,) = target.run(retriever, top_k=[1, 10])
+    assert result.counts.failed == 0
+    return result
+
+
+@pytest.mark.parametrize(
+    ("corpus", "floor"), [("ottqa", 0.985), ("fetaqa", 0.958), ("tabfact", 0.895)]
+)
+def test_default_bm25(out: Path, corpus: str, floor: float) -> None:
+    assert _run(corpus, "bm25", out).scores["recall@10"].value >= floor
+
+
+@pytest.mark.parametrize(
+    ("retriever", "expected", "tolerance"),
+    [
+        ("bm25:fields=[id,section,header],stemmer=none", 0.955, 0.02),
+        ("bm25:fields=[header],stemmer=none", 0.443, 0.05),
+        ("tfidf:fields=[id,section,header],ngram=2,hashed=true", 0.950, 0.02),
+        ("tfidf:fields=[header],ngram=2,hashed=true", 0.443, 0.05),
+    ],
+)
+def test_settings_of_the_paper(
+    out: Path, retriever: str, expected: float, tolerance: float
+) -> None:
+    """TARGET (2025) on OTT-QA validation, with the title and without it."""
+    score = _run("ottqa", retriever, out).scores["recall@10"]
+    assert score.value == pytest.approx(expected, abs=tolerance)
+
+
+def test_copies_raise_the_recall_of_fetaqa(out: Path) -> None:
+    """A copy of the gold table counts in ``recall[dup]`` alone."""
+    scores = _run("fetaqa", "bm25", out).scores
+    assert scores["recall[dup]@10"].value >= scores["recall@10"].value
+    assert scores["recall[dup]@1"].value > scores["recall@1"].value
+
+
+def test_bounds(out: Path) -> None:
+    for corpus in ("ottqa", "fetaqa", "tabfact"):
+        assert _run(corpus, "oracle", out).scores["recall@10"].value == 1
+        assert _run(corpus, "no-context", out).scores["recall@10"].value == 0
+        chance = _run(corpus, "random", out).scores["recall@10"].value
+        assert 0 < chance < 0.03
+
+
+@pytest.mark.parametrize("retriever", ["bm25", "tfidf"])
+def test_order_of_queries_changes_no_score(
+    out: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, retriever: str
+) -> None:
+    """The questions of FeTaQA in another order: the same scores, intervals included."""
+    load = corpora.load
+
+    def shuffled(name: str, split: str | None = None, data_dir: Path | None = None) -> object:
+        dataset = load(name, split, data_dir)
+        order = np.random.default_rng(3).permutation(len(dataset.queries))
+        return replace(dataset, queries=tuple(dataset.queries[i] for i in order))
+
+    straight = _run("fetaqa", retriever, out)
+    monkeypatch.setattr(corpora, "load", shuffled)
+    other = _run("fetaqa", retriever, tmp_path)
+    assert other.query_ids != straight.query_ids
+    assert not other.reused
+    assert dict(other.scores) == dict(straight.scores)
+    for name, values in straight.per_query.items():
+        theirs = dict(zip(other.query_ids, other.per_query[name], strict=True))
+        assert dict(zip(straight.query_ids, values, strict=True)) == theirs

@@ -1,0 +1,74 @@
+"""What the package brings, and what importing it costs."""
+
+import json
+import subprocess
+import sys
+from importlib.metadata import entry_points, version
+from importlib.resources import files
+
+import pytest
+
+import target_bench
+
+HEAVY = {"torch", "pandas", "sklearn", "scipy", "pyarrow", "bm25s", "numba", "matplotlib"}
+
+
+def _modules_after(program: str) -> set[str]:
+    report = "import json, sys; print('\\n' + json.dumps(sorted(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{program}\n{report}"], capture_output=True, text=True, check=True
+    )
+    return {name.partition(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import target_bench",
+        "from target_bench import TARGET, Retriever",
+        "from target_bench import *",
+    ],
+)
+def test_import_is_light(program: str) -> None:
+    assert not _modules_after(program) & HEAVY
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], []])
+def test_help_is_light(arguments: list[str]) -> None:
+    program = (
+        f"import sys\nsys.argv = ['target-bench', *{arguments!r}]\n"
+        "from target_bench.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass"
+    )
+    assert not _modules_after(program) & HEAVY
+
+
+@pytest.mark.parametrize("name", target_bench.__all__)
+def test_every_public_name_resolves(name: str) -> None:
+    assert getattr(target_bench, name) is not None
+    assert name in dir(target_bench)
+
+
+def test_public_names_are_listed_once() -> None:
+    assert len(set(target_bench.__all__)) == len(target_bench.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Retreiver'"):
+        getattr(target_bench, "Retreiver")  # noqa: B009 (a name that mypy would refuse)
+
+
+def test_version_is_that_of_the_distribution() -> None:
+    assert version("target-bench") == target_bench.__version__
+
+
+def test_command_is_installed() -> None:
+    (script,) = entry_points(group="console_scripts", name="target-bench")
+    assert callable(script.load())
+
+
+def test_data_ships_with_the_package() -> None:
+    package = files("target_bench")
+    assert (package / "py.typed").is_file()
+    data = package / "corpora" / "mini" / "data"
+    listed = (data / "tables.jsonl").read_text(encoding="utf-8").splitlines()
+    assert (data / "queries.jsonl").is_file()
+    for line in listed:
+        assert (data / "tables" / f"{json.loads(line)['table_id']}.csv").is_file()
