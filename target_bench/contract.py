@@ -86,7 +86,7 @@ def retrieve(
         checked = _from_arrays(answers, top_k, len(corpus))
     if checked is None:
         checked = [_checked(answer, top_k, corpus.positions) for answer in answers]
-    _put_in_order([c for c in checked if isinstance(c, _Ranking) and c.scores])
+        _put_in_order([c for c in checked if isinstance(c, _Ranking) and c.scores])
     return [_retrieval(q.id, c, corpus) for q, c in zip(queries, checked, strict=False)]
 
 
@@ -107,23 +107,24 @@ def _retrieval(query_id: str, checked: "_Ranking | Fault", corpus: Corpus) -> Re
 
 
 def _from_arrays(answers: Ranked, top_k: int, n_tables: int) -> list[_Ranking] | None:
-    """The rankings, or None if any is at fault: a look at the single answers then says which."""
-    rows, scores = np.asarray(answers.rows), np.asarray(answers.scores, dtype=np.float64)
-    filled = rows >= 0
-    lengths = filled.sum(axis=1)
-    ascending = np.sort(np.where(filled, rows, -1 - np.arange(rows.shape[1])), axis=1)
-    sound = (
-        rows.shape == scores.shape
-        and rows.shape[1] <= top_k
-        and bool(np.isfinite(scores[filled]).all())
-        and not (rows >= n_tables).any()
-        and not (ascending[:, 1:] == ascending[:, :-1]).any()
-        and not (filled[:, 1:] & ~filled[:, :-1]).any()
-    )
-    if not sound:
+    """The rankings, or None if any is at fault or out of order: the general way then sees to it."""
+    rows, scores = np.asarray(answers.rows), rounded(np.asarray(answers.scores))
+    if rows.shape != scores.shape or rows.shape[1] > top_k or (rows >= n_tables).any():
         return None
-    triples = zip(rows.tolist(), scores.tolist(), lengths.tolist(), strict=True)
-    return [_Ranking(places[:n], values[:n]) for places, values, n in triples]
+    filled = rows >= 0
+    keys = np.where(filled, scores, -np.inf) - rows / n_tables  # whole numbers, then places
+    sorted_places = np.sort(rows, axis=1)
+    repeated = (sorted_places[:, 1:] == sorted_places[:, :-1]) & (sorted_places[:, 1:] >= 0)
+    ordered = (keys[:, :-1] >= keys[:, 1:]) | ~filled[:, 1:]
+    gaps = filled[:, 1:] & ~filled[:, :-1]
+    if repeated.any() or gaps.any() or not ordered.all() or not np.isfinite(scores[filled]).all():
+        return None
+    lengths = filled.sum(axis=1).tolist()
+    values = (scores / 10**DECIMALS).tolist()
+    return [
+        _Ranking(places[:n], stored[:n])
+        for places, stored, n in zip(rows.tolist(), values, lengths, strict=True)
+    ]
 
 
 def _put_in_order(rankings: list[_Ranking]) -> None:
