@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,10 +163,7 @@ class RetrievalMetric(Metric[JudgedRankings]):
 
     def value(self, totals: Floats) -> Floats:
         """Numerator over denominator; 0 where there is nothing to divide by."""
-        numerator, denominator = totals[..., 0], totals[..., 1]
-        return np.divide(
-            numerator, denominator, out=np.zeros_like(numerator), where=denominator != 0
-        )
+        return _ratio(totals[..., 0], totals[..., 1])
 
 
 def parse(name: str) -> RetrievalMetric:
@@ -194,13 +192,18 @@ def at_cutoffs(cutoffs: Iterable[int]) -> list[RetrievalMetric]:
     return metrics + whole
 
 
+def _ratio(numerator: Floats, denominator: NDArray[Any]) -> Floats:
+    """Numerator over denominator, 0 where there is nothing to divide by."""
+    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator != 0)
+
+
 def _recall(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
-    return judged.hits(k) / judged.gold, np.ones(len(judged.gold))
+    return _ratio(judged.hits(k), judged.gold), np.ones(len(judged.gold))
 
 
 def _recall_or_copy(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
-    hits = judged.found_or_copy[:, :k].sum(axis=1)
-    return hits / judged.gold, np.ones(len(hits))
+    hits = np.sum(judged.found_or_copy[:, :k], axis=1, dtype=np.float64)
+    return _ratio(hits, judged.gold), np.ones(len(hits))
 
 
 def _recall_micro(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
@@ -208,7 +211,7 @@ def _recall_micro(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
 
 
 def _capped_recall(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
-    return judged.hits(k) / np.minimum(judged.gold, k), np.ones(len(judged.gold))
+    return _ratio(judged.hits(k), np.minimum(judged.gold, k)), np.ones(len(judged.gold))
 
 
 def _capped_recall_target(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
@@ -217,7 +220,8 @@ def _capped_recall_target(judged: JudgedRankings, k: int) -> tuple[Floats, Float
 
 
 def _full_recall(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
-    return (judged.hits(k) == judged.gold).astype(np.float64), np.ones(len(judged.gold))
+    full = (judged.hits(k) == judged.gold) & (judged.gold > 0)
+    return full.astype(np.float64), np.ones(len(judged.gold))
 
 
 def _from_ir_measures(measure: str, at_k: bool = True) -> Statistics:
