@@ -46,7 +46,7 @@ _GROUPS: dict[Kind, str] = {
     "corpus": "target_bench.corpora",
 }
 
-_FILE = re.compile(r"(?P<target>.+\.py:[^\W\d]\w*)(?::(?P<settings>.*))?", re.DOTALL)
+_FILE = re.compile(r"(?P<target>[^=]+?\.py:[^\W\d]\w*)(?::(?P<settings>.*))?", re.DOTALL)
 _MODULE = re.compile(r"(?P<target>[^\W\d][\w.]*:[^\W\d]\w*)(?::(?P<settings>.*))?", re.DOTALL)
 
 
@@ -97,7 +97,7 @@ def parse_settings(text: str, whole: str) -> dict[str, Any]:
             raise ConfigError(f"{whole!r}: {key} is set twice")
         try:
             settings[key] = yaml.load(value, _Loader)  # noqa: S506 (a SafeLoader)
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, ValueError) as error:
             raise ConfigError(
                 f"{whole!r}: the value of {key} is not YAML: {value!r}. "
                 "Quote text that holds brackets, commas or quotes."
@@ -201,6 +201,12 @@ def _import(path: str, asked: str) -> Any:
         if error.name and module_name.startswith(error.name):
             raise ConfigError(f"{asked!r}: there is no module {error.name!r}") from error
         raise ConfigError(f"{asked!r}: importing {module_name} failed: {error}") from error
+    except MissingExtraError:
+        raise
+    except Exception as error:
+        raise ConfigError(
+            f"{asked!r}: importing {module_name} raised {type(error).__name__}: {error}"
+        ) from error
     return _attribute(module, attribute, asked)
 
 
@@ -224,19 +230,19 @@ def _import_file(target: str) -> Any:
 
 
 def _attribute(module: Any, attribute: str, asked: str) -> Any:
-    try:
-        return getattr(module, attribute)
-    except AttributeError:
+    found = getattr(module, attribute, None)
+    if not callable(found):
         classes = [n for n, v in vars(module).items() if inspect.isclass(v)]
         raise ConfigError(
             f"{asked!r}: no {attribute!r} in {module.__name__}. Classes there: "
             f"{', '.join(classes) or 'none'}"
-        ) from None
+        )
+    return found
 
 
 def _checked(cls: Any, settings: dict[str, Any], what: str) -> dict[str, Any]:
     """The settings, each converted to the type its constructor argument declares."""
-    parameters = inspect.signature(cls, eval_str=True).parameters.values()
+    parameters = _constructor(cls, what).parameters.values()
     named = {p.name: p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
     open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)
     for key in settings:
@@ -253,10 +259,19 @@ def _checked(cls: Any, settings: dict[str, Any], what: str) -> dict[str, Any]:
     }
 
 
+def _constructor(cls: Any, what: str) -> inspect.Signature:
+    try:
+        return inspect.signature(cls, eval_str=True)
+    except NameError:  # a type hint that exists for type checkers only
+        return inspect.signature(cls)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{what}: its constructor cannot be read: {error}") from error
+
+
 def _converted(value: Any, annotation: Any, what: str) -> Any:
     from pydantic import PydanticSchemaGenerationError, TypeAdapter, ValidationError
 
-    if annotation is inspect.Parameter.empty:
+    if annotation is inspect.Parameter.empty or isinstance(annotation, str):
         return value
     try:
         return TypeAdapter(annotation).validate_python(value)
@@ -293,5 +308,5 @@ class _Loader(yaml.SafeLoader):
 
 
 _Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+"), list("-+0123456789")
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$"), list("-+0123456789")
 )

@@ -115,12 +115,15 @@ def _markdown(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
 
 
 def _csv(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    lines = [header] if header else []
+    return "\n".join(map(_csv_line, [*lines, *rows]))
+
+
+def _csv_line(cells: Sequence[Cell]) -> str:
+    """One record; the writer ends it with CR LF so that it quotes either in a cell."""
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    if header:
-        writer.writerow(header)
-    writer.writerows([cell_text(c) for c in row] for row in rows)
-    return out.getvalue().removesuffix("\n")
+    csv.writer(out, lineterminator="\r\n").writerow(map(cell_text, cells))
+    return out.getvalue().removesuffix("\r\n")
 
 
 def _json(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:

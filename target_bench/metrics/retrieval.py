@@ -194,7 +194,9 @@ def at_cutoffs(cutoffs: Iterable[int]) -> list[RetrievalMetric]:
 
 def _ratio(numerator: Floats, denominator: NDArray[Any]) -> Floats:
     """Numerator over denominator, 0 where there is nothing to divide by."""
-    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator != 0)
+    out: Floats = np.zeros_like(numerator)
+    np.divide(numerator, denominator, out=out, where=denominator != 0)
+    return out
 
 
 def _recall(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
@@ -202,7 +204,7 @@ def _recall(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
 
 
 def _recall_or_copy(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
-    hits = np.sum(judged.found_or_copy[:, :k], axis=1, dtype=np.float64)
+    hits: Floats = np.sum(judged.found_or_copy[:, :k], axis=1, dtype=np.float64)
     return _ratio(hits, judged.gold), np.ones(len(hits))
 
 

@@ -1,0 +1,226 @@
+"""Retrieval metrics, worked out by hand."""
+
+from collections.abc import Hashable, Mapping, Sequence
+
+import numpy as np
+import pytest
+
+from target_bench.errors import ConfigError
+from target_bench.metrics.retrieval import (
+    FAMILIES,
+    JudgedRankings,
+    RetrievalMetric,
+    at_cutoffs,
+    judge,
+    parse,
+)
+
+Rankings = Sequence[Sequence[Hashable]]
+
+LOG3 = np.log2(3)
+"""The discount of rank 2."""
+
+RANKINGS = ["abcd", "xaby", "", "a", "xyzw", "aab"]
+GOLD = ["a", "ab", "a", "abc", "a", "ab"]
+"""One character a table: found at once; two found, at ranks 2 and 3; nothing returned; fewer
+returned than gold; nothing found; a table returned twice, then another gold one."""
+
+
+def _judged(depth: int = 4) -> JudgedRankings:
+    return judge(RANKINGS, GOLD, depth)
+
+
+def _ratios(name: str, judged: JudgedRankings) -> list[float]:
+    """The metric of each query on its own."""
+    metric = parse(name)
+    values: list[float] = metric.value(metric.statistics(judged)).tolist()
+    return values
+
+
+def _corpus(name: str, judged: JudgedRankings) -> float:
+    metric = parse(name)
+    return float(metric.value(metric.statistics(judged).sum(axis=0)))
+
+
+IDEAL_2 = 1 + 1 / LOG3
+IDEAL_3 = IDEAL_2 + 1 / 2
+
+
+BY_HAND: list[tuple[str, list[float]]] = [
+    ("recall@1", [1, 0, 0, 1 / 3, 0, 1 / 2]),
+    ("recall@2", [1, 1 / 2, 0, 1 / 3, 0, 1 / 2]),
+    ("recall@3", [1, 1, 0, 1 / 3, 0, 1]),
+    ("recall@4", [1, 1, 0, 1 / 3, 0, 1]),
+    ("recall[dup]@2", [1, 1 / 2, 0, 1 / 3, 0, 1 / 2]),
+    ("recall_micro@2", [1, 1 / 2, 0, 1 / 3, 0, 1 / 2]),
+    ("capped_recall@1", [1, 0, 0, 1, 0, 1]),
+    ("capped_recall@2", [1, 1 / 2, 0, 1 / 2, 0, 1 / 2]),
+    ("capped_recall@4", [1, 1, 0, 1 / 3, 0, 1]),
+    ("capped_recall[target]@1", [1, 0, 0, 1, 0, 1]),
+    ("capped_recall[target]@2", [1, 1 / 2, 0, 1, 0, 1 / 2]),
+    ("capped_recall[target]@4", [1, 1, 0, 1, 0, 1]),
+    ("full_recall@1", [1, 0, 0, 0, 0, 0]),
+    ("full_recall@3", [1, 1, 0, 0, 0, 1]),
+    ("success@1", [1, 0, 0, 1, 0, 1]),
+    ("success@2", [1, 1, 0, 1, 0, 1]),
+    ("precision@1", [1, 0, 0, 1, 0, 1]),
+    ("precision@2", [1 / 2, 1 / 2, 0, 1 / 2, 0, 1 / 2]),
+    ("precision@4", [1 / 4, 2 / 4, 0, 1 / 4, 0, 2 / 4]),
+    ("ndcg@1", [1, 0, 0, 1, 0, 1]),
+    ("ndcg@2", [1, (1 / LOG3) / IDEAL_2, 0, 1 / IDEAL_2, 0, 1 / IDEAL_2]),
+    ("ndcg@4", [1, (1 / LOG3 + 1 / 2) / IDEAL_2, 0, 1 / IDEAL_3, 0, 1.5 / IDEAL_2]),
+    ("mrr", [1, 1 / 2, 0, 1, 0, 1]),
+    ("map", [1, (1 / 2 + 2 / 3) / 2, 0, 1 / 3, 0, (1 + 2 / 3) / 2]),
+    ("r_precision", [1, 1 / 2, 0, 1 / 3, 0, 1 / 2]),
+]
+
+
+@pytest.mark.parametrize(("name", "expected"), BY_HAND)
+def test_by_hand(name: str, expected: list[float]) -> None:
+    assert _ratios(name, _judged()) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("recall@2", (1 + 1 / 2 + 1 / 3 + 1 / 2) / 6),
+        ("recall_micro@2", (1 + 1 + 1 + 1) / (1 + 2 + 1 + 3 + 1 + 2)),
+        ("recall_micro@4", (1 + 2 + 1 + 2) / 10),
+        ("capped_recall[target]@2", (1 + 1 + 1 + 1) / (1 + 2 + 0 + 1 + 1 + 2)),
+        ("capped_recall[target]@1", 3 / 5),
+        ("full_recall@4", 3 / 6),
+        ("mrr", 3.5 / 6),
+    ],
+)
+def test_of_all_queries(name: str, expected: float) -> None:
+    """Means, and pools where the name says so."""
+    assert _corpus(name, _judged()) == pytest.approx(expected)
+
+
+def test_every_family_is_worked_out() -> None:
+    assert {name.partition("@")[0] for name, _ in BY_HAND} == set(FAMILIES)
+
+
+@pytest.mark.parametrize("name", ["mrr", "map", "r_precision"])
+def test_whole_rankings_are_read_to_the_depth(name: str) -> None:
+    """What stands below is as if it had not been returned."""
+    whole, cut = judge(["xyzab"], ["ab"], 5), judge(["xyzab"], ["ab"], 3)
+    assert _ratios(name, cut) == [0]
+    if name != "r_precision":
+        assert _ratios(name, whole)[0] > 0
+
+
+@pytest.mark.parametrize(
+    ("ranking", "gold", "recall", "with_copies"),
+    [
+        ("A", "a", 0, 1),
+        ("aA", "a", 1, 1),
+        ("Ab", "ab", 1 / 2, 1),
+        ("A", "aA", 1 / 2, 1),
+        ("xA", "aA", 1 / 2, 1),
+        ("b", "aA", 0, 0),
+        ("AB", "ab", 0, 1),
+        ("Aa", "ab", 1 / 2, 1 / 2),
+        ("c", "a", 0, 0),
+    ],
+)
+def test_copies(ranking: str, gold: str, recall: float, with_copies: float) -> None:
+    """A and a, B and b have the same content: either counts as the other, once."""
+    copies: Mapping[Hashable, Hashable] = {"a": 0, "A": 0, "b": 1, "B": 1}
+    judged = judge([ranking], [gold], 2, copies)
+    assert _ratios("recall@2", judged) == [recall]
+    assert _ratios("recall[dup]@2", judged) == [with_copies]
+    assert _ratios("recall[dup]@2", judge([ranking], [gold], 2)) == [recall]
+
+
+def test_gold_named_twice_counts_once() -> None:
+    judged = judge(["ab"], [["a", "a"]], 2)
+    assert judged.gold.tolist() == [1]
+    assert _ratios("recall@1", judged) == [1]
+
+
+def test_repeated_tables_take_up_ranks() -> None:
+    judged = judge(["aaab"], ["ab"], 4)
+    assert judged.found.tolist() == [[1, 0, 0, 1]]
+    assert judged.returned.tolist() == [4]
+    assert _ratios("precision@4", judged) == [1 / 2]
+    assert _ratios("map", judged) == [(1 + 2 / 4) / 2]
+
+
+def test_ids_are_whole_pairs() -> None:
+    judged = judge([[("db1", "t"), ("db2", "t")]], [[("db2", "t")]], 2)
+    assert judged.found.tolist() == [[0, 1]]
+
+
+def test_rankings_and_gold_belong_together() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        judge(["a", "b"], ["a"], 3)
+
+
+@pytest.mark.parametrize("name", ["recall", "capped_recall", "full_recall", "success", "ndcg"])
+def test_cutoff_below_the_rankings(name: str) -> None:
+    metric = parse(f"{name}@5")
+    with pytest.raises(ConfigError, match=rf"{name}@5: the rankings are only 4 deep"):
+        metric.statistics(_judged(depth=4))
+
+
+@pytest.mark.parametrize("name", [f"{f.name}@3" if f.at_k else f.name for f in FAMILIES.values()])
+def test_query_without_gold_table(name: str) -> None:
+    """No corpus has one; as in trec_eval it would count 0, without a warning."""
+    assert _ratios(name, judge(["abc"], [""], 3)) == [0]
+
+
+def test_no_query() -> None:
+    judged = judge([], [], 3)
+    for family in FAMILIES.values():
+        metric = RetrievalMetric(family, 2 if family.at_k else None)
+        assert metric.statistics(judged).shape == (0, 2)
+
+
+def test_names() -> None:
+    """``parse`` and ``str`` are inverse, for every metric of every family."""
+    metrics = at_cutoffs([1, 10, 100])
+    assert len({str(metric) for metric in metrics}) == len(metrics)
+    for metric in metrics:
+        again = parse(str(metric))
+        assert (again.family, again.k, str(again)) == (metric.family, metric.k, metric.name)
+        assert parse(f" {metric.name.upper()} ") == again
+
+
+def test_cutoffs() -> None:
+    """Repeated ones once, ascending; metrics over the whole ranking once."""
+    metrics = at_cutoffs([10, 1, 10])
+    assert [m.k for m in metrics if m.family.name == "recall"] == [1, 10]
+    assert {m.depth for m in metrics if m.k is None} == {10}
+    assert {m.family.name for m in metrics} == set(FAMILIES)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("recal@1", r"unknown metric 'recal@1'\. Known: recall@k, recall\[dup\]@k.*mrr, map"),
+        ("", "unknown metric ''"),
+        ("@5", "unknown metric '@5'"),
+        ("recall@", "unknown metric 'recall@'"),
+        ("recall@x", "unknown metric 'recall@x'"),
+        ("recall@-1", "unknown metric 'recall@-1'"),
+        ("recall@1@2", "unknown metric 'recall@1@2'"),
+        ("recall@1.5", "unknown metric"),
+        ("recall", "metric 'recall': write it as recall@10"),
+        ("recall@0", "metric 'recall@0': write it as recall@10"),
+        ("mrr@10", "metric 'mrr@10': write it as mrr"),
+    ],
+)
+def test_names_that_are_none(name: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        parse(name)
+
+
+def test_signatures_tell_metrics_apart() -> None:
+    """Name, definition, depth and library versions."""
+    metrics = [*at_cutoffs([1, 10]), *at_cutoffs([20])]
+    assert len({metric.signature for metric in metrics}) == len(metrics)
+    for metric in metrics:
+        assert metric.signature.startswith(f"{metric.name}|{metric.family.description}")
+        assert ("ir-measures:" in metric.signature) == bool(metric.family.measure)
+        assert ("|depth:" in metric.signature) == (metric.k is None)
