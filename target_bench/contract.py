@@ -85,6 +85,7 @@ def retrieve(
     if isinstance(answers, Ranked):
         checked = _from_arrays(answers, top_k, len(corpus))
     if checked is None:
+        answers = [_item(answers, i) for i in range(len(answers))]
         checked = [_checked(answer, top_k, corpus.positions) for answer in answers]
         _put_in_order([c for c in checked if isinstance(c, _Ranking) and c.scores])
     return [_retrieval(q.id, c, corpus) for q, c in zip(queries, checked, strict=False)]
@@ -133,9 +134,12 @@ def _put_in_order(rankings: list[_Ranking]) -> None:
     scores = np.array([s for ranking in rankings for s in ranking.scores], dtype=np.float64)
     places = np.array([p for ranking in rankings for p in ranking.places], dtype=np.int64)
     lists = np.repeat(np.arange(len(rankings)), lengths)
-    order = ranking_order(scores, places, lists)
-    given, ranked = rounded(scores), rounded(scores)[order]
-    sorted_places, sorted_scores = places[order].tolist(), (ranked / 10**DECIMALS).tolist()
+    with np.errstate(over="ignore"):  # a score of 1e308 masks a table; it needs no fifth decimal
+        order = ranking_order(scores, places, lists)
+        given = rounded(scores)
+    ranked = given[order]
+    stored = np.where(np.isfinite(ranked), ranked / 10**DECIMALS, scores[order])
+    sorted_places, sorted_scores = places[order].tolist(), stored.tolist()
     moved = set(lists[given != ranked].tolist())
     stop = 0
     for i, (ranking, length) in enumerate(zip(rankings, lengths, strict=True)):
@@ -179,6 +183,13 @@ def _ask(retriever: RetrieverLike, texts: list[str], top_k: int) -> Sequence[Any
     return answers if isinstance(answers, Ranked) else list(answers)
 
 
+def _item(answers: Sequence[Any], i: int) -> Any:
+    try:
+        return answers[i]
+    except Exception as error:
+        return Fault(f"returned a ranking that cannot be read: {type(error).__name__}: {error}")
+
+
 def _checked(
     answer: Any, top_k: int, positions: Mapping[tuple[str, str], int]
 ) -> "_Ranking | Fault":
@@ -203,7 +214,10 @@ def _split(answer: Any) -> tuple[Sequence[Any], list[float]]:
         raise Fault("returned None; an empty list says that nothing was found")
     if isinstance(answer, str | Mapping) or not isinstance(answer, Iterable):
         raise Fault(f"returned {type(answer).__name__}, not a list of tables")
-    items = list(answer)
+    try:
+        items = list(answer)
+    except Exception as error:
+        raise Fault(f"raised {type(error).__name__}: {error}") from error
     try:
         bare = {issubclass(kind, str) for kind in {type(item[0]) for item in items}}
     except (TypeError, LookupError):
@@ -224,7 +238,7 @@ def _finite(tables: Sequence[Any], scores: Sequence[Any]) -> list[float]:
         values = [float(score) for score in scores]
         if math.isfinite(sum(values)):
             return values
-    except (TypeError, ValueError):
+    except Exception:  # noqa: S110 (a score is any object; the look at each one names it)
         pass
     return [_score(table, score) for table, score in zip(tables, scores, strict=True)]
 
@@ -232,7 +246,7 @@ def _finite(tables: Sequence[Any], scores: Sequence[Any]) -> list[float]:
 def _score(table: Any, score: Any) -> float:
     try:
         value = float(score)
-    except (TypeError, ValueError):
+    except Exception:
         value = math.nan
     if not math.isfinite(value):
         raise Fault(f"returned the score {score!r} for table {_shown(table)}")

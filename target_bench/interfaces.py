@@ -24,11 +24,16 @@ class Ranked(Sequence[Ranking]):
         ids: the tables' ids, in corpus order.
         rows: (n, k) places in the corpus, best first; -1 after the last table of a ranking.
         scores: (n, k) scores, higher is better.
+
+    Raises:
+        ValueError: rows and scores are not two-dimensional, or not of the same shape.
     """
 
     def __init__(
         self, ids: Sequence[TableId], rows: NDArray[np.integer], scores: NDArray[np.floating]
     ) -> None:
+        if np.ndim(rows) != 2 or np.shape(rows) != np.shape(scores):
+            raise ValueError(f"rows {np.shape(rows)} and scores {np.shape(scores)} must be (n, k)")
         self.ids = ids
         self.rows = rows
         self.scores = scores

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.contract import batch_size, check_methods, retrieve
+from target_bench.contract import retrieve
 from target_bench.corpora.store import MemoryCorpus
-from target_bench.errors import ConfigError
 from target_bench.interfaces import Corpus, Retriever
 from target_bench.schema import Query, Retrieval, Table, TableId
 
@@ -276,28 +275,3 @@ def test_batches_change_nothing(answers: list[list[tuple[TableId, float]]]) -> N
 
 def test_no_query() -> None:
     assert all(_ask(kind(lambda _query: [A])) == [] for kind in KINDS)
-
-
-def test_objects_with_two_methods() -> None:
-    for kind in KINDS:
-        retriever = kind(lambda _query: [A])
-        assert check_methods(retriever) is retriever
-
-
-def test_class_in_place_of_an_object() -> None:
-    with pytest.raises(ConfigError, match=r"Plain is a class; .* as in run\(Plain\(\)\)"):
-        check_methods(Plain)
-
-
-@pytest.mark.parametrize("missing", ["embed_corpus", "retrieve"])
-def test_missing_method(missing: str) -> None:
-    methods = {"embed_corpus": print, "retrieve": print, missing: None}
-    with pytest.raises(ConfigError, match=f"Half is no retriever: it has no method {missing}"):
-        check_methods(type("Half", (), methods)())
-    with pytest.raises(ConfigError, match="has no method embed_corpus"):
-        check_methods(object())
-
-
-def test_batch_size_is_larger_with_a_batch_call() -> None:
-    plain, based, batched = (batch_size(kind(lambda _query: [A])) for kind in KINDS)
-    assert plain == based < batched

@@ -69,7 +69,7 @@ def test_missing_required_setting(mine: Path) -> None:
 
 
 def test_wrong_type(mine: Path) -> None:
-    with pytest.raises(ConfigError, match="setting size='big': .*valid integer"):
+    with pytest.raises(ConfigError, match=r"setting size='big': .*valid integer"):
         create("retriever", f"{mine}:Mine:size=big")
 
 

@@ -1,28 +1,32 @@
-"""Golden vectors: the folder ``$TARGET_BENCH_GOLDEN``, by default beside the repository."""
+"""Where the golden metric vectors lie, and how they are read."""
 
 import json
 import os
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-_DEFAULT = Path(__file__).parents[2].parent / "shared" / "golden"
-FOLDER = Path(os.environ.get("TARGET_BENCH_GOLDEN", _DEFAULT))
+from tests.helpers import ROOT
+
+GOLDEN = (ROOT / os.environ.get("TARGET_BENCH_GOLDEN", "../shared/golden")).resolve()
+TOLERANCE = 1e-6
+
+needs_golden = pytest.mark.skipif(
+    not GOLDEN.is_dir(), reason=f"no golden vectors in {GOLDEN} (set TARGET_BENCH_GOLDEN)"
+)
+
+Case = dict[str, Any]
 
 
-@cache
-def load(name: str) -> dict[str, Any]:
-    """One file of vectors, or none when the folder is absent."""
-    if not FOLDER.is_dir():
-        return {"cases": []}
-    found: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+def content(name: str) -> dict[str, Any]:
+    """A file of the folder; nothing when there is no folder."""
+    if not GOLDEN.is_dir():
+        return {"cases": [], "documents": []}
+    found: dict[str, Any] = json.loads((GOLDEN / name).read_text(encoding="utf-8"))
     return found
 
 
-def cases(name: str, kind: str | None = None) -> list[Any]:
-    """The cases of a kind; one skipped stand-in when the folder is absent."""
-    if not FOLDER.is_dir():
-        return [pytest.param({"id": "absent"}, marks=pytest.mark.skip(reason=f"no {FOLDER}"))]
-    return [case for case in load(name)["cases"] if kind is None or case["kind"] == kind]
+def cases(name: str, kind: str) -> list[Any]:
+    """The cases of one kind, as parameters of a test."""
+    chosen = [case for case in content(name)["cases"] if case.get("kind", kind) == kind]
+    return [pytest.param(case, id=case["id"]) for case in chosen]

@@ -1,104 +1,138 @@
-"""Our retrieval metrics against trec_eval, ir-measures and the original TARGET package."""
+"""Retrieval metrics against trec_eval, ir-measures and the code of TARGET."""
 
-from typing import Any
+import re
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
 
-from target_bench.metrics.retrieval import JudgedRankings, judge, parse
-from tests.real.golden import FOLDER, cases, load
+from target_bench.metrics.retrieval import FAMILIES, RetrievalMetric, judge, parse
+from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
 
-TREC = {
-    "map": "map",
-    "Rprec": "r_precision",
-    "recip_rank": "mrr",
-    "P": "precision",
-    "recall": "recall",
-    "success": "success",
-    "ndcg_cut": "ndcg",
-}
-IR_MEASURES = {
-    "AP": "map",
-    "Rprec": "r_precision",
-    "RR": "mrr",
+pytestmark = needs_golden
+
+FILE = "retrieval.json"
+WHOLE = 1000
+"""Deeper than any ranking or list of gold tables: a cutoff that cuts nothing."""
+
+NAMES = {
     "P": "precision",
     "R": "recall",
-    "Success": "success",
+    "recall": "recall",
+    "ndcg": "ndcg",
+    "ndcg_cut": "ndcg",
     "nDCG": "ndcg",
+    "success": "success",
+    "Success": "success",
+    "recip_rank": "mrr",
+    "RR": "mrr",
+    "map": "map",
+    "map_cut": "map",
+    "AP": "map",
+    "Rprec": "r_precision",
 }
-CUT_OFF = ("P", "recall", "success", "ndcg_cut", "R", "Success", "nDCG")
-DEPTH = 100  # the deepest cutoff in the vectors
+"""What others call our families, the cutoff left off (``ndcg_cut_10``, ``AP@5``)."""
+
+NO_NAME = {"bpref", "num_rel", "num_rel_ret", "num_ret", "set_F", "set_P", "set_recall"}
+"""trec_eval's counts, its measures of sets, and bpref, which needs tables judged irrelevant."""
+
+Graded = Mapping[str, Mapping[str, int]]
+Run = Mapping[str, Mapping[str, float]]
 
 
-def _by_trec_rule(run: dict[str, float]) -> list[str]:
-    """Score as float32 descending, then the larger id in byte order."""
-    return sorted(run, key=lambda doc: (np.float32(run[doc]), doc.encode()), reverse=True)
-
-
-def _ours(name: str, k: str, judged: JudgedRankings, row: int | None = None) -> float:
-    metric = parse(f"{name}@{k}" if k else name)
-    statistics = metric.statistics(judged)
-    rows = statistics if row is None else statistics[row : row + 1]
-    return float(metric.value(rows.sum(axis=0)))
-
-
-def _named(measure: str, names: dict[str, str]) -> tuple[str, str] | None:
-    """(our name, cutoff) of a measure such as ``P_5``, ``nDCG@10`` or ``AP``."""
-    family, _, k = measure.replace("@", "_").rpartition("_")
-    if not family or not k.isdigit():
-        family, k = measure, ""
-    if family not in names or bool(k) != (family in CUT_OFF):
+def _ours(measure: str) -> tuple[RetrievalMetric, int] | None:
+    """The metric that is this measure, and the depth it is read to."""
+    match = re.fullmatch(r"(\w+?)(?:[_@](\d+))?", measure)
+    assert match, measure
+    if match[1] not in NAMES:
+        assert match[1] in NO_NAME, f"a measure this test does not know: {measure}"
         return None
-    return names[family], k
+    family = FAMILIES[NAMES[match[1]]]
+    depth = int(match[2]) if match[2] else WHOLE
+    return RetrievalMetric(family, depth if family.at_k else None), depth
 
 
-@pytest.mark.parametrize("case", cases("retrieval", "trec"), ids=lambda case: case["id"])
-def test_trec(case: dict[str, Any]) -> None:
-    qrels, run = case["input"]["qrels"], case["input"]["run"]
-    queries = list(qrels)
-    gold = [{doc for doc, grade in qrels[q].items() if grade > 0} for q in queries]
-    depth = max(DEPTH, *map(len, run.values()), 0)
-    judged = judge([_by_trec_rule(run.get(q, {})) for q in queries], gold, depth)
-    binary = all(grade in (0, 1) for docs in qrels.values() for grade in docs.values())
+def _ranking(scores: Mapping[str, float]) -> list[str]:
+    """trec_eval's order: float32 score descending, then larger id first, in bytes."""
+    by_id = sorted(scores, key=lambda table: table.encode(), reverse=True)
+    return sorted(by_id, key=lambda table: -np.float32(scores[table]))
+
+
+def _value(measure: str, qrels: Graded, run: Run, queries: list[str]) -> list[float] | None:
+    """Our metric of each query, or None where we have no such metric."""
+    ours = _ours(measure)
+    if ours is None:
+        return None
+    metric, depth = ours
+    judged = judge(
+        [_ranking(run.get(query, {})) for query in queries],
+        [[table for table, grade in qrels[query].items() if grade > 0] for query in queries],
+        depth,
+    )
+    values: list[float] = metric.value(metric.statistics(judged)).tolist()
+    return values
+
+
+def _is_graded(judgements: Mapping[str, int]) -> bool:
+    """Our gain is binary; trec_eval's is the grade."""
+    return not set(judgements.values()) <= {0, 1}
+
+
+def _comparable(measure: str, qrels: Graded, queries: list[str]) -> bool:
+    is_ndcg = measure.lower().startswith("ndcg")
+    return not (is_ndcg and any(_is_graded(qrels[query]) for query in queries))
+
+
+@pytest.mark.parametrize("case", cases(FILE, "trec"))
+def test_trec(case: Case) -> None:
+    """Every measure of ours, a query at a time and over all queries.
+
+    pytrec_eval leaves out queries without a run; ir-measures counts them 0, as we do.
+    """
+    qrels, run, expected = case["input"]["qrels"], case["input"]["run"], case["expected"]
     compared = 0
-    for key, names in (("pytrec_eval_per_query", TREC), ("ir_measures_per_query", IR_MEASURES)):
-        for query, values in case["expected"][key].items():
-            for measure, expected in values.items():
-                named = _named(measure, names)
-                if named and (binary or named[0] != "ndcg"):
-                    value = _ours(*named, judged, queries.index(query))
-                    assert value == pytest.approx(expected, abs=1e-6), (query, measure)
+    for source in ("pytrec_eval_per_query", "ir_measures_per_query"):
+        for query, measures in expected[source].items():
+            for measure, value in measures.items():
+                ours = _value(measure, qrels, run, [query])
+                if ours is not None and _comparable(measure, qrels, [query]):
+                    assert ours[0] == pytest.approx(value, abs=TOLERANCE), (query, measure)
                     compared += 1
-    for measure, expected in case["expected"]["ir_measures_aggregate"].items():
-        named = _named(measure, IR_MEASURES)
-        if named and (binary or named[0] != "ndcg"):
-            assert _ours(*named, judged) == pytest.approx(expected, abs=1e-6), measure
+    queries = list(qrels)
+    for measure, value in expected["ir_measures_aggregate"].items():
+        ours = _value(measure, qrels, run, queries)
+        if ours is not None and _comparable(measure, qrels, queries):
+            assert np.mean(ours) == pytest.approx(value, abs=TOLERANCE), measure
             compared += 1
-    assert compared
+    assert compared > 0
 
 
-@pytest.mark.parametrize("case", cases("retrieval", "target_recall"), ids=lambda case: case["id"])
-def test_target_recall(case: dict[str, Any]) -> None:
-    given = case["input"]
-    pairs = zip(given["gold_database"], given["gold_tables"], strict=True)
+@pytest.mark.parametrize("case", cases(FILE, "target_recall"))
+def test_target_recall(case: Case) -> None:
+    """The pooled recalls of TARGET's own code.
+
+    It reads all the tables a retriever returned, also where these are more than ``k``, so the
+    cutoff here is the longest list. Where nothing is to be divided by it raises; ours is 0.
+    """
+    given, expected = case["input"], case["expected"]
     gold = [
-        {(database, table) for table in ([tables] if isinstance(tables, str) else tables)}
-        for database, tables in pairs
+        [(database, table) for table in ([tables] if isinstance(tables, str) else tables)]
+        for database, tables in zip(given["gold_database"], given["gold_tables"], strict=True)
     ]
     rankings = [[tuple(table) for table in ranking] for ranking in given["retrieved"]]
-    depth = max(given["k"], *map(len, rankings))
+    depth = max(given["k"], *map(len, rankings), 1)
     judged = judge(rankings, gold, depth)
-    k = str(depth)
-    expected = case["expected"]
-    if isinstance(expected["recall"], float):
-        assert _ours("recall_micro", k, judged) == pytest.approx(expected["recall"], abs=1e-6)
-    if isinstance(expected["capped_recall"], float):
-        value = _ours("capped_recall[target]", k, judged)
-        assert value == pytest.approx(expected["capped_recall"], abs=1e-6)
+    for name, theirs in [
+        ("recall_micro", "recall"),
+        ("recall_micro", "accuracy"),
+        ("capped_recall[target]", "capped_recall"),
+    ]:
+        metric = parse(f"{name}@{depth}")
+        value = float(metric.value(metric.statistics(judged).sum(axis=0)))
+        wanted = 0.0 if isinstance(expected[theirs], dict) else expected[theirs]
+        assert value == pytest.approx(wanted, abs=TOLERANCE), theirs
 
 
-def test_all_kinds_are_known() -> None:
-    if not FOLDER.is_dir():
-        pytest.skip(f"no {FOLDER}")
-    kinds = {case["kind"] for case in load("retrieval")["cases"]}
+def test_there_are_cases_and_no_other_kinds() -> None:
+    kinds = {case["kind"] for case in content(FILE)["cases"]}
     assert kinds == {"trec", "target_recall"}

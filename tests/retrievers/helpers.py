@@ -1,0 +1,115 @@
+"""Small corpora, and questions to put to retrievers."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from target_bench.corpora.store import MemoryCorpus
+from target_bench.interfaces import Corpus, Retriever
+from target_bench.registry import create
+from target_bench.schema import Cell, Table, TableId
+from tests.helpers import ROOT
+
+Pairs = list[tuple[TableId, float]]
+
+
+def table(
+    name: str,
+    title: str = "",
+    header: Sequence[str] = ("name", "number"),
+    rows: Sequence[Sequence[Cell]] = (),
+    section: str = "",
+) -> Table:
+    """A table with a title and perhaps a section title."""
+    return Table(TableId("0", name), header, rows, {"title": title, "section_title": section})
+
+
+TABLES = (
+    table("fruit", "Fruit prices", ("fruit", "price"), (("apple", 3), ("pear", 4.5))),
+    table("rivers", "Rivers of France", ("river", "length"), (("Rhône", 813), ("Loire", 1006))),
+    table("kings", "Kings", ("king", "from"), (("Løvenskiold", 1650), ("Ångström", None))),
+    table("rowless", "Rivers without rows", ("river", "length")),
+    table("bare", "", ("x", ""), (("", ""), (b"\x01", None))),
+    table("twin1", "Twin", ("fruit", "river"), (("plum", "Rhine"), ("plum", "Rhine"))),
+    table("twin2", "Twin", ("fruit", "river"), (("plum", "Rhine"), ("plum", "Rhine"))),
+    table("tokyo", "東京 都市", ("都市", "人口"), (("東京", 14), ("大阪", 9))),
+)
+
+QUERIES = (
+    "which river is the longest",
+    "apple price",
+    "plum",
+    "river river fruit plum rhine length",
+    "Ångström løvenskiold",
+    "東京",
+    "unheard-of",
+    "",
+    "  ?! ",
+    "the of and",
+)
+
+
+def corpus() -> MemoryCorpus:
+    """The small corpus."""
+    return MemoryCorpus(TABLES)
+
+
+def built(spec: str, tables: Corpus | None = None) -> Retriever:
+    """A retriever that has indexed a corpus."""
+    retriever: Retriever = create("retriever", spec)
+    retriever.embed_corpus(corpus() if tables is None else tables)
+    return retriever
+
+
+def ask(retriever: Retriever, queries: Sequence[str] = QUERIES, k: int = 5) -> list[Pairs]:
+    """The rankings of a batch, as lists of pairs."""
+    rankings = retriever.retrieve_batch(list(queries), k)
+    return [[(TableId(*pair[0]), float(pair[1])) for pair in r] for r in rankings]  # type: ignore[arg-type]
+
+
+def names(ranking: Pairs) -> list[str]:
+    """The tables' own ids."""
+    return [table_id.table_id for table_id, _ in ranking]
+
+
+def same_rankings(one: Sequence[Pairs], other: Sequence[Pairs]) -> None:
+    """Assert the same tables in the same order, with equal scores up to the fifth decimal."""
+    for mine, theirs in zip(one, other, strict=True):
+        assert [t for t, _ in mine] == [t for t, _ in theirs]
+        for (_, left), (_, right) in zip(mine, theirs, strict=True):
+            assert abs(left - right) < 1e-6
+
+
+def batches_change_nothing(spec: str) -> None:
+    """Assert that a query gets the same answer alone, in a batch and in any smaller batch."""
+    retriever = built(spec)
+    together = ask(retriever)
+    for size in (1, 2, 3, 7):
+        parts = [QUERIES[start : start + size] for start in range(0, len(QUERIES), size)]
+        same_rankings([r for part in parts for r in ask(retriever, part)], together)
+    alone = [[list(pair) for pair in retriever.retrieve(query, 5)] for query in QUERIES]
+    same_rankings([[(t, s) for t, s in ranking] for ranking in alone], together)
+
+
+_PROGRAM = """
+import json, sys
+from tests.retrievers.helpers import QUERIES, built
+retriever = built(sys.argv[1])
+print(json.dumps([list(retriever.retrieve(query, 5)) for query in QUERIES]))
+"""
+
+
+def hash_seed_changes_nothing(spec: str) -> None:
+    """Assert the same output, bit for bit, of two processes with different hash seeds."""
+    outputs = []
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        command = [sys.executable, "-c", _PROGRAM, spec]
+        done = subprocess.run(
+            command, env=environment, cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        outputs.append(json.loads(done.stdout))
+    assert outputs[0] == outputs[1]
+    assert any(outputs[0])

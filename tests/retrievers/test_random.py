@@ -1,0 +1,56 @@
+"""Chance, but always the same."""
+
+from collections import Counter
+
+import pytest
+
+from target_bench.corpora.store import MemoryCorpus
+from target_bench.interfaces import Retriever
+from tests.retrievers.helpers import QUERIES, TABLES, built, hash_seed_changes_nothing
+
+
+def _found(retriever: Retriever, k: int = 5) -> list[list[object]]:
+    return [list(ranking) for ranking in retriever.retrieve_batch(QUERIES, k)]
+
+
+def test_hash_seed_changes_nothing() -> None:
+    hash_seed_changes_nothing("random:seed=3")
+
+
+def test_single_is_batch() -> None:
+    retriever = built("random")
+    assert _found(retriever) == [list(retriever.retrieve(query, 5)) for query in QUERIES]
+    assert list(retriever.retrieve_batch([], 5)) == []
+
+
+def test_order_of_calls_changes_nothing() -> None:
+    one, other = built("random"), built("random")
+    forward = {query: list(one.retrieve(query, 5)) for query in QUERIES}
+    assert {query: list(other.retrieve(query, 5)) for query in reversed(QUERIES)} == forward
+
+
+def test_seed_and_query_decide() -> None:
+    assert _found(built("random")) == _found(built("random:seed=0"))
+    assert _found(built("random")) != _found(built("random:seed=1"))
+    rankings = [tuple(map(str, ranking)) for ranking in _found(built("random"))]
+    assert len(set(rankings)) > 1
+
+
+@pytest.mark.parametrize("k", [1, 5, len(TABLES), len(TABLES) + 3])
+def test_tables_without_repetition(k: int) -> None:
+    ids = {t.id for t in TABLES}
+    for ranking in _found(built("random"), k):
+        assert len(ranking) == len(set(map(str, ranking))) == min(k, len(TABLES))
+        assert all(table_id in ids for table_id in ranking)
+
+
+def test_every_table_is_as_likely() -> None:
+    retriever = built("random", MemoryCorpus(TABLES[:4]))
+    first = Counter(str(retriever.retrieve(f"question {i}", 1)[0]) for i in range(2000))
+    assert len(first) == 4
+    assert all(400 < n < 600 for n in first.values())
+
+
+def test_text_that_is_no_unicode() -> None:
+    """A lone surrogate, as broken JSON may hold."""
+    assert len(built("random").retrieve("\ud800", 3)) == 3
