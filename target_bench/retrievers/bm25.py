@@ -152,6 +152,8 @@ class _SparseIndex:
         self.weights = csr_matrix(shape, dtype=np.float64)
         self.absent = np.zeros(shape[0])
         for weight, field in zip(settings.field_weights(), fields, strict=True):
+            if not any(field):
+                continue  # no table has such a field: it matches nothing
             model = self._model(settings, field)
             scores = model.scores
             terms_by_tables = (scores["data"], scores["indices"], scores["indptr"])
@@ -209,8 +211,9 @@ class _RankBM25Index:
         parameters = {"k1": settings.k1, "b": settings.b}
         if method != "okapi":
             parameters["delta"] = settings.delta
-        self.models = [model(field, **parameters) for field in documents]
-        self.weights = settings.field_weights()
+        fields = zip(settings.field_weights(), documents, strict=True)
+        self.fields = [(w, model(field, **parameters)) for w, field in fields if any(field)]
+        self.terms = [set().union(*parts) for parts in zip(*documents, strict=True)]
 
     def rank(self, queries: list[list[str]], ids: Sequence[Any], k: int) -> Sequence[Ranking]:
         def scores(block: slice) -> NDArray[np.float64]:
@@ -219,8 +222,10 @@ class _RankBM25Index:
         return rank(scores, len(queries), ids, k)
 
     def _scores(self, query: list[str]) -> NDArray[np.float64]:
-        total: NDArray[np.float64] = sum(
-            weight * model.get_scores(query)
-            for weight, model in zip(self.weights, self.models, strict=True)
-        )
-        return total
+        """The weighted sum, 0 for tables that share no term (``plus`` scores those too)."""
+        wanted = set(query)
+        shared = np.array([not wanted.isdisjoint(terms) for terms in self.terms], dtype=np.float64)
+        scores: NDArray[np.float64] = np.zeros(len(self.terms))
+        for weight, model in self.fields:
+            scores += weight * model.get_scores(query)
+        return scores * shared

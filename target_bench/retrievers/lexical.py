@@ -111,6 +111,8 @@ def rank(
             so fewer may come back.
         offsets: (n_queries,) what each query adds to the score of every table that matches.
     """
+    if n_queries == 0:
+        return Ranked(ids, np.empty((0, 0), dtype=np.int64), np.empty((0, 0)))
     block = max(1, _BLOCK_CELLS // max(1, len(ids)))
     places, values = [], []
     for start in range(0, n_queries, block):

@@ -72,8 +72,15 @@ class TfIdf(Retriever):
         self._count = self._counter()
         self._weigh = TfidfTransformer(sublinear_tf=self.sublinear, smooth_idf=self.smooth_idf)
         write = Serializer(tuple(self.fields), self.format, self.rows)
-        counts = self._count.fit_transform(write(table) for table in corpus)
-        self._tables = self._weigh.fit_transform(counts).T.tocsr()
+        texts = [write(table) for table in corpus]
+        self._wordless = not any(map(self._count.build_tokenizer(), texts))
+        if self._wordless:
+            return
+        with np.errstate(divide="ignore"):
+            vectors = self._weigh.fit_transform(self._count.fit_transform(texts))
+        idf = self._weigh.idf_  # without smoothing, hash buckets that no table fills are infinite
+        self._weigh.idf_ = np.where(np.isfinite(idf), idf, 0.0)
+        self._tables = vectors.T.tocsr()
 
     def _counter(self) -> Any:
         from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
@@ -97,6 +104,8 @@ class TfIdf(Retriever):
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """One sparse product for a block of queries."""
+        if self._wordless or not queries:
+            return [[] for _ in queries]
         vectors = self._weigh.transform(self._count.transform(queries))
 
         def scores(block: slice) -> NDArray[np.float64]:

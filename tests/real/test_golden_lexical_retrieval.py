@@ -82,9 +82,12 @@ def test_scores_and_order(case: Case, key: str) -> None:
     the same lowest score as all the others like it. Neither is one whose score is 0 or below
     though it shares a term (terms that most documents hold have no weight in Robertson's and
     Okapi's variants). Equality is of all the others, in number too: what shares a term and has a
-    score. Ranks 9-decimal scores and 5-decimal ones put in another order are near-ties.
+    score. Where a library raises (bm25s on an empty query) there is no match.
     """
     query, expected = case["input"]["query"], case["expected"][key]
+    if isinstance(expected, dict):
+        assert list(_retriever(key).retrieve(query, 10)) == []
+        return
     terms, documents = _terms(query), CONTENT["documents"]
     wanted = [
         (number, score)

@@ -52,8 +52,14 @@ def _ours(measure: str) -> tuple[RetrievalMetric, int] | None:
     return RetrievalMetric(family, depth if family.at_k else None), depth
 
 
-def _ranking(scores: Mapping[str, float]) -> list[str]:
-    """trec_eval's order: float32 score descending, then larger id first, in bytes."""
+def _ranking(scores: Mapping[str, float], measure: str) -> list[str]:
+    """trec_eval's order: float32 score descending, then larger id first, in bytes.
+
+    ``RR@k`` is not trec_eval's: ir-measures takes it from MS MARCO's script, which breaks ties of
+    the score as it is by the smaller id.
+    """
+    if measure.startswith("RR@"):
+        return sorted(scores, key=lambda table: (-scores[table], table))
     by_id = sorted(scores, key=lambda table: table.encode(), reverse=True)
     return sorted(by_id, key=lambda table: -np.float32(scores[table]))
 
@@ -65,7 +71,7 @@ def _value(measure: str, qrels: Graded, run: Run, queries: list[str]) -> list[fl
         return None
     metric, depth = ours
     judged = judge(
-        [_ranking(run.get(query, {})) for query in queries],
+        [_ranking(run.get(query, {}), measure) for query in queries],
         [[table for table, grade in qrels[query].items() if grade > 0] for query in queries],
         depth,
     )

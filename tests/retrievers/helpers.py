@@ -4,7 +4,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from target_bench.corpora.store import MemoryCorpus
 from target_bench.interfaces import Corpus, Retriever
@@ -65,8 +66,11 @@ def built(spec: str, tables: Corpus | None = None) -> Retriever:
 
 def ask(retriever: Retriever, queries: Sequence[str] = QUERIES, k: int = 5) -> list[Pairs]:
     """The rankings of a batch, as lists of pairs."""
-    rankings = retriever.retrieve_batch(list(queries), k)
-    return [[(TableId(*pair[0]), float(pair[1])) for pair in r] for r in rankings]  # type: ignore[arg-type]
+    return [_pairs(ranking) for ranking in retriever.retrieve_batch(list(queries), k)]
+
+
+def _pairs(ranking: Iterable[Any]) -> Pairs:
+    return [(TableId(*table_id), float(score)) for table_id, score in ranking]
 
 
 def names(ranking: Pairs) -> list[str]:
@@ -89,8 +93,7 @@ def batches_change_nothing(spec: str) -> None:
     for size in (1, 2, 3, 7):
         parts = [QUERIES[start : start + size] for start in range(0, len(QUERIES), size)]
         same_rankings([r for part in parts for r in ask(retriever, part)], together)
-    alone = [[list(pair) for pair in retriever.retrieve(query, 5)] for query in QUERIES]
-    same_rankings([[(t, s) for t, s in ranking] for ranking in alone], together)
+    same_rankings([_pairs(retriever.retrieve(query, 5)) for query in QUERIES], together)
 
 
 _PROGRAM = """
