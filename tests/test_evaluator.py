@@ -15,7 +15,7 @@ from target_bench.errors import ConfigError, DataError
 from target_bench.evaluator import TARGET
 from target_bench.interfaces import Corpus, Dataset, Ranking, Retriever
 from target_bench.schema import CorpusInfo, Query, TableId
-from tests.helpers import (
+from tests.builders import (
     Counting,
     Recorder,
     only,

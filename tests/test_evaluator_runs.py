@@ -5,7 +5,7 @@ from pathlib import Path
 
 from target_bench.corpora import load
 from target_bench.evaluator import TARGET
-from tests.helpers import Counting, Recorder, only, same_scores
+from tests.builders import Counting, Recorder, only, same_scores
 
 
 def _target(out: Path) -> TARGET:

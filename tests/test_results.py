@@ -8,7 +8,7 @@ import pytest
 from target_bench.errors import ConfigError
 from target_bench.evaluator import TARGET
 from target_bench.results import Results
-from tests.helpers import Recorder, ottqa_question, ottqa_table, write_ottqa
+from tests.builders import Recorder, ottqa_question, ottqa_table, write_ottqa
 
 COLUMNS = ["corpus", "split", "task", "retriever", "query_id"]
 

@@ -46,4 +46,4 @@ def _exit_code() -> int:
 def _say(message: str) -> None:
     if debugging():
         traceback.print_exc()
-    print(message, file=sys.stderr)  # noqa: T201
+    print(message, file=sys.stderr)  # noqa: T201 (the command line prints)

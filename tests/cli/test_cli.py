@@ -10,7 +10,7 @@ import pytest
 
 from target_bench import registry
 from target_bench.corpora import load
-from tests.helpers import ottqa_question, ottqa_table, write_ottqa
+from tests.builders import ottqa_question, ottqa_table, write_ottqa
 
 RETRIEVER = """
 class Mine:

@@ -10,7 +10,7 @@ from target_bench.corpora.fetaqa import FeTaQA
 from target_bench.errors import DataError
 from target_bench.interfaces import Dataset
 from target_bench.schema import TableId
-from tests.helpers import HOWS, How, Record, json_lines, write_release
+from tests.builders import HOWS, How, Record, json_lines, write_release
 
 NAME = "fetaQA-v1_test.jsonl"
 

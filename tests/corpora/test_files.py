@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from target_bench.corpora.files import Release, decode, field
 from target_bench.errors import DataError
-from tests.helpers import HOWS, How, write_release, zipped
+from tests.builders import HOWS, How, write_release, zipped
 
 SOURCE = "https://example.org/data"
 TEXT = "first\nzweite, größer\n第三\u2028\n"

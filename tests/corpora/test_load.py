@@ -6,7 +6,7 @@ import pytest
 
 from target_bench import corpora
 from target_bench.errors import ConfigError, DataError
-from tests.helpers import ottqa_question, ottqa_table, write_ottqa
+from tests.builders import ottqa_question, ottqa_table, write_ottqa
 
 TABLES = [ottqa_table("Cup_0"), ottqa_table("Cup_1")]
 QUESTIONS = [ottqa_question("q1", "Cup_1")]

@@ -11,7 +11,7 @@ from target_bench.corpora.ottqa import OTTQA
 from target_bench.errors import DataError
 from target_bench.interfaces import Dataset
 from target_bench.schema import TableId
-from tests.helpers import (
+from tests.builders import (
     HOWS,
     How,
     Record,

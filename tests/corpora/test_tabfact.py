@@ -10,7 +10,7 @@ from target_bench.corpora.tabfact import TabFact
 from target_bench.errors import DataError
 from target_bench.interfaces import Dataset
 from target_bench.schema import TableId
-from tests.helpers import HOWS, How, write_release, zipped
+from tests.builders import HOWS, How, write_release, zipped
 
 ONE, TWO = "1-10001.html.csv", "2-9.html.csv"
 CSVS = {

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from tests.helpers import ROOT
+from tests.builders import ROOT
 
 DATA = (ROOT / os.environ.get("TARGET_BENCH_DATA", "../shared/data")).resolve()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers import ROOT
+from tests.builders import ROOT
 
 GOLDEN = (ROOT / os.environ.get("TARGET_BENCH_GOLDEN", "../shared/golden")).resolve()
 TOLERANCE = 1e-6

@@ -9,7 +9,7 @@ import pytest
 from target_bench import corpora
 from target_bench.evaluator import TARGET
 from target_bench.results import Result
-from tests.helpers import Recorder
+from tests.builders import Recorder
 from tests.real.data import DATA, needs_data
 
 pytestmark = needs_data

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from target_bench.corpora.store import MemoryCorpus
 from target_bench.errors import ConfigError
 from target_bench.retrievers.bm25 import BM25, Method
-from tests.retrievers.helpers import (
+from tests.retrievers.tables import (
     QUERIES,
     TABLES,
     ask,

@@ -6,7 +6,7 @@ import pytest
 
 from target_bench.corpora.store import MemoryCorpus
 from target_bench.interfaces import Retriever
-from tests.retrievers.helpers import QUERIES, TABLES, built, hash_seed_changes_nothing
+from tests.retrievers.tables import QUERIES, TABLES, built, hash_seed_changes_nothing
 
 
 def _found(retriever: Retriever, k: int = 5) -> list[list[object]]:

@@ -10,7 +10,7 @@ from target_bench.corpora.store import MemoryCorpus
 from target_bench.errors import ConfigError
 from target_bench.retrievers.tfidf import TfIdf
 from target_bench.serialization import Serializer
-from tests.retrievers.helpers import (
+from tests.retrievers.tables import (
     QUERIES,
     TABLES,
     ask,

@@ -13,7 +13,7 @@ from target_bench.evaluator import TARGET
 from target_bench.interfaces import Corpus
 from target_bench.results import Result
 from target_bench.schema import TableId
-from tests.helpers import Recorder
+from tests.builders import Recorder
 
 QUERIES = load("mini").queries
 NUMBER = 69

@@ -11,7 +11,7 @@ from target_bench.corpora.store import MemoryCorpus
 from target_bench.interfaces import Corpus, Retriever
 from target_bench.registry import create
 from target_bench.schema import Cell, Table, TableId
-from tests.helpers import ROOT
+from tests.builders import ROOT
 
 Pairs = list[tuple[TableId, float]]
 
@@ -98,7 +98,7 @@ def batches_change_nothing(spec: str) -> None:
 
 _PROGRAM = """
 import json, sys
-from tests.retrievers.helpers import QUERIES, built
+from tests.retrievers.tables import QUERIES, built
 retriever = built(sys.argv[1])
 print(json.dumps([list(retriever.retrieve(query, 5)) for query in QUERIES]))
 """
