@@ -153,7 +153,9 @@ def _batch_answers(retriever: RetrieverLike, texts: list[str], top_k: int) -> Se
     """What the batch call returns, or None if it raises: single queries then say which fails."""
     try:
         return _ask(retriever, texts, top_k)
-    except Exception:
+    except Fault as fault:
+        return [fault] * len(texts)
+    except (Exception, SystemExit):
         return None
 
 
@@ -165,7 +167,7 @@ def _single_answers(
             answer = _ask(retriever, [text], top_k)[0]
         except Fault as fault:
             answer = fault
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             answer = Fault(f"raised {type(error).__name__}: {error}")
         yield answer
         if stop and isinstance(answer, Fault):

@@ -157,11 +157,9 @@ def constructor_arguments(plugin: object) -> dict[str, Any]:
         AttributeError: the object does not keep one of them.
     """
     parameters = inspect.signature(type(plugin)).parameters.values()
-    return {
-        p.name: getattr(plugin, p.name)
-        for p in parameters
-        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-    }
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
+        raise AttributeError("its constructor takes *args or **kwargs")
+    return {p.name: getattr(plugin, p.name) for p in parameters}
 
 
 class Retriever(ABC):

@@ -203,7 +203,7 @@ def _import(path: str, asked: str) -> Any:
         raise ConfigError(f"{asked!r}: importing {module_name} failed: {error}") from error
     except MissingExtraError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ConfigError(
             f"{asked!r}: importing {module_name} raised {type(error).__name__}: {error}"
         ) from error
@@ -223,7 +223,7 @@ def _import_file(target: str) -> Any:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise ConfigError(f"{target!r}: {path} raised {type(error).__name__}: {error}") from error
     return _attribute(module, attribute, target)

@@ -158,7 +158,7 @@ class Results(Sequence[Result]):
     def __str__(self) -> str:
         from rich.console import Console
 
-        console = Console(width=100, no_color=True, force_terminal=False)
+        console = Console(width=100, no_color=True, force_terminal=False, emoji=False)
         with console.capture() as capture:
             console.print(self.table())
         return "\n".join(line.rstrip() for line in capture.get().rstrip().split("\n"))

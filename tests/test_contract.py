@@ -170,22 +170,33 @@ def test_generator_that_raises(kind: type[Any]) -> None:
     assert [r.error for r in found] == [None, "raised LookupError: no such word", None]
 
 
-@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit])
-def test_interrupts_are_no_faults(interrupt: type[BaseException]) -> None:
+def test_interrupts_are_no_faults() -> None:
     def answer(query: str) -> Any:
-        raise interrupt
+        raise KeyboardInterrupt
 
     for kind in KINDS:
-        with pytest.raises(interrupt):
+        with pytest.raises(KeyboardInterrupt):
             _ask(kind(answer), "a")
+
+
+def test_exit_is_a_fault() -> None:
+    """A plug-in that calls sys.exit must not end the run as if it had gone well."""
+
+    def answer(query: str) -> Any:
+        raise SystemExit(0)
+
+    for kind in KINDS:
+        (found,) = _ask(kind(answer), "a")
+        assert found.error == "raised SystemExit: 0"
 
 
 @pytest.mark.parametrize(
     ("returned", "fault"),
     [
-        (None, "retrieve_batch returned None for 1 queries"),
-        ([], "retrieve_batch returned 0 rankings for 1 queries"),
-        ([[A], [B], [C]], "retrieve_batch returned 3 rankings for 1 queries"),
+        (None, "retrieve_batch returned None for 2 queries"),
+        ([], "retrieve_batch returned 0 rankings for 2 queries"),
+        ([[A], [B], [C]], "retrieve_batch returned 3 rankings for 2 queries"),
+        ([[A]], "retrieve_batch returned 1 rankings for 2 queries"),
         (7, "raised TypeError"),
     ],
 )

@@ -19,7 +19,7 @@ _SAMPLE_ROWS = 5
 def print_corpus(name: str, split: str | None, data_dir: Path | None) -> None:
     """Sizes as in the TARGET paper's Table 3, licence, citation and the first query's table."""
     dataset = corpora.load(name, split, data_dir)
-    console = Console()
+    console = Console(emoji=False)
     info, corpus = dataset.info, dataset.corpus
     n = len(corpus)
     rows = sum(len(table.rows) for table in corpus) / n if n else 0
@@ -52,7 +52,7 @@ def print_corpus(name: str, split: str | None, data_dir: Path | None) -> None:
 
 def print_retriever(name: str) -> None:
     """The documentation of a retriever and the defaults of its settings."""
-    console = Console()
+    console = Console(emoji=False)
     if name in MODES:
         console.print(MODES[name].description)
         return

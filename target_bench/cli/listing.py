@@ -33,7 +33,7 @@ def list_(what: Annotated[What, typer.Argument(show_default=False)], debug: Debu
         table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*row)
-    Console().print(table if rows else f"No {what} yet.", markup=False)
+    Console(emoji=False).print(table if rows else f"No {what} yet.", markup=False)
 
 
 Listing = tuple[list[str], list[list[str]]]

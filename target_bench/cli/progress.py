@@ -23,7 +23,7 @@ class TerminalObserver(Observer):
     """
 
     def __init__(self) -> None:
-        self._console = Console(file=sys.stderr)
+        self._console = Console(file=sys.stderr, emoji=False)
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),

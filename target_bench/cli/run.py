@@ -96,7 +96,7 @@ def _order(wanted: list[str], result: "Result") -> int:
 def _print(results: "Results") -> None:
     from rich.console import Console
 
-    console = Console() if sys.stdout.isatty() else Console(width=120)
+    console = Console(emoji=False) if sys.stdout.isatty() else Console(width=120, emoji=False)
     console.print(results.table())
     for result in results:
         console.print(_counts(result), highlight=False, soft_wrap=True, markup=False)

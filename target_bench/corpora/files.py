@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import lzma
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -81,7 +82,7 @@ class Release:
                 for item in archive.infolist():
                     if not item.is_dir():
                         yield item.filename, archive.read(item)
-        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError) as error:
             raise DataError(
                 f"{path}: the zip file is truncated or damaged ({error}). Download it again."
             ) from error
@@ -102,8 +103,8 @@ class Release:
             raise DataError(
                 f"{path}: not valid JSON at line {error.lineno}, column {error.colno}: {error.msg}"
             ) from error
-        except _RepeatedKeyError as error:
-            raise DataError(f"{path}: {error}") from error
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{path}: not usable JSON: {error}") from error
 
     def json_lines(self, path: Path) -> Iterator[tuple[str, Any]]:
         """(place, value) of every line that is not blank; the place names file and line."""
@@ -116,8 +117,8 @@ class Release:
                     raise DataError(
                         f"{place}: not valid JSON at column {error.colno}: {error.msg}"
                     ) from error
-                except _RepeatedKeyError as error:
-                    raise DataError(f"{place}: {error}") from error
+                except (ValueError, RecursionError) as error:
+                    raise DataError(f"{place}: not usable JSON: {error}") from error
                 yield place, record
 
     def _raw(self, path: Path) -> bytes:

@@ -37,6 +37,8 @@ class MemoryCorpus(Corpus):
             width = len(table.header)
             if width == 0:
                 raise DataError(f"table {table.id} has no header; give every column a name")
+            if not all(isinstance(name, str) for name in table.header):
+                raise DataError(f"table {table.id}: a column name is no text: {table.header!r:.80}")
             for number, row in enumerate(table.rows, start=1):
                 if len(row) != width:
                     raise DataError(

@@ -112,7 +112,7 @@ def _csv_files(
         return
     for table_id in sorted(wanted):
         file = folder / table_id
-        if file.is_file():
+        if PurePosixPath(table_id).name == table_id and len(table_id) < 256 and file.is_file():
             yield table_id, (str(file), release.content(file))
 
 

@@ -26,21 +26,18 @@ class JudgedRankings:
     """Rankings compared with gold tables; n queries, ranks 1 to depth.
 
     Attributes:
-        found: (n, depth) how many gold tables are first met at each rank (0 or 1).
+        found: (n, width) how many gold tables are first met at each rank (0 or 1).
         found_or_copy: the same when a copy of a gold table (same header and rows) counts as it.
         gold: (n,) number of gold tables.
         returned: (n,) number of tables returned, repeated ones included.
+        depth: the largest rank looked at; ``found`` ends where the longest ranking does.
     """
 
     found: NDArray[np.int32]
     found_or_copy: NDArray[np.int32]
     gold: NDArray[np.int32]
     returned: NDArray[np.int32]
-
-    @property
-    def depth(self) -> int:
-        """The largest rank looked at."""
-        return int(self.found.shape[1])
+    depth: int
 
     def hits(self, k: int) -> Floats:
         """(n,) gold tables among the first k."""
@@ -72,7 +69,8 @@ def judge(
     """
     golds = [set(tables) for tables in gold]
     n = len(golds)
-    found = np.zeros((n, depth), dtype=np.int32)
+    width = min(depth, max(map(len, rankings), default=0))
+    found = np.zeros((n, width), dtype=np.int32)
     for i, (ranking, tables) in enumerate(zip(rankings, golds, strict=True)):
         _mark(found[i], ranking[:depth], dict.fromkeys(tables, 1))
     found_or_copy = found
@@ -86,6 +84,7 @@ def judge(
         found_or_copy,
         np.array([len(tables) for tables in golds], dtype=np.int32).reshape(n),
         np.array([len(ranking) for ranking in rankings], dtype=np.int32).reshape(n),
+        depth,
     )
 
 

@@ -59,7 +59,7 @@ class BM25(Retriever):
         ConfigError: the weights do not fit the fields, or the method does not fit the backend.
     """
 
-    packages = ("bm25s", "PyStemmer", "numpy", "scipy")
+    packages = ("bm25s", "rank-bm25", "PyStemmer", "numpy", "scipy")
 
     def __init__(
         self,
@@ -103,7 +103,9 @@ class BM25(Retriever):
             raise ConfigError(
                 f"method={self.method!r}: backend {self.backend} has {', '.join(known)}"
             )
-        if self.k1 < 0 or not 0 <= self.b <= 1:
+        if self.weights is not None and not all(0 <= w < float("inf") for w in self.weights):
+            raise ConfigError(f"weights={list(self.weights)!r}: a weight is a number from 0")
+        if not (0 <= self.k1 < float("inf") and 0 <= self.b <= 1):
             raise ConfigError(f"k1={self.k1}, b={self.b}: k1 is at least 0 and b from 0 to 1")
         Analyzer(self.tokens, self.fold, self.stopwords, self.stemmer)
 
@@ -134,9 +136,8 @@ class BM25(Retriever):
         """One weight a field."""
         if self.weights is not None:
             return self.weights
-        if self.fields == TITLE_AND_ALL:
-            return (0.4, 0.6)
-        return [1.0] * len(serializers(self.fields, self.format, self.rows))
+        fields = tuple(s.fields for s in serializers(self.fields, self.format, self.rows))
+        return (0.4, 0.6) if fields == TITLE_AND_ALL else [1.0] * len(fields)
 
 
 class _SparseIndex:

@@ -37,9 +37,12 @@ class Analyzer:
 
     def __init__(self, tokens: str, fold: bool, stopwords: StopWords, stemmer: Stemming) -> None:
         try:
-            self._find = re.compile(tokens).findall
+            pattern = re.compile(tokens)
         except re.error as error:
             raise ConfigError(f"tokens={tokens!r} is no regular expression: {error}") from error
+        if pattern.groups > 1:
+            raise ConfigError(f"tokens={tokens!r}: more than one group; write (?:...) instead")
+        self._find = pattern.findall
         self._normal = _NormalForms(fold, stopwords, stemmer)
 
     def __call__(self, text: str) -> list[str]:

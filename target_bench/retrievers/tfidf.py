@@ -32,7 +32,7 @@ class TfIdf(Retriever):
         stemmer: the Snowball stemmer, ``english`` or ``none``.
     """
 
-    packages = ("scikit-learn", "PyStemmer", "numpy", "scipy")
+    packages = ("scikit-learn", "bm25s", "PyStemmer", "numpy", "scipy")
 
     def __init__(
         self,

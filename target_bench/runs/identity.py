@@ -38,7 +38,7 @@ def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
     try:
         identity["config"] = _config(plugin)
         identity["code"] = code_hash(cls)
-    except (AttributeError, TypeError, ValueError, OSError) as error:
+    except Exception as error:
         identity["unique"] = uuid.uuid4().hex
         return identity, (
             f"{cls.__name__} cannot be identified ({error}), so this run will never be reused. "

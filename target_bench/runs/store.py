@@ -36,7 +36,11 @@ class Run:
     def __init__(self, root: Path, label: Iterable[str], identity: Mapping[str, Any]) -> None:
         self.identity = json.loads(json.dumps(identity))
         words = [re.sub(r"[^a-z0-9.]+", "-", word.lower()).strip("-") for word in label]
-        self.id = "-".join([*(word[:40] for word in words), run_key(self.identity)])
+        key = run_key(self.identity)
+        self.id = "-".join([*(word[:40] for word in words), key])
+        earlier = sorted(root.glob(f"*-{key}"))  # the same run, perhaps spelled otherwise
+        if earlier:
+            self.id = earlier[0].name
         self.folder = root / self.id
         self.manifest: dict[str, Any] = {}
         self._encoded_ids = _EncodedIds()
@@ -82,7 +86,7 @@ class Run:
 
     def _replace(self, name: str, content: Mapping[str, Any]) -> None:
         path = self.folder / name
-        temporary = path.with_suffix(".tmp")
+        temporary = path.with_suffix(f".{os.getpid()}.tmp")
         try:
             with temporary.open(
                 "w", encoding="utf-8", errors="surrogatepass", newline="\n"
@@ -143,7 +147,7 @@ class Run:
                     f"{path}, line {number}: damaged ({error}); remove the line to have the query "
                     "answered again"
                 ) from error
-            found[retrieval.query_id] = retrieval
+            found[str(retrieval.query_id)] = retrieval
         return found
 
 

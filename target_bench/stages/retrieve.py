@@ -7,7 +7,7 @@ from typing import Any
 
 from target_bench import contract
 from target_bench.contract import RetrieverLike
-from target_bench.errors import PluginError, TargetBenchError
+from target_bench.errors import PluginError, StoreError, TargetBenchError
 from target_bench.interfaces import Dataset, Observer
 from target_bench.runs.environment import environment
 from target_bench.runs.store import Run
@@ -82,6 +82,7 @@ class RetrieveStage:
             StoreError: the run folder cannot be read or written.
         """
         done = self.store.retrievals()
+        self._check_stored(done)
         if self.on_error == "stop":
             done = {query_id: r for query_id, r in done.items() if r.error is None}
         todo = [query for query in self.dataset.queries if query.id not in done]
@@ -97,6 +98,21 @@ class RetrieveStage:
         if not timed:
             self._time_single_queries(retriever, latency_queries)
         return done | found, not todo
+
+    def _check_stored(self, done: Mapping[str, Retrieval]) -> None:
+        corpus = self.dataset.corpus
+        for query_id, retrieval in done.items():
+            tables, scores = retrieval.tables, retrieval.scores
+            if (
+                len(tables) > self.depth
+                or len(set(tables)) < len(tables)
+                or (scores and len(scores) != len(tables))
+                or not all(table in corpus for table in tables)
+            ):
+                raise StoreError(
+                    f"{self.store.folder / 'retrieval.jsonl'}: query {query_id!r} holds a ranking "
+                    "that no run of this corpus writes; move the folder away"
+                )
 
     def _begin(self) -> None:
         if "environment" not in self.store.manifest:
@@ -120,7 +136,7 @@ class RetrieveStage:
             retriever.embed_corpus(self.dataset.corpus)
         except TargetBenchError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise PluginError(
                 f"retriever {self.subject.label} raised {type(error).__name__} in embed_corpus "
                 f"on {self._where()}: {error}"

@@ -218,3 +218,18 @@ def test_no_query_and_one_table() -> None:
     assert list(built("bm25").retrieve_batch([], 5)) == []
     single = built("bm25", MemoryCorpus(TABLES[:1]))
     assert [names(r) for r in ask(single, ["apple", *QUERIES[6:8]])] == [["fruit"], [], []]
+
+
+def test_default_fields_written_out_are_the_default() -> None:
+    """Lists and tuples are one setting in a run's identity, so they must be one retriever."""
+    default = [["title", "section", "header"], ["title", "section", "header", "rows"]]
+    assert BM25(fields=default).field_weights() == BM25().field_weights()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"k1": float("nan")}, {"k1": float("inf")}, {"weights": [-1, 1]}, {"tokens": "(a)(b)"}],
+)
+def test_settings_that_cannot_work(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        BM25(**wrong)

@@ -210,3 +210,17 @@ def test_key_does_not_depend_on_the_hash_seed() -> None:
         for seed in ("1", "2")
     }
     assert len(keys) == 1
+
+
+class Open(Plain):
+    """Settings that leave no trace under a name of their own."""
+
+    def __init__(self, **settings: int) -> None:
+        self.settings = settings
+
+
+def test_open_ended_constructors_are_never_reused() -> None:
+    one, warning = plugin_identity(Open(s=1))
+    assert one != plugin_identity(Open(s=1))[0]
+    assert warning is not None
+    assert "**kwargs" in warning

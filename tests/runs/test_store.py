@@ -243,3 +243,8 @@ def test_files_that_cannot_be_written(tmp_path: Path, name: str) -> None:
         write()
     with pytest.raises(StoreError, match=name):
         _run(tmp_path).retrievals() if name != "scores.json" else write()
+
+
+def test_same_identity_under_another_label_is_the_same_folder(tmp_path: Path) -> None:
+    first = Run(tmp_path, ["bm25"], {"k1": 0.5})
+    assert Run(tmp_path, ["bm25:k1=0.5"], {"k1": 0.5}).folder == first.folder

@@ -231,5 +231,5 @@ def test_batch_of_another_length(tmp_path: Path) -> None:
         def retrieve_batch(self, queries: list[str], top_k: int) -> list[Any]:
             return []
 
-    with pytest.raises(PluginError, match=r"retrieve_batch returned 0 rankings for 1 queries"):
+    with pytest.raises(PluginError, match=r"retrieve_batch returned 0 rankings for \d+ queries"):
         _run(tmp_path, Losing())
