@@ -194,9 +194,9 @@ def _table(task: str, corpus: str, split: str, n: int, results: Sequence[Result]
     columns = _shown_metrics(results)
     headline = [name for name in columns if name.startswith("recall@")][-1:]
     for name in columns:
-        table.add_column(escape(_heading(name)), justify="right", no_wrap=True)
+        table.add_column(escape(_heading(name)), justify="right", no_wrap=True, min_width=5)
         if name in headline:
-            table.add_column("95%\ninterval", justify="right", no_wrap=True)
+            table.add_column("95%\ninterval", justify="right", no_wrap=True, min_width=11)
     table.add_column("ms /\nquery", justify="right", no_wrap=True)
     for result in results:
         cells = [escape(result.retriever)]
@@ -213,7 +213,7 @@ def _shown_metrics(results: Sequence[Result]) -> list[str]:
     """The metrics worth a column: recall, its two variants where they differ from it, MRR."""
     names = list(results[0].scores)
     recalls = [name for name in names if name.startswith("recall@")]
-    copies = [name for name in names if name.startswith("recall[dup]@")]
+    copies = [name for name in names if name.startswith("recall[dup]@")][:1]
     full = [name for name in names if name.startswith("full_recall@")][-1:]
     varied = [
         name

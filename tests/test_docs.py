@@ -18,7 +18,7 @@ def test_examples_run(document: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     for number, source in enumerate(EXAMPLE.findall(document.read_text(encoding="utf-8"))):
         path = tmp_path / f"example_{number}.py"
         path.write_text(source, encoding="utf-8")
-        runpy.run_path(str(path), run_name=f"example_{number}")
+        runpy.run_path(str(path), run_name="__main__")
 
 
 def test_documents_hold_examples() -> None:

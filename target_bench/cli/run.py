@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -66,7 +67,7 @@ def run(
         raise ConfigError(f"name a corpus, as in: target-bench run mini (known: {known})")
     ks = cutoffs(top_k)
     try:
-        with TerminalObserver() as observer:
+        with TerminalObserver() as observer, redirect_stdout(sys.stderr):
             target = TARGET((task, wanted), data_dir=data_dir, out=out, observer=observer)
             results = [
                 result
