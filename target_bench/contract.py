@@ -113,10 +113,11 @@ def _from_arrays(answers: Ranked, top_k: int, n_tables: int) -> list[_Ranking] |
     if rows.shape != scores.shape or rows.shape[1] > top_k or (rows >= n_tables).any():
         return None
     filled = rows >= 0
-    keys = np.where(filled, scores, -np.inf) - rows / n_tables  # whole numbers, then places
     sorted_places = np.sort(rows, axis=1)
     repeated = (sorted_places[:, 1:] == sorted_places[:, :-1]) & (sorted_places[:, 1:] >= 0)
-    ordered = (keys[:, :-1] >= keys[:, 1:]) | ~filled[:, 1:]
+    falls = scores[:, :-1] > scores[:, 1:]
+    tied = (scores[:, :-1] == scores[:, 1:]) & (rows[:, :-1] < rows[:, 1:])
+    ordered = falls | tied | ~filled[:, 1:]
     gaps = filled[:, 1:] & ~filled[:, :-1]
     if repeated.any() or gaps.any() or not ordered.all() or not np.isfinite(scores[filled]).all():
         return None

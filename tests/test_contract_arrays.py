@@ -81,3 +81,9 @@ def test_arrays_that_are_too_wide() -> None:
 def test_arrays_of_different_shape() -> None:
     (found,) = _ask(Indexed([[0, 1]], [[5]]), "0")
     assert found.error
+
+
+def test_large_tied_scores_in_arrays_keep_the_order_of_the_tables() -> None:
+    """Scores whose fifth decimal fills double precision leave no room for a packed tie-break."""
+    (found,) = _ask(Indexed([[2, 0, 1]], [[9e10, 9e10, 9e10]]), "0")
+    assert found.tables == tuple(CORPUS.ids[:3])

@@ -223,7 +223,7 @@ def test_no_query_and_one_table() -> None:
 def test_default_fields_written_out_are_the_default() -> None:
     """Lists and tuples are one setting in a run's identity, so they must be one retriever."""
     default = [["title", "section", "header"], ["title", "section", "header", "rows"]]
-    assert BM25(fields=default).field_weights() == BM25().field_weights()  # type: ignore[arg-type]
+    assert BM25(fields=default).field_weights() == BM25().field_weights()  # type: ignore[arg-type]  # as YAML
 
 
 @pytest.mark.parametrize(
