@@ -190,6 +190,27 @@ class Retriever(ABC):
         """What determines this retriever's results, as JSON. Default: constructor arguments."""
         return constructor_arguments(self)
 
+    def limit_memory(self, n_bytes: int) -> None:
+        """Hold no more than about this much; called before ``embed_corpus``, changes no result.
+
+        Default: ``NotImplementedError``, which the harness turns into a warning.
+        """
+        raise NotImplementedError
+
+    def save(self, folder: Path) -> None:
+        """Write the index into an existing, empty folder. Default: ``NotImplementedError``.
+
+        Called by ``save_index``, which records retriever and corpus beside it.
+        """
+        raise NotImplementedError
+
+    def load(self, folder: Path, corpus: Corpus) -> None:
+        """Read what ``save`` wrote, in place of ``embed_corpus``. Default: ``NotImplementedError``.
+
+        Called by ``load_index``, which has checked that the index is of this corpus.
+        """
+        raise NotImplementedError
+
 
 ExamplesT = TypeVar("ExamplesT", contravariant=True)
 
