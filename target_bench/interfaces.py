@@ -3,7 +3,7 @@
 import inspect
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar, overload
@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from target_bench.release import Release
 from target_bench.schema import CorpusInfo, Query, Table, TableId
 
 Ranking = Sequence[TableId] | Sequence[tuple[TableId, float]]
@@ -106,6 +107,21 @@ class Corpus(ABC):
 
 
 @dataclass(frozen=True, slots=True)
+class Distractors:
+    """Tables of another corpus, or of another split, that were mixed into one.
+
+    Attributes:
+        spec: how they were asked for, e.g. ``ottqa:split=train,n=1000,seed=7``.
+        ids: the tables, as they are called in the mixed corpus, in its order.
+        notes: what a user should know about them.
+    """
+
+    spec: str
+    ids: tuple[TableId, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Dataset:
     """One split of a corpus plug-in, loaded.
 
@@ -114,8 +130,9 @@ class Dataset:
         split: the split's full name.
         corpus: the tables, as retrievers see them.
         queries: the questions with their gold tables and reference answers.
-        files: SHA-256 of every source file, by file name.
+        files: SHA-256 of every source file, by its path in the data folder.
         notes: what a user should know about this data (empty tables, empty questions, ...).
+        distractors: what was mixed in.
     """
 
     info: CorpusInfo
@@ -124,30 +141,43 @@ class Dataset:
     queries: tuple[Query, ...]
     files: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    distractors: tuple[Distractors, ...] = ()
 
 
 class CorpusLoader(ABC):
-    """A corpus plug-in: what it declares, and how a folder of its release files is read.
+    """A corpus plug-in: what it declares, and how its release files are read.
+
+    Tables and queries are read apart: distractors need the tables alone, and a corpus that does
+    not fit in memory is read as a stream.
 
     Attributes:
         info: the declaration.
         embedded: the folder that holds the data when it ships with the plug-in.
+        subfolders: places inside the data folder where files may lie, as in the authors'
+            repository.
+        cached: whether what was read goes into the Arrow cache; small corpora need none.
     """
 
-    info: ClassVar[CorpusInfo]
-    embedded: ClassVar[Path | None] = None
+    info: CorpusInfo
+    embedded: Path | None = None
+    subfolders: ClassVar[tuple[str, ...]] = ()
+    cached: ClassVar[bool] = True
 
     @abstractmethod
-    def load(self, folder: Path, split: str) -> Dataset:
-        """Read one split.
+    def tables(self, release: Release, split: str) -> Iterable[Table]:
+        """The tables of a split, in a fixed order.
 
         Args:
-            folder: where the release files lie.
+            release: the folder of release files; everything is read through it.
             split: one of ``info.splits``.
 
         Raises:
             DataError: a file is missing or broken; the message names file, record and field.
         """
+
+    @abstractmethod
+    def queries(self, release: Release, split: str) -> Iterable[Query]:
+        """The queries of a split; arguments and errors as for ``tables``."""
 
 
 def constructor_arguments(plugin: object) -> dict[str, Any]:

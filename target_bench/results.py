@@ -1,7 +1,7 @@
 """What a run returns: scores, per-query values, and where they are on disk."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -36,6 +36,8 @@ class Result:
         errors: query id -> what went wrong, for failed queries.
         folder: the run folder.
         reused: whether the retrievals were there already.
+        data: what was asked of what: ``corpus`` and ``queries`` fingerprints, ``files`` (SHA-256
+            by name) and ``distractors`` (how each was asked for).
     """
 
     corpus: str
@@ -53,6 +55,7 @@ class Result:
     errors: Mapping[str, str]
     folder: Path
     reused: bool
+    data: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return str(Results([self]))
@@ -71,6 +74,7 @@ class Result:
             "seconds": dict(self.seconds),
             "latency_ms": self.latency,
             "folder": str(self.folder),
+            "data": dict(self.data),
         }
 
 
@@ -79,10 +83,17 @@ class Results(Sequence[Result]):
 
     Args:
         results: the single results.
+
+    Raises:
+        ConfigError: two of them are of the same split of a corpus, but not of the same data.
     """
 
     def __init__(self, results: Sequence[Result]) -> None:
         self._results = tuple(results)
+        for group in _groups(self._results, by_size=False).values():
+            _check_same(group, "corpus")
+        for group in _groups(self._results).values():
+            _check_same(group, "queries")
 
     def __len__(self) -> int:
         return len(self._results)
@@ -170,21 +181,53 @@ class Results(Sequence[Result]):
         """The scores as ``rich`` tables, one a split of a corpus, one row a retriever."""
         from rich.console import Group
 
-        groups: dict[tuple[str, str, str, int], list[Result]] = {}
-        for result in self._results:
-            key = (result.task, result.corpus, result.split, result.counts.asked)
-            groups.setdefault(key, []).append(result)
-        return Group(*(_table(*key, results) for key, results in groups.items()))
+        groups = _groups(self._results)
+        return Group(*(_table(results) for results in groups.values()))
 
 
-def _table(task: str, corpus: str, split: str, n: int, results: Sequence[Result]) -> Any:
+def _groups(results: Iterable[Result], by_size: bool = True) -> dict[tuple[Any, ...], list[Result]]:
+    """The results of one task, corpus, split and distractors (and number of queries)."""
+    groups: dict[tuple[Any, ...], list[Result]] = {}
+    for result in results:
+        distractors = tuple(result.data.get("distractors", ()))
+        n = result.counts.asked if by_size else 0
+        key = (result.task, result.corpus, result.split, distractors, n)
+        groups.setdefault(key, []).append(result)
+    return groups
+
+
+def _check_same(results: Sequence[Result], part: str) -> None:
+    first = results[0]
+    for other in results[1:]:
+        if first.data.get(part) != other.data.get(part):
+            raise ConfigError(
+                f"{first.folder} and {other.folder} are of different {part} under one name "
+                f"({first.corpus} {first.split}): {_difference(first, other)}. Figures of "
+                "different data cannot be compared; run one of them again on the other's data."
+            )
+
+
+def _difference(one: Result, other: Result) -> str:
+    mine, theirs = one.data.get("files", {}), other.data.get("files", {})
+    names = [name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name)]
+    if not names:
+        return "their fingerprints differ"
+    pairs = (
+        f"{name} has SHA-256 {mine.get(name, 'none')[:12]} and {theirs.get(name, 'none')[:12]}"
+        for name in names[:3]
+    )
+    return "; ".join(pairs)
+
+
+def _table(results: Sequence[Result]) -> Any:
     from rich import box
     from rich.markup import escape
     from rich.table import Table
 
-    title = f"{corpus} {split}: {task}, {n:,} queries"
+    first = results[0]
+    corpus = " + ".join([f"{first.corpus} {first.split}", *first.data.get("distractors", ())])
     table = Table(
-        title=title,
+        title=escape(f"{corpus}: {first.task}, {first.counts.asked:,} queries"),
         title_justify="left",
         title_style="bold",
         box=box.SIMPLE_HEAD,

@@ -21,3 +21,11 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
     if report.skipped and item.config.getoption("--no-skips"):
         report.outcome = "failed"
         report.longrepr = f"skipped, though --no-skips was given: {report.longrepr}"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Generator[None, None, None]:
+    """The suite never reads or fills the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TARGET_BENCH_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield

@@ -38,6 +38,25 @@ Split = Annotated[
         "--split", help="train, validation (dev, val) or test. Default: the corpus's own."
     ),
 ]
+TopK = Annotated[str, typer.Option("--top-k", help="Cutoffs, as in 1,5,10,50.")]
+Limit = Annotated[int | None, typer.Option("--limit", help="Only the first queries.")]
+Out = Annotated[Path, typer.Option("--out", help="Where run folders go.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+Corpora = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--corpus", help="A corpus by name, or the path of your own (./tables); may be repeated."
+    ),
+]
+DistractorSpecs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--distractors",
+        help="Tables to mix in: a corpus or the path of a folder, with split, n and seed, as in "
+        "ottqa:split=train,n=1000,seed=7; may be repeated.",
+        show_default=False,
+    ),
+]
 
 
 def cutoffs(text: str) -> list[int]:

@@ -1,13 +1,12 @@
 """FeTaQA: free-form answers from Wikipedia tables (Nan et al. 2022)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from target_bench.corpora.files import Release, field
-from target_bench.corpora.store import dataset
 from target_bench.errors import DataError
-from target_bench.interfaces import CorpusLoader, Dataset
+from target_bench.interfaces import CorpusLoader
+from target_bench.release import Release, field
 from target_bench.schema import CorpusInfo, Query, Table, TableId
 
 _FILE_NAME = {"train": "train", "validation": "dev", "test": "test"}
@@ -27,13 +26,19 @@ class FeTaQA(CorpusLoader):
         files=("fetaQA-v1_test.jsonl, fetaQA-v1_dev.jsonl, fetaQA-v1_train.jsonl (from data/)",),
     )
 
-    def load(self, folder: Path, split: str) -> Dataset:
-        release = Release(folder, self.info.source, ["data"])
-        path = release.require(f"fetaQA-v1_{_FILE_NAME[split]}.jsonl")
-        records = list(release.json_lines(path))
-        tables = [_table(place, record) for place, record in records]
-        queries = [_query(place, record) for place, record in records]
-        return dataset(self.info, split, tables, queries, release.hashes)
+    subfolders = ("data",)
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:
+        """The table of every record."""
+        return (_table(place, record) for place, record in _records(release, split))
+
+    def queries(self, release: Release, split: str) -> Iterable[Query]:
+        """The question of every record."""
+        return (_query(place, record) for place, record in _records(release, split))
+
+
+def _records(release: Release, split: str) -> Iterator[tuple[str, Any]]:
+    return release.json_lines(release.require(f"fetaQA-v1_{_FILE_NAME[split]}.jsonl"))
 
 
 def _table(place: str, record: Any) -> Table:

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from target_bench.corpora.files import Release, field
-from target_bench.corpora.store import dataset
 from target_bench.errors import DataError
-from target_bench.interfaces import CorpusLoader, Dataset
+from target_bench.interfaces import CorpusLoader
+from target_bench.release import Release, field
 from target_bench.schema import CorpusInfo, Query, Table, TableId
 
 _FILE_NAME = {"train": "train", "validation": "dev"}
@@ -32,17 +31,15 @@ class OTTQA(CorpusLoader):
         ),
     )
 
-    def load(self, folder: Path, split: str) -> Dataset:
-        release = Release(folder, self.info.source, ["released_data", "data"])
-        name = _FILE_NAME[split]
-        questions = release.require(f"{name}.json")
-        return dataset(
-            self.info,
-            split,
-            list(_tables(_table_records(release, name))),
-            list(_queries(release, questions)),
-            release.hashes,
-        )
+    subfolders = ("released_data", "data")
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:
+        """The tables of the split; its questions need not be there."""
+        return _tables(_table_records(release, _FILE_NAME[split]))
+
+    def queries(self, release: Release, split: str) -> Iterable[Query]:
+        """The questions of the split."""
+        return _queries(release, release.require(f"{_FILE_NAME[split]}.json"))
 
 
 def _queries(release: Release, path: Path) -> Iterator[Query]:

@@ -1,9 +1,10 @@
-"""Corpora held in memory, and the checks that every loaded split goes through."""
+"""Corpora as values: what every loaded table and query is checked for, and tables in memory."""
 
 import hashlib
 import json
-from collections import Counter
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,8 +12,51 @@ from target_bench.errors import DataError
 from target_bench.interfaces import Corpus, Dataset
 from target_bench.schema import CorpusInfo, Query, Table, TableId
 
+DIGEST_BYTES = 16
 
-class MemoryCorpus(Corpus):
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """Hashes of one table, 16 bytes each.
+
+    Attributes:
+        content: of header and rows; equal for copies.
+        context: of what the source says about the table.
+    """
+
+    content: bytes
+    context: bytes
+
+
+class HashedCorpus(Corpus):
+    """A corpus that knows the digests of its tables; fingerprint and groups follow from them."""
+
+    @property
+    @abstractmethod
+    def digests(self) -> Sequence[Digest]:
+        """One a table, in corpus order."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def positions(self) -> Mapping[tuple[str, str], int]:
+        """Table id -> its place in corpus order."""
+        return {table_id: i for i, table_id in enumerate(self.ids)}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the ids, headers, rows and context of all tables, and of their order."""
+        return fingerprint(self.ids, self.digests)
+
+    @cached_property
+    def groups(self) -> Sequence[int]:
+        """For each table the place of the first table with the same header and rows."""
+        first: dict[bytes, int] = {}
+        return [first.setdefault(digest.content, i) for i, digest in enumerate(self.digests)]
+
+
+class MemoryCorpus(HashedCorpus):
     """A corpus whose tables all lie in memory.
 
     Args:
@@ -24,87 +68,169 @@ class MemoryCorpus(Corpus):
     """
 
     def __init__(self, tables: Iterable[Table]) -> None:
-        self._tables = tuple(tables)
+        self._tables = tuple(checked(tables))
         self._ids = tuple(table.id for table in self._tables)
-        self._positions: dict[tuple[str, str], int] = {t: i for i, t in enumerate(self._ids)}
-        self._check()
-
-    def _check(self) -> None:
-        if len(self._positions) != len(self._ids):
-            table_id, n = Counter(self._ids).most_common(1)[0]
-            raise DataError(f"table {table_id} occurs {n} times; ids must be unique")
-        for table in self._tables:
-            width = len(table.header)
-            if width == 0:
-                raise DataError(f"table {table.id} has no header; give every column a name")
-            if not all(isinstance(name, str) for name in table.header):
-                raise DataError(f"table {table.id}: a column name is no text: {table.header!r:.80}")
-            for number, row in enumerate(table.rows, start=1):
-                if len(row) != width:
-                    raise DataError(
-                        f"table {table.id}, row {number}: {len(row)} cells under {width} columns"
-                    )
-
-    def __len__(self) -> int:
-        return len(self._tables)
 
     def __iter__(self) -> Iterator[Table]:
         return iter(self._tables)
 
     def __getitem__(self, table_id: tuple[str, str]) -> Table:
-        return self._tables[self._positions[table_id]]
+        return self._tables[self.positions[table_id]]
 
     @property
     def ids(self) -> Sequence[TableId]:
         return self._ids
 
-    @property
-    def positions(self) -> Mapping[tuple[str, str], int]:
-        return self._positions
-
     @cached_property
-    def _digests(self) -> list[bytes]:
-        return [_digest([table.header, table.rows]) for table in self._tables]
+    def digests(self) -> Sequence[Digest]:
+        return [digest(encoded_body(table), encoded_context(table)) for table in self._tables]
 
-    @cached_property
-    def fingerprint(self) -> str:
-        whole = hashlib.sha256()
-        for table, digest in zip(self._tables, self._digests, strict=True):
-            whole.update(_digest([table.id, dict(table.context)]) + digest)
-        return whole.hexdigest()
 
-    @cached_property
-    def groups(self) -> Sequence[int]:
-        first: dict[bytes, int] = {}
-        return [first.setdefault(digest, i) for i, digest in enumerate(self._digests)]
+def digests_of(corpus: Corpus) -> Sequence[Digest]:
+    """The digests of any corpus's tables, in its order."""
+    if isinstance(corpus, HashedCorpus):
+        return corpus.digests
+    return [digest(encoded_body(table), encoded_context(table)) for table in corpus]
+
+
+def fingerprint(ids: Iterable[TableId], digests: Iterable[Digest]) -> str:
+    """The fingerprint of a corpus with these tables in this order."""
+    whole = hashlib.sha256()
+    for table_id, hashes in zip(ids, digests, strict=True):
+        whole.update(_encode(table_id) + hashes.context + hashes.content)
+    return whole.hexdigest()
+
+
+def checked(tables: Iterable[Table]) -> Iterator[Table]:
+    """The same tables, each looked at as it passes.
+
+    Raises:
+        DataError: two tables have the same id, a table has no header, a column name is no text, a
+            row is not as long as its header, or a cell is of a type no cell can have.
+    """
+    seen: set[TableId] = set()
+    for table in tables:
+        if table.id in seen:
+            raise DataError(f"table {table.id} occurs twice; ids must be unique")
+        seen.add(table.id)
+        _check_grid(table)
+        yield table
+
+
+def _check_grid(table: Table) -> None:
+    width = len(table.header)
+    if width == 0:
+        raise DataError(f"table {table.id} has no header; give every column a name")
+    if not all(isinstance(name, str) for name in table.header):
+        raise DataError(f"table {table.id}: a column name is no text: {table.header!r:.80}")
+    for number, row in enumerate(table.rows, start=1):
+        if len(row) != width:
+            raise DataError(
+                f"table {table.id}, row {number}: {len(row)} cells under {width} columns"
+            )
+
+
+def encoded_body(table: Table) -> bytes:
+    """Header and rows as JSON; ``decoded_body`` reads it back.
+
+    Raises:
+        DataError: a cell is of a type no cell can have.
+    """
+    try:
+        return _encode([table.header, table.rows])
+    except (TypeError, RecursionError) as error:
+        raise DataError(f"table {table.id}: {error}") from error
+
+
+def encoded_context(table: Table) -> bytes:
+    """The context as JSON.
+
+    Raises:
+        DataError: a value in it is no JSON.
+    """
+    try:
+        return _encode(dict(table.context))
+    except (TypeError, RecursionError) as error:
+        raise DataError(f"table {table.id}, context: {error}") from error
+
+
+def decoded(encoded: bytes) -> Any:
+    """What ``encoded_body`` or ``encoded_context`` wrote."""
+    return json.loads(encoded.decode("utf-8", "surrogatepass"), object_hook=_hex_as_bytes)
+
+
+def digest(body: bytes, context: bytes) -> Digest:
+    """The digest of a table from its two encoded parts."""
+    return Digest(_hash(body), _hash(context))
+
+
+def _hash(encoded: bytes) -> bytes:
+    return hashlib.blake2b(encoded, digest_size=DIGEST_BYTES).digest()
+
+
+_BYTES = "$bytes"
+
+
+def _encode(value: Any) -> bytes:
+    return _encoder(value).encode("utf-8", "surrogatepass")
+
+
+def _bytes_as_hex(value: object) -> Any:
+    if isinstance(value, bytes):
+        return {_BYTES: value.hex()}
+    raise TypeError(
+        f"a cell cannot be {type(value).__name__} ({value!r:.40}); cells are text, numbers, "
+        "bytes or None"
+    )
+
+
+def _hex_as_bytes(found: dict[str, Any]) -> Any:
+    if len(found) == 1 and isinstance(found.get(_BYTES), str):
+        return bytes.fromhex(found[_BYTES])
+    return found
+
+
+_encoder = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=_bytes_as_hex).encode
 
 
 def dataset(
     info: CorpusInfo,
     split: str,
-    tables: Iterable[Table],
+    corpus: Corpus | Iterable[Table],
     queries: Iterable[Query],
-    files: Mapping[str, str],
+    files: Mapping[str, str] | None = None,
+    notes: Sequence[str] | None = None,
 ) -> Dataset:
     """A checked split.
 
+    Args:
+        info: what the corpus declares about itself.
+        split: the split's full name.
+        corpus: a corpus, or tables to hold in memory.
+        queries: the queries.
+        files: SHA-256 of the source files, by name.
+        notes: what a user should know about the tables; default: what they show.
+
     Raises:
-        DataError: the faults that ``MemoryCorpus`` refuses, a repeated query id, a query without
+        DataError: the faults that ``checked`` refuses, a repeated query id, a query without
             gold table, or a gold table that is not in the corpus; the message names the files.
     """
-    where = f"corpus {info.name}, split {split}{_from_files(list(files))}"
+    where = f"corpus {info.name}, split {split}{from_files(list(files or ()))}"
     try:
-        corpus = MemoryCorpus(tables)
+        tables = corpus if isinstance(corpus, Corpus) else MemoryCorpus(corpus)
     except DataError as error:
         raise DataError(f"{where}: {error}") from error
-    checked = tuple(queries)
-    if not corpus or not checked:
-        raise DataError(f"{where}: {len(corpus)} tables and {len(checked)} queries; both are needed")
-    _check_queries(checked, corpus, where)
-    return Dataset(info, split, corpus, checked, dict(files), tuple(_notes(corpus, checked)))
+    asked = tuple(queries)
+    if not tables or not asked:
+        raise DataError(f"{where}: {len(tables)} tables and {len(asked)} queries; both are needed")
+    _check_queries(asked, tables, where)
+    if notes is None:
+        notes = table_notes(tables)
+    return Dataset(info, split, tables, asked, dict(files or {}), (*notes, *_query_notes(asked)))
 
 
-def _from_files(names: Sequence[str]) -> str:
+def from_files(names: Sequence[str]) -> str:
+    """The first of these files, in brackets; empty without any."""
     if not names:
         return ""
     more = f" and {len(names) - 3} more files" if len(names) > 3 else ""
@@ -127,26 +253,38 @@ def _check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None
                 )
 
 
-def _notes(corpus: Corpus, queries: Sequence[Query]) -> Iterator[str]:
-    rowless = sum(1 for table in corpus if not table.rows)
-    nameless = sum(1 for table in corpus if not any(name.strip() for name in table.header))
+def table_notes(tables: Iterable[Table]) -> list[str]:
+    """What a user should know about these tables."""
+    tally = NoteTally()
+    for table in tables:
+        tally.see(table)
+    return tally.notes()
+
+
+class NoteTally:
+    """Counts, table by table, what a user should know."""
+
+    def __init__(self) -> None:
+        self._n = self._rowless = self._nameless = self._partly_nameless = 0
+
+    def see(self, table: Table) -> None:
+        """Count one table."""
+        named = [bool(name.strip()) for name in table.header]
+        self._n += 1
+        self._rowless += not table.rows
+        self._nameless += not any(named)
+        self._partly_nameless += any(named) and not all(named)
+
+    def notes(self) -> list[str]:
+        """A sentence for each peculiarity that was met."""
+        found = {
+            "have no rows": self._rowless,
+            "have only empty column names": self._nameless,
+            "have some empty column names": self._partly_nameless,
+        }
+        return [f"{n} of {self._n} tables {what}" for what, n in found.items() if n]
+
+
+def _query_notes(queries: Sequence[Query]) -> list[str]:
     silent = sum(1 for query in queries if not query.text.strip())
-    if rowless:
-        yield f"{rowless} of {len(corpus)} tables have no rows"
-    if nameless:
-        yield f"{nameless} of {len(corpus)} tables have only empty column names"
-    if silent:
-        yield f"{silent} of {len(queries)} queries are empty"
-
-
-def _digest(value: Any) -> bytes:
-    return hashlib.blake2b(_ENCODE(value).encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def _bytes_as_hex(value: object) -> Any:
-    if isinstance(value, bytes):
-        return {"bytes": value.hex()}
-    raise TypeError(f"a cell cannot be {type(value).__name__}")
-
-
-_ENCODE = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=_bytes_as_hex).encode
+    return [f"{silent} of {len(queries)} queries are empty"] if silent else []

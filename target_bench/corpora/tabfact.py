@@ -1,13 +1,12 @@
 """TabFact: statements to be verified against Wikipedia tables (Chen et al. 2020)."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
-from target_bench.corpora.files import Release, decode
-from target_bench.corpora.store import dataset
 from target_bench.errors import DataError
-from target_bench.interfaces import CorpusLoader, Dataset
+from target_bench.interfaces import CorpusLoader
+from target_bench.release import Release, decode
 from target_bench.schema import CorpusInfo, Query, Table, TableId
 
 _FILE_NAME = {"train": "train", "validation": "val", "test": "test"}
@@ -32,23 +31,26 @@ class TabFact(CorpusLoader):
         ),
     )
 
-    def load(self, folder: Path, split: str) -> Dataset:
-        release = Release(folder, self.info.source, ["tokenized_data", "data"])
-        name = _FILE_NAME[split]
-        path = release.require(f"{name}_examples.json")
-        examples = _examples(path, release.json(path))
-        grids = _grids(release, name, examples)
-        tables = (
-            Table(TableId("0", table_id), grid[0], grid[1:], {"title": examples[table_id][2]})
-            for table_id, grid in grids.items()
-        )
-        return dataset(self.info, split, tables, list(_queries(examples)), release.hashes)
+    subfolders = ("tokenized_data", "data")
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:
+        """The tables that the split has statements about, in the order of its examples."""
+        examples = _examples(release, split)
+        for table_id, grid in _grids(release, _FILE_NAME[split], examples).items():
+            title = examples[table_id][2]
+            yield Table(TableId("0", table_id), grid[0], grid[1:], {"title": title})
+
+    def queries(self, release: Release, split: str) -> Iterable[Query]:
+        """The statements of the split."""
+        return _queries(_examples(release, split))
 
 
 Example = tuple[list[str], list[int], str]
 
 
-def _examples(path: Path, records: Any) -> dict[str, Example]:
+def _examples(release: Release, split: str) -> dict[str, Example]:
+    path = release.require(f"{_FILE_NAME[split]}_examples.json")
+    records = release.json(path)
     if not isinstance(records, dict):
         raise DataError(f"{path}: expected an object keyed by table id")
     return {table_id: _example(f"{path}, table {table_id}", r) for table_id, r in records.items()}

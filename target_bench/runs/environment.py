@@ -5,7 +5,7 @@ import platform
 import sys
 from typing import Any
 
-from target_bench.runs.identity import installed_version
+from target_bench.provenance import installed_version
 
 _PACKAGES = (
     "target-bench",

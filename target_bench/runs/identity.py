@@ -1,20 +1,13 @@
 """What makes two runs the same run."""
 
 import hashlib
-import inspect
 import json
-import sys
 import uuid
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
-import target_bench
 from target_bench.interfaces import constructor_arguments
-
-_PACKAGE = Path(target_bench.__file__).parent
-_SHARED = ("schema.py", "interfaces.py", "ranking.py", "serialization.py", "contract.py")
+from target_bench.provenance import code_hash, installed_version
 
 
 def run_key(identity: Mapping[str, Any]) -> str:
@@ -55,45 +48,3 @@ def _config(plugin: object) -> Any:
         return json.loads(json.dumps(dict(config), sort_keys=True))
     except TypeError as error:
         raise TypeError(f"its settings are no JSON: {error}") from error
-
-
-def code_hash(cls: type) -> str:
-    """The hash of the source files a class is defined in, its bases' included.
-
-    Classes of this package are hashed with the modules they are built on.
-
-    Raises:
-        OSError: a class has no source file (it was typed into an interpreter).
-    """
-    files: set[Path] = set()
-    for base in cls.__mro__:
-        if base.__module__.split(".")[0] in sys.stdlib_module_names:
-            continue
-        if base.__module__.startswith("target_bench."):
-            files.update(_PACKAGE / name for name in _SHARED)
-            folder = _source_file(base).parent
-            files.update(folder.glob("*.py") if folder != _PACKAGE else ())
-        else:
-            files.add(_source_file(base))
-    whole = hashlib.sha256()
-    for file in sorted(files):
-        whole.update(file.read_bytes() + b"\0")
-    return whole.hexdigest()
-
-
-def _source_file(cls: type) -> Path:
-    try:
-        name = inspect.getsourcefile(cls)
-    except TypeError as error:
-        raise OSError(f"no source file for {cls.__name__}: {error}") from error
-    if name is None or not Path(name).is_file():
-        raise OSError(f"no source file for {cls.__name__}")
-    return Path(name)
-
-
-def installed_version(distribution: str) -> str | None:
-    """The version of an installed package, or None."""
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return None

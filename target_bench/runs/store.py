@@ -6,19 +6,23 @@ replaced as a whole, so a reader sees the old or the new content and never half 
 
 import json
 import os
+import platform
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+
+import portalocker
 
 from target_bench.errors import StoreError
+from target_bench.runs import log
 from target_bench.runs.identity import run_key
-from target_bench.schema import Retrieval, TableId
+from target_bench.runs.log import RetrievalLog, cannot
+from target_bench.schema import Retrieval
 
 FORMAT = 1
 """The version of the layout; a folder of another version is refused."""
-
-_ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Run:
@@ -43,31 +47,49 @@ class Run:
             self.id = earlier[0].name
         self.folder = root / self.id
         self.manifest: dict[str, Any] = {}
-        self._encoded_ids = _EncodedIds()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StoreError(_cannot("be created", self.folder, error)) from error
+            raise StoreError(cannot("be created", self.folder, error)) from error
         self._read_manifest()
 
     def _read_manifest(self) -> None:
         path = self.folder / "manifest.json"
         if not path.exists():
             return
-        try:
-            manifest = json.loads(path.read_bytes())
-        except (OSError, ValueError) as error:
-            raise StoreError(f"{path}: cannot be read ({error}); move the folder away") from error
-        if not isinstance(manifest, dict):
-            raise StoreError(f"{path}: holds no manifest; move the folder away")
-        self.manifest = manifest
-        if self.manifest.get("format") != FORMAT:
-            raise StoreError(
-                f"{path}: format {self.manifest.get('format')!r}, but this version of "
-                f"target-bench reads {FORMAT}; choose another --out folder"
-            )
+        self.manifest = read_manifest(self.folder)
         if self.manifest.get("identity") != self.identity:
             raise StoreError(f"{path}: holds another run's identity; move the folder away")
+
+    @contextmanager
+    def locked(self, tell: Callable[[str], None]) -> Iterator[None]:
+        """Keep every other process out of this run, waiting for one that is at it.
+
+        The system gives the lock back when its process ends, however it ends. In a folder that
+        cannot be written there is no lock, and none is needed.
+
+        Args:
+            tell: hears that another process is waited for.
+        """
+        try:
+            file = (self.folder / "lock").open("a+", encoding="utf-8")
+        except OSError:
+            yield
+            return
+        with file:
+            try:
+                portalocker.lock(file, portalocker.LOCK_EX | portalocker.LOCK_NB)
+            except portalocker.LockException:
+                tell(f"{_holder(file)} is at this run; waiting for it to finish: {self.folder}")
+                portalocker.lock(file, portalocker.LOCK_EX)
+            with suppress(OSError):
+                file.truncate(0)
+                file.write(f"process {os.getpid()} on {platform.node()}")
+                file.flush()
+                for left_behind in self.folder.glob("*.tmp"):
+                    left_behind.unlink()
+            self._read_manifest()  # another process may have gone on with it
+            yield
 
     def write_manifest(self, **entries: Any) -> None:
         """Add entries to the manifest and write it."""
@@ -85,89 +107,61 @@ class Run:
         self._replace("scores.json", scores)
 
     def _replace(self, name: str, content: Mapping[str, Any]) -> None:
+        """Replace a file as a whole, unless it holds this content already."""
         path = self.folder / name
+        text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+        encoded = text.encode("utf-8", "surrogatepass")
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
         try:
-            with temporary.open(
-                "w", encoding="utf-8", errors="surrogatepass", newline="\n"
-            ) as file:
-                json.dump(content, file, ensure_ascii=False, indent=2)
-                file.write("\n")
+            if path.exists() and path.read_bytes() == encoded:
+                return
+            with temporary.open("wb") as file:
+                file.write(encoded)
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)
         except OSError as error:
-            raise StoreError(_cannot("be written", path, error)) from error
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise StoreError(cannot("be written", path, error)) from error
 
-    def append(self, retrievals: Iterable[Retrieval]) -> None:
-        """Add finished retrievals to ``retrieval.jsonl``."""
-        path = self.folder / "retrieval.jsonl"
-        text = "".join(map(self._line, retrievals))
-        try:
-            with path.open("a", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
-                file.write(text)
-        except OSError as error:
-            raise StoreError(_cannot("be written", path, error)) from error
-
-    def _line(self, retrieval: Retrieval) -> str:
-        tables = ", ".join(map(self._encoded_ids.__getitem__, retrieval.tables))
-        parts = [f'"query_id": {_ENCODE(retrieval.query_id)}, "tables": [{tables}]']
-        if retrieval.scores:
-            parts.append(f'"scores": [{", ".join(map(repr, retrieval.scores))}]')
-        if retrieval.error is not None:
-            parts.append(f'"error": {_ENCODE(retrieval.error)}')
-        if retrieval.resorted:
-            parts.append('"resorted": true')
-        return f"{{{', '.join(parts)}}}\n"
+    def log(self) -> RetrievalLog:
+        """``retrieval.jsonl``, open for appending."""
+        return RetrievalLog(self.folder / "retrieval.jsonl")
 
     def retrievals(self) -> dict[str, Retrieval]:
         """Query id -> what was retrieved; empty for a new run.
 
-        A last line without its end is what a killed process was writing: it is cut off.
-
         Raises:
-            StoreError: another line is not what ``append`` writes.
+            StoreError: a line of ``retrieval.jsonl`` is damaged.
         """
-        path = self.folder / "retrieval.jsonl"
-        if not path.exists():
-            return {}
-        try:
-            raw = path.read_bytes()
-            if not raw.endswith(b"\n"):
-                raw = raw[: raw.rfind(b"\n") + 1]
-                os.truncate(path, len(raw))
-        except OSError as error:
-            raise StoreError(_cannot("be read", path, error)) from error
-        found = {}
-        for number, line in enumerate(raw.splitlines(), start=1):
-            try:
-                retrieval = _retrieval(json.loads(line))
-            except (ValueError, KeyError, TypeError) as error:
-                raise StoreError(
-                    f"{path}, line {number}: damaged ({error}); remove the line to have the query "
-                    "answered again"
-                ) from error
-            found[str(retrieval.query_id)] = retrieval
-        return found
+        return log.read(self.folder / "retrieval.jsonl")
 
 
-class _EncodedIds(dict[TableId, str]):
-    """Table id -> its JSON, made once."""
-
-    def __missing__(self, table_id: TableId) -> str:
-        text = self[table_id] = _ENCODE(table_id)
-        return text
-
-
-def _retrieval(record: Mapping[str, Any]) -> Retrieval:
-    return Retrieval(
-        record["query_id"],
-        tuple(TableId(database_id, table_id) for database_id, table_id in record["tables"]),
-        tuple(record.get("scores", ())),
-        record.get("error"),
-        record.get("resorted", False),
-    )
+def _holder(file: IO[str]) -> str:
+    try:
+        file.seek(0)
+        return file.read().strip() or "another process"
+    except OSError:  # systems that lock the content too
+        return "another process"
 
 
-def _cannot(what: str, path: Path, error: OSError) -> str:
-    return f"{path} cannot {what}: {error.strerror}. Choose a writable folder with --out."
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a run folder.
+
+    Raises:
+        StoreError: there is none, or it is none of this version.
+    """
+    path = folder / "manifest.json"
+    try:
+        manifest = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{path}: cannot be read ({error}); move the folder away") from error
+    if not isinstance(manifest, dict):
+        raise StoreError(f"{path}: holds no manifest; move the folder away")
+    if manifest.get("format") != FORMAT:
+        raise StoreError(
+            f"{path}: format {manifest.get('format')!r}, but this version of "
+            f"target-bench reads {FORMAT}; choose another --out folder"
+        )
+    return manifest

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from target_bench import contract
@@ -12,7 +13,11 @@ from target_bench.interfaces import Dataset, Observer
 from target_bench.runs.environment import environment
 from target_bench.runs.store import Run
 from target_bench.schema import OnError, Query, Retrieval
+from target_bench.stages import index
 from target_bench.stages.latency import measure
+
+Rank = Callable[[Query, int], Retrieval]
+"""(query, k) -> its retrieval, where no retriever is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +26,11 @@ class Mode:
 
     Attributes:
         description: what it is for.
-        rank: (query, k) -> its retrieval.
+        rank: how tables are found.
     """
 
     description: str
-    rank: Callable[[Query, int], Retrieval]
+    rank: Rank
 
 
 MODES = {
@@ -39,14 +44,35 @@ class Subject:
     """What is being run.
 
     Attributes:
-        label: the retriever as it was asked for, or the name of a mode.
-        retriever: the retriever, or None for a mode.
+        label: the retriever as it was asked for, the name of a mode, or that of a run file.
         identity: all of it that can change a ranking.
+        retriever: the retriever, if one is asked.
+        rank: where the rankings come from, if none is.
     """
 
     label: str
-    retriever: RetrieverLike | None
     identity: Mapping[str, Any]
+    retriever: RetrieverLike | None = None
+    rank: Rank | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalOptions:
+    """How a retriever is run; nothing here changes a ranking.
+
+    Attributes:
+        on_error: whether a failed query ends the stage or is recorded.
+        retry_failed: ask again the queries that are recorded as failed.
+        latency: how many single queries to time, unless the run has such a figure.
+        memory: bytes that the retriever should keep to.
+        indexes: the folder of saved indexes: read from there, or built and saved there.
+    """
+
+    on_error: OnError = "stop"
+    retry_failed: bool = False
+    latency: int = 0
+    memory: int | None = None
+    indexes: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -59,7 +85,7 @@ class RetrieveStage:
         load_seconds: how long loading them took, for the record.
         depth: how many tables a ranking holds.
         store: the run folder.
-        on_error: whether a failed query ends the stage or is recorded.
+        options: how to go about it.
         observer: hears of progress.
     """
 
@@ -68,14 +94,11 @@ class RetrieveStage:
     load_seconds: float
     depth: int
     store: Run
-    on_error: OnError
+    options: RetrievalOptions
     observer: Observer
 
-    def run(self, latency_queries: int) -> tuple[dict[str, Retrieval], bool]:
+    def run(self) -> tuple[dict[str, Retrieval], bool]:
         """The retrievals of all queries, and whether all of them were there already.
-
-        Args:
-            latency_queries: how many single queries to time, unless the run has such a figure.
 
         Raises:
             PluginError: the retriever failed while indexing, or on a query in mode ``stop``.
@@ -83,20 +106,21 @@ class RetrieveStage:
         """
         done = self.store.retrievals()
         self._check_stored(done)
-        if self.on_error == "stop":
+        if self.options.on_error == "stop" or self.options.retry_failed:
             done = {query_id: r for query_id, r in done.items() if r.error is None}
         todo = [query for query in self.dataset.queries if query.id not in done]
-        timed = latency_queries == 0 or "latency_ms" in self.store.manifest
+        timed = self.options.latency == 0 or "latency_ms" in self.store.manifest
         if not todo and timed and "seconds" in self.store.manifest:
             return done, True
         self._begin()
+        if self.subject.rank is not None:
+            return done | self._ranked(self.subject.rank, todo), not todo
+        assert self.subject.retriever is not None
         retriever = self.subject.retriever
-        if retriever is None:
-            return done | self._by_mode(todo), not todo
         embed_seconds = self._embed(retriever)
         found = self._retrieve(retriever, todo, embed_seconds)
         if not timed:
-            self._time_single_queries(retriever, latency_queries)
+            self._time_single_queries(retriever, self.options.latency)
         return done | found, not todo
 
     def _check_stored(self, done: Mapping[str, Retrieval]) -> None:
@@ -119,13 +143,18 @@ class RetrieveStage:
             self.store.write_manifest(
                 environment=environment(),
                 files=dict(self.dataset.files),
+                data=self.dataset.info.source,
+                distractors=[
+                    {"spec": d.spec, "n": len(d.ids), "ids": [str(t) for t in d.ids]}
+                    for d in self.dataset.distractors
+                ],
                 started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
             )
 
-    def _by_mode(self, todo: Sequence[Query]) -> dict[str, Retrieval]:
-        rank = MODES[self.subject.label].rank
+    def _ranked(self, rank: Rank, todo: Sequence[Query]) -> dict[str, Retrieval]:
         found = [rank(query, self.depth) for query in todo]
-        self.store.append(found)
+        with self.store.log() as log:
+            log.append(found)
         self._record_times(0.0, 0.0, len(found))
         return {retrieval.query_id: retrieval for retrieval in found}
 
@@ -133,7 +162,13 @@ class RetrieveStage:
         self.observer.stage(f"{self.subject.label}: embed {self.dataset.info.name}")
         start = time.perf_counter()
         try:
-            retriever.embed_corpus(self.dataset.corpus)
+            index.prepare(
+                retriever,
+                self.dataset.corpus,
+                self.options.memory,
+                self._index_folder(),
+                self.observer,
+            )
         except TargetBenchError:
             raise
         except (Exception, SystemExit) as error:
@@ -143,32 +178,42 @@ class RetrieveStage:
             ) from error
         return time.perf_counter() - start
 
+    def _index_folder(self) -> Path | None:
+        if self.options.indexes is None:
+            return None
+        label = (self.dataset.info.name, self.dataset.split, self.subject.label)
+        return index.folder(
+            self.options.indexes, label, self.subject.identity, self.dataset.corpus.fingerprint
+        )
+
     def _retrieve(
         self, retriever: RetrieverLike, todo: Sequence[Query], embed_seconds: float
     ) -> dict[str, Retrieval]:
         self.observer.stage(f"{self.subject.label}: retrieve", total=len(todo))
         found: dict[str, Retrieval] = {}
         seconds = 0.0
+        stop = self.options.on_error == "stop"
         try:
-            for batch in _batches(todo, contract.batch_size(retriever)):
-                start = time.perf_counter()
-                retrievals = contract.retrieve(
-                    retriever, batch, self.depth, self.dataset.corpus, self.on_error == "stop"
-                )
-                seconds += time.perf_counter() - start
-                kept = retrievals[: self._stop_at(retrievals)]
-                self.store.append(kept)
-                found.update((retrieval.query_id, retrieval) for retrieval in kept)
-                self.observer.advance(len(kept))
-                if len(kept) < len(retrievals):
-                    raise self._fault(batch[len(kept)], retrievals[len(kept)], len(found))
+            with self.store.log() as log:
+                for batch in _batches(todo, contract.batch_size(retriever)):
+                    start = time.perf_counter()
+                    retrievals = contract.retrieve(
+                        retriever, batch, self.depth, self.dataset.corpus, stop
+                    )
+                    seconds += time.perf_counter() - start
+                    kept = retrievals[: self._stop_at(retrievals)]
+                    log.append(kept)
+                    found.update((retrieval.query_id, retrieval) for retrieval in kept)
+                    self.observer.advance(len(kept))
+                    if len(kept) < len(retrievals):
+                        raise self._fault(batch[len(kept)], retrievals[len(kept)], len(found))
         finally:
             self._record_times(embed_seconds, seconds, len(found))
         return found
 
     def _stop_at(self, retrievals: Sequence[Retrieval]) -> int | None:
         """The place of the failed query that ends the run, if one does."""
-        if self.on_error == "record":
+        if self.options.on_error == "record":
             return None
         return next((i for i, r in enumerate(retrievals) if r.error is not None), None)
 

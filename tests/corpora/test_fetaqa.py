@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from target_bench.corpora.reading import read
 from target_bench.corpora.fetaqa import FeTaQA
 from target_bench.errors import DataError
 from target_bench.interfaces import Dataset
@@ -34,7 +35,7 @@ RECORDS = [_record(2205), _record(7)]
 
 def _load(folder: Path, records: list[Any], how: How = "plain") -> Dataset:
     write_release(folder, NAME, json_lines(records), how)
-    return FeTaQA().load(folder, "test")
+    return read(FeTaQA(), folder, "test")
 
 
 def _fault(folder: Path, records: list[Any]) -> str:
@@ -69,7 +70,7 @@ def test_every_field(tmp_path: Path, how: How) -> None:
 )
 def test_splits_and_the_authors_folder(tmp_path: Path, split: str, name: str) -> None:
     write_release(tmp_path / "data", f"fetaQA-v1_{name}.jsonl", json_lines(RECORDS))
-    dataset = FeTaQA().load(tmp_path, split)
+    dataset = read(FeTaQA(), tmp_path, split)
     assert dataset.split == split
     assert set(dataset.files) == {f"data/fetaQA-v1_{name}.jsonl"}
 
@@ -163,7 +164,7 @@ def test_duplicate_question(tmp_path: Path) -> None:
 
 def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no fetaQA-v1_test\.jsonl .*Yale-LILY/FeTaQA"):
-        FeTaQA().load(tmp_path, "test")
+        read(FeTaQA(), tmp_path, "test")
 
 
 def test_no_record(tmp_path: Path) -> None:
@@ -175,13 +176,13 @@ def test_truncated(tmp_path: Path) -> None:
     packed = gzip.compress(json_lines(RECORDS).encode())
     (tmp_path / f"{NAME}.gz").write_bytes(packed[:-20])
     with pytest.raises(DataError, match=rf"{NAME}\.gz: the gzip file is truncated"):
-        FeTaQA().load(tmp_path, "test")
+        read(FeTaQA(), tmp_path, "test")
     write_release(tmp_path, NAME, json_lines(RECORDS)[:-20])
     with pytest.raises(DataError, match=rf"{NAME}, line 2: not valid JSON at column"):
-        FeTaQA().load(tmp_path, "test")
+        read(FeTaQA(), tmp_path, "test")
 
 
 def test_invalid_utf8(tmp_path: Path) -> None:
     write_release(tmp_path, NAME, json_lines(RECORDS).encode().replace("Ö".encode(), b"\xd6"))
     with pytest.raises(DataError, match=rf"{NAME}: not valid UTF-8 at line 1 .*0xd6"):
-        FeTaQA().load(tmp_path, "test")
+        read(FeTaQA(), tmp_path, "test")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from target_bench.corpora.reading import read
 from target_bench.corpora.ottqa import OTTQA
 from target_bench.errors import DataError
 from target_bench.interfaces import Dataset
@@ -30,7 +31,7 @@ QUESTIONS = [ottqa_question("q1", "Cup_0"), ottqa_question("q2", TABLES[1]["uid"
 def _load(
     folder: Path, tables: list[Any] = TABLES, questions: Any = QUESTIONS, how: How = "plain"
 ) -> Dataset:
-    return OTTQA().load(write_ottqa(folder, tables, questions, how), "validation")
+    return read(OTTQA(), write_ottqa(folder, tables, questions, how), "validation")
 
 
 def _fault(folder: Path, tables: list[Any] = TABLES, questions: Any = QUESTIONS) -> str:
@@ -73,7 +74,7 @@ def test_odd_content_is_accepted_and_noted(tmp_path: Path) -> None:
 def test_train_and_the_authors_folder(tmp_path: Path) -> None:
     write_release(tmp_path / "released_data", "train.json", json.dumps(QUESTIONS[:1]))
     write_release(tmp_path, "train_tables.jsonl", json_lines(TABLES), "gz")
-    dataset = OTTQA().load(tmp_path, "train")
+    dataset = read(OTTQA(), tmp_path, "train")
     assert dataset.split == "train"
     assert set(dataset.files) == {"released_data/train.json", "train_tables.jsonl.gz"}
 
@@ -97,7 +98,7 @@ FOLDER_QUESTIONS = [ottqa_question("q1", "Cup_0"), ottqa_question("q2", 'Ståle_
 def test_file_a_table(tmp_path: Path, how: How) -> None:
     """The same corpus as from one file, whatever the order of the ids."""
     ids = ['Ståle_"Cup"_1', "Cup_0"]
-    dataset = OTTQA().load(_write_folder(tmp_path / "a", FOLDER_TABLES, ids, how), "validation")
+    dataset = read(OTTQA(), _write_folder(tmp_path / "a", FOLDER_TABLES, ids, how), "validation")
     one = _load(tmp_path / "b", FOLDER_TABLES[:2], FOLDER_QUESTIONS)
     assert dataset.corpus.fingerprint == one.corpus.fingerprint
     assert dataset.queries == one.queries
@@ -107,13 +108,13 @@ def test_file_a_table(tmp_path: Path, how: How) -> None:
 def test_file_a_table_is_missing(tmp_path: Path) -> None:
     folder = _write_folder(tmp_path, FOLDER_TABLES[:1], ["Cup_0", "Gone_1"])
     with pytest.raises(DataError, match=r"no traindev_tables_tok/Gone_1\.json"):
-        OTTQA().load(folder, "validation")
+        read(OTTQA(), folder, "validation")
 
 
 @pytest.mark.parametrize("ids", ["Cup_0", None, {}])
 def test_ids_that_are_no_list(tmp_path: Path, ids: object) -> None:
     with pytest.raises(DataError, match=r"train_dev_test_table_ids\.json: field 'dev' should be"):
-        OTTQA().load(_write_folder(tmp_path, FOLDER_TABLES, ids), "validation")
+        read(OTTQA(), _write_folder(tmp_path, FOLDER_TABLES, ids), "validation")
 
 
 @pytest.mark.parametrize(
@@ -219,10 +220,10 @@ def test_gold_table_not_in_corpus(tmp_path: Path) -> None:
 
 def test_missing_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no dev\.json .*github\.com/wenhuchen/OTT-QA"):
-        OTTQA().load(tmp_path, "validation")
+        read(OTTQA(), tmp_path, "validation")
     write_release(tmp_path, "dev.json", json.dumps(QUESTIONS))
     with pytest.raises(DataError, match=r"no dev_tables\.jsonl .*github\.com/wenhuchen/OTT-QA"):
-        OTTQA().load(tmp_path, "validation")
+        read(OTTQA(), tmp_path, "validation")
 
 
 def test_no_tables_and_no_questions(tmp_path: Path) -> None:
@@ -236,7 +237,7 @@ def test_truncated_gzip(tmp_path: Path) -> None:
     packed = gzip.compress(json.dumps(QUESTIONS).encode())
     (tmp_path / "dev.json.gz").write_bytes(packed[: len(packed) // 2])
     with pytest.raises(DataError, match=r"dev\.json\.gz: the gzip file is truncated"):
-        OTTQA().load(tmp_path, "validation")
+        read(OTTQA(), tmp_path, "validation")
 
 
 def test_invalid_utf8(tmp_path: Path) -> None:
@@ -244,4 +245,4 @@ def test_invalid_utf8(tmp_path: Path) -> None:
     write_release(tmp_path, "dev.json", json.dumps(QUESTIONS))
     write_release(tmp_path, "dev_tables.jsonl", raw)
     with pytest.raises(DataError, match=r"dev_tables\.jsonl: not valid UTF-8 at line 2 .*0xe5"):
-        OTTQA().load(tmp_path, "validation")
+        read(OTTQA(), tmp_path, "validation")

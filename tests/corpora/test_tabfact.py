@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from target_bench.corpora.reading import read
 from target_bench.corpora.tabfact import TabFact
 from target_bench.errors import DataError
 from target_bench.interfaces import Dataset
@@ -33,7 +34,7 @@ def _load(
 ) -> Dataset:
     write_release(folder, "test_examples.json", json.dumps(examples), how)
     write_release(folder, "test_csv.zip", _zip_of(csvs))
-    return TabFact().load(folder, "test")
+    return read(TabFact(), folder, "test")
 
 
 def _fault(folder: Path, examples: Any = EXAMPLES, csvs: dict[str, bytes] = CSVS) -> str:
@@ -73,7 +74,7 @@ def test_every_field(tmp_path: Path, how: How) -> None:
 def test_tables_from_all_csv_zip(tmp_path: Path, place: str) -> None:
     write_release(tmp_path / "tokenized_data", "test_examples.json", json.dumps(EXAMPLES), "gz")
     write_release(tmp_path / place, "all_csv.zip", _zip_of(CSVS))
-    _is_sound(TabFact().load(tmp_path, "test"))
+    _is_sound(read(TabFact(), tmp_path, "test"))
 
 
 @pytest.mark.parametrize("place", ["", "data"])
@@ -81,7 +82,7 @@ def test_tables_from_the_folder(tmp_path: Path, place: str) -> None:
     write_release(tmp_path, "test_examples.json", json.dumps(EXAMPLES))
     for name, content in CSVS.items():
         write_release(tmp_path / place / "all_csv", name, content)
-    dataset = TabFact().load(tmp_path, "test")
+    dataset = read(TabFact(), tmp_path, "test")
     _is_sound(dataset)
     assert len(dataset.files) == 3
 
@@ -90,7 +91,7 @@ def test_tables_from_the_folder(tmp_path: Path, place: str) -> None:
 def test_other_splits(tmp_path: Path, split: str, name: str) -> None:
     write_release(tmp_path, f"{name}_examples.json", json.dumps(EXAMPLES))
     write_release(tmp_path, f"{name}_csv.zip", _zip_of(CSVS))
-    assert TabFact().load(tmp_path, split).split == split
+    assert read(TabFact(), tmp_path, split).split == split
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", ""])
@@ -153,7 +154,7 @@ def test_duplicate_table(tmp_path: Path) -> None:
     write_release(tmp_path, "test_examples.json", text)
     write_release(tmp_path, "test_csv.zip", _zip_of(CSVS))
     with pytest.raises(DataError, match=ONE):
-        TabFact().load(tmp_path, "test")
+        read(TabFact(), tmp_path, "test")
 
 
 @pytest.mark.parametrize("row", [b"1999#red", b"1999#red#1#2", b""])
@@ -185,29 +186,29 @@ def test_missing_csv(tmp_path: Path) -> None:
     (tmp_path / "test_csv.zip").unlink()
     write_release(tmp_path / "all_csv", ONE, CSVS[ONE])
     with pytest.raises(DataError, match=rf"1 tables of test_examples\.json.*{TWO}"):
-        TabFact().load(tmp_path, "test")
+        read(TabFact(), tmp_path, "test")
 
 
 def test_missing_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no test_examples\.json .*wenhuchen/Table-Fact-Checking"):
-        TabFact().load(tmp_path, "test")
+        read(TabFact(), tmp_path, "test")
     write_release(tmp_path, "test_examples.json", json.dumps(EXAMPLES))
     with pytest.raises(DataError, match=r"no test_csv\.zip or all_csv\.zip or all_csv/ "):
-        TabFact().load(tmp_path, "test")
+        read(TabFact(), tmp_path, "test")
 
 
 def test_truncated_archive(tmp_path: Path) -> None:
     write_release(tmp_path, "test_examples.json", json.dumps(EXAMPLES))
     write_release(tmp_path, "test_csv.zip", _zip_of(CSVS)[:-30])
     with pytest.raises(DataError, match=r"test_csv\.zip: the zip file is truncated"):
-        TabFact().load(tmp_path, "test")
+        read(TabFact(), tmp_path, "test")
 
 
 def test_truncated_gzip(tmp_path: Path) -> None:
     path = write_release(tmp_path, "test_examples.json", json.dumps(EXAMPLES), "gz")
     path.write_bytes(path.read_bytes()[:-12])
     with pytest.raises(DataError, match=r"test_examples\.json\.gz: the gzip file is truncated"):
-        TabFact().load(tmp_path, "test")
+        read(TabFact(), tmp_path, "test")
 
 
 def test_invalid_utf8(tmp_path: Path) -> None:

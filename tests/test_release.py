@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.corpora.files import Release, decode, field
 from target_bench.errors import DataError
+from target_bench.release import Release, decode, field
 from tests.builders import HOWS, How, write_release, zipped
 
 SOURCE = "https://example.org/data"

@@ -1,0 +1,54 @@
+"""``target-bench export``: a finished run as files that other tools read."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from target_bench.cli.options import DataDir, Debug
+from target_bench.errors import ConfigError
+
+HELP = """Write a run for other tools.
+
+`target-bench export runs/retrieval-mini-... --format trec --to trec/` writes run.trec and
+qrels.trec, which ir-measures and trec_eval read.
+"""
+
+
+class Format(StrEnum):
+    """What can be written."""
+
+    trec = "trec"
+
+
+def export(
+    folder: Annotated[Path, typer.Argument(help="A run folder.", show_default=False)],
+    format: Annotated[
+        Format, typer.Option(help="Run and judgements as TREC has them.")
+    ] = Format.trec,
+    to: Annotated[
+        Path | None, typer.Option(help="Where the files go. Default: the run folder.")
+    ] = None,
+    corpus: Annotated[
+        str | None,
+        typer.Option(help="The corpus, where it moved since. Default: what the run was of."),
+    ] = None,
+    data_dir: DataDir = None,
+    debug: Debug = False,
+) -> None:
+    """Load the corpus of a run and write its rankings and judgements."""
+    from target_bench import corpora, registry
+    from target_bench.runs import export as exporting
+    from target_bench.runs.store import read_manifest
+
+    if not folder.is_dir():
+        raise ConfigError(f"{folder}: there is no such run folder")
+    manifest = read_manifest(folder)
+    identity = manifest["identity"]
+    known = identity["corpus"] in registry.names("corpus")
+    name = corpus or (identity["corpus"] if known else manifest.get("data", identity["corpus"]))
+    specs = [mixed_in["spec"] for mixed_in in manifest.get("distractors", ())]
+    dataset = corpora.load(name, identity["split"], data_dir, specs)
+    for path in exporting.export(folder, dataset, to or folder, format.value):
+        typer.echo(path)

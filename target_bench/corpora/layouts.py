@@ -1,0 +1,35 @@
+"""A path -> the loader of the layout that is found there."""
+
+from pathlib import Path
+
+from target_bench.corpora.beir import BeirFolder
+from target_bench.corpora.database import SUFFIXES, DatabaseFile
+from target_bench.corpora.folder import TableFolder
+from target_bench.corpora.target_layout import TargetLayout
+from target_bench.errors import DataError
+from target_bench.interfaces import CorpusLoader
+
+
+def of_path(path: Path) -> CorpusLoader:
+    """The loader of a folder or of a database file.
+
+    Raises:
+        DataError: there is nothing, or nothing in a known layout.
+    """
+    if path.is_file():
+        if path.suffix in SUFFIXES:
+            return DatabaseFile(path)
+        raise DataError(
+            f"{path}: expected a folder, or a database file ending in {', '.join(SUFFIXES)}"
+        )
+    if not path.is_dir():
+        raise DataError(f"{path}: there is no such folder or database file")
+    for layout in (BeirFolder, TargetLayout, TableFolder):
+        if layout.is_in(path):
+            return layout(path)
+    raise DataError(
+        f"{path}: no layout that is known. A folder holds one of\n"
+        "  tables/*.csv (or .tsv, .parquet, .jsonl) and queries.jsonl;\n"
+        "  corpus/<split>.parquet and queries/<split>.parquet (or .jsonl), as TARGET publishes;\n"
+        "  corpus.jsonl, queries.jsonl and qrels/<split>.tsv, as BEIR does."
+    )

@@ -1,0 +1,162 @@
+"""Distractors: tables of another corpus, split or folder, mixed into a corpus.
+
+Which tables are drawn, and where they stand, is decided by a hash of seed and table id. So the
+first 1,000 are part of the first 8,000, and a corpus grows without the order of what was there
+before changing. Distractors stand between the corpus's own tables, not after them: a retriever
+that gives every table the same score gains nothing from the order.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from target_bench import registry
+from target_bench.corpora import folder_of, loader, reading, split_of
+from target_bench.corpora.store import Digest, HashedCorpus, digests_of
+from target_bench.errors import ConfigError, DataError
+from target_bench.interfaces import Corpus, Dataset, Distractors
+from target_bench.schema import Table, TableId
+
+
+def mixed(dataset: Dataset, specs: Sequence[str], data_dir: str | Path | None = None) -> Dataset:
+    """The dataset with distractors among its tables; queries and gold tables stay as they are.
+
+    Args:
+        dataset: what is asked, and what answers it.
+        specs: a name or path each, with ``split``, ``n`` (default: all) and ``seed`` (default: 0)
+            as settings: ``ottqa:split=train,n=1000,seed=7``.
+        data_dir: as for ``load``.
+
+    Raises:
+        ConfigError: a setting that cannot be, or more tables asked for than there are.
+        DataError: the distractors' files are missing or broken.
+    """
+    for spec in specs:
+        dataset = _with(dataset, _parse(spec), data_dir)
+    return dataset
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A request for distractors."""
+
+    spec: str
+    name: str
+    split: str | None
+    n: int | None
+    seed: int
+
+
+def _parse(spec: str) -> _Asked:
+    name, colon, rest = spec.rpartition(":")
+    if not colon or "=" not in rest:
+        name, rest = spec, ""
+    settings = registry.parse_settings(rest, spec)
+    unknown = settings.keys() - {"split", "n", "seed"}
+    if unknown:
+        raise ConfigError(f"distractors {spec!r}: unknown setting {min(unknown)!r}; known: split, n, seed")
+    split, n, seed = settings.get("split"), settings.get("n"), settings.get("seed", 0)
+    if n is not None and (not isinstance(n, int) or isinstance(n, bool) or n < 1):
+        raise ConfigError(f"distractors {spec!r}: n={n!r} should be a whole number from 1")
+    if not isinstance(seed, int) or isinstance(seed, bool):
+        raise ConfigError(f"distractors {spec!r}: seed={seed!r} should be a whole number")
+    return _Asked(spec, name, None if split is None else str(split), n, seed)
+
+
+def _with(dataset: Dataset, asked: _Asked, data_dir: str | Path | None) -> Dataset:
+    plugin = loader(asked.name)
+    split = split_of(plugin, asked.split)
+    same = plugin.info.name == dataset.info.name
+    tables = reading.read_tables(plugin, folder_of(plugin, data_dir, strict=not same), split)
+    prefix = "" if same else f"{plugin.info.name}:"
+    corpus = MixedCorpus(dataset.corpus, tables.value, prefix, asked)
+    notes = (*tables.notes, *corpus.notes())
+    origin = f"{plugin.info.name} {split}"
+    return replace(
+        dataset,
+        corpus=corpus,
+        files={**dataset.files, **{f"{origin}: {name}": h for name, h in tables.files.items()}},
+        notes=(*dataset.notes, *(f"distractors {asked.spec}: {note}" for note in notes)),
+        distractors=(
+            *dataset.distractors,
+            Distractors(asked.spec, tuple(corpus.drawn_ids), notes),
+        ),
+    )
+
+
+class MixedCorpus(HashedCorpus):
+    """A corpus with tables of another one among its own.
+
+    Args:
+        base: the corpus.
+        source: where distractors are drawn from; tables whose id is in the base are left out.
+        prefix: put before the database ids of the distractors, so that those of another corpus
+            cannot be mistaken for the base's.
+        asked: how many to draw, and the seed.
+
+    Raises:
+        ConfigError: more tables were asked for than there are.
+    """
+
+    def __init__(self, base: Corpus, source: Corpus, prefix: str, asked: _Asked) -> None:
+        self._base = base
+        self._source = source
+        new_ids = [TableId(prefix + t.database_id, t.table_id) for t in source.ids]
+        known = base.positions
+        candidates = [i for i, table_id in enumerate(new_ids) if table_id not in known]
+        self._left_out = len(new_ids) - len(candidates)
+        n = len(candidates) if asked.n is None else asked.n
+        if n > len(candidates) or not candidates:
+            raise ConfigError(
+                f"distractors {asked.spec!r}: {n or 'all'} tables were asked for, but there are "
+                f"{len(candidates)}" + (f" ({self._left_out} more are in the corpus already)" * bool(self._left_out))
+            )
+        hashes = {i: _hash(asked.seed, source.ids[i]) for i in candidates}
+        drawn = sorted(candidates, key=lambda i: hashes[i][0])[:n]
+        own = [((i + 0.5) / len(base), 0, i, t) for i, t in enumerate(base.ids)]
+        others = [(hashes[i][1] / 2**64, 1, i, new_ids[i]) for i in drawn]
+        merged = sorted(own + others)
+        self._places = [(part, i) for _, part, i, _ in merged]
+        self._ids = tuple(table_id for *_, table_id in merged)
+        self.drawn_ids = [table_id for _, part, _, table_id in merged if part]
+
+    def __iter__(self) -> Iterator[Table]:
+        return map(self._at, range(len(self._ids)))
+
+    def __getitem__(self, table_id: tuple[str, str]) -> Table:
+        return self._at(self.positions[table_id])
+
+    def _at(self, place: int) -> Table:
+        part, i = self._places[place]
+        if part == 0:
+            return self._base[self._base.ids[i]]
+        return replace(self._source[self._source.ids[i]], id=self._ids[place])
+
+    @property
+    def ids(self) -> Sequence[TableId]:
+        return self._ids
+
+    @cached_property
+    def digests(self) -> Sequence[Digest]:
+        parts = (digests_of(self._base), digests_of(self._source))
+        return [parts[part][i] for part, i in self._places]
+
+    def notes(self) -> list[str]:
+        """What a user should know about the mixture."""
+        own = {digest.content for digest in digests_of(self._base)}
+        pairs = zip(self._places, self.digests, strict=True)
+        copies = sum(1 for (part, _), digest in pairs if part and digest.content in own)
+        found = {
+            "have an id that is in the corpus already and were left out": self._left_out,
+            "have header and rows of a table of the corpus (recall[dup] credits them)": copies,
+        }
+        return [f"{n} tables {what}" for what, n in found.items() if n]
+
+
+def _hash(seed: int, table_id: TableId) -> tuple[int, int]:
+    """What decides whether a table is drawn, and where it stands."""
+    text = f"{seed}\0{table_id.database_id}\0{table_id.table_id}"
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return int.from_bytes(digest[:8], "big"), int.from_bytes(digest[8:], "big")

@@ -1,0 +1,62 @@
+"""A finished run as files that other tools read."""
+
+from pathlib import Path
+
+from target_bench.errors import ConfigError, DataError, StoreError
+from target_bench.interfaces import Dataset
+from target_bench.runs import log
+from target_bench.runs.log import cannot
+from target_bench.runs.store import read_manifest
+from target_bench.runs.trec import qrels_lines, run_lines, words_of
+
+FORMATS = ("trec",)
+
+
+def export(folder: Path, dataset: Dataset, out: Path, format: str = "trec") -> tuple[Path, Path]:
+    """Write ``run.trec`` and ``qrels.trec``: the rankings, and the gold tables of their queries.
+
+    ir-measures and trec_eval (with ``-c``, so that queries without any table count) score the two
+    to the figures in ``scores.json``.
+
+    Args:
+        folder: a run folder.
+        dataset: what the run was of, distractors included.
+        out: where the files go; made if it is not there.
+        format: ``trec``.
+
+    Returns:
+        The paths of run and judgements.
+
+    Raises:
+        ConfigError: an unknown format.
+        DataError: the dataset is not what the run was of.
+        StoreError: the run is not finished, or a file cannot be read or written.
+    """
+    if format not in FORMATS:
+        raise ConfigError(f"format={format!r}: expected {' or '.join(FORMATS)}")
+    manifest = read_manifest(folder)
+    wanted = manifest["identity"]["corpus_fingerprint"]
+    if dataset.corpus.fingerprint != wanted:
+        raise DataError(
+            f"{folder}: the run was of a corpus with fingerprint {wanted[:12]}, but "
+            f"{dataset.info.name} {dataset.split} has {dataset.corpus.fingerprint[:12]}. Name the "
+            "data of the run with --data-dir."
+        )
+    if not (folder / "scores.json").exists():
+        raise StoreError(f"{folder}: the run is not finished; run the same command again")
+    retrievals = log.read(folder / "retrieval.jsonl")
+    queries = [query for query in dataset.queries if query.id in retrievals]
+    if len(queries) < len(retrievals):
+        raise DataError(f"{folder}: the run has queries that {dataset.info.name} does not")
+    words = words_of(dataset.corpus.ids)
+    run = "".join(run_lines((retrievals[query.id] for query in queries), words))
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        paths = out / "run.trec", out / "qrels.trec"
+        paths[0].write_text(run, encoding="utf-8", errors="surrogatepass")
+        paths[1].write_text(
+            "".join(qrels_lines(queries, words)), encoding="utf-8", errors="surrogatepass"
+        )
+    except OSError as error:
+        raise StoreError(cannot("be written", out, error)) from error
+    return paths

@@ -1,0 +1,56 @@
+"""Getting a retriever ready: its memory budget, and its index built or read from a folder."""
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from target_bench.contract import RetrieverLike
+from target_bench.interfaces import Corpus, Observer
+from target_bench.runs.identity import run_key
+
+
+def prepare(
+    retriever: RetrieverLike,
+    corpus: Corpus,
+    memory: int | None,
+    saved: Path | None,
+    observer: Observer,
+) -> None:
+    """Make the retriever ready for queries.
+
+    Args:
+        retriever: the retriever.
+        corpus: the tables.
+        memory: bytes to keep to, or None.
+        saved: the folder of its index: read if it is there, else written. None: neither.
+        observer: hears that a retriever knows no budget.
+    """
+    if memory is not None:
+        _limit(retriever, memory, observer)
+    if saved is None:
+        retriever.embed_corpus(corpus)
+        return
+    from target_bench.indexes import load_index, save_index
+
+    if saved.exists():
+        load_index(retriever, corpus, saved)
+    else:
+        retriever.embed_corpus(corpus)
+        save_index(retriever, corpus, saved)
+
+
+def _limit(retriever: RetrieverLike, memory: int, observer: Observer) -> None:
+    try:
+        retriever.limit_memory(memory)  # type: ignore[attr-defined]  # optional; users' own may lack it
+    except (AttributeError, NotImplementedError):
+        observer.warning(
+            f"the memory budget does not reach {type(retriever).__name__}: it has no limit_memory"
+        )
+
+
+def folder(root: Path, label: Iterable[str], identity: Mapping[str, Any], fingerprint: str) -> Path:
+    """Where the index of a retriever over a corpus lies: another of either, another folder."""
+    words = [re.sub(r"[^a-z0-9.]+", "-", word.lower()).strip("-")[:40] for word in label]
+    key = run_key({"retriever": dict(identity), "corpus_fingerprint": fingerprint})
+    return root / "-".join([*words, key])
