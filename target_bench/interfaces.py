@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.release import Release
-from target_bench.schema import CorpusInfo, Query, Table, TableId
+from target_bench.schema import (
+    CorpusInfo,
+    Generation,
+    GenerationRequest,
+    Query,
+    Table,
+    TableId,
+)
 
 Ranking = Sequence[TableId] | Sequence[tuple[TableId, float]]
 """Tables best first, each alone or with its score (higher is better). Fewer than asked is fine."""
@@ -242,6 +249,44 @@ class Retriever(ABC):
         raise NotImplementedError
 
 
+class Generator(ABC):
+    """Answers a request. One method makes one; the others have defaults.
+
+    Keep constructor arguments under their own names, as for a ``Retriever``. A failed answer is a
+    ``Generation`` with its ``error`` set, or an exception: either costs one query and no more.
+
+    Attributes:
+        packages: distributions whose versions can change an answer; recorded with every run.
+        paid: whether asking may cost money; the command line then asks before it starts.
+    """
+
+    packages: ClassVar[tuple[str, ...]] = ()
+    paid: ClassVar[bool] = False
+
+    @abstractmethod
+    def generate(self, request: GenerationRequest) -> Generation | str:
+        """The answer to one request, or its text alone."""
+
+    def generate_many(
+        self, requests: Iterable[GenerationRequest], observer: "Observer"
+    ) -> Iterator[Generation | str]:
+        """The answers to many requests, as they are finished.
+
+        Default: one ``generate`` after another. Generators that override this may answer in any
+        order (then with ``Generation`` values) and should draw requests only as they need them.
+
+        Args:
+            requests: drawn one by one.
+            observer: hears of waiting (``observer.waiting``).
+        """
+        for request in requests:
+            yield self.generate(request)
+
+    def config(self) -> Mapping[str, Any]:
+        """What determines this generator's answers, as JSON. Default: constructor arguments."""
+        return constructor_arguments(self)
+
+
 ExamplesT = TypeVar("ExamplesT", contravariant=True)
 
 
@@ -283,6 +328,9 @@ class Observer:
 
     def advance(self, steps: int) -> None:
         """``steps`` more steps of the current stage are done."""
+
+    def waiting(self, reason: str, seconds: float) -> None:
+        """Nothing happens for a while, and why."""
 
     def warning(self, message: str) -> None:
         """Something the user should know, though the run goes on."""

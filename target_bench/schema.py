@@ -85,6 +85,65 @@ class Retrieval:
 
 
 @dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a prompt.
+
+    Attributes:
+        role: ``system``, ``user`` or ``assistant``.
+        content: its text.
+    """
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationRequest:
+    """What a generator is asked.
+
+    Attributes:
+        query_id: the query it is about.
+        task: short name of the task.
+        messages: the prompt, tables included, as a language model reads it.
+        query: the text of the query.
+        tables: the tables of the prompt, best first, for generators that read no prompt.
+        answer_schema: the JSON schema that the answer should follow, or None for free text.
+    """
+
+    query_id: str
+    task: str
+    messages: tuple[Message, ...]
+    query: str
+    tables: tuple[Table, ...] = ()
+    answer_schema: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """What a generator answered.
+
+    Attributes:
+        query_id: the query it is about.
+        text: the answer; empty if it failed.
+        error: what went wrong, if it failed.
+        input_tokens: tokens of the prompt, where the provider counts them.
+        output_tokens: tokens of the answer, where the provider counts them.
+        cost: in the currency of the price table, where there is one.
+        seconds: wall-clock time of the answer, waiting for a rate limit excluded.
+        cached: whether it was recorded before and not asked for now.
+    """
+
+    query_id: str
+    text: str
+    error: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    seconds: float | None = None
+    cached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Score:
     """One metric over one set of queries.
 
