@@ -26,9 +26,14 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
     "retriever": {
         "bm25": "target_bench.retrievers.bm25:BM25",
         "tfidf": "target_bench.retrievers.tfidf:TfIdf",
+        "lsa": "target_bench.retrievers.lsa:LSA",
         "random": "target_bench.retrievers.random:Random",
     },
-    "generator": {},
+    "generator": {
+        "extractive": "target_bench.generators.extractive:Extractive",
+        "openai": "target_bench.generators.openai:OpenAI",
+        "replay": "target_bench.generators.replay:Replay",
+    },
     "corpus": {
         "mini": "target_bench.corpora.mini.loader:Mini",
         "ottqa": "target_bench.corpora.ottqa:OTTQA",
@@ -37,6 +42,8 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
     },
     "task": {
         "retrieval": "target_bench.tasks.retrieval:TableRetrieval",
+        "question_answering": "target_bench.tasks.question_answering:QuestionAnswering",
+        "fact_verification": "target_bench.tasks.fact_verification:FactVerification",
     },
 }
 
@@ -118,8 +125,20 @@ def create(kind: Kind, text: str, also: Iterable[str] = ()) -> Any:
             type, or a module or class that cannot be imported.
     """
     spec = parse(kind, text)
-    cls = resolve(kind, spec.target, also)
-    settings = _checked(cls, spec.settings, f"{kind} {spec.target}")
+    return build(kind, spec.target, spec.settings, also, text)
+
+
+def build(
+    kind: Kind,
+    target: str,
+    given: dict[str, Any],
+    also: Iterable[str] = (),
+    text: str | None = None,
+) -> Any:
+    """Build a plug-in from its name and its settings; errors as for ``create``."""
+    text = text or target
+    cls = resolve(kind, target, also)
+    settings = _checked(cls, given, f"{kind} {target}")
     try:
         return cls(**settings)
     except MissingExtraError:

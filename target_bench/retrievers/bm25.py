@@ -1,31 +1,35 @@
 """Fielded BM25 (Robertson & Zaragoza 2009) on bm25s' scores, or on rank-bm25's.
 
 A table is indexed once for each field; the score is the weighted sum of the fields' BM25 scores.
-With bm25s every field is a sparse matrix of precomputed term weights over one vocabulary, so the
-weighted sum of the matrices is made once and a batch of queries is one sparse product.
+With bm25s every field is a sparse matrix of precomputed term weights over one vocabulary; the
+weighted sum of the matrices is made once (``postings``), and scores are a product (``products``).
 """
 
-from collections import defaultdict
-from collections.abc import Sequence
-from itertools import chain, count
-from typing import Any, Literal
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.errors import ConfigError, MissingExtraError
-from target_bench.interfaces import Corpus, Ranking, Retriever
+from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever
 from target_bench.retrievers.lexical import (
     Analyzer,
     Stemming,
     StopWords,
     distinct,
-    rank,
     serializers,
 )
+from target_bench.retrievers.memory import checked_budget
+from target_bench.retrievers.postings import Formula, Postings
+from target_bench.retrievers.products import rank_product, rank_scores
+from target_bench.retrievers.storage import read_json, write_json
+from target_bench.schema import TableId
 from target_bench.serialization import Field, Format, RowLimit
 
 Fields = Sequence[Field] | Sequence[Sequence[Field]]
+Tokens = Iterable[Sequence[list[str]]]
 Method = Literal["lucene", "robertson", "atire", "bm25l", "bm25+", "okapi", "l", "plus"]
 
 _BM25S = ("lucene", "robertson", "atire", "bm25l", "bm25+")
@@ -92,6 +96,7 @@ class BM25(Retriever):
         self.stemmer: Stemming = stemmer
         self.unique_terms = unique_terms
         self.backend = backend
+        self._memory: int | None = None
         self._check()
 
     def _check(self) -> None:
@@ -111,22 +116,46 @@ class BM25(Retriever):
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Index every field of every table."""
+        self._start(corpus)
+        write = serializers(self.fields, self.format, self.rows)
+        tables = ([self._analyzer(serializer(table)) for serializer in write] for table in corpus)
+        index = _Bm25sIndex if self.backend == "bm25s" else _RankBM25Index
+        self._index: _Bm25sIndex | _RankBM25Index = index.build(self, tables)
+
+    def _start(self, corpus: Corpus) -> None:
         self._ids = corpus.ids
         self._analyzer = Analyzer(self.tokens, self.fold, self.stopwords, self.stemmer)
-        write = serializers(self.fields, self.format, self.rows)
-        documents: list[list[list[str]]] = [[] for _ in write]
-        for table in corpus:
-            for field, serializer in zip(documents, write, strict=True):
-                field.append(self._analyzer(serializer(table)))
-        index = _SparseIndex if self.backend == "bm25s" else _RankBM25Index
-        self._index = index(self, documents)
+
+    def limit_memory(self, n_bytes: int) -> None:
+        """Index in shards on disk, in the system's folder for temporary files.
+
+        Counts, weights and scores stay within the limit. The vocabulary and the tables' ids are
+        in memory besides, and so is the page cache of the system, which it takes back at need.
+
+        Raises:
+            ConfigError: less than 16 MB.
+            NotImplementedError: the backend is rank-bm25, which holds everything in memory.
+        """
+        if self.backend != "bm25s":
+            raise NotImplementedError
+        self._memory = checked_budget(n_bytes)
+
+    def save(self, folder: Path) -> None:
+        """Write the index; with rank-bm25, the tokens of all tables."""
+        self._index.save(folder)
+
+    def load(self, folder: Path, corpus: Corpus) -> None:
+        """Read what ``save`` wrote; with bm25s the weights stay on disk until they are used."""
+        self._start(corpus)
+        index = _Bm25sIndex if self.backend == "bm25s" else _RankBM25Index
+        self._index = index.load(self, folder)
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         """The tables that share a term with the query, best first."""
         return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        """One sparse product for a block of queries."""
+        """The rankings of several queries, computed together."""
         terms = [self._analyzer(query) for query in queries]
         if self.unique_terms:
             terms = [distinct(query) for query in terms]
@@ -140,69 +169,41 @@ class BM25(Retriever):
         return (0.4, 0.6) if fields == TITLE_AND_ALL else [1.0] * len(fields)
 
 
-class _SparseIndex:
-    """(terms, tables) weights of all fields, added up; scores are a sparse product."""
+class _Bm25sIndex:
+    """Precomputed weights; scores are a sparse product."""
 
-    def __init__(self, settings: BM25, documents: list[list[list[str]]]) -> None:
-        from scipy.sparse import csr_matrix
+    def __init__(self, postings: Postings) -> None:
+        self._postings = postings
 
-        self.vocabulary: dict[str, int] = defaultdict(count().__next__)
-        fields = [self._encoded(field) for field in documents]
-        self.vocabulary = dict(self.vocabulary)
-        shape = (len(self.vocabulary), len(documents[0]))
-        self.weights = csr_matrix(shape, dtype=np.float64)
-        self.absent = np.zeros(shape[0])
-        for weight, field in zip(settings.field_weights(), fields, strict=True):
-            if not any(field):
-                continue  # no table has such a field: it matches nothing
-            model = self._model(settings, field)
-            scores = model.scores
-            terms_by_tables = (scores["data"], scores["indices"], scores["indptr"])
-            self.weights += weight * csr_matrix(terms_by_tables, shape=shape)
-            if model.nonoccurrence_array is not None:
-                self.absent += weight * model.nonoccurrence_array
-
-    def _encoded(self, documents: list[list[str]]) -> list[list[int]]:
-        return [list(map(self.vocabulary.__getitem__, terms)) for terms in documents]
-
-    def _model(self, settings: BM25, field: list[list[int]]) -> Any:
-        import bm25s
-
-        model = bm25s.BM25(
-            method=settings.method or "lucene",
-            k1=settings.k1,
-            b=settings.b,
-            delta=settings.delta,
-            dtype="float64",
+    @classmethod
+    def build(cls, settings: BM25, tables: Tokens) -> "_Bm25sIndex":
+        formula = Formula(
+            settings.method or "lucene",
+            settings.k1,
+            settings.b,
+            settings.delta,
+            settings.field_weights(),
         )
-        model.index((field, self.vocabulary), create_empty_token=False, show_progress=False)
-        return model
+        return cls(Postings.build(tables, formula, settings._memory))
 
-    def rank(self, queries: list[list[str]], ids: Sequence[Any], k: int) -> Sequence[Ranking]:
-        terms = self._query_matrix(queries)
+    def save(self, folder: Path) -> None:
+        self._postings.save(folder)
 
-        def scores(block: slice) -> NDArray[np.float64]:
-            dense: NDArray[np.float64] = (terms[block] @ self.weights).toarray()
-            return dense
+    @classmethod
+    def load(cls, settings: BM25, folder: Path) -> "_Bm25sIndex":
+        return cls(Postings.load(folder, settings._memory))
 
-        offsets = terms @ self.absent if self.absent.any() else None
-        return rank(scores, len(queries), ids, k, offsets)
-
-    def _query_matrix(self, queries: list[list[str]]) -> Any:
-        from scipy.sparse import csr_matrix
-
-        number = self.vocabulary.get
-        known = [[n for n in map(number, query) if n is not None] for query in queries]
-        indptr = np.cumsum([0, *map(len, known)])
-        indices = np.fromiter(chain.from_iterable(known), dtype=np.int32, count=indptr[-1])
-        shape = (len(queries), len(self.vocabulary))
-        return csr_matrix((np.ones(len(indices)), indices, indptr), shape=shape)
+    def rank(self, queries: list[list[str]], ids: Sequence[TableId], k: int) -> Ranked:
+        terms = self._postings.queries(queries)
+        absent = self._postings.absent
+        offsets = terms @ absent if absent.any() else None
+        return rank_product(terms, self._postings.shards, ids, k, offsets)
 
 
 class _RankBM25Index:
     """One rank-bm25 model a field, asked one query at a time."""
 
-    def __init__(self, settings: BM25, documents: list[list[list[str]]]) -> None:
+    def __init__(self, settings: BM25, tables: list[Sequence[list[str]]]) -> None:
         try:
             import rank_bm25
         except ImportError as error:
@@ -212,21 +213,34 @@ class _RankBM25Index:
         parameters = {"k1": settings.k1, "b": settings.b}
         if method != "okapi":
             parameters["delta"] = settings.delta
+        documents = list(map(list, zip(*tables, strict=True)))
         fields = zip(settings.field_weights(), documents, strict=True)
-        self.fields = [(w, model(field, **parameters)) for w, field in fields if any(field)]
-        self.terms = [set().union(*parts) for parts in zip(*documents, strict=True)]
+        self._models = [(w, model(field, **parameters)) for w, field in fields if any(field)]
+        self._terms: list[set[str]] = [set().union(*table) for table in tables]
+        self._tables = tables
 
-    def rank(self, queries: list[list[str]], ids: Sequence[Any], k: int) -> Sequence[Ranking]:
+    @classmethod
+    def build(cls, settings: BM25, tables: Tokens) -> "_RankBM25Index":
+        return cls(settings, list(tables))
+
+    def save(self, folder: Path) -> None:
+        write_json(folder / "tokens.json", self._tables)
+
+    @classmethod
+    def load(cls, settings: BM25, folder: Path) -> "_RankBM25Index":
+        return cls(settings, read_json(folder / "tokens.json"))
+
+    def rank(self, queries: list[list[str]], ids: Sequence[TableId], k: int) -> Ranked:
         def scores(block: slice) -> NDArray[np.float64]:
             return np.stack([self._scores(query) for query in queries[block]])
 
-        return rank(scores, len(queries), ids, k)
+        return rank_scores(scores, len(queries), ids, k)
 
     def _scores(self, query: list[str]) -> NDArray[np.float64]:
         """The weighted sum, 0 for tables that share no term (``plus`` scores those too)."""
         wanted = set(query)
-        shared = np.array([not wanted.isdisjoint(terms) for terms in self.terms], dtype=np.float64)
-        scores: NDArray[np.float64] = np.zeros(len(self.terms))
-        for weight, model in self.fields:
+        shared = [not wanted.isdisjoint(terms) for terms in self._terms]
+        scores: NDArray[np.float64] = np.zeros(len(self._terms))
+        for weight, model in self._models:
             scores += weight * model.get_scores(query)
-        return scores * shared
+        return scores * np.array(shared, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""What the lexical retrievers share: text -> tokens, and sparse scores -> rankings."""
+"""What the lexical retrievers share: text -> tokens."""
 
 import re
 import unicodedata
@@ -6,20 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from target_bench.errors import ConfigError
-from target_bench.interfaces import Ranked
-from target_bench.ranking import rounded, top_k
-from target_bench.schema import TableId
 from target_bench.serialization import Field, Format, RowLimit, Serializer
 
 Stemming = Literal["english", "none"]
 StopWords = Literal["en_plus", "en", "none"]
-
-_BLOCK_CELLS = 250_000
-"""Scores held at a time, so that memory does not grow with the number of queries."""
 
 
 class Analyzer:
@@ -97,43 +88,6 @@ def serializers(
     return [Serializer(group, format, rows) for group in groups or [tuple(names)]]
 
 
-def rank(
-    score_block: Callable[[slice], NDArray[np.float64]],
-    n_queries: int,
-    ids: Sequence[TableId],
-    k: int,
-    offsets: NDArray[np.float64] | None = None,
-) -> Ranked:
-    """Rankings from scores computed a block of queries at a time.
-
-    Args:
-        score_block: gives the (block, tables) scores of a slice of the queries.
-        n_queries: how many there are.
-        ids: the tables' ids, in corpus order.
-        k: the most tables to return. Tables that score 0 or less match nothing and are left out,
-            so fewer may come back.
-        offsets: (n_queries,) what each query adds to the score of every table that matches.
-    """
-    if n_queries == 0:
-        return Ranked(ids, np.empty((0, 0), dtype=np.int64), np.empty((0, 0)))
-    block = max(1, _BLOCK_CELLS // max(1, len(ids)))
-    places, values = [], []
-    for start in range(0, n_queries, block):
-        rows = slice(start, min(start + block, n_queries))
-        scores = score_block(rows)
-        if offsets is not None:
-            scores = np.where(_positive(scores), scores + offsets[rows, None], 0.0)
-        best = top_k(scores, k)
-        found = np.take_along_axis(scores, best, axis=1)
-        places.append(np.where(_positive(found), best, -1))
-        values.append(found)
-    return Ranked(ids, np.concatenate(places), np.concatenate(values))
-
-
 def distinct(tokens: Iterable[str]) -> list[str]:
     """Each token once, in the order of first occurrence."""
     return list(dict.fromkeys(tokens))
-
-
-def _positive(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
-    return rounded(scores) > 0

@@ -1,14 +1,24 @@
 """TF-IDF with cosine similarity, on scikit-learn."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from target_bench.errors import ConfigError
 from target_bench.interfaces import Corpus, Ranking, Retriever
-from target_bench.retrievers.lexical import Analyzer, Stemming, StopWords, rank
+from target_bench.retrievers.lexical import Analyzer, Stemming, StopWords
+from target_bench.retrievers.memory import checked_budget
+from target_bench.retrievers.products import rank_product
+from target_bench.retrievers.storage import (
+    read_array,
+    read_json,
+    read_sparse,
+    write_array,
+    write_json,
+    write_sparse,
+)
 from target_bench.serialization import Field, Format, RowLimit, Serializer
 
 _HASH_BUCKETS = 2**24
@@ -66,21 +76,68 @@ class TfIdf(Retriever):
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Fit the weights on the tables and keep their vectors."""
-        from sklearn.feature_extraction.text import TfidfTransformer
-
         self._ids = corpus.ids
-        self._count = self._counter()
-        self._weigh = TfidfTransformer(sublinear_tf=self.sublinear, smooth_idf=self.smooth_idf)
+        vectors = self._fitted(corpus)
+        self._tables = None if vectors is None else vectors.T.tocsr()
+
+    def _fitted(self, corpus: Corpus) -> Any:
+        """(tables, n-grams) vectors of unit length, or None if no table has a word."""
+        self._start()
         write = Serializer(tuple(self.fields), self.format, self.rows)
         texts = [write(table) for table in corpus]
-        self._wordless = not any(map(self._count.build_tokenizer(), texts))
-        if self._wordless:
-            return
+        if not any(map(self._count.build_tokenizer(), texts)):
+            return None
         with np.errstate(divide="ignore"):
             vectors = self._weigh.fit_transform(self._count.fit_transform(texts))
         idf = self._weigh.idf_  # without smoothing, hash buckets that no table fills are infinite
         self._weigh.idf_ = np.where(np.isfinite(idf), idf, 0.0)
-        self._tables = vectors.T.tocsr()
+        return vectors
+
+    def _vectors(self, queries: Sequence[str]) -> Any:
+        """(queries, n-grams) vectors; of length 0 where no n-gram is known."""
+        return self._weigh.transform(self._count.transform(queries))
+
+    def _start(self) -> None:
+        from sklearn.feature_extraction.text import TfidfTransformer
+
+        self._count = self._counter()
+        self._weigh = TfidfTransformer(sublinear_tf=self.sublinear, smooth_idf=self.smooth_idf)
+
+    def _save_weights(self, folder: Path) -> None:
+        write_array(folder / "idf.npy", self._weigh.idf_)
+        if not self.hashed:
+            words = self._count.vocabulary_
+            write_json(folder / "vocabulary.json", sorted(words, key=words.__getitem__))
+
+    def _load_weights(self, folder: Path) -> None:
+        self._start()
+        self._weigh.idf_ = np.array(read_array(folder / "idf.npy"))
+        if not self.hashed:
+            words = read_json(folder / "vocabulary.json")
+            self._count.vocabulary_ = {word: number for number, word in enumerate(words)}
+
+    def save(self, folder: Path) -> None:
+        """Write the vectors, the vocabulary and its weights."""
+        write_json(folder / "tfidf.json", {"words": self._tables is not None})
+        if self._tables is not None:
+            self._save_weights(folder)
+            write_sparse(folder, "tables", self._tables)
+
+    def load(self, folder: Path, corpus: Corpus) -> None:
+        """Read what ``save`` wrote; the vectors stay on disk until they are used."""
+        self._ids = corpus.ids
+        self._tables = None
+        if read_json(folder / "tfidf.json")["words"]:
+            self._load_weights(folder)
+            self._tables = read_sparse(folder, "tables")
+
+    def limit_memory(self, n_bytes: int) -> None:
+        """Accept a limit for the scores, which always fit; the index itself stays in memory.
+
+        Raises:
+            ConfigError: less than 16 MB.
+        """
+        checked_budget(n_bytes)
 
     def _counter(self) -> Any:
         from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
@@ -103,13 +160,7 @@ class TfIdf(Retriever):
         return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        """One sparse product for a block of queries."""
-        if self._wordless or not queries:
+        """The rankings of several queries, computed together."""
+        if self._tables is None or not queries:
             return [[] for _ in queries]
-        vectors = self._weigh.transform(self._count.transform(queries))
-
-        def scores(block: slice) -> NDArray[np.float64]:
-            dense: NDArray[np.float64] = (vectors[block] @ self._tables).toarray()
-            return dense
-
-        return rank(scores, len(queries), self._ids, top_k)
+        return rank_product(self._vectors(queries), [self._tables], self._ids, top_k)

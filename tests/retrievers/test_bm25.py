@@ -1,6 +1,7 @@
 """BM25 on both backends."""
 
 import re
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -19,6 +20,7 @@ from tests.retrievers.tables import (
     hash_seed_changes_nothing,
     names,
     same_rankings,
+    saving_changes_nothing,
     table,
 )
 
@@ -233,3 +235,27 @@ def test_default_fields_written_out_are_the_default() -> None:
 def test_settings_that_cannot_work(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         BM25(**wrong)
+
+
+@pytest.mark.parametrize("spec", [*SPECS, "bm25:unique_terms=false,fields=[rows]"])
+def test_saving_changes_nothing(spec: str, tmp_path: Path) -> None:
+    saving_changes_nothing(spec, tmp_path)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_corpus_without_any_word(spec: str, tmp_path: Path) -> None:
+    tables = MemoryCorpus(table(f"t{i}", "") for i in range(3))
+    if "rank-bm25" not in spec:
+        saving_changes_nothing(f"{spec},fields=[title]", tmp_path, tables)
+    assert ask(built(f"{spec},fields=[title]", tables), ["x"]) == [[]]
+
+
+@pytest.mark.parametrize("n_bytes", [0, -1, 2**24 - 1])
+def test_memory_limit_that_is_too_small(n_bytes: int) -> None:
+    with pytest.raises(ConfigError, match=f"{n_bytes} bytes is too small to index with"):
+        BM25().limit_memory(n_bytes)
+
+
+def test_rank_bm25_knows_no_memory_limit() -> None:
+    with pytest.raises(NotImplementedError):
+        BM25(backend="rank-bm25").limit_memory(2**30)

@@ -1,12 +1,20 @@
 """Chance, but always the same."""
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from target_bench.corpora.store import MemoryCorpus
+from target_bench.errors import ConfigError
 from target_bench.interfaces import Retriever
-from tests.retrievers.tables import QUERIES, TABLES, built, hash_seed_changes_nothing
+from tests.retrievers.tables import (
+    QUERIES,
+    TABLES,
+    built,
+    hash_seed_changes_nothing,
+    reloaded,
+)
 
 
 def _found(retriever: Retriever, k: int = 5) -> list[list[object]]:
@@ -54,3 +62,14 @@ def test_every_table_is_as_likely() -> None:
 def test_text_that_is_no_unicode() -> None:
     """A lone surrogate, as broken JSON may hold."""
     assert len(built("random").retrieve("\ud800", 3)) == 3
+
+
+def test_saving_changes_nothing(tmp_path: Path) -> None:
+    saved, loaded = reloaded("random:seed=3", tmp_path)
+    assert _found(loaded) == _found(saved)
+
+
+def test_memory_limit() -> None:
+    built("random").limit_memory(2**24)
+    with pytest.raises(ConfigError, match="too small to index with"):
+        built("random").limit_memory(1000)

@@ -1,6 +1,7 @@
 """TF-IDF, against scikit-learn asked directly."""
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from tests.retrievers.tables import (
     hash_seed_changes_nothing,
     names,
     same_rankings,
+    saving_changes_nothing,
     table,
 )
 
@@ -139,3 +141,22 @@ def test_no_query_and_one_table(spec: str) -> None:
     assert list(built(spec).retrieve_batch([], 5)) == []
     single = built(spec, MemoryCorpus(TABLES[:1]))
     assert [names(r) for r in ask(single, ["apple", "plum"])] == [["fruit"], []]
+
+
+@pytest.mark.parametrize("spec", [*SPECS, "tfidf:smooth_idf=false,stemmer=english"])
+def test_saving_changes_nothing(spec: str, tmp_path: Path) -> None:
+    saving_changes_nothing(spec, tmp_path)
+
+
+def test_saving_an_index_without_words(tmp_path: Path) -> None:
+    tables = MemoryCorpus([table("t", "")])
+    saving_changes_nothing("tfidf:fields=[title]", tmp_path, tables)
+
+
+def test_memory_limit() -> None:
+    retriever = TfIdf()
+    retriever.limit_memory(2**24)
+    retriever.embed_corpus(corpus())
+    assert ask(retriever) == ask(built("tfidf"))
+    with pytest.raises(ConfigError, match=r"allow at least 16777216 bytes \(16 MB\)"):
+        TfIdf().limit_memory(2**24 - 1)

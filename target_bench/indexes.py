@@ -1,0 +1,244 @@
+"""Saved indexes: written as a whole, and loaded only for the retriever and corpus they are of.
+
+A folder holds ``data/``, what the retriever's ``save`` wrote, and ``index.json``: retriever
+(class, settings, code, package versions), fingerprint of the corpus, and size of every file. It is
+made under another name and renamed when all of it is on disk.
+"""
+
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from target_bench.errors import (
+    ConfigError,
+    DataError,
+    PluginError,
+    StoreError,
+    TargetBenchError,
+)
+from target_bench.interfaces import Corpus, Retriever
+from target_bench.runs.identity import plugin_identity
+
+FORMAT = 1
+"""The version of the layout; a folder of another version is refused."""
+
+_INDEX = "index.json"
+_DATA = "data"
+
+
+def save_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
+    """Save the index a retriever has built.
+
+    Args:
+        retriever: has indexed the corpus; any object with ``save`` and ``load``.
+        corpus: what it has indexed.
+        folder: where to; created. An index of the same retriever and corpus is replaced.
+
+    Raises:
+        ConfigError: the retriever cannot save its index, or cannot be identified.
+        DataError: the folder holds something else.
+        PluginError: ``save`` raised.
+        StoreError: the folder cannot be written.
+    """
+    folder = Path(folder).resolve()
+    save = _hook(retriever, "save")
+    record = _record(retriever, corpus)
+    _check_replaceable(folder, record)
+    with _storing(folder):
+        whole = _sibling(folder)
+        data = whole / _DATA
+        data.mkdir(parents=True)
+    try:
+        _call(retriever, "save", lambda: save(data))
+        with _storing(folder):
+            record["files"] = {name: path.stat().st_size for name, path in _files(data)}
+            (whole / _INDEX).write_text(json.dumps(record, indent=2) + "\n", encoding="ascii")
+            _sync(whole)
+            _put_in_place(whole, folder)
+    finally:
+        shutil.rmtree(whole, ignore_errors=True)
+
+
+def load_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
+    """Load an index, in place of ``embed_corpus``.
+
+    Args:
+        retriever: of the same class and settings as the one that was saved.
+        corpus: the same corpus.
+        folder: where the index is.
+
+    Raises:
+        ConfigError: the retriever cannot load an index, or cannot be identified.
+        DataError: there is no index, it is broken, or it is of something else; the message says
+            what differs.
+        PluginError: ``load`` raised.
+    """
+    folder = Path(folder).resolve()
+    load = _hook(retriever, "load")
+    wanted = _record(retriever, corpus)
+    found = _read(folder)
+    differing = _differences(found, wanted)
+    if differing:
+        raise DataError(
+            f"{folder}: the index is of something else. {'; '.join(differing)}. "
+            "Load it for what it was saved for, or save a new index in another folder."
+        )
+    _check_files(folder, found)
+    _call(retriever, "load", lambda: load(folder / _DATA, corpus))
+
+
+def _hook(retriever: object, name: str) -> Callable[..., None]:
+    hook = getattr(retriever, name, None)
+    inherited = getattr(type(retriever), name, None) is getattr(Retriever, name)
+    if inherited or not callable(hook):
+        raise ConfigError(_without_hooks(retriever))
+    found: Callable[..., None] = hook
+    return found
+
+
+def _without_hooks(retriever: object) -> str:
+    return (
+        f"{type(retriever).__name__} cannot save or load its index: give it the methods "
+        "save(folder) and load(folder, corpus), or index the corpus anew in each run"
+    )
+
+
+def _call(retriever: object, name: str, hook: Callable[[], None]) -> None:
+    try:
+        hook()
+    except NotImplementedError as error:
+        raise ConfigError(_without_hooks(retriever)) from error
+    except TargetBenchError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise PluginError(
+            f"{type(retriever).__name__} raised {type(error).__name__} in {name}: {error}"
+        ) from error
+
+
+def _record(retriever: object, corpus: Corpus) -> dict[str, Any]:
+    """What an index is of."""
+    identity, warning = plugin_identity(retriever)
+    if warning:
+        raise ConfigError(
+            f"{type(retriever).__name__} cannot be identified, so nothing could tell whose index "
+            "it is. Keep constructor arguments as attributes of the same names with JSON values, "
+            "or define config(); define the class in a file."
+        )
+    return {
+        "format": FORMAT,
+        "retriever": identity,
+        "corpus": {"fingerprint": corpus.fingerprint, "tables": len(corpus)},
+    }
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    path = folder / _INDEX
+    try:
+        found = json.loads(path.read_bytes())
+    except FileNotFoundError as error:
+        what = "there is no index here" if folder.is_dir() else "there is no such folder"
+        raise DataError(f"{folder}: {what} (no {_INDEX}); save one with save_index") from error
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"{path}: cannot be read ({error}); delete the folder and index again"
+        ) from error
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        version = found.get("format") if isinstance(found, dict) else None
+        raise DataError(
+            f"{path}: format {version!r}, and this version of target-bench reads {FORMAT}; "
+            "delete the folder and index again"
+        )
+    return found
+
+
+def _differences(
+    found: Mapping[str, Any], wanted: Mapping[str, Any], prefix: str = ""
+) -> list[str]:
+    """A sentence for each entry that an index has otherwise than is wanted."""
+    differing = []
+    for name in wanted:
+        ours, theirs = wanted[name], found.get(name)
+        if isinstance(ours, dict) and isinstance(theirs, dict):
+            missing = dict.fromkeys(sorted(theirs.keys() - ours.keys()))
+            differing += _differences(theirs, {**ours, **missing}, f"{prefix}{name}.")
+        elif ours != theirs:
+            differing.append(f"{prefix}{name}: {theirs!r} there, {ours!r} here")
+    return differing
+
+
+def _check_files(folder: Path, record: Mapping[str, Any]) -> None:
+    recorded = record.get("files")
+    if not isinstance(recorded, dict):
+        raise DataError(f"{folder / _INDEX}: lists no files; delete the folder and index again")
+    for name, size in recorded.items():
+        path = folder / _DATA / name
+        if not path.is_file():
+            raise DataError(f"{path}: missing; delete the folder and index again")
+        if path.stat().st_size != size:
+            raise DataError(
+                f"{path}: {path.stat().st_size} bytes in place of {size}; "
+                "delete the folder and index again"
+            )
+
+
+def _check_replaceable(folder: Path, record: Mapping[str, Any]) -> None:
+    """A folder that is not there, is empty, or holds an index of the same."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    elsewhere = "Save into another folder, or delete this one first."
+    try:
+        differing = _differences(_read(folder), record)
+    except DataError as error:
+        raise DataError(f"{folder} is not empty, and no index to replace. {elsewhere}") from error
+    if differing:
+        raise DataError(
+            f"{folder} holds an index of something else. {'; '.join(differing)}. {elsewhere}"
+        )
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Name inside the folder, with slashes, and path of every file."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            yield path.relative_to(folder).as_posix(), path
+
+
+def _sync(folder: Path) -> None:
+    """Make sure that all files and folders in it are on disk."""
+    for path in [*folder.rglob("*"), folder]:
+        if path.is_file() or os.name == "posix":  # a folder cannot be opened elsewhere
+            descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+
+def _put_in_place(whole: Path, folder: Path) -> None:
+    """Give a finished index its name; one that has it already goes first."""
+    if folder.exists():
+        old = _sibling(folder)
+        folder.replace(old)
+        whole.replace(folder)
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        whole.replace(folder)
+
+
+def _sibling(folder: Path) -> Path:
+    """A new name in the same place, so that renaming stays within one file system."""
+    return folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
+
+
+@contextmanager
+def _storing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{folder}: the index cannot be written ({error})") from error

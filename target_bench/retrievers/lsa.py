@@ -1,0 +1,168 @@
+"""Latent semantic analysis (Deerwester et al. 1990): TF-IDF vectors cut down to a few dimensions.
+
+The (tables, words) matrix X is approximated by its largest singular values, X ~ U S V'. A table is
+its row of U S, a query q the row q V, and the score is their cosine.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.errors import ConfigError
+from target_bench.interfaces import Corpus, Ranked, Ranking
+from target_bench.ranking import top_k as best_columns
+from target_bench.retrievers.lexical import Stemming, StopWords
+from target_bench.retrievers.memory import checked_budget
+from target_bench.retrievers.products import blocks, stacked
+from target_bench.retrievers.storage import read_array, read_json, write_array, write_json
+from target_bench.retrievers.tfidf import TfIdf
+from target_bench.serialization import Field, Format, RowLimit
+
+Floats = NDArray[np.float64]
+
+_BLOCK_CELLS = 4_000_000
+_BYTES_A_CELL = 64
+_SHORTEST = 1e-6
+"""Of vectors that had length 1; a shorter remainder points where rounding errors say."""
+
+
+class LSA(TfIdf):
+    """Cosine in the space of the largest singular vectors of the TF-IDF matrix.
+
+    Dimensions, iterations and words were chosen on the validation splits of FeTaQA and TabFact.
+    Every table has a score, perhaps a negative one, so ``top_k`` tables come back; only a query
+    without any known word gets none. Dimensions that have no singular value are left out.
+
+    Args:
+        dims: how many dimensions to keep. A corpus has no more than it has tables, or different
+            n-grams; then it keeps that many.
+        seed: fixes the random start of the decomposition.
+        iterations: power iterations of the decomposition (Halko et al. 2011).
+        fields: the parts of a table to index, as one text.
+        rows: how many rows of each table to index.
+        format: how header and rows are written before they are split into tokens.
+        ngram: as for ``TfIdf``.
+        sublinear: as for ``TfIdf``.
+        smooth_idf: as for ``TfIdf``.
+        tokens: the regular expression of a token.
+        fold: leave accents off.
+        stopwords: bm25s' list of stop words to leave out: ``en_plus``, ``en`` or ``none``.
+        stemmer: the Snowball stemmer, ``english`` or ``none``.
+
+    Raises:
+        ConfigError: fewer than one dimension, or a negative number of iterations.
+    """
+
+    def __init__(
+        self,
+        dims: int = 512,
+        seed: int = 0,
+        iterations: int = 2,
+        fields: Sequence[Field] = ("title", "section", "header", "rows"),
+        rows: RowLimit = "all",
+        format: Format = "text",
+        ngram: int = 1,
+        sublinear: bool = True,
+        smooth_idf: bool = True,
+        tokens: str = r"[^\W_]+",
+        fold: bool = True,
+        stopwords: StopWords = "en_plus",
+        stemmer: Stemming = "english",
+    ) -> None:
+        super().__init__(
+            fields,
+            rows,
+            format,
+            ngram,
+            sublinear,
+            smooth_idf,
+            tokens=tokens,
+            fold=fold,
+            stopwords=stopwords,
+            stemmer=stemmer,
+        )
+        self.dims = dims
+        self.seed = seed
+        self.iterations = iterations
+        self._block_cells = _BLOCK_CELLS
+        if dims < 1:
+            raise ConfigError(f"dims={dims}: at least one dimension is kept")
+        if iterations < 0:
+            raise ConfigError(f"iterations={iterations}: a number from 0")
+        if not 0 <= seed < 2**32:
+            raise ConfigError(f"seed={seed}: a number from 0 to {2**32 - 1}")
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        """Decompose the TF-IDF matrix of the tables."""
+        self._ids = corpus.ids
+        vectors = self._fitted(corpus)
+        self._has_words = vectors is not None
+        if self._has_words:
+            self._axes = self._decomposed(vectors)
+            self._points = _unit_rows(np.array(vectors @ self._axes))
+
+    def _decomposed(self, vectors: Any) -> Floats:
+        """(n-grams, dims) right singular vectors, those of singular value 0 left out."""
+        from sklearn.utils.extmath import randomized_svd
+
+        dims = min(self.dims, *vectors.shape)
+        _, values, axes = randomized_svd(
+            vectors, dims, n_iter=self.iterations, random_state=self.seed
+        )
+        kept: Floats = np.ascontiguousarray(axes[values > 1e-9 * values[0]].T)
+        return kept
+
+    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
+        """The rankings of several queries, computed together."""
+        if not self._has_words or not queries:
+            return [[] for _ in queries]
+        vectors = self._vectors(queries)
+        points = _unit_rows(np.array(vectors @ self._axes))
+        known = np.diff(vectors.indptr) > 0
+        parts = [
+            self._best(points[block], known[block], top_k)
+            for block in blocks(len(queries), len(self._ids), self._block_cells)
+        ]
+        return Ranked(self._ids, *stacked(parts))
+
+    def _best(
+        self, points: Floats, known: NDArray[np.bool_], k: int
+    ) -> tuple[NDArray[np.int64], Floats]:
+        scores = points @ self._points.T
+        best = best_columns(scores, k)
+        return np.where(known[:, None], best, -1), np.take_along_axis(scores, best, axis=1)
+
+    def limit_memory(self, n_bytes: int) -> None:
+        """Bound the scores held at a time; the index itself stays in memory.
+
+        Raises:
+            ConfigError: less than 16 MB.
+        """
+        self._block_cells = min(_BLOCK_CELLS, checked_budget(n_bytes) // _BYTES_A_CELL)
+
+    def save(self, folder: Path) -> None:
+        """Write axes, points, the vocabulary and its weights."""
+        write_json(folder / "lsa.json", {"words": self._has_words})
+        if self._has_words:
+            self._save_weights(folder)
+            write_array(folder / "axes.npy", self._axes)
+            write_array(folder / "points.npy", self._points)
+
+    def load(self, folder: Path, corpus: Corpus) -> None:
+        """Read what ``save`` wrote; axes and points stay on disk until they are used."""
+        self._ids = corpus.ids
+        self._has_words = read_json(folder / "lsa.json")["words"]
+        if self._has_words:
+            self._load_weights(folder)
+            self._axes = read_array(folder / "axes.npy")
+            self._points = read_array(folder / "points.npy")
+
+
+def _unit_rows(rows: Floats) -> Floats:
+    """Rows of length 1; those that hardly reach into the space become zeros."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    rows /= np.where(lengths > _SHORTEST, lengths, np.inf)
+    return rows

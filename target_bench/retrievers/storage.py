@@ -1,0 +1,88 @@
+"""Indexes on disk: arrays as .npy, everything else as JSON, sparse matrices memory-mapped."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+_PARTS = ("data", "indices", "indptr")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a value; text may be any, lone surrogates included."""
+    path.write_text(json.dumps(value), encoding="ascii")
+
+
+def read_json(path: Path) -> Any:
+    """Read what ``write_json`` wrote."""
+    return json.loads(path.read_text(encoding="ascii"))
+
+
+def write_array(path: Path, array: NDArray[Any]) -> None:
+    """Write an array of numbers."""
+    np.save(path, array, allow_pickle=False)
+
+
+def read_array(path: Path) -> NDArray[Any]:
+    """Read what ``write_array`` wrote, memory-mapped."""
+    array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    return array
+
+
+def write_sparse(folder: Path, name: str, matrix: Any) -> None:
+    """Write a CSR matrix as ``name.json`` and three arrays."""
+    for part in _PARTS:
+        write_array(folder / f"{name}.{part}.npy", getattr(matrix, part))
+    flags = {"shape": matrix.shape, "sorted": bool(matrix.has_sorted_indices)}
+    write_json(folder / f"{name}.json", flags)
+
+
+def read_sparse(folder: Path, name: str) -> Any:
+    """Read what ``write_sparse`` wrote; the arrays stay on disk until they are used."""
+    from scipy.sparse import csr_matrix
+
+    flags = read_json(folder / f"{name}.json")
+    arrays = tuple(read_array(folder / f"{name}.{part}.npy") for part in _PARTS)
+    matrix = csr_matrix(arrays, shape=flags["shape"])
+    matrix.has_sorted_indices = flags["sorted"]
+    return matrix
+
+
+class StoredShards(Sequence[Any]):
+    """Sparse matrices in a folder, each opened anew whenever it is asked for.
+
+    Args:
+        folder: where they are.
+        n: how many.
+    """
+
+    def __init__(self, folder: Path, n: int) -> None:
+        self._folder = folder
+        self._n = n
+
+    def __len__(self) -> int:
+        return self._n
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        places = range(self._n)[index]
+        if isinstance(places, range):
+            return [self[place] for place in places]
+        return read_sparse(self._folder, shard_name(places))
+
+
+def shard_name(number: int) -> str:
+    """What a shard's files begin with."""
+    return f"shard-{number}"
+
+
+def write_shards(folder: Path, shards: Sequence[Any]) -> None:
+    """Write matrices for ``StoredShards`` to read."""
+    for number, shard in enumerate(shards):
+        write_sparse(folder, shard_name(number), shard)
