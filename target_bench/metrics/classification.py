@@ -1,0 +1,219 @@
+"""Metrics of labels: accuracy, and precision, recall and F1, weighted and macro.
+
+Everything is a function of the confusion counts, so a query's row is its cell of that table.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.interfaces import Metric
+from target_bench.schema import LabelMode
+
+Floats = NDArray[np.float64]
+
+TRUE, FALSE, NOT_ENOUGH = "True", "False", "Not Enough Information"
+LABELS = (TRUE, FALSE, NOT_ENOUGH)
+_UNPARSED = len(LABELS)
+
+_WORDS = re.compile(r"\b(true|false|not enough info(?:rmation)?)\b")
+_DENIED = re.compile(r"(?:\bnot\b|n't\b|n’t\b|\bnever\b|\bneither\b|\bcannot be\b)[\s\w]{0,20}$")
+
+
+def parse_label(text: str, mode: LabelMode = "strict") -> str | None:
+    """The label in an answer, or None where none can be read.
+
+    Args:
+        text: the answer.
+        mode: ``strict``: exactly one of True, False and Not Enough Information (or Info), in any
+            case, as a word of its own, however often; "not true", "isn't false" and the like, and
+            answers with two labels, say nothing that can be read. ``target``: as the original
+            package does it, "true" anywhere is True, else "false" anywhere is False, else Not
+            Enough Information.
+    """
+    lowered = text.lower()
+    if mode == "target":
+        return TRUE if "true" in lowered else FALSE if "false" in lowered else NOT_ENOUGH
+    found = set()
+    for match in _WORDS.finditer(lowered):
+        label = {"true": TRUE, "false": FALSE}.get(match[1], NOT_ENOUGH)
+        if label != NOT_ENOUGH and _DENIED.search(lowered[: match.start()]):
+            return None
+        found.add(label)
+    return found.pop() if len(found) == 1 else None
+
+
+@dataclass(frozen=True)
+class JudgedLabels:
+    """Labels and gold labels; n queries.
+
+    Attributes:
+        predicted: the label of each answer; None for one that failed or holds none.
+        gold: the right labels.
+    """
+
+    predicted: Sequence[str | None]
+    gold: Sequence[str]
+
+
+def confusion(examples: JudgedLabels) -> NDArray[np.int64]:
+    """(3, 4) counts: gold True, False, Not Enough Information by predicted ones and none."""
+    counts: NDArray[np.int64] = _cells(examples).sum(axis=0).astype(np.int64)
+    return counts.reshape(len(LABELS), len(LABELS) + 1)
+
+
+def _cells(examples: JudgedLabels) -> Floats:
+    """(n, 12) one-hot rows of the confusion table, gold label first."""
+    place = {label: i for i, label in enumerate(LABELS)}
+    width = len(LABELS) + 1
+    gold = np.array([place[label] for label in examples.gold], dtype=np.intp)
+    given = [_UNPARSED if p is None else place[p] for p in examples.predicted]
+    cells = np.zeros((len(gold), len(LABELS) * width))
+    cells[np.arange(len(gold)), gold * width + np.array(given, dtype=np.intp)] = 1
+    return cells
+
+
+class LabelMetric(Metric[JudgedLabels]):
+    """A function of the confusion counts.
+
+    Args:
+        name: as users write it.
+        description: the definition.
+        measure: (..., 3, 4) counts -> (...) values.
+        answered: leave out the queries whose answer is Not Enough Information or none.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        description: str,
+        measure: Callable[[Floats], Floats],
+        answered: bool = False,
+    ) -> None:
+        self.name = name
+        self._description = description
+        self._measure = measure
+        self._answered = answered
+
+    @property
+    def signature(self) -> str:
+        """Name and definition."""
+        return f"{self.name}|{self._description}"
+
+    def statistics(self, examples: JudgedLabels) -> Floats:
+        """(n, 12) the cell of each query in the confusion table."""
+        return _cells(examples)
+
+    def value(self, totals: Floats) -> Floats:
+        """The metric of summed cells."""
+        counts = totals.reshape(*totals.shape[:-1], len(LABELS), len(LABELS) + 1)
+        if self._answered:
+            counts = np.where(np.arange(len(LABELS) + 1) < 2, counts, 0.0)
+        return self._measure(counts)
+
+    def per_query(self, statistics: Floats) -> Floats:
+        """Whether each answer is right: the figures of one answer alone mean nothing else."""
+        return _accuracy(statistics.reshape(-1, len(LABELS), len(LABELS) + 1))
+
+
+def _accuracy(counts: Floats) -> Floats:
+    right = np.trace(counts[..., : len(LABELS)], axis1=-2, axis2=-1)
+    return _ratio(right, counts.sum(axis=(-2, -1)))
+
+
+def _per_label(counts: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """(..., 3) precision, recall, F1 and support of each label; 0 where undefined."""
+    square = counts[..., : len(LABELS)]
+    right = np.diagonal(square, axis1=-2, axis2=-1)
+    support, predicted = counts.sum(axis=-1), square.sum(axis=-2)
+    precision, recall = _ratio(right, predicted), _ratio(right, support)
+    return precision, recall, _ratio(2 * right, support + predicted), support
+
+
+def _weighted(part: int) -> Callable[[Floats], Floats]:
+    """The mean over labels, weighted by how often each is the right one."""
+
+    def measure(counts: Floats) -> Floats:
+        *parts, support = _per_label(counts)
+        return _ratio((parts[part] * support).sum(axis=-1), support.sum(axis=-1))
+
+    return measure
+
+
+def _macro(part: int) -> Callable[[Floats], Floats]:
+    """The mean over the labels that occur, among the right ones or the predicted ones.
+
+    Answers without a label are wrong, and no label of their own.
+    """
+
+    def measure(counts: Floats) -> Floats:
+        *parts, support = _per_label(counts)
+        occurs = (support > 0) | (counts[..., : len(LABELS)].sum(axis=-2) > 0)
+        return _ratio((parts[part] * occurs).sum(axis=-1), occurs.sum(axis=-1))
+
+    return measure
+
+
+def _ratio(numerator: Floats, denominator: NDArray[np.number]) -> Floats:
+    """Numerator over denominator, 0 where there is nothing to divide by."""
+    numerator = np.asarray(numerator, dtype=np.float64)
+    out: Floats = np.zeros(np.broadcast_shapes(numerator.shape, denominator.shape))
+    np.divide(numerator, denominator, out=out, where=denominator != 0)
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A metric by name.
+
+    Attributes:
+        name: as users write it.
+        description: the definition in one line.
+        make: the metric.
+    """
+
+    name: str
+    description: str
+    make: Callable[[], LabelMetric]
+
+
+_AVERAGES = {
+    "weighted": (_weighted, "mean over labels, weighted by gold frequency"),
+    "macro": (_macro, "mean over the labels that occur"),
+}
+_PARTS = ("precision", "recall", "f1")
+
+
+def _family(name: str, description: str, measure: Callable[[Floats], Floats]) -> list[Family]:
+    """The metric over all queries, and over those that got True or False as answer."""
+    only = f"{description}, over queries answered True or False"
+    return [
+        Family(name, description, lambda: LabelMetric(name, description, measure)),
+        Family(
+            f"{name}[answered]",
+            only,
+            lambda: LabelMetric(f"{name}[answered]", only, measure, answered=True),
+        ),
+    ]
+
+
+FAMILIES: dict[str, Family] = {
+    family.name: family
+    for family in (
+        *_family("accuracy", "share of right labels", _accuracy),
+        *(
+            family
+            for average, (measure, how) in _AVERAGES.items()
+            for part, what in enumerate(_PARTS)
+            for family in _family(f"{what}_{average}", f"{what}, {how}", measure(part))
+        ),
+    )
+}
+
+
+def label_metrics() -> list[Metric[JudgedLabels]]:
+    """Every metric of labels."""
+    return [family.make() for family in FAMILIES.values()]

@@ -1,0 +1,233 @@
+"""Metrics of generated text against reference texts: BLEU, chrF, TER, ROUGE, exact match, token F1.
+
+sacreBLEU (Post 2018) and rouge-score do the counting; here the counts of each answer are kept, so
+that corpus values, values of single answers and intervals come from the same rows.
+"""
+
+import re
+import string
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.interfaces import Metric
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class JudgedAnswers:
+    """Answers and what is accepted; n queries.
+
+    Attributes:
+        texts: the answers; empty for one that failed.
+        references: the accepted texts of each query, at least one.
+    """
+
+    texts: Sequence[str]
+    references: Sequence[tuple[str, ...]]
+
+    @cached_property
+    def n_references(self) -> str:
+        """How many references a query has, or ``var`` where that differs."""
+        return number_of_references(self.references)
+
+
+def number_of_references(references: Sequence[tuple[str, ...]]) -> str:
+    """How many references a query has, or ``var`` where that differs, as sacreBLEU writes it."""
+    numbers = {len(accepted) for accepted in references}
+    return str(numbers.pop()) if len(numbers) == 1 else "var"
+
+
+class SacreBLEU(Metric[JudgedAnswers]):
+    """A metric of sacreBLEU over a corpus, from 0 to 100 as sacreBLEU prints it.
+
+    A single answer's value is its sentence score; for BLEU that is with effective order, as
+    sacreBLEU has it for sentences.
+
+    Args:
+        name: ``sacrebleu``, ``chrf``, ``chrf++`` or ``ter``.
+        n_references: how many references a query has, for the signature.
+        settings: settings of sacreBLEU's own metric.
+    """
+
+    def __init__(self, name: str, n_references: str = "1", **settings: Any) -> None:
+        from sacrebleu.metrics.bleu import BLEU
+        from sacrebleu.metrics.chrf import CHRF
+        from sacrebleu.metrics.ter import TER
+
+        made: dict[str, Callable[..., Any]] = {
+            "sacrebleu": BLEU,
+            "chrf": CHRF,
+            "chrf++": lambda **given: CHRF(word_order=2, **given),
+            "ter": TER,
+        }
+        self.name = name
+        self._scorer = made[name](**settings)
+        self._scorer.num_refs = -1 if n_references == "var" else int(n_references)
+        self._sentence = self._scorer
+        if name == "sacrebleu" and "effective_order" not in settings:
+            self._sentence = made[name](effective_order=True, **settings)
+
+    @property
+    def signature(self) -> str:
+        """SacreBLEU's own signature."""
+        return f"{self.name}|{self._scorer.get_signature()}"
+
+    def statistics(self, examples: JudgedAnswers) -> Floats:
+        """(n, m) sacreBLEU's counts of each answer."""
+        pairs = zip(examples.texts, examples.references, strict=True)
+        rows = [self._counts(text, references) for text, references in pairs]
+        return np.array(rows, dtype=np.float64)
+
+    def _counts(self, text: str, references: tuple[str, ...]) -> list[float]:
+        prepare = self._scorer._preprocess_segment
+        known = self._scorer._extract_reference_info([prepare(r) for r in references])
+        counts: list[float] = self._scorer._compute_segment_statistics(prepare(text), known)
+        return counts
+
+    def value(self, totals: Floats) -> Floats:
+        """The corpus score of summed counts."""
+        return self._scores(self._scorer, totals)
+
+    def per_query(self, statistics: Floats) -> Floats:
+        """The sentence score of each answer."""
+        return self._scores(self._sentence, statistics)
+
+    def _scores(self, scorer: Any, totals: Floats) -> Floats:
+        whole = totals.astype(np.int64) if self.name != "ter" else totals
+        rows = whole.reshape(-1, totals.shape[-1]).tolist()
+        scores = [scorer._compute_score_from_stats(row).score for row in rows]
+        return np.array(scores, dtype=np.float64).reshape(totals.shape[:-1])
+
+
+class MeanOverAnswers(Metric[JudgedAnswers]):
+    """The mean over queries of a value that each answer has against its best reference.
+
+    Args:
+        name: as users write it.
+        description: the definition, and all that changes the value.
+        measure: (answer, reference) -> its value, higher is better.
+    """
+
+    def __init__(self, name: str, description: str, measure: Callable[[str, str], float]) -> None:
+        self.name = name
+        self._description = description
+        self._measure = measure
+
+    @property
+    def signature(self) -> str:
+        """Name and definition."""
+        return f"{self.name}|{self._description}"
+
+    def statistics(self, examples: JudgedAnswers) -> Floats:
+        """(n, 2) the value of each answer, and 1."""
+        pairs = zip(examples.texts, examples.references, strict=True)
+        best = [max(self._measure(text, r) for r in references) for text, references in pairs]
+        return np.column_stack([np.array(best, dtype=np.float64), np.ones(len(best))])
+
+    def value(self, totals: Floats) -> Floats:
+        """The mean; 0 of nothing."""
+        counted = totals[..., 1]
+        out: Floats = np.zeros_like(counted)
+        np.divide(totals[..., 0], counted, out=out, where=counted != 0)
+        return out
+
+
+def rouge(kind: str, stemmer: bool = False) -> MeanOverAnswers:
+    """ROUGE (Lin 2004) as rouge-score computes it: the F measure, from 0 to 1.
+
+    Args:
+        kind: ``rouge1``, ``rouge2``, ``rougeL`` or ``rougeLsum``.
+        stemmer: Porter's stemmer on words of more than three letters.
+    """
+    from rouge_score.rouge_scorer import RougeScorer
+
+    scorer = RougeScorer([kind], use_stemmer=stemmer)
+
+    def f_measure(text: str, reference: str) -> float:
+        return float(scorer.score(reference, text)[kind].fmeasure)
+
+    stemming = "porter" if stemmer else "none"
+    description = (
+        f"F measure, best reference|stemmer:{stemming}|rouge-score:{version('rouge-score')}"
+    )
+    return MeanOverAnswers(kind, description, f_measure)
+
+
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+
+
+def normalised(text: str) -> str:
+    """OTT-QA's normal form (after SQuAD's): lower case, no ASCII punctuation, no articles."""
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def exact_match(text: str, reference: str) -> float:
+    """1 if the normal forms are equal, else 0."""
+    return float(normalised(text) == normalised(reference))
+
+
+def token_f1(text: str, reference: str) -> float:
+    """F1 of the words of the normal forms, as multisets; 1 if neither has any."""
+    mine, theirs = normalised(text).split(), normalised(reference).split()
+    if not mine or not theirs:
+        return float(mine == theirs)
+    shared = (Counter(mine) & Counter(theirs)).total()
+    return 2 * shared / (len(mine) + len(theirs))
+
+
+_NORMAL_FORM = "OTT-QA's normal form, best reference"
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A metric by name.
+
+    Attributes:
+        name: as users write it.
+        description: the definition in one line.
+        make: number of references (or ``var``) -> the metric.
+    """
+
+    name: str
+    description: str
+    make: Callable[[str], Metric[JudgedAnswers]]
+
+
+FAMILIES: dict[str, Family] = {
+    family.name: family
+    for family in (
+        Family("sacrebleu", "corpus BLEU, 0-100 (Post 2018)", lambda n: SacreBLEU("sacrebleu", n)),
+        Family("chrf", "corpus chrF, 0-100 (Popović 2015)", lambda n: SacreBLEU("chrf", n)),
+        Family("rouge1", "mean ROUGE-1 F (Lin 2004)", lambda _: rouge("rouge1")),
+        Family("rouge2", "mean ROUGE-2 F (Lin 2004)", lambda _: rouge("rouge2")),
+        Family("rougeL", "mean ROUGE-L F (Lin 2004)", lambda _: rouge("rougeL")),
+        Family(
+            "exact_match",
+            "share of answers that are a reference, in OTT-QA's normal form",
+            lambda _: MeanOverAnswers("exact_match", _NORMAL_FORM, exact_match),
+        ),
+        Family(
+            "token_f1",
+            "mean F1 of words, in OTT-QA's normal form",
+            lambda _: MeanOverAnswers("token_f1", _NORMAL_FORM, token_f1),
+        ),
+    )
+}
+
+
+def text_metrics(n_references: str) -> list[Metric[JudgedAnswers]]:
+    """Every metric of generated text.
+
+    Args:
+        n_references: how many references a query has, or ``var``.
+    """
+    return [family.make(n_references) for family in FAMILIES.values()]

@@ -1,0 +1,125 @@
+"""Metrics of labels: equal to scikit-learn's, and the strict reading of labels."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import accuracy_score, precision_recall_fscore_support
+
+from target_bench.metrics.classification import (
+    FAMILIES,
+    LABELS,
+    JudgedLabels,
+    confusion,
+    parse_label,
+)
+
+pairs = st.lists(
+    st.tuples(st.sampled_from([*LABELS, None]), st.sampled_from(LABELS)), min_size=1, max_size=30
+)
+
+
+def _examples(found: list[tuple[str | None, str]]) -> JudgedLabels:
+    return JudgedLabels([predicted for predicted, _ in found], [gold for _, gold in found])
+
+
+def _value(name: str, examples: JudgedLabels) -> float:
+    metric = FAMILIES[name].make()
+    return float(metric.value(metric.statistics(examples).sum(axis=0)))
+
+
+@settings(deadline=None)
+@given(pairs)
+def test_weighted_is_scikit_learns(found: list[tuple[str | None, str]]) -> None:
+    """An answer without a label is a wrong one: for scikit-learn, a label nobody has."""
+    examples = _examples(found)
+    gold, given_ = list(examples.gold), [p or "none" for p in examples.predicted]
+    expected = precision_recall_fscore_support(gold, given_, average="weighted", zero_division=0)
+    assert _value("accuracy", examples) == pytest.approx(accuracy_score(gold, given_))
+    for name, value in zip(("precision", "recall", "f1"), expected, strict=False):
+        assert _value(f"{name}_weighted", examples) == pytest.approx(value, abs=1e-12)
+
+
+@settings(deadline=None)
+@given(pairs)
+def test_macro_is_scikit_learns(found: list[tuple[str | None, str]]) -> None:
+    """Over the labels that occur; an answer without one adds no label of its own."""
+    examples = _examples(found)
+    gold, given_ = list(examples.gold), [p or "none" for p in examples.predicted]
+    occur = sorted({*gold, *given_} - {"none"})
+    expected = precision_recall_fscore_support(
+        gold, given_, labels=occur, average="macro", zero_division=0
+    )
+    for name, value in zip(("precision", "recall", "f1"), expected, strict=False):
+        assert _value(f"{name}_macro", examples) == pytest.approx(value, abs=1e-12)
+
+
+@settings(deadline=None)
+@given(pairs)
+def test_answered_only(found: list[tuple[str | None, str]]) -> None:
+    """The same metrics of the queries that got True or False."""
+    answered = [pair for pair in found if pair[0] in ("True", "False")]
+    for name in ("accuracy", "f1_weighted", "f1_macro"):
+        alone = _value(name, _examples(answered)) if answered else 0.0
+        assert _value(f"{name}[answered]", _examples(found)) == pytest.approx(alone)
+
+
+@settings(deadline=None)
+@given(pairs)
+def test_confusion_counts_every_query(found: list[tuple[str | None, str]]) -> None:
+    counts = confusion(_examples(found))
+    assert counts.shape == (3, 4)
+    assert counts.sum() == len(found)
+    right = sum(predicted == gold for predicted, gold in found)
+    assert np.trace(counts[:, :3]) == right
+
+
+def test_many_samples_at_once() -> None:
+    """A bootstrap's rows are each what they are alone."""
+    examples = _examples([("True", "True"), ("False", "True"), (None, "False")])
+    for family in FAMILIES.values():
+        metric = family.make()
+        rows = metric.statistics(examples)
+        both = metric.value(np.stack([rows.sum(axis=0), rows[0]]))
+        alone = [float(metric.value(rows.sum(axis=0))), float(metric.value(rows[0]))]
+        assert both.tolist() == pytest.approx(alone)
+
+
+def test_values_of_single_queries() -> None:
+    examples = _examples([("True", "True"), ("False", "True"), (None, "False")])
+    metric = FAMILIES["f1_weighted"].make()
+    assert metric.per_query(metric.statistics(examples)).tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("True", "True"),
+        ("FALSE.", "False"),
+        ("The answer is: true", "True"),
+        ("**False**", "False"),
+        ("Not Enough Information", "Not Enough Information"),
+        ("not enough info", "Not Enough Information"),
+        ("True. It is true because ...", "True"),
+        ("not true", None),
+        ("It is not quite true", None),
+        ("isn't true", None),
+        ("This isn’t false", None),
+        ("untrue", None),
+        ("falsehood", None),
+        ("True or False?", None),
+        ("There is not enough information to say true or false", None),
+        ("", None),
+        ("yes", None),
+    ],
+)
+def test_strict_reading(text: str, label: str | None) -> None:
+    assert parse_label(text) == label
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [("not true", "True"), ("falsehood", "False"), ("yes", "Not Enough Information")],
+)
+def test_reading_as_the_original_does(text: str, label: str) -> None:
+    assert parse_label(text, "target") == label

@@ -1,0 +1,114 @@
+"""Metrics of generated text: equal to their libraries, bounded, never helped by an empty answer."""
+
+import pytest
+import sacrebleu
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from target_bench.metrics.text import (
+    FAMILIES,
+    JudgedAnswers,
+    SacreBLEU,
+    exact_match,
+    normalised,
+    token_f1,
+)
+
+words = st.lists(st.sampled_from(["the", "cat", "sat", "on", "a", "mat", ".", "2,014"]), max_size=8)
+texts = words.map(" ".join)
+accepted = st.lists(texts, min_size=1, max_size=3).map(tuple)
+answers = st.lists(st.tuples(texts, accepted), min_size=1, max_size=6).map(
+    lambda pairs: JudgedAnswers([text for text, _ in pairs], [refs for _, refs in pairs])
+)
+
+
+def _value(name: str, examples: JudgedAnswers) -> float:
+    metric = FAMILIES[name].make(examples.n_references)
+    return float(metric.value(metric.statistics(examples).sum(axis=0)))
+
+
+def _streams(examples: JudgedAnswers) -> list[list[str | None]]:
+    """References as sacreBLEU takes them: a list of the first ones, of the second ones, ..."""
+    longest = max(map(len, examples.references))
+    return [
+        [refs[i] if i < len(refs) else None for refs in examples.references] for i in range(longest)
+    ]
+
+
+@settings(deadline=None)
+@given(answers)
+def test_corpus_values_are_sacrebleus(examples: JudgedAnswers) -> None:
+    streams = _streams(examples)
+    bleu = sacrebleu.corpus_bleu(list(examples.texts), streams).score  # type: ignore[arg-type]
+    chrf = sacrebleu.corpus_chrf(list(examples.texts), streams).score  # type: ignore[arg-type]
+    assert _value("sacrebleu", examples) == pytest.approx(bleu, abs=1e-9)
+    assert _value("chrf", examples) == pytest.approx(chrf, abs=1e-9)
+
+
+@settings(deadline=None)
+@given(answers)
+def test_single_values_are_sentence_scores(examples: JudgedAnswers) -> None:
+    metric = SacreBLEU("sacrebleu", examples.n_references)
+    alone = metric.per_query(metric.statistics(examples))
+    pairs = zip(examples.texts, examples.references, strict=True)
+    expected = [sacrebleu.sentence_bleu(text, list(refs)).score for text, refs in pairs]
+    assert alone == pytest.approx(expected, abs=1e-9)
+
+
+@settings(deadline=None)
+@given(answers, st.data())
+def test_an_empty_answer_never_helps(examples: JudgedAnswers, data: st.DataObject) -> None:
+    """Means fall or stay when an answer fails, unless the reference itself has no word."""
+    i = data.draw(st.integers(0, len(examples.texts) - 1))
+    texts = list(examples.texts)
+    texts[i] = ""
+    failed = JudgedAnswers(texts, examples.references)
+    if any(normalised(reference) == "" for reference in examples.references[i]):
+        return
+    for name in ("rouge1", "rouge2", "rougeL", "exact_match", "token_f1"):
+        assert _value(name, failed) <= _value(name, examples) + 1e-12
+
+
+@settings(deadline=None)
+@given(answers)
+def test_bounds_and_copies(examples: JudgedAnswers) -> None:
+    for name in FAMILIES:
+        top = 100 if name in ("sacrebleu", "chrf") else 1
+        assert 0 <= _value(name, examples) <= top + 1e-9
+    copied = JudgedAnswers([refs[0] for refs in examples.references], examples.references)
+    assert _value("exact_match", copied) == 1
+    assert _value("token_f1", copied) == 1
+
+
+def test_best_reference_counts() -> None:
+    examples = JudgedAnswers(["The United States"], [("USA", "United States")])
+    assert _value("exact_match", examples) == 1
+    assert _value("rougeL", examples) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "exact", "f1"),
+    [
+        ("The Beatles!", "beatles", 1, 1),
+        ("", "", 1, 1),
+        ("", "cat", 0, 0),
+        ("the", "a", 1, 1),
+        ("a cat sat", "cat", 0, 2 / 3),
+        ("1990–1991", "1990 1991", 0, 0),  # an en dash is no ASCII punctuation
+        ("U.S.A", "usa", 1, 1),
+        ("cat cat", "cat", 0, 2 / 3),
+    ],
+)
+def test_normal_form(text: str, reference: str, exact: float, f1: float) -> None:
+    assert exact_match(text, reference) == exact
+    assert token_f1(text, reference) == pytest.approx(f1)
+
+
+def test_signatures() -> None:
+    """Everything that changes a value is in them; sacreBLEU's as sacreBLEU writes them."""
+    assert SacreBLEU("sacrebleu", "var").signature.startswith(
+        f"sacrebleu|nrefs:var|case:mixed|eff:no|tok:13a|smooth:exp|version:{sacrebleu.__version__}"
+    )
+    signatures = [family.make("1").signature for family in FAMILIES.values()]
+    assert len(set(signatures)) == len(FAMILIES)
+    assert FAMILIES["sacrebleu"].make("1").signature != FAMILIES["sacrebleu"].make("2").signature

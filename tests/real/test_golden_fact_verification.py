@@ -1,0 +1,61 @@
+"""Labels and their metrics against vectors of the original TARGET and scikit-learn."""
+
+import pytest
+
+from target_bench.metrics.classification import (
+    FAMILIES,
+    JudgedLabels,
+    confusion,
+    parse_label,
+)
+from tests.real.golden import TOLERANCE, Case, cases, needs_golden
+
+pytestmark = needs_golden
+
+FILE = "fact_verification.json"
+LABELS = {1: "True", 0: "False", -1: "Not Enough Information"}
+
+
+@pytest.mark.parametrize("case", cases(FILE, "label"))
+def test_label(case: Case) -> None:
+    assert parse_label(case["input"]["text"], "target") == LABELS[case["expected"]["label"]]
+
+
+@pytest.mark.parametrize("case", cases(FILE, "corpus"))
+def test_corpus(case: Case) -> None:
+    expected = case["expected"]
+    read = [parse_label(text, "target") for text in case["input"]["predictions"]]
+    assert read == [LABELS[label] for label in expected["pred_labels"]]
+    gold = [parse_label(text, "target") for text in case["input"]["golds"]]
+    assert gold == [LABELS[label] for label in expected["gold_labels"]]
+    examples = JudgedLabels(read, [str(label) for label in gold])
+
+    def value(name: str) -> float:
+        metric = FAMILIES[name].make()
+        return float(metric.value(metric.statistics(examples).sum(axis=0)))
+
+    target = expected["target_weighted"]
+    assert value("accuracy") == pytest.approx(target["accuracy"], abs=TOLERANCE)
+    for part in ("precision", "recall", "f1"):
+        assert value(f"{part}_weighted") == pytest.approx(target[part], abs=TOLERANCE)
+        assert value(f"{part}_macro") == pytest.approx(expected["macro"][part], abs=TOLERANCE)
+        # micro-averaged over single labels, all three are accuracy
+        assert value("accuracy") == pytest.approx(expected["micro"][part], abs=TOLERANCE)
+    counts = confusion(examples)
+    for label, wanted in expected["per_class"].items():
+        place = list(LABELS.values()).index(LABELS[int(label)])
+        assert counts[place].sum() == wanted["support"]
+        recall = counts[place, place] / max(1, counts[place].sum())
+        precision = counts[place, place] / max(1, counts[:, place].sum())
+        assert (precision, recall) == pytest.approx(
+            (wanted["precision"], wanted["recall"]), abs=TOLERANCE
+        )
+    both = [
+        (counts[i, i] / max(1, counts[:, i].sum()), counts[i, i] / max(1, counts[i].sum()))
+        for i in (0, 1)
+    ]
+    wanted = expected["macro_labels_0_1"]
+    assert sum(p for p, _ in both) / 2 == pytest.approx(wanted["precision"], abs=TOLERANCE)
+    assert sum(r for _, r in both) / 2 == pytest.approx(wanted["recall"], abs=TOLERANCE)
+    f1 = [2 * p * r / (p + r) if p + r else 0.0 for p, r in both]
+    assert sum(f1) / 2 == pytest.approx(wanted["f1"], abs=TOLERANCE)
