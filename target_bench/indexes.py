@@ -64,6 +64,17 @@ def save_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
         shutil.rmtree(whole, ignore_errors=True)
 
 
+def check_savable(retriever: object, corpus: Corpus) -> None:
+    """Tell, before a corpus is indexed for hours, that the index could not be saved or loaded.
+
+    Raises:
+        ConfigError: the retriever lacks the methods, or cannot be identified.
+    """
+    for name in ("save", "load"):
+        _hook(retriever, name)
+    _record(retriever, corpus)
+
+
 def load_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
     """Load an index, in place of ``embed_corpus``.
 

@@ -268,19 +268,30 @@ class Generator(ABC):
         """The answer to one request, or its text alone."""
 
     def generate_many(
-        self, requests: Iterable[GenerationRequest], observer: "Observer"
-    ) -> Iterator[Generation | str]:
-        """The answers to many requests, as they are finished.
+        self,
+        requests: Iterable[GenerationRequest],
+        observer: "Observer",  # noqa: ARG002 (for those that wait)
+    ) -> Iterator[Generation]:
+        """The answers to many requests, as they are finished, in any order.
 
-        Default: one ``generate`` after another. Generators that override this may answer in any
-        order (then with ``Generation`` values) and should draw requests only as they need them.
+        Override it where requests can be answered at the same time, and draw them only as they
+        are needed. Default: the harness calls ``generate`` once a request.
 
         Args:
             requests: drawn one by one.
             observer: hears of waiting (``observer.waiting``).
         """
         for request in requests:
-            yield self.generate(request)
+            answer = self.generate(request)
+            yield Generation(request.query_id, answer) if isinstance(answer, str) else answer
+
+    def estimated_cost(
+        self,
+        n_requests: int,  # noqa: ARG002 (for those that cost something)
+        input_tokens: int,  # noqa: ARG002
+    ) -> float | None:
+        """About what so many requests of so many tokens together cost; None where unknown."""
+        return None
 
     def config(self) -> Mapping[str, Any]:
         """What determines this generator's answers, as JSON. Default: constructor arguments."""
@@ -315,6 +326,10 @@ class Metric(ABC, Generic[ExamplesT]):
     @abstractmethod
     def value(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
         """The metric from (..., m) sums of statistics, shape (...)."""
+
+    def per_query(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n,) the value of each query alone. Default: ``value`` of its row."""
+        return self.value(statistics)
 
 
 class Observer:

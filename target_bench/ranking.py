@@ -15,7 +15,9 @@ DECIMALS = 5
 def rounded(scores: NDArray[np.floating]) -> NDArray[np.float64]:
     """Scores as whole numbers of 1e-5, the values that rank; always a new array."""
     whole: NDArray[np.float64] = np.multiply(scores, 10.0**DECIMALS, dtype=np.float64)
-    return np.rint(whole, out=whole)
+    np.rint(whole, out=whole)
+    whole += 0.0  # minus zero becomes zero: which of the two it was depends on the last bits
+    return whole
 
 
 def top_k(scores: NDArray[np.floating], k: int) -> NDArray[np.intp]:

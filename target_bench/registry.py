@@ -31,7 +31,6 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
     },
     "generator": {
         "extractive": "target_bench.generators.extractive:Extractive",
-        "openai": "target_bench.generators.openai:OpenAI",
         "replay": "target_bench.generators.replay:Replay",
     },
     "corpus": {

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, TypeVar, cast
 
 from target_bench.errors import DataError
 
@@ -79,7 +79,6 @@ class Release:
         self.source = source
         self.seen = Seen()
         self._places = [folder, *(folder / name for name in subfolders)]
-        self._documents: dict[Path, Any] = {}
 
     @property
     def hashes(self) -> Mapping[str, str]:
@@ -136,7 +135,7 @@ class Release:
         with _readable(path):
             if path.suffix == ".gz":
                 with gzip.open(path) as unzipped:
-                    yield unzipped
+                    yield cast(IO[bytes], unzipped)
             elif path.suffix == ".zip":
                 with zipfile.ZipFile(path) as archive, archive.open(_only_member(archive)) as file:
                     yield file
@@ -157,10 +156,8 @@ class Release:
         return decode(self.content(path), path)
 
     def json(self, path: Path) -> Any:
-        """The file's content as one JSON document, read once."""
-        if path not in self._documents:
-            self._documents[path] = _json(self.text(path), path)
-        return self._documents[path]
+        """The file's content as one JSON document."""
+        return _json(self.text(path), path)
 
     def json_lines(self, path: Path) -> Iterator[tuple[str, Any]]:
         """(place, value) of every line that is not blank; the place names file and line."""

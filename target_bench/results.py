@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.errors import ConfigError, MissingExtraError
-from target_bench.schema import Counts, Score
+from target_bench.schema import AnswerCounts, Counts, Score
 
 if TYPE_CHECKING:
     import pandas
@@ -38,6 +38,7 @@ class Result:
         reused: whether the retrievals were there already.
         data: what was asked of what: ``corpus`` and ``queries`` fingerprints, ``files`` (SHA-256
             by name) and ``distractors`` (how each was asked for).
+        answers: the denominators of the answers, for tasks about them.
     """
 
     corpus: str
@@ -56,6 +57,7 @@ class Result:
     folder: Path
     reused: bool
     data: Mapping[str, Any] = field(default_factory=dict)
+    answers: AnswerCounts | None = None
 
     def __str__(self) -> str:
         return str(Results([self]))
@@ -70,6 +72,7 @@ class Result:
             "generator": self.generator,
             "n_queries": self.counts.asked,
             "counts": self.counts.to_json(),
+            "answers": self.answers.to_json() if self.answers else None,
             "scores": {name: score.to_json() for name, score in self.scores.items()},
             "seconds": dict(self.seconds),
             "latency_ms": self.latency,
@@ -137,13 +140,17 @@ class Results(Sequence[Result]):
         return self._results[0]
 
     def to_arrow(self) -> "pyarrow.Table":
-        """Per-query values: corpus, split, task, retriever, query_id, then a column a metric."""
+        """Per-query values: what was run, the query's id, then a column a metric.
+
+        What was run stands in ``corpus``, ``split``, ``task``, ``retriever`` and ``generator``.
+        """
         import pyarrow
 
-        tables = []
+        names = ("corpus", "split", "task", "retriever", "generator")
+        text = pyarrow.schema([(name, pyarrow.string()) for name in (*names, "query_id")])
+        tables = [text.empty_table()]
         for result in self._results:
             n = len(result.query_ids)
-            names = ("corpus", "split", "task", "retriever")
             columns: dict[str, Any] = {name: [getattr(result, name)] * n for name in names}
             columns["query_id"] = list(result.query_ids)
             tables.append(pyarrow.table(columns | dict(result.per_query)))
@@ -178,20 +185,27 @@ class Results(Sequence[Result]):
         return str(self)
 
     def table(self) -> Any:
-        """The scores as ``rich`` tables, one a split of a corpus, one row a retriever."""
+        """The scores as ``rich`` tables, one row a retriever.
+
+        One table a split of a corpus, number of queries and set of metrics: a figure down to rank 5
+        is none down to rank 10.
+        """
         from rich.console import Group
 
-        groups = _groups(self._results)
+        groups = _groups(self._results, by_metrics=True)
         return Group(*(_table(results) for results in groups.values()))
 
 
-def _groups(results: Iterable[Result], by_size: bool = True) -> dict[tuple[Any, ...], list[Result]]:
-    """The results of one task, corpus, split and distractors (and number of queries)."""
+def _groups(
+    results: Iterable[Result], by_size: bool = True, by_metrics: bool = False
+) -> dict[tuple[Any, ...], list[Result]]:
+    """The results of one task, corpus, split and distractors (and number of queries, metrics)."""
     groups: dict[tuple[Any, ...], list[Result]] = {}
     for result in results:
         distractors = tuple(result.data.get("distractors", ()))
         n = result.counts.asked if by_size else 0
-        key = (result.task, result.corpus, result.split, distractors, n)
+        metrics = tuple(result.scores) if by_metrics else ()
+        key = (result.task, result.corpus, result.split, distractors, n, metrics)
         groups.setdefault(key, []).append(result)
     return groups
 
@@ -234,28 +248,57 @@ def _table(results: Sequence[Result]) -> Any:
         padding=(0, 1, 0, 0),
     )
     table.add_column("retriever", overflow="fold", min_width=12)
+    if first.generator:
+        table.add_column("generator", overflow="fold", min_width=10)
     columns = _shown_metrics(results)
-    headline = [name for name in columns if name.startswith("recall@")][-1:]
+    headline = _headline(columns)
     for name in columns:
         table.add_column(escape(_heading(name)), justify="right", no_wrap=True, min_width=5)
-        if name in headline:
+        if name == headline:
             table.add_column("95%\ninterval", justify="right", no_wrap=True, min_width=11)
+    timed = "generate" if first.generator else "retrieve"
     table.add_column("ms /\nquery", justify="right", no_wrap=True)
     for result in results:
-        cells = [escape(result.retriever)]
+        cells = [escape(name) for name in (result.retriever, result.generator) if name]
         for name in columns:
-            score = result.scores[name]
-            cells.append(f"{score.value:.3f}")
-            if name in headline:
-                cells.append(f"{score.low:.3f}-{score.high:.3f}")
-        table.add_row(*cells, _milliseconds_per_query(result))
+            score, digits = result.scores[name], 2 if name in _PERCENT else 3
+            cells.append(f"{score.value:.{digits}f}")
+            if name == headline:
+                cells.append(f"{score.low:.{digits}f}-{score.high:.{digits}f}")
+        table.add_row(*cells, _milliseconds_per_query(result, timed))
     return table
 
 
+_ANSWERS = (
+    "sacrebleu",
+    "rougeL",
+    "exact_match",
+    "token_f1",
+    "accuracy",
+    "f1_weighted",
+    "f1_macro",
+)
+_PERCENT = ("sacrebleu", "chrf")
+"""Metrics that their libraries print from 0 to 100, and so do we."""
+
+
+def _headline(columns: Sequence[str]) -> str | None:
+    """The column that shows its interval: the first about answers, else the last recall."""
+    answers = [name for name in columns if name in _ANSWERS]
+    recalls = [name for name in columns if name.startswith("recall@")]
+    return answers[0] if answers else recalls[-1] if recalls else None
+
+
 def _shown_metrics(results: Sequence[Result]) -> list[str]:
-    """The metrics worth a column: recall, its two variants where they differ from it, MRR."""
+    """The metrics worth a column.
+
+    About answers: the deepest recall and the main figures. Else recall, its two variants where
+    they differ from it, and MRR.
+    """
     names = list(results[0].scores)
     recalls = [name for name in names if name.startswith("recall@")]
+    if results[0].generator:
+        return [*recalls[-1:], *(name for name in _ANSWERS if name in names)]
     copies = [name for name in names if name.startswith("recall[dup]@")][:1]
     full = [name for name in names if name.startswith("full_recall@")][-1:]
     varied = [
@@ -268,6 +311,8 @@ def _shown_metrics(results: Sequence[Result]) -> list[str]:
 
 def _heading(name: str) -> str:
     """A metric's name on two lines."""
+    if name.startswith(("f1_", "exact_")):
+        return name.replace("_", "_\n")
     if "[dup]" in name:
         return name.replace("[dup]", "\n[dup]")
     return name.replace("full_", "full_\n") if "full_" in name else name.replace("@", "\n@")
@@ -278,9 +323,8 @@ def _plain(name: str) -> str:
     return f"recall@{name.rpartition('@')[2]}"
 
 
-def _milliseconds_per_query(result: Result) -> str:
-    """Wall-clock time of batch retrieval over queries; blank where nothing was timed."""
-    seconds = result.seconds.get("retrieve")
-    if not seconds or not result.timed_queries:
-        return ""
-    return f"{1000 * seconds / result.timed_queries:.2f}"
+def _milliseconds_per_query(result: Result, stage: str) -> str:
+    """Wall-clock time of a stage over queries; blank where nothing was timed."""
+    seconds = result.seconds.get(stage)
+    n = result.counts.asked if stage == "generate" else result.timed_queries
+    return f"{1000 * seconds / n:.2f}" if seconds and n else ""

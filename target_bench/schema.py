@@ -12,6 +12,10 @@ OnError = Literal["stop", "record"]
 """What a failed query does: end the run, or count as wrong."""
 
 
+LabelMode = Literal["strict", "target"]
+"""How a label is read from an answer: as a word of its own, or as the original TARGET does it."""
+
+
 class TableId(NamedTuple):
     """What identifies a table: its own id is unique only together with its database's.
 
@@ -187,6 +191,36 @@ class Counts:
     short: int
     resorted: int
     empty_queries: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Field name -> value."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCounts:
+    """The denominators of a generation run, in queries.
+
+    Attributes:
+        asked: all queries of the split that the task is about (after ``limit``).
+        answered: those that got an answer.
+        failed: those whose generator call failed or whose tables could not be retrieved; they
+            count as wrong.
+        unparsed: answers in which what the task asks for could not be read; they count as wrong.
+        truncated: prompts in which rows or tables were left out for want of room.
+        input_tokens: tokens of all prompts, as far as the provider counts them.
+        output_tokens: tokens of all answers, as far as the provider counts them.
+        cost: of all answers, in the currency of the price table.
+    """
+
+    asked: int
+    answered: int
+    failed: int
+    unparsed: int
+    truncated: int
+    input_tokens: int
+    output_tokens: int
+    cost: float
 
     def to_json(self) -> dict[str, Any]:
         """Field name -> value."""

@@ -38,16 +38,16 @@ def export(
     debug: Debug = False,
 ) -> None:
     """Load the corpus of a run and write its rankings and judgements."""
-    from target_bench import corpora, registry
+    from target_bench import corpora
     from target_bench.runs import export as exporting
     from target_bench.runs.store import read_manifest
 
-    if not folder.is_dir():
-        raise ConfigError(f"{folder}: there is no such run folder")
+    if not (folder / "manifest.json").is_file():
+        raise ConfigError(f"{folder} is no run folder: it holds no manifest.json")
     manifest = read_manifest(folder)
     identity = manifest["identity"]
-    known = identity["corpus"] in registry.names("corpus")
-    name = corpus or (identity["corpus"] if known else manifest.get("data", identity["corpus"]))
+    source = manifest.get("data", "")
+    name = corpus or (source if source and Path(source).exists() else identity["corpus"])
     specs = [mixed_in["spec"] for mixed_in in manifest.get("distractors", ())]
     dataset = corpora.load(name, identity["split"], data_dir, specs)
     for path in exporting.export(folder, dataset, to or folder, format.value):

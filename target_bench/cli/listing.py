@@ -59,11 +59,23 @@ def _retrievers() -> Listing:
     return columns, rows + [[name, mode.description] for name, mode in MODES.items()]
 
 
-def _metrics() -> Listing:
-    from target_bench.metrics.retrieval import FAMILIES
+def _generators() -> Listing:
+    from target_bench.stages.generate import ANSWER_MODES
 
-    rows = [[f"{f.name}@k" if f.at_k else f.name, f.description] for f in FAMILIES.values()]
-    return ["metric", "definition"], rows
+    columns, rows = _plugins("generator")
+    return columns, rows + [[name, mode.description] for name, mode in ANSWER_MODES.items()]
+
+
+def _metrics() -> Listing:
+    from target_bench.metrics import classification, retrieval, text
+
+    rows = [
+        [f"{f.name}@k" if f.at_k else f.name, "retrieval", f.description]
+        for f in retrieval.FAMILIES.values()
+    ]
+    for module, about in ((text, "answers"), (classification, "labels")):
+        rows += [[f.name, about, f.description] for f in module.FAMILIES.values()]
+    return ["metric", "of", "definition"], rows
 
 
 def _summary(plugin: type) -> str:
@@ -73,7 +85,7 @@ def _summary(plugin: type) -> str:
 _LISTS = {
     What.corpora: _corpora,
     What.retrievers: _retrievers,
-    What.generators: lambda: _plugins("generator"),
+    What.generators: _generators,
     What.tasks: lambda: _plugins("task"),
     What.metrics: _metrics,
 }

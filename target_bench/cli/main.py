@@ -5,7 +5,7 @@ import traceback
 
 import typer
 
-from target_bench.cli import caching, describing, exporting, listing, run
+from target_bench.cli import caching, describing, exporting, generating, listing, pulling, run
 from target_bench.cli.options import debugging
 from target_bench.errors import TargetBenchError
 
@@ -22,7 +22,9 @@ app = typer.Typer(
 app.command("run", help=run.HELP)(run.run)
 app.command("list", help=listing.HELP)(listing.list_)
 app.command("describe", help=describing.HELP)(describing.describe)
+app.command("pull", help=pulling.HELP)(pulling.pull)
 app.command("score", help=run.SCORE_HELP)(run.score)
+app.command("generate", help=generating.HELP)(generating.generate)
 app.command("export", help=exporting.HELP)(exporting.export)
 app.add_typer(caching.app, name="cache")
 

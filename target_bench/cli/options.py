@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 
 from target_bench.errors import ConfigError
+from target_bench.schema import LabelMode
+from target_bench.serialization import Format
 
 _STATE = {"debug": False}
 
@@ -37,6 +39,31 @@ Split = Annotated[
     typer.Option(
         "--split", help="train, validation (dev, val) or test. Default: the corpus's own."
     ),
+]
+TaskName = Annotated[
+    str, typer.Option("--task", help="The task: retrieval, qa, fact_verification.")
+]
+Labels = Annotated[
+    LabelMode,
+    typer.Option(
+        "--labels", help="How a label is read: strict, or target as the original package does it."
+    ),
+]
+PromptFile = Annotated[
+    Path | None, typer.Option("--prompt", help="A YAML file with prompts of your own.")
+]
+PromptTokens = Annotated[
+    int,
+    typer.Option("--prompt-tokens", help="About how many tokens the tables of a prompt may take."),
+]
+TableFormat = Annotated[
+    Format, typer.Option("--table-format", help="How tables are written in a prompt.")
+]
+Yes = Annotated[
+    bool, typer.Option("--yes", help="Send requests that may cost money without asking.")
+]
+RetryFailed = Annotated[
+    bool, typer.Option("--retry-failed", help="Ask the failed queries of a run again.")
 ]
 TopK = Annotated[str, typer.Option("--top-k", help="Cutoffs, as in 1,5,10,50.")]
 Limit = Annotated[int | None, typer.Option("--limit", help="Only the first queries.")]

@@ -1,39 +1,46 @@
 """``target-bench run``: retrievers × corpora, as a table or as JSON."""
 
-import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from target_bench import registry
+from target_bench.cli import generating, paying
 from target_bench.cli.options import (
     AsJson,
     Corpora,
     DataDir,
     Debug,
     DistractorSpecs,
+    Labels,
     Limit,
     Out,
+    PromptFile,
+    PromptTokens,
+    RetryFailed,
     Split,
+    TableFormat,
+    TaskName,
     TopK,
+    Yes,
     cutoffs,
 )
-from target_bench.errors import ConfigError, PluginError, TargetBenchError
+from target_bench.cli.output import printed
+from target_bench.errors import ConfigError
 from target_bench.schema import OnError
 
 if TYPE_CHECKING:
     from target_bench.evaluator import TARGET
-    from target_bench.results import Result, Results
+    from target_bench.results import Result
 
-INTERRUPTED = 130
+SCORE_HELP = """Score rankings or answers that were made elsewhere.
 
-SCORE_HELP = """Score rankings that were made elsewhere.
-
-`target-bench score ottqa --run my_system.trec` prints the table that `run` prints.
+`target-bench score ottqa --run my_system.trec` and `target-bench score fetaqa --task qa
+--predictions answers.jsonl` print the tables that `run` prints.
 """
 
 HELP = """Run retrievers on corpora and print their scores.
@@ -46,7 +53,14 @@ def run(
     corpus: Annotated[
         str | None, typer.Argument(help="A corpus; the same as --corpus.", show_default=False)
     ] = None,
-    task: Annotated[str, typer.Option(help="The task, by short or full name.")] = "retrieval",
+    task: Annotated[
+        str | None,
+        typer.Option(
+            help="retrieval, qa or fact_verification. Default: retrieval; with --generator what "
+            "the corpus has answers for.",
+            show_default=False,
+        ),
+    ] = None,
     corpora: Corpora = None,
     split: Split = None,
     retrievers: Annotated[
@@ -63,9 +77,7 @@ def run(
     on_error: Annotated[
         OnError, typer.Option(help="At a failed query: stop, or record it with score 0.")
     ] = "stop",
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Ask the failed queries of a run again.")
-    ] = False,
+    retry_failed: RetryFailed = False,
     latency: Annotated[
         int, typer.Option(help="Time so many single queries (at most 500) after the batches.")
     ] = 0,
@@ -75,17 +87,33 @@ def run(
     indexes: Annotated[
         Path | None, typer.Option(help="Folder of saved indexes to read from and write to.")
     ] = None,
+    generators: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--generator",
+            help="What answers, for tasks about answers: name:key=value,..., gold or empty; may "
+            "be repeated. Default: extractive.",
+        ),
+    ] = None,
+    prompt: PromptFile = None,
+    prompt_tokens: PromptTokens = 8000,
+    table_format: TableFormat = "markdown",
+    labels: Labels = "strict",
+    yes: Yes = False,
     data_dir: DataDir = None,
     out: Out = Path("runs"),
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Run every retriever on every corpus."""
+    """Run every retriever, and every generator, on every corpus."""
     wanted = wanted_corpora(corpus, corpora)
     ks = cutoffs(top_k)
-    with reported(task, wanted, data_dir, out, as_json) as (target, results):
-        for retriever in retrievers or registry.BUILT_IN["retriever"]:
-            results += target.run(
+    pairs = _pairs(task, wanted, answered=bool(generators))
+    with reported(pairs, data_dir, out, as_json) as (target, results):
+        for retriever, generator in product(
+            retrievers or registry.BUILT_IN["retriever"], generators or ["extractive"]
+        ):
+            found = target.run(
                 retriever,
                 split,
                 ks,
@@ -96,33 +124,83 @@ def run(
                 latency=latency,
                 memory=memory,
                 indexes=indexes,
+                generator=generator,
+                prompt=prompt,
+                prompt_tokens=prompt_tokens,
+                table_format=table_format,
+                labels=labels,
+                confirm=None if yes else paying.agreed,
             )
-    _fail_if_queries_failed(results)
+            folders = [result.folder for result in results]  # one retrieval serves all generators
+            results += [result for result in found if result.folder not in folders]
+
+
+def _pairs(
+    task: str | None, wanted: list[str], answered: bool
+) -> list[tuple[str, str | list[str]]]:
+    """The tasks to run, each with its corpora."""
+    from target_bench import corpora
+
+    if task is not None:
+        return [(task, list(wanted))]
+    pairs: list[tuple[str, str | list[str]]] = [] if answered else [("retrieval", list(wanted))]
+    for name in wanted:
+        own = corpora.is_path(name)
+        if own and answered:
+            raise ConfigError(f"{name}: name the task, --task qa or --task fact_verification")
+        plugin = corpora.loader(name)
+        if answered:
+            pairs += [(about, name) for about in plugin.info.tasks if about != "retrieval"]
+    return pairs
 
 
 def score(
     corpus: Annotated[
-        str | None, typer.Argument(help="A corpus; the same as --corpus.", show_default=False)
+        str | None,
+        typer.Argument(
+            help="A corpus; the same as --corpus. Or a run folder, to score it anew.",
+            show_default=False,
+        ),
     ] = None,
     run_file: Annotated[
-        Path, typer.Option("--run", help="A TREC run, or JSON lines as in retrieval.jsonl.")
-    ] = ...,  # type: ignore[assignment]  # typer's way to say: required
-    task: Annotated[str, typer.Option(help="The task, by short or full name.")] = "retrieval",
+        Path | None, typer.Option("--run", help="A TREC run, or JSON lines as in retrieval.jsonl.")
+    ] = None,
+    predictions: Annotated[
+        Path | None,
+        typer.Option(help="Answers: JSON, JSON lines, or text with an answer a line."),
+    ] = None,
+    order: Annotated[
+        Path | None, typer.Option(help="A JSON list of query ids, for text with an answer a line.")
+    ] = None,
+    task: TaskName = "retrieval",
     corpora: Corpora = None,
     split: Split = None,
     top_k: TopK = "1,5,10",
     limit: Limit = None,
     distractors: DistractorSpecs = None,
+    labels: Labels = "strict",
     data_dir: DataDir = None,
     out: Out = Path("runs"),
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Score a run file on a corpus."""
+    """Score rankings or answers on a corpus, or what a run folder holds."""
+    if corpus and (Path(corpus) / "manifest.json").is_file():
+        generating.score_stored(Path(corpus), labels, data_dir, as_json)
+        return
     wanted = wanted_corpora(corpus, corpora)
     ks = cutoffs(top_k)
-    with reported(task, wanted, data_dir, out, as_json) as (target, results):
-        results += target.score(run_file, split, ks, limit=limit, distractors=distractors or ())
+    with reported([(task, wanted)], data_dir, out, as_json) as (target, results):
+        results += target.score(
+            run_file,
+            split,
+            ks,
+            predictions=predictions,
+            order=order,
+            limit=limit,
+            distractors=distractors or (),
+            labels=labels,
+        )
 
 
 def wanted_corpora(corpus: str | None, corpora: list[str] | None) -> list[str]:
@@ -140,79 +218,13 @@ def wanted_corpora(corpus: str | None, corpora: list[str] | None) -> list[str]:
 
 @contextmanager
 def reported(
-    task: str, wanted: list[str], data_dir: Path | None, out: Path, as_json: bool
+    pairs: "Sequence[tuple[str, str | list[str]]]",
+    data_dir: Path | None,
+    out: Path,
+    as_json: bool,
 ) -> "Iterator[tuple[TARGET, list[Result]]]":
     """A benchmark, and a list for its results; they are printed at the end, also after an error."""
-    from target_bench.cli.progress import TerminalObserver
     from target_bench.evaluator import TARGET
 
-    results: list[Result] = []
-    try:
-        with TerminalObserver() as observer, redirect_stdout(sys.stderr):
-            yield TARGET((task, wanted), data_dir=data_dir, out=out, observer=observer), results
-    except KeyboardInterrupt:
-        typer.echo("Interrupted. Answered queries are kept; the same command goes on.", err=True)
-        raise typer.Exit(INTERRUPTED) from None
-    except TargetBenchError:
-        if results and not as_json:
-            _print(wanted, results)
-        raise
-    if as_json:
-        json.dump(_sorted(wanted, results).to_json(), sys.stdout, ensure_ascii=False, indent=2)
-        sys.stdout.write("\n")
-    else:
-        _print(wanted, results)
-
-
-def _sorted(wanted: list[str], results: "list[Result]") -> "Results":
-    from target_bench.results import Results
-
-    return Results(sorted(results, key=lambda result: _order(wanted, result)))
-
-
-def _order(wanted: list[str], result: "Result") -> int:
-    """The place of a result's corpus on the command line."""
-    names = [registry.canonical("corpus", name) for name in wanted]
-    return names.index(result.corpus) if result.corpus in names else len(names)
-
-
-def _print(wanted: list[str], found: "list[Result]") -> None:
-    from rich.console import Console
-
-    results = _sorted(wanted, found)
-    console = Console(emoji=False) if sys.stdout.isatty() else Console(width=120, emoji=False)
-    console.print(results.table())
-    for result in results:
-        console.print(_counts(result), highlight=False, soft_wrap=True, markup=False)
-
-
-def _counts(result: "Result") -> str:
-    from target_bench.stages.retrieve import MODES
-
-    counts = result.counts
-    parts = [f"{counts.answered} of {counts.asked} answered"]
-    if counts.failed:
-        parts.append(f"{counts.failed} failed")
-    if counts.empty and result.retriever not in MODES:
-        parts.append(f"{counts.empty} without any table")
-    if counts.short > counts.empty and result.retriever not in MODES:
-        parts.append(f"{counts.short - counts.empty} with fewer tables than asked for")
-    if counts.empty_queries:
-        parts.append(f"{counts.empty_queries} empty queries")
-    if result.reused:
-        parts.append("reused")
-    return f"{result.folder}: {', '.join(parts)}"
-
-
-def _fail_if_queries_failed(results: list["Result"]) -> None:
-    failed = [result for result in results if result.counts.failed]
-    if failed:
-        lines = []
-        for result in failed:
-            query_id, error = next(iter(result.errors.items()))
-            lines.append(
-                f"retriever {result.retriever} failed on {result.counts.failed} of "
-                f"{result.counts.asked} queries of {result.corpus} (scored 0); the first is "
-                f"{query_id!r}: {error}"
-            )
-        raise PluginError("\n".join(lines))
+    with printed(as_json) as (observer, results):
+        yield TARGET(*pairs, data_dir=data_dir, out=out, observer=observer), results

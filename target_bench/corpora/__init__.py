@@ -141,9 +141,7 @@ def split_of(plugin: CorpusLoader, split: str | None) -> str:
     )
 
 
-def folder_of(
-    plugin: CorpusLoader, data_dir: str | Path | None, strict: bool = False
-) -> Path:
+def folder_of(plugin: CorpusLoader, data_dir: str | Path | None, strict: bool = False) -> Path:
     """The folder that holds the data of this corpus.
 
     Args:

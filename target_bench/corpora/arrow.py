@@ -37,18 +37,12 @@ class ArrowCorpus(HashedCorpus):
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is no whole Arrow file of tables (``pyarrow.ArrowInvalid`` is one).
+        ValueError: it is no whole Arrow file of tables.
     """
 
     def __init__(self, path: Path) -> None:
-        import pyarrow
-
         self._path = path
-        with pyarrow.memory_map(str(path)) as source:
-            reader = pyarrow.ipc.open_file(source)
-            if reader.schema != _schema():
-                raise ValueError(f"its columns are {reader.schema.names}")
-            self._batches = [reader.get_batch(i) for i in range(reader.num_record_batches)]
+        self._batches = _batches(path)
         self._starts: list[int] = []
         n = 0
         for batch in self._batches:
@@ -76,7 +70,7 @@ class ArrowCorpus(HashedCorpus):
         try:
             header, rows = decoded(body.as_py())
             return Table(table_id, header, rows, decoded(context.as_py()))
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             raise DataError(
                 f"{self._path}, table {table_id}: damaged ({error}). Remove the cache with: "
                 "target-bench cache clear"
@@ -84,12 +78,32 @@ class ArrowCorpus(HashedCorpus):
 
     @property
     def ids(self) -> Sequence[TableId]:
+        """The ids of all tables, in corpus order."""
         return self._ids
 
     @cached_property
     def digests(self) -> Sequence[Digest]:
+        """One a table, in corpus order."""
         both = (value for batch in self._batches for value in batch.column(2).to_pylist())
         return [Digest(value[:DIGEST_BYTES], value[DIGEST_BYTES:]) for value in both]
+
+
+def _batches(path: Path) -> "list[pyarrow.RecordBatch]":
+    import pyarrow
+
+    try:
+        with pyarrow.memory_map(str(path)) as source:
+            reader = pyarrow.ipc.open_file(source)
+            if reader.schema != _schema():
+                raise ValueError(f"its columns are {reader.schema.names}")
+            batches = [reader.get_batch(i) for i in range(reader.num_record_batches)]
+        for batch in batches:
+            batch.validate(full=True)  # no offset leads out of the file
+            if any(column.null_count for column in batch.columns):
+                raise ValueError("it holds nulls")
+    except pyarrow.ArrowException as error:
+        raise ValueError(str(error)) from error
+    return batches
 
 
 def write_tables(path: Path, tables: Iterable[Table]) -> None:

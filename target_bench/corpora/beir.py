@@ -1,8 +1,6 @@
 """BEIR's layout (Thakur et al. 2021): ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/``."""
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +8,10 @@ from target_bench.corpora import own
 from target_bench.errors import DataError
 from target_bench.interfaces import CorpusLoader
 from target_bench.release import Release, field
-from target_bench.schema import Query, Table, TableId
+from target_bench.schema import Cell, Query, Table, TableId
 
 _SPLITS = {"dev": "validation", "val": "validation"}
-_HEADER = ["query-id", "corpus-id", "score"]
+_HEADER = "query-id\tcorpus-id\tscore"
 
 
 class BeirFolder(CorpusLoader):
@@ -37,22 +35,25 @@ class BeirFolder(CorpusLoader):
         release = Release(folder, "")
         return release.find("corpus.jsonl") is not None and (folder / "qrels").is_dir()
 
-    def tables(self, release: Release, split: str) -> Iterable[Table]:
+    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002
         """A table a document, the same ones for every split."""
         for place, record in release.json_lines(release.require("corpus.jsonl")):
-            grid = _grid(place, record)
+            header, *rows = _grid(place, record)
             yield Table(
                 id=TableId("0", _id(record, place)),
-                header=[str(name) for name in grid[0]],
-                rows=grid[1:],
-                context={"title": str(record.get("title") or "")},
+                header=own.header(header),
+                rows=rows,
+                context={"title": _title(place, record)},
             )
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """The queries that the qrels of the split judge."""
-        gold = _gold(release, _qrels(release)[split])
+        """The queries for which the qrels of the split name a relevant document."""
+        path = _qrels(release).get(split)
+        if path is None:
+            raise DataError(f"{release.folder / 'qrels'}: no {split}.tsv")
+        gold = _gold(release, path)
         ids = {_id(r, place) for place, r in release.json_lines(release.require("corpus.jsonl"))}
-        texts = dict(_texts(release))
+        texts = _texts(release)
         for query_id, judged in gold.items():
             place = judged[0][0]
             if query_id not in texts:
@@ -67,47 +68,73 @@ class BeirFolder(CorpusLoader):
 
 def _qrels(release: Release) -> dict[str, Path]:
     """Split -> its file of judgements."""
-    return {_SPLITS.get(path.stem, path.stem): path for path in release.matching("qrels/*.tsv")}
+    found: dict[str, Path] = {}
+    for path in release.matching("qrels/*.tsv"):
+        split = _SPLITS.get(path.stem, path.stem)
+        if split in found:
+            raise DataError(f"{path}: {found[split].name} is the same split; keep one of them")
+        found[split] = path
+    return found
 
 
 def _gold(release: Release, path: Path) -> dict[str, list[tuple[str, str]]]:
     """Query id -> (place, table id) of what is relevant to it."""
-    lines = csv.reader(io.StringIO(release.text(path), newline=""), delimiter="\t", quoting=3)
     gold: dict[str, list[tuple[str, str]]] = {}
-    for number, line in enumerate(lines, start=1):
-        place = f"{path}, line {number}"
-        if not line or (number == 1 and line == _HEADER):
+    scores: dict[tuple[str, str], int] = {}
+    for number, text in enumerate(release.text(path).split("\n"), start=1):
+        place, line = f"{path}, line {number}", text.removesuffix("\r")
+        if not line.strip() or (number == 1 and line == _HEADER):
             continue
-        try:
-            query_id, table_id, score = line
-            relevant = int(score) > 0
-        except ValueError as error:
+        query_id, table_id, score = _judgement(line, place)
+        before = scores.get((query_id, table_id))
+        if before not in (None, score):
             raise DataError(
-                f"{place}: expected query-id, corpus-id and a whole-number score with tabs "
-                f"between, found {line!r:.80}"
-            ) from error
-        if relevant:
+                f"{place}: {query_id!r} and {table_id!r} have the score {score}, but {before} above"
+            )
+        scores[query_id, table_id] = score
+        if score > 0 and before is None:
             gold.setdefault(query_id, []).append((place, table_id))
     return gold
 
 
-def _texts(release: Release) -> Iterator[tuple[str, tuple[str, Mapping[str, Any]]]]:
+def _judgement(line: str, place: str) -> tuple[str, str, int]:
+    try:
+        query_id, table_id, score = line.split("\t")
+        return query_id, table_id, int(score)
+    except ValueError as error:
+        raise DataError(
+            f"{place}: expected query-id, corpus-id and a whole-number score with tabs between, "
+            f"found {line!r:.80}"
+        ) from error
+
+
+def _texts(release: Release) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """Query id -> (text, metadata)."""
+    texts: dict[str, tuple[str, Mapping[str, Any]]] = {}
     for place, record in release.json_lines(release.require("queries.jsonl")):
-        metadata = record.get("metadata") if isinstance(record, dict) else None
-        found = metadata if isinstance(metadata, dict) else {}
-        yield _id(record, place), (field(record, "text", str, place), found)
+        query_id, text = _id(record, place), field(record, "text", str, place)
+        if query_id in texts:
+            raise DataError(f"{place}: _id {query_id!r} occurs twice")
+        texts[query_id] = text, _metadata(record)
+    return texts
+
+
+def _metadata(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    metadata = record.get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def _title(place: str, record: Mapping[str, Any]) -> str:
+    return "" if record.get("title") is None else field(record, "title", str, place)
 
 
 def _id(record: Any, place: str) -> str:
     return own.identifier(field(record, "_id", object, place), "_id", place)
 
 
-def _grid(place: str, record: Any) -> list[list[Any]]:
+def _grid(place: str, record: Any) -> Sequence[Sequence[Cell]]:
     text = field(record, "text", str, place)
-    metadata = record.get("metadata")
-    grid = record.get("table") or (metadata.get("table") if isinstance(metadata, dict) else None)
+    grid = record.get("table", _metadata(record).get("table"))
     if grid is None:
         return [["text"], *([line] for line in text.splitlines() if line.strip())]
-    if not isinstance(grid, list) or not grid or not all(isinstance(row, list) for row in grid):
-        raise DataError(f"{place}: field 'table' should be a list of rows, the header first")
-    return grid
+    return own.grid(grid, place)

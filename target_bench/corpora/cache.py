@@ -5,26 +5,25 @@ read them. It is made beside its place and renamed when whole, so a killed proce
 of one, and it is used only while the source files are byte for byte the same.
 """
 
+import glob
 import hashlib
 import json
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import uuid4
 
-from target_bench.corpora.arrow import ArrowCorpus, write_tables
-from target_bench.corpora.store import MemoryCorpus, NoteTally, checked, from_files
+from target_bench.corpora.parts import Part, Queries, Tables
+from target_bench.corpora.store import from_files
 from target_bench.errors import DataError, StoreError
-from target_bench.interfaces import Corpus, CorpusLoader
-from target_bench.provenance import code_hash
+from target_bench.interfaces import CorpusLoader
 from target_bench.release import Release, Seen
-from target_bench.schema import Query, Table, TableId
 
 T = TypeVar("T")
 
@@ -35,13 +34,14 @@ FORMAT = 1
 """The version of the layout; entries of another version are not used."""
 
 _TEMPORARY = ".new-"
+_ABANDONED = 24 * 3600  # seconds
 
 
 def root() -> Path:
     """``$TARGET_BENCH_CACHE``, else ``target-bench`` in the user's cache folder."""
     named = os.environ.get(ENVIRONMENT)
     if named:
-        return Path(named)
+        return Path(named).expanduser()
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "target-bench"
 
 
@@ -67,172 +67,103 @@ def tables(loader: CorpusLoader, folder: Path, split: str) -> Cached:
 
     Raises:
         DataError: a source file is missing or broken, or holds no sound tables.
+        PluginError: the loader is a plug-in and raised.
+        StoreError: neither the cache nor the temporary folder has room.
     """
-    return _cached(_Tables(loader, folder, split))
+    return _cached(Tables(loader, folder, split))
 
 
 def queries(loader: CorpusLoader, folder: Path, split: str) -> Cached:
     """The queries of a split.
 
     Raises:
-        DataError: a source file is missing or broken.
+        DataError, PluginError, StoreError: as for ``tables``.
     """
-    return _cached(_Queries(loader, folder, split))
+    return _cached(Queries(loader, folder, split))
 
 
-@dataclass(frozen=True)
-class _Part:
-    """Tables or queries of one split: how they are read, written and read back."""
-
-    loader: CorpusLoader
-    folder: Path
-    split: str
-
-    kind = ""
-    file = ""
-
-    @property
-    def name(self) -> str:
-        return f"{self.loader.info.name}-{self.split}-{self.kind}"
-
-    def release(self) -> Release:
-        """The data folder, with nothing looked at yet."""
-        return Release(self.folder, self.loader.info.source, self.loader.subfolders)
-
-    @property
-    def code(self) -> str:
-        """What reads the sources, with its settings; other code, another entry."""
-        settings = {k: v for k, v in vars(self.loader).items() if k not in ("info", "embedded")}
-        codes = [
-            code_hash(type(self.loader)),
-            code_hash(ArrowCorpus),
-            version("pyarrow"),
-            repr(sorted(settings.items())),
-        ]
-        return hashlib.sha256(" ".join(codes).encode()).hexdigest()
-
-    def read(self, release: Release, path: Path) -> list[str]:
-        """Read the sources into a new file; what a user should know about them."""
-        raise NotImplementedError
-
-    def hold(self, release: Release) -> Any:
-        """Read the sources into memory."""
-        raise NotImplementedError
-
-    def open(self, path: Path) -> Any:
-        """What ``read`` wrote.
-
-        Raises:
-            OSError, ValueError, KeyError, TypeError: the file is damaged.
-        """
-        raise NotImplementedError
-
-
-class _Tables(_Part):
-    kind = "tables"
-    file = "tables.arrow"
-
-    def read(self, release: Release, path: Path) -> list[str]:
-        tally = NoteTally()
-        write_tables(path, _seen(self.loader.tables(release, self.split), tally))
-        return tally.notes()
-
-    def hold(self, release: Release) -> Corpus:
-        return MemoryCorpus(self.loader.tables(release, self.split))
-
-    def open(self, path: Path) -> Corpus:
-        return ArrowCorpus(path)
-
-
-class _Queries(_Part):
-    kind = "queries"
-    file = "queries.jsonl"
-
-    def read(self, release: Release, path: Path) -> list[str]:
-        with path.open("w", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
-            for query in self.loader.queries(release, self.split):
-                file.write(_query_line(query))
-        return []
-
-    def hold(self, release: Release) -> list[Query]:
-        return list(self.loader.queries(release, self.split))
-
-    def open(self, path: Path) -> list[Query]:
-        with path.open(encoding="utf-8", errors="surrogatepass", newline="\n") as file:
-            return [_query(json.loads(line)) for line in file]
-
-
-def _seen(given: Iterable[Table], tally: NoteTally) -> Iterator[Table]:
-    for table in checked(given):
-        tally.see(table)
-        yield table
-
-
-def _query_line(query: Query) -> str:
-    parts = [query.id, query.text, query.gold, query.answer, query.database_id, query.metadata]
-    return json.dumps(parts, ensure_ascii=False) + "\n"
-
-
-def _query(parts: list[Any]) -> Query:
-    query_id, text, gold, answer, database_id, metadata = parts
-    return Query(
-        query_id,
-        text,
-        tuple(TableId(*pair) for pair in gold),
-        tuple(answer) if isinstance(answer, list) else answer,
-        database_id,
-        metadata,
-    )
-
-
-def _cached(part: _Part) -> Cached:
+def _cached(part: Part) -> Cached:
     if not part.loader.cached:
         release = part.release()
-        value = _named(lambda: part.hold(release), part, release)
-        return Cached(value, dict(release.hashes), ())
-    notes: tuple[str, ...] = ()
-    for entry in _entries(f"{part.name}-*"):
-        if entry.format == FORMAT and entry.code == part.code and entry.seen.still_true(part.folder):
-            path = entry.folder / part.file
+        value, notes = _named(lambda: part.hold(release), part, release)
+        return Cached(value, dict(release.hashes), tuple(notes))
+    if part.code is None:
+        note = f"{part.name} is read anew every time: its loader's code or settings have no hash"
+        return _read_without_cache(part, note)
+    found, faults = _found(part)
+    fresh = found or _read(part)
+    return Cached(fresh.value, fresh.files, (*faults, *fresh.notes))
+
+
+def _found(part: Part) -> tuple[Cached | None, list[str]]:
+    """The entry that holds this part, and a note for every damaged one that was met."""
+    faults: list[str] = []
+    for entry in _entries(f"{glob.escape(part.name)}-*"):
+        fault: Exception | str = "its entry.json cannot be read"
+        if entry.format is not None:
+            if entry.format != FORMAT or entry.code != part.code or not _is_of(entry, part.folder):
+                continue
             try:
-                if path.stat().st_size != entry.bytes:
-                    raise ValueError(f"it has {path.stat().st_size} bytes, not {entry.bytes}")
-                return Cached(part.open(path), dict(entry.seen.files), tuple(entry.notes))
+                return _opened(part, entry), faults
             except (OSError, ValueError, KeyError, TypeError) as error:
-                notes = (f"the cached {path} is damaged ({error}); it was read anew",)
-                shutil.rmtree(entry.folder, ignore_errors=True)
-    fresh = _read(part)
-    return Cached(fresh.value, fresh.files, (*notes, *fresh.notes))
+                fault = error
+        if entry.folder.exists():  # else another process has just replaced it
+            with suppress(OSError):
+                _remove(entry.folder)
+            faults.append(f"the cached {entry.folder} is damaged ({fault}); it was read anew")
+    return None, faults
 
 
-def _read(part: _Part) -> Cached:
+def _is_of(entry: "Entry", folder: Path) -> bool:
+    """Whether the sources are still what they were when the entry was made."""
+    try:
+        return entry.seen.still_true(folder)
+    except (OSError, ValueError, TypeError):  # unreadable now, or a record that makes no sense
+        return False
+
+
+def _opened(part: Part, entry: "Entry") -> Cached:
+    path = entry.folder / part.file
+    there = path.stat().st_size
+    if there != entry.bytes:
+        raise ValueError(f"{part.file} has {there} bytes, not {entry.bytes}")
+    return Cached(part.open(path), dict(entry.seen.files), tuple(entry.notes))
+
+
+def _read(part: Part) -> Cached:
     """Read the sources into a new entry, or into a temporary one that goes when it is closed."""
     try:
-        place = _new_folder(root() / "corpora")
-        return _read_into(part, place, keep=True)
+        return _read_into(part, _new_folder(root() / "corpora"), keep=True)
     except OSError as error:
         note = (
             f"the cache {root()} cannot be written ({error.strerror or error}), so "
             f"{part.name} was read without it; name another folder with ${ENVIRONMENT}"
         )
+    return _read_without_cache(part, note)
+
+
+def _read_without_cache(part: Part, note: str) -> Cached:
     try:
-        place = _new_folder(Path(tempfile.gettempdir()))
-        fresh = _read_into(part, place, keep=False)
+        fresh = _read_into(part, _new_folder(Path(tempfile.gettempdir())), keep=False)
     except OSError as error:
         raise StoreError(
-            f"{part.name} fits neither into the cache {root()} nor into the temporary folder "
-            f"{tempfile.gettempdir()}: {error.strerror or error}. Make room, or name other "
-            f"folders with ${ENVIRONMENT} and $TMPDIR."
+            f"{part.name} fits neither into the cache {root()} nor into the temporary folder: "
+            f"{error.strerror or error}. Make room, or name other folders with ${ENVIRONMENT} "
+            "and $TMPDIR."
         ) from error
     return Cached(fresh.value, fresh.files, (*fresh.notes, note))
 
 
 def _new_folder(parent: Path) -> Path:
     parent.mkdir(parents=True, exist_ok=True)
+    for left in parent.glob(f"{_TEMPORARY}*"):  # by a process that was killed
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > _ABANDONED:
+                shutil.rmtree(left, ignore_errors=True)
     return Path(tempfile.mkdtemp(prefix=_TEMPORARY, dir=parent))
 
 
-def _read_into(part: _Part, place: Path, keep: bool) -> Cached:
+def _read_into(part: Part, place: Path, keep: bool) -> Cached:
     release = part.release()
     path = place / part.file
     try:
@@ -246,37 +177,60 @@ def _read_into(part: _Part, place: Path, keep: bool) -> Cached:
     return Cached(value, dict(seen.files), tuple(notes))
 
 
-def _named(read: Callable[[], T], part: _Part, release: Release) -> T:
+def _named(read: Callable[[], T], part: Part, release: Release) -> T:
     """What ``read`` gives; an error that names no file yet gets the corpus and its files."""
     try:
         return read()
     except DataError as error:
-        if str(part.folder) in str(error):
+        text = str(error)
+        folder = str(part.folder) if part.folder.name else None  # "." is in any text
+        if any(name in text for name in (*release.hashes, folder) if name):
             raise
         where = f"corpus {part.loader.info.name}, split {part.split}"
         raise DataError(f"{where}{from_files(list(release.hashes))}: {error}") from error
 
 
-def _finish(part: _Part, place: Path, seen: Seen, notes: list[str]) -> Path:
+def _finish(part: Part, place: Path, seen: Seen, notes: list[str]) -> Path:
     """Complete an entry and move it to its own name; where its file now lies."""
     content = json.dumps([FORMAT, part.code, sorted(seen.files.items())])
     key = hashlib.sha256(content.encode()).hexdigest()[:12]
+    size = (place / part.file).stat().st_size
     record = {
         "format": FORMAT,
         "code": part.code,
         "created": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "folder": str(part.folder),
-        "bytes": (place / part.file).stat().st_size,
+        "bytes": size,
         "seen": seen.to_json(),
         "notes": notes,
     }
     (place / "entry.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
     home = place.parent / f"{part.name}-{key}"
-    if home.exists():  # of another folder with the same files, or made by another process just now
-        shutil.rmtree(home, ignore_errors=True)
+    if home.exists():
+        there = _entry(home)
+        if there.seen == seen and there.bytes == size == _size(home / part.file):
+            return home / part.file  # another process made it just now
+        with suppress(OSError):
+            _remove(home)  # of another folder with the same files
     with suppress(OSError):
         place.rename(home)
-    return (home if home.exists() else place) / part.file
+    return (place if place.exists() else home) / part.file
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else -1
+
+
+def _remove(folder: Path) -> None:
+    """Remove an entry; no other process sees half of it.
+
+    Raises:
+        OSError: it cannot be removed.
+    """
+    aside = folder.with_name(f"{_TEMPORARY}{uuid4().hex}")
+    with suppress(FileNotFoundError):  # another process was faster
+        folder.rename(aside)
+        shutil.rmtree(aside)
 
 
 @dataclass(frozen=True)
@@ -327,15 +281,19 @@ def _entries(pattern: str) -> Iterator[Entry]:
     except OSError:
         return
     for folder in folders:
-        yield _entry(folder)
+        if folder.is_dir():
+            yield _entry(folder)
 
 
 def _entry(folder: Path) -> Entry:
     try:
         record = json.loads((folder / "entry.json").read_bytes())
+        if record["format"] != FORMAT:
+            size, when = _folder_bytes(folder), str(record.get("created", ""))
+            return Entry(folder, int(record["format"]), "", when, "", size, Seen(), ())
         return Entry(
             folder=folder,
-            format=record["format"],
+            format=FORMAT,
             code=record["code"],
             created=record["created"],
             source=record["folder"],
@@ -343,12 +301,15 @@ def _entry(folder: Path) -> Entry:
             seen=Seen.from_json(record["seen"]),
             notes=tuple(record["notes"]),
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Entry(folder, None, "", "", "", _folder_bytes(folder), Seen(), ())
 
 
 def _folder_bytes(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    try:
+        return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    except OSError:  # another process is removing it
+        return 0
 
 
 def clear() -> list[Entry]:
@@ -360,7 +321,7 @@ def clear() -> list[Entry]:
     gone = entries()
     try:
         for entry in gone:
-            shutil.rmtree(entry.folder)
+            _remove(entry.folder)
     except OSError as error:
         raise StoreError(f"{error.filename} cannot be removed: {error.strerror}") from error
     return gone

@@ -1,14 +1,17 @@
 """Values of databases, data frames and Parquet files as cells and as JSON."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from target_bench.errors import DataError
 from target_bench.schema import Cell
 
+_PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 _PLAIN = {str, int, float, bytes, bool, type(None)}
 
 
@@ -16,7 +19,7 @@ def cells(row: Sequence[Any]) -> Sequence[Cell]:
     """A row of cells.
 
     Text, numbers, bytes and None stay as they are. Dates and times become ISO text, decimals and
-    UUIDs text, lists and mappings JSON.
+    UUIDs text, lists and mappings JSON (bytes in them as hex).
 
     Raises:
         TypeError: a value is of another type.
@@ -28,7 +31,10 @@ def cells(row: Sequence[Any]) -> Sequence[Cell]:
 
 def _cell(value: Any) -> Cell:
     value = plain(value)
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False, default=bytes.hex)
+    cell: Cell = value
+    return cell
 
 
 def plain(value: Any) -> Any:
@@ -49,6 +55,50 @@ def plain(value: Any) -> Any:
         return [plain(inner) for inner in value]
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
-    if hasattr(value, "item"):  # a scalar of numpy
-        return plain(value.item())
+    bases: tuple[type, ...] = (str, int, float, bytes)  # of numpy's text, or of an enumeration
+    for base in bases:
+        if isinstance(value, base):
+            return base(value)
+    if hasattr(value, "tolist"):  # an array or a scalar of numpy
+        inner = str(value) if type(value).__name__ == "datetime64" else value.tolist()
+        if type(inner) is not type(value):
+            return plain(inner)
     raise TypeError(f"{type(value).__name__} ({value!r:.40}) is neither text, number nor date")
+
+
+def arrow_grid(table: Any, place: str) -> tuple[list[str], list[Sequence[Cell]]]:
+    """Header and rows of an Arrow table; the nameless index of a pandas frame is left out.
+
+    Raises:
+        DataError: a value has no form as a cell; the message names place and column.
+    """
+    table = without_index(table)
+    header: list[str] = table.column_names
+    named = zip(header, table.columns, strict=True)
+    columns = [arrow_values(column, f"{place}, column {name!r}") for name, column in named]
+    rows: list[Sequence[Cell]] = []
+    for number, row in enumerate(zip(*columns, strict=True), start=1):
+        try:
+            rows.append(list(cells(row)))
+        except TypeError as error:
+            raise DataError(f"{place}, row {number}: {error}") from error
+    return header, rows
+
+
+def without_index(table: Any) -> Any:
+    """The Arrow table without the columns in which pandas keeps a nameless index."""
+    names = enumerate(table.column_names)
+    return table.select([i for i, name in names if not _PANDAS_INDEX.fullmatch(name)])
+
+
+def arrow_values(values: Any, place: str) -> list[Any]:
+    """The values of an Arrow column or batch as Python has them.
+
+    Raises:
+        DataError: Python has no such value (a date after the year 9999, say).
+    """
+    try:
+        found: list[Any] = values.to_pylist()
+    except (ValueError, OverflowError, TypeError, NotImplementedError) as error:
+        raise DataError(f"{place}: a value cannot be read: {error}. Cast it to text.") from error
+    return found

@@ -41,9 +41,12 @@ class DatabaseFile(CorpusLoader):
         found = self._find_queries(release)
         self.info = own.info(path, splits_of(release, found) if found else ())
 
-    def tables(self, release: Release, split: str) -> Iterable[Table]:
+    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002
         """Every base table, in the order of their names."""
         release.note(self.path)
+        wal = release.find(f"{self.path.name}{'.' if _is_duckdb(self.path) else '-'}wal")
+        if wal is not None:  # what was written but is not in the file itself yet
+            release.note(wal)
         read = _duckdb_tables if _is_duckdb(self.path) else _sqlite_tables
         for name, header, rows, keys in read(self.path):
             yield Table(
@@ -85,7 +88,7 @@ def _is_duckdb(path: Path) -> bool:
 
 def _sqlite_tables(path: Path) -> Found:
     try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
+        with closing(sqlite3.connect(_uri(path), uri=True)) as database:
             database.text_factory = lambda raw: raw.decode("utf-8", "backslashreplace")
             names = database.execute(
                 "SELECT name FROM sqlite_master WHERE type = 'table' "
@@ -96,7 +99,17 @@ def _sqlite_tables(path: Path) -> Found:
                 header = [column[0] for column in cursor.description]
                 yield name, header, cursor, _sqlite_keys(database, name)
     except sqlite3.Error as error:
-        raise DataError(f"{path}: cannot be read as SQLite: {error}") from error
+        locked = "locked" in str(error)
+        advice = "Close the program that writes it." if locked else "Is it whole, and a database?"
+        raise DataError(f"{path}: cannot be read as SQLite: {error}. {advice}") from error
+
+
+def _uri(path: Path) -> str:
+    """Read-only, and without leaving a file beside a database that has a write-ahead log."""
+    with path.open("rb") as file:
+        has_log = file.read(20)[18:] == b"\x02\x02"
+    still = has_log and not path.with_name(f"{path.name}-wal").exists()
+    return f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' * still}"
 
 
 def _sqlite_keys(database: sqlite3.Connection, name: str) -> dict[str, Any]:
@@ -105,7 +118,9 @@ def _sqlite_keys(database: sqlite3.Connection, name: str) -> dict[str, Any]:
         'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?)', (name,)
     ).fetchall()
     primary = [column for column, place in sorted(columns, key=lambda c: c[1]) if place]
-    return _keys(primary, [[column, f"{table}.{to}" if to else table] for column, table, to in foreign])
+    return _keys(
+        primary, [[column, f"{table}.{to}" if to else table] for column, table, to in foreign]
+    )
 
 
 def _duckdb_tables(path: Path) -> Found:

@@ -1,7 +1,6 @@
 """FeTaQA: free-form answers from Wikipedia tables (Nan et al. 2022)."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from target_bench.errors import DataError
@@ -18,7 +17,7 @@ class FeTaQA(CorpusLoader):
     info = CorpusInfo(
         name="fetaqa",
         title="FeTaQA",
-        tasks=("retrieval",),
+        tasks=("retrieval", "question_answering"),
         splits=("test", "validation", "train"),
         licence="CC BY-SA 4.0",
         citation="Nan et al., FeTaQA: Free-form Table Question Answering, TACL 2022",

@@ -3,12 +3,13 @@
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from target_bench.corpora import own
-from target_bench.corpora.cells import cells
-from target_bench.corpora.target_layout import parquet_columns, parquet_records
+from target_bench.corpora.cells import arrow_grid, cells
+from target_bench.corpora.parquet import parquet_table
 from target_bench.errors import DataError
 from target_bench.interfaces import CorpusLoader
 from target_bench.release import Release, field
@@ -41,7 +42,7 @@ class TableFolder(CorpusLoader):
         """Whether a folder has this layout."""
         return bool(_table_files(Release(folder, "")))
 
-    def tables(self, release: Release, split: str) -> Iterable[Table]:
+    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002
         """The tables, the same ones for every split."""
         files = _table_files(release)
         about = dict(_about(release))
@@ -61,21 +62,22 @@ class TableFolder(CorpusLoader):
         return queries_of(release, release.require(_QUERIES), split)
 
 
-def queries_of(
-    release: Release, path: Path, split: str, database_id: str = "0"
-) -> Iterator[Query]:
+def queries_of(release: Release, path: Path, split: str, database_id: str = "0") -> Iterator[Query]:
     """The queries of a JSON-lines file that belong to a split; without ``split`` they are test."""
     for place, record in release.json_lines(path):
-        if isinstance(record, dict) and record.get("split", own.DEFAULT_SPLIT) != split:
-            continue
-        yield own.query(record, place, database_id)
+        if _split(record, place) == split:
+            yield own.query(record, place, database_id)
 
 
 def splits_of(release: Release, path: Path) -> list[str]:
     """The splits that the queries of a JSON-lines file name."""
-    records = (record for _, record in release.json_lines(path) if isinstance(record, dict))
-    found = dict.fromkeys(record.get("split", own.DEFAULT_SPLIT) for record in records)
-    return [split for split in found if isinstance(split, str)]
+    return list(dict.fromkeys(_split(r, place) for place, r in release.json_lines(path)))
+
+
+def _split(record: Any, place: str) -> str:
+    if isinstance(record, dict) and record.get("split") is None:
+        return own.DEFAULT_SPLIT
+    return field(record, "split", str, place)
 
 
 def _splits(release: Release) -> list[str]:
@@ -99,21 +101,40 @@ def _table_files(release: Release) -> dict[str, Path]:
     """Table id -> its file.
 
     Raises:
-        DataError: two files have the same name but for the suffix.
+        DataError: two files have the same name but for the suffix, or a file in ``tables/`` is in
+            no format that is read.
     """
     inside = release.matching("tables/**/*")
     base = release.folder / "tables" if inside else release.folder
     found: dict[str, Path] = {}
     for path in inside or release.matching("*"):
-        suffix = next((s for s in (*_GZIPPED, *_SUFFIXES) if path.name.endswith(s)), None)
-        named = path.name.removesuffix(".gz") in (_QUERIES, _ABOUT, f"{path.stem}.queries.jsonl")
-        if suffix is None or path.name.startswith(".") or (named and not inside):
+        name = path.relative_to(base).as_posix()
+        suffix = _suffix(name)
+        if suffix is None or _is_hidden(name) or (not inside and _is_no_table(name)):
+            if inside and not _is_hidden(name) and not name.lower().endswith(".md"):
+                raise DataError(
+                    f"{path}: tables/ holds {', '.join(_SUFFIXES)} (and .gz of all but Parquet). "
+                    "Convert this file to one of them, or move it elsewhere."
+                )
             continue
-        table_id = path.relative_to(base).as_posix().removesuffix(suffix)
+        table_id = name.removesuffix(name[-len(suffix) :])
         if table_id in found:
             raise DataError(f"{path}: {found[table_id].name} is the same table; keep one of them")
         found[table_id] = path
     return found
+
+
+def _suffix(name: str) -> str | None:
+    return next((s for s in (*_GZIPPED, *_SUFFIXES) if name.lower().endswith(s)), None)
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith(".") for part in name.split("/"))
+
+
+def _is_no_table(name: str) -> bool:
+    base = name.removesuffix(".gz")
+    return base in (_QUERIES, _ABOUT) or base.endswith(f".{_QUERIES}")
 
 
 Grid = tuple[Sequence[str], Sequence[Sequence[Any]]]
@@ -121,37 +142,55 @@ Grid = tuple[Sequence[str], Sequence[Sequence[Any]]]
 
 def _read(release: Release, path: Path) -> Grid:
     """Header and rows of a table file."""
-    if path.name.endswith(".parquet"):
-        return _from_records(path, parquet_records(release, path), parquet_columns(path))
-    if ".jsonl" in path.suffixes:
+    suffix = (_suffix(path.name) or "").removesuffix(".gz")
+    if suffix == ".parquet":
+        return arrow_grid(parquet_table(release, path), str(path))
+    if suffix == ".jsonl":
         return _from_records(path, release.json_lines(path))
-    return _from_csv(release, path, "\t" if ".tsv" in path.suffixes else ",")
+    return _from_csv(release, path, "\t" if suffix == ".tsv" else ",")
 
 
 def _from_csv(release: Release, path: Path, delimiter: str) -> Grid:
-    reader = csv.reader(io.StringIO(release.text(path), newline=""), delimiter=delimiter)
+    text = release.text(path)
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise DataError(
+            f"{path}, line {line}: a NUL byte, which no text file holds. Convert the file to UTF-8."
+        )
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows: list[list[str]] = []
     try:
-        for row in reader:
-            if rows and len(row) != len(rows[0]) and row:
-                raise DataError(
-                    f"{path}, line {reader.line_num}: {len(row)} cells under {len(rows[0])} "
-                    "columns. Quote cells that hold the separator."
-                )
-            if row or not rows:
+        with _fields_of_any_size():
+            for row in filter(None, reader):  # a blank line is no row
                 rows.append(row)
+                if len(row) != len(rows[0]):
+                    raise DataError(
+                        f"{path}, line {reader.line_num}: {len(row)} cells under {len(rows[0])} "
+                        "columns. Quote cells that hold the separator."
+                    )
     except csv.Error as error:
-        raise DataError(f"{path}, line {reader.line_num}: {error}") from error
-    if not rows or not rows[0]:
+        raise DataError(
+            f"{path}, line {reader.line_num}: {error}. Quote cells that hold quotes, and double "
+            "the quotes in them."
+        ) from error
+    if not rows:
         raise DataError(f"{path}: the file is empty; its first line is the header")
     return rows[0], rows[1:]
 
 
-def _from_records(
-    path: Path, records: Iterable[tuple[str, Any]], columns: Sequence[str] = ()
-) -> Grid:
+@contextmanager
+def _fields_of_any_size() -> Iterator[None]:
+    """Lift the ``csv`` module's limit of 128 KiB a cell."""
+    before = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _from_records(path: Path, records: Iterable[tuple[str, Any]]) -> Grid:
     """Header and rows from objects; a name that an object lacks is an empty cell."""
-    header: dict[str, None] = dict.fromkeys(columns)
+    header: dict[str, None] = {}
     found = []
     for place, record in records:
         if not isinstance(record, dict):

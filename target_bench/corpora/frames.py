@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from target_bench.corpora import own
-from target_bench.corpora.cells import cells
+from target_bench.corpora.cells import arrow_grid, arrow_values, without_index
 from target_bench.corpora.store import dataset
 from target_bench.errors import DataError
 from target_bench.interfaces import Dataset
@@ -23,7 +23,8 @@ def from_dataframe(
 
     Args:
         tables: table id -> data frame (pandas, Polars, PyArrow or any other with
-            ``__arrow_c_stream__``).
+            ``__arrow_c_stream__``), or a mapping of column names to lists. Of pandas, an index that
+            has a name is a column.
         queries: a data frame with the columns ``query_id``, ``query``, ``table_id`` (one id or a
             list) and perhaps ``answer``, or an iterable of such mappings; other columns become
             metadata.
@@ -39,13 +40,18 @@ def from_dataframe(
     info = CorpusInfo(
         name=name,
         title=name,
-        tasks=("retrieval",),
+        tasks=("retrieval", "question_answering", "fact_verification"),
         splits=(split,),
         licence="your own",
         citation="your own",
         source="data frames",
     )
+    if not isinstance(tables, Mapping):
+        raise DataError(f"tables should map ids to data frames, but is {type(tables).__name__}")
     about = context or {}
+    for table_id in about:
+        if table_id not in tables:
+            raise DataError(f"context names the table {table_id!r}, which is not among the tables")
     made = [
         _table(str(table_id), frame, about.get(table_id, {"title": str(table_id)}))
         for table_id, frame in tables.items()
@@ -58,30 +64,31 @@ def from_dataframe(
 
 def _table(table_id: str, frame: Any, context: Mapping[str, Any]) -> Table:
     place = f"table {table_id!r}"
-    arrow = _arrow(frame, place)
-    columns = [column.to_pylist() for column in arrow.columns]
-    try:
-        rows = [list(cells(row)) for row in zip(*columns, strict=True)]
-    except TypeError as error:
-        raise DataError(f"{place}: {error}") from error
-    return Table(TableId("0", table_id), list(arrow.column_names), rows, dict(context))
+    header, rows = arrow_grid(_arrow(frame, place), place)
+    about = {name: own.converted(value, name, place) for name, value in context.items()}
+    return Table(TableId("0", table_id), header, rows, about)
 
 
 def _records(queries: Any) -> Iterable[Any]:
     if isinstance(queries, Mapping) or hasattr(queries, "__arrow_c_stream__"):
-        records: list[Any] = _arrow(queries, "queries").to_pylist()
-        return records
-    return [dict(record) if isinstance(record, Mapping) else record for record in queries]
+        return arrow_values(without_index(_arrow(queries, "queries")), "queries")
+    try:
+        return [dict(record) if isinstance(record, Mapping) else record for record in queries]
+    except TypeError as error:
+        raise DataError(
+            f"queries: {type(queries).__name__} is neither a data frame nor a list of records"
+        ) from error
 
 
 def _arrow(frame: Any, place: str) -> Any:
     import pyarrow
 
     try:
-        table = pyarrow.table(frame)
-        index = [name for name in table.column_names if name.startswith("__index_level_")]
-        return table.drop_columns(index)  # what pandas adds of its index
-    except (pyarrow.ArrowException, TypeError, ValueError) as error:
+        if type(frame).__module__.partition(".")[0] == "pandas":
+            return pyarrow.Table.from_pandas(frame, preserve_index=True)
+        return pyarrow.table(frame)
+    except (pyarrow.ArrowException, AttributeError, TypeError, ValueError, OverflowError) as error:
         raise DataError(
-            f"{place}: {type(frame).__name__} is no data frame that Arrow can read ({error})"
+            f"{place}: {type(frame).__name__} is no data frame that Arrow can read ({error}). "
+            "Give a frame whose columns have one type each, as after frame.astype(str)."
         ) from error

@@ -15,7 +15,7 @@ from pathlib import Path
 from target_bench import registry
 from target_bench.corpora import folder_of, loader, reading, split_of
 from target_bench.corpora.store import Digest, HashedCorpus, digests_of
-from target_bench.errors import ConfigError, DataError
+from target_bench.errors import ConfigError
 from target_bench.interfaces import Corpus, Dataset, Distractors
 from target_bench.schema import Table, TableId
 
@@ -56,7 +56,9 @@ def _parse(spec: str) -> _Asked:
     settings = registry.parse_settings(rest, spec)
     unknown = settings.keys() - {"split", "n", "seed"}
     if unknown:
-        raise ConfigError(f"distractors {spec!r}: unknown setting {min(unknown)!r}; known: split, n, seed")
+        raise ConfigError(
+            f"distractors {spec!r}: unknown setting {min(unknown)!r}; known: split, n, seed"
+        )
     split, n, seed = settings.get("split"), settings.get("n"), settings.get("seed", 0)
     if n is not None and (not isinstance(n, int) or isinstance(n, bool) or n < 1):
         raise ConfigError(f"distractors {spec!r}: n={n!r} should be a whole number from 1")
@@ -68,7 +70,7 @@ def _parse(spec: str) -> _Asked:
 def _with(dataset: Dataset, asked: _Asked, data_dir: str | Path | None) -> Dataset:
     plugin = loader(asked.name)
     split = split_of(plugin, asked.split)
-    same = plugin.info.name == dataset.info.name
+    same = (plugin.info.name, plugin.info.source) == (dataset.info.name, dataset.info.source)
     tables = reading.read_tables(plugin, folder_of(plugin, data_dir, strict=not same), split)
     prefix = "" if same else f"{plugin.info.name}:"
     corpus = MixedCorpus(dataset.corpus, tables.value, prefix, asked)
@@ -109,9 +111,10 @@ class MixedCorpus(HashedCorpus):
         self._left_out = len(new_ids) - len(candidates)
         n = len(candidates) if asked.n is None else asked.n
         if n > len(candidates) or not candidates:
+            more = f" ({self._left_out} more are in the corpus already)" if self._left_out else ""
             raise ConfigError(
-                f"distractors {asked.spec!r}: {n or 'all'} tables were asked for, but there are "
-                f"{len(candidates)}" + (f" ({self._left_out} more are in the corpus already)" * bool(self._left_out))
+                f"distractors {asked.spec!r}: {asked.n or 'all'} tables were asked for, but there "
+                f"are {len(candidates)}{more}"
             )
         hashes = {i: _hash(asked.seed, source.ids[i]) for i in candidates}
         drawn = sorted(candidates, key=lambda i: hashes[i][0])[:n]
@@ -136,10 +139,12 @@ class MixedCorpus(HashedCorpus):
 
     @property
     def ids(self) -> Sequence[TableId]:
+        """The ids of all tables, in corpus order."""
         return self._ids
 
     @cached_property
     def digests(self) -> Sequence[Digest]:
+        """One a table, in corpus order."""
         parts = (digests_of(self._base), digests_of(self._source))
         return [parts[part][i] for part, i in self._places]
 

@@ -18,15 +18,15 @@ class OTTQA(CorpusLoader):
     info = CorpusInfo(
         name="ottqa",
         title="OTT-QA",
-        tasks=("retrieval",),
+        tasks=("retrieval", "question_answering"),
         splits=("validation", "train"),
         licence="MIT (repository); tables and passages from Wikipedia, CC BY-SA",
         citation="Chen et al., Open Question Answering over Tables and Text, ICLR 2021",
         source="https://github.com/wenhuchen/OTT-QA",
         files=(
             "dev.json (from released_data/)",
-            "train_dev_test_table_ids.json and traindev_tables_tok/ (from data/), or in their place",
-            "dev_tables.jsonl, with one traindev_tables_tok/<id>.json of the split a line",
+            "train_dev_test_table_ids.json and traindev_tables_tok/ (from data/), or, for both,",
+            "dev_tables.jsonl with one traindev_tables_tok/<id>.json of the split a line",
             "train.json (and train_tables.jsonl) for the split train",
         ),
     )

@@ -1,33 +1,42 @@
 """What every layout of a user's own data shares: the declaration, and the fields of a query."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from target_bench.corpora.cells import plain
+from target_bench.corpora.cells import cells, plain
 from target_bench.errors import DataError
 from target_bench.release import field
-from target_bench.schema import CorpusInfo, Query, TableId
+from target_bench.schema import Cell, CorpusInfo, Query, TableId
 
 DEFAULT_SPLIT = "test"
 _PREFERENCE = ("test", "validation", "train")
 _FIELDS = ("query_id", "query", "table_id", "database_id", "answer", "split")
 
 
-def info(path: Path, splits: Iterable[str]) -> CorpusInfo:
-    """The declaration of a corpus that is a path."""
+def info(path: Path, splits: Iterable[str], others: Iterable[str] = ()) -> CorpusInfo:
+    """The declaration of a corpus that is a path.
+
+    Args:
+        path: the folder or file.
+        splits: the splits that have queries.
+        others: splits that have tables alone.
+    """
     name = re.sub(r"[^a-z0-9]+", "-", path.resolve().stem.lower()).strip("-") or "data"
-    order = [split for split in _PREFERENCE if split in splits]
     return CorpusInfo(
         name=name,
         title=path.resolve().name,
-        tasks=("retrieval",),
-        splits=(*order, *sorted(set(splits) - set(order))) or (DEFAULT_SPLIT,),
+        tasks=("retrieval", "question_answering", "fact_verification"),
+        splits=(*sorted(splits, key=_order), *sorted(others, key=_order)) or (DEFAULT_SPLIT,),
         licence="your own",
         citation="your own",
         source=str(path.resolve()),
     )
+
+
+def _order(split: str) -> tuple[int, str]:
+    return _PREFERENCE.index(split) if split in _PREFERENCE else len(_PREFERENCE), split
 
 
 def query(record: Any, place: str, database_id: str = "0") -> Query:
@@ -40,14 +49,14 @@ def query(record: Any, place: str, database_id: str = "0") -> Query:
         DataError: a field is missing or of another type; the message names place and field.
     """
     query_id = identifier(field(record, "query_id", object, place), "query_id", place)
-    database_id = identifier(record.get("database_id", database_id), "database_id", place)
-    gold = field(record, "table_id", object, place)
+    database_id = database(record, place, database_id)
+    gold = converted(field(record, "table_id", object, place), "table_id", place)
     golds = gold if isinstance(gold, list) else [gold]
     return Query(
         id=query_id,
         text=field(record, "query", str, place),
         gold=tuple(TableId(database_id, identifier(g, "table_id", place)) for g in golds),
-        answer=_answer(record.get("answer"), place),
+        answer=_answer(converted(record.get("answer"), "answer", place), place),
         database_id=database_id,
         metadata={
             name: converted(value, name, place)
@@ -57,12 +66,45 @@ def query(record: Any, place: str, database_id: str = "0") -> Query:
     )
 
 
+def database(record: Mapping[str, Any], place: str, default: str = "0") -> str:
+    """The field ``database_id``, or the default where it is missing or null."""
+    value = record.get("database_id")
+    return default if value is None else identifier(value, "database_id", place)
+
+
+def grid(value: Any, place: str) -> list[Sequence[Cell]]:
+    """The field ``table``: rows of cells, the header first.
+
+    Raises:
+        DataError: it is of another form, or a cell is.
+    """
+    if not isinstance(value, list) or not value or not all(isinstance(row, list) for row in value):
+        raise DataError(
+            f"{place}: field 'table' should be a list of rows, the header first, but is "
+            f"{type(value).__name__}: {value!r:.80}"
+        )
+    try:
+        return [cells(row) for row in value]
+    except TypeError as error:
+        raise DataError(f"{place}: field 'table': {error}") from error
+
+
+def header(names: Sequence[Any]) -> list[str]:
+    """The cells of a header row as column names: numbers as text, null as no name."""
+    return ["" if name is None else _name(name) for name in names]
+
+
+def _name(value: Any) -> str:
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+
+
 def identifier(value: Any, name: str, place: str) -> str:
     """An id as text.
 
     Raises:
         DataError: it is neither text nor a whole number.
     """
+    value = converted(value, name, place)
     if isinstance(value, str):
         return value
     if isinstance(value, int) and not isinstance(value, bool):

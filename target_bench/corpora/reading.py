@@ -11,8 +11,8 @@ from target_bench.interfaces import CorpusLoader, Dataset
 def read(loader: CorpusLoader, folder: Path, split: str) -> Dataset:
     """Tables and queries of one split.
 
-    A folder in TARGET's layout is read as that, whichever corpus it is of; any other by the
-    corpus's own loader.
+    A folder of release files in TARGET's layout is read as that, whichever corpus it is of; any
+    other by the corpus's own loader. A loader that brings its folder knows what is in it.
 
     Raises:
         DataError: a file is missing or broken; the message names it.
@@ -32,6 +32,6 @@ def read_tables(loader: CorpusLoader, folder: Path, split: str) -> cache.Cached:
 
 
 def _by_layout(loader: CorpusLoader, folder: Path) -> CorpusLoader:
-    if isinstance(loader, TargetLayout) or not TargetLayout.is_in(folder):
+    if loader.embedded is not None or not TargetLayout.is_in(folder):
         return loader
     return TargetLayout(folder, loader.info)

@@ -79,10 +79,12 @@ class MemoryCorpus(HashedCorpus):
 
     @property
     def ids(self) -> Sequence[TableId]:
+        """The ids of all tables, in corpus order."""
         return self._ids
 
     @cached_property
     def digests(self) -> Sequence[Digest]:
+        """One a table, in corpus order."""
         return [digest(encoded_body(table), encoded_context(table)) for table in self._tables]
 
 
@@ -110,35 +112,62 @@ def checked(tables: Iterable[Table]) -> Iterator[Table]:
     """
     seen: set[TableId] = set()
     for table in tables:
+        _check_id(table.id)
         if table.id in seen:
             raise DataError(f"table {table.id} occurs twice; ids must be unique")
         seen.add(table.id)
-        _check_grid(table)
+        try:
+            _check_grid(table)
+        except TypeError as error:
+            raise DataError(
+                f"table {table.id}: header and rows should be lists of cells: {error}"
+            ) from error
         yield table
+
+
+def _check_id(table_id: Any) -> None:
+    if not isinstance(table_id, TableId) or not _is_id(table_id):
+        raise DataError(f"a table's id should be a TableId of two texts, but is {table_id!r:.80}")
 
 
 def _check_grid(table: Table) -> None:
     width = len(table.header)
     if width == 0:
         raise DataError(f"table {table.id} has no header; give every column a name")
-    if not all(isinstance(name, str) for name in table.header):
+    if isinstance(table.header, str) or not all(isinstance(name, str) for name in table.header):
         raise DataError(f"table {table.id}: a column name is no text: {table.header!r:.80}")
     for number, row in enumerate(table.rows, start=1):
         if len(row) != width:
             raise DataError(
                 f"table {table.id}, row {number}: {len(row)} cells under {width} columns"
             )
+        if isinstance(row, str | bytes) or not _CELLS.issuperset(map(type, row)):
+            _check_cells(f"table {table.id}, row {number}", row)
+
+
+_CELLS = {str, int, float, bytes, bool, type(None)}
+
+
+def _check_cells(place: str, row: Any) -> None:
+    if isinstance(row, str | bytes):
+        raise DataError(f"{place}: expected a list of cells, found {row!r:.80}")
+    for cell in row:
+        if not isinstance(cell, str | int | float | bytes | None):
+            raise DataError(
+                f"{place}: a cell cannot be {type(cell).__name__} ({cell!r:.40}); cells are text, "
+                "numbers, bytes or None"
+            )
 
 
 def encoded_body(table: Table) -> bytes:
-    """Header and rows as JSON; ``decoded_body`` reads it back.
+    """Header and rows as JSON; ``decoded`` reads it back.
 
     Raises:
-        DataError: a cell is of a type no cell can have.
+        DataError: a cell is of a type no cell can have, or a number of too many digits.
     """
     try:
         return _encode([table.header, table.rows])
-    except (TypeError, RecursionError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise DataError(f"table {table.id}: {error}") from error
 
 
@@ -149,14 +178,24 @@ def encoded_context(table: Table) -> bytes:
         DataError: a value in it is no JSON.
     """
     try:
-        return _encode(dict(table.context))
-    except (TypeError, RecursionError) as error:
+        return encoded(dict(table.context))
+    except (TypeError, ValueError, RecursionError) as error:
         raise DataError(f"table {table.id}, context: {error}") from error
 
 
+def encoded(value: Any) -> bytes:
+    """A value as JSON, bytes included.
+
+    Raises:
+        TypeError, ValueError, RecursionError: it has no such form.
+    """
+    found = _encode(value)
+    return _encode(_escaped(value)) if _BYTES.encode() in found else found
+
+
 def decoded(encoded: bytes) -> Any:
-    """What ``encoded_body`` or ``encoded_context`` wrote."""
-    return json.loads(encoded.decode("utf-8", "surrogatepass"), object_hook=_hex_as_bytes)
+    """What ``encoded_body`` or ``encoded`` wrote."""
+    return json.loads(encoded.decode("utf-8", "surrogatepass"), object_hook=_unescaped)
 
 
 def digest(body: bytes, context: bytes) -> Digest:
@@ -169,6 +208,7 @@ def _hash(encoded: bytes) -> bytes:
 
 
 _BYTES = "$bytes"
+"""The one key of an object that stands for bytes; a real key like it gets one more ``$``."""
 
 
 def _encode(value: Any) -> bytes:
@@ -178,15 +218,21 @@ def _encode(value: Any) -> bytes:
 def _bytes_as_hex(value: object) -> Any:
     if isinstance(value, bytes):
         return {_BYTES: value.hex()}
-    raise TypeError(
-        f"a cell cannot be {type(value).__name__} ({value!r:.40}); cells are text, numbers, "
-        "bytes or None"
-    )
+    raise TypeError(f"{type(value).__name__} ({value!r:.40}) is no text, number, bytes or None")
 
 
-def _hex_as_bytes(found: dict[str, Any]) -> Any:
-    if len(found) == 1 and isinstance(found.get(_BYTES), str):
+def _escaped(value: Any) -> Any:
+    if isinstance(value, dict):
+        names = {name: f"{name}$" if str(name).startswith(_BYTES) else name for name in value}
+        return {names[name]: _escaped(inner) for name, inner in value.items()}
+    return [_escaped(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _unescaped(found: dict[str, Any]) -> Any:
+    if len(found) == 1 and _BYTES in found:
         return bytes.fromhex(found[_BYTES])
+    if any(name.startswith(_BYTES) for name in found):
+        return {n.removesuffix("$") if n.startswith(_BYTES) else n: v for n, v in found.items()}
     return found
 
 
@@ -237,9 +283,33 @@ def from_files(names: Sequence[str]) -> str:
     return f" (from {', '.join(names[:3])}{more})"
 
 
+def check_query(query: Query, where: str) -> None:
+    """Look at the types of a query's fields.
+
+    Raises:
+        DataError: id or text is no text, or a gold table is no pair of texts.
+    """
+    texts = {"id": query.id, "text": query.text, "database_id": query.database_id}
+    for name, value in texts.items():
+        if not isinstance(value, str):
+            raise DataError(
+                f"{where}: query {query.id!r}: {name} should be text, not {value!r:.80}"
+            )
+    if not isinstance(query.gold, tuple) or not all(map(_is_id, query.gold)):
+        raise DataError(
+            f"{where}: query {query.id!r}: gold should be a tuple of TableId, "
+            f"not {query.gold!r:.80}"
+        )
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and all(isinstance(v, str) for v in value)
+
+
 def _check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None:
     seen = set()
     for query in queries:
+        check_query(query, where)
         if query.id in seen:
             raise DataError(f"{where}: query id {query.id!r} occurs twice; ids must be unique")
         seen.add(query.id)

@@ -19,7 +19,7 @@ class TabFact(CorpusLoader):
     info = CorpusInfo(
         name="tabfact",
         title="TabFact",
-        tasks=("retrieval",),
+        tasks=("retrieval", "fact_verification"),
         splits=("test", "validation", "train"),
         licence="MIT (repository); data CC BY 4.0, tables from Wikipedia",
         citation="Chen et al., TabFact: A Large-scale Dataset for Table-based Fact Verification, "

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.corpora import own
-from target_bench.corpora.cells import cells
+from target_bench.corpora.parquet import parquet_records
 from target_bench.errors import DataError
 from target_bench.interfaces import CorpusLoader
 from target_bench.release import Release, field
-from target_bench.schema import Cell, CorpusInfo, Query, Table, TableId
+from target_bench.schema import CorpusInfo, Query, Table, TableId
 
 _SHARD = re.compile(
     r"(?P<split>.+?)(-(?P<number>\d{5})-of-(?P<total>\d{5})(-[0-9a-f]+)?)?"
@@ -23,7 +23,7 @@ _SHARD = re.compile(
 )
 _SPLITS = {"dev": "validation", "val": "validation"}
 _ANY = ""
-_TABLES_AT_A_TIME = 128
+_NAMED_SPLITS = ("train", "validation", "test", "dev", "val")
 
 
 class TargetLayout(CorpusLoader):
@@ -39,9 +39,9 @@ class TargetLayout(CorpusLoader):
 
     def __init__(self, folder: Path, info: CorpusInfo | None = None) -> None:
         release = Release(folder, str(folder))
-        splits = _shards(release, "queries") or _shards(release, "corpus")
-        named = [split for split in splits if split != _ANY]
-        self.info = info or own.info(folder, named)
+        asked = [split for split in _shards(release, "queries") if split != _ANY]
+        others = [split for split in _shards(release, "corpus") if split not in (_ANY, *asked)]
+        self.info = info or own.info(folder, asked, others)
         self.embedded = folder
 
     @classmethod
@@ -62,29 +62,35 @@ class TargetLayout(CorpusLoader):
 
 def _files(release: Release, part: str) -> Iterator[tuple[str, re.Match[str], Path]]:
     """(place, name parsed, path) of the files that hold corpus or queries."""
-    patterns = [f"{part}.*", f"{part}/*", f"{part}/data/*", f"*-{part}/*", f"*-{part}/data/*"]
-    if release.folder.name.endswith(f"-{part}"):
-        patterns += ["data/*", "*"]
-    for pattern in patterns:
+    for pattern in (f"{part}.*", f"{part}/*", f"{part}/data/*", f"*-{part}/*", f"*-{part}/data/*"):
         for path in release.matching(pattern):
             match = _SHARD.fullmatch(path.name)
             if match:
-                yield path.parent.as_posix(), match, path
+                yield path.relative_to(release.folder).parent.as_posix(), match, path
+    if release.folder.resolve().name.endswith(f"-{part}"):  # one of the hub's repositories alone
+        for path in (*release.matching("data/*"), *release.matching("*")):
+            match = _SHARD.fullmatch(path.name)
+            if match and match["split"] in _NAMED_SPLITS:
+                yield path.relative_to(release.folder).parent.as_posix(), match, path
 
 
 def _shards(release: Release, part: str) -> dict[str, list[Path]]:
     """Split -> its files in order; a single file ``corpus.jsonl`` stands for any split.
 
     Raises:
-        DataError: a shard is missing.
+        DataError: a shard is missing, or the files lie in several places.
     """
     found: dict[str, list[tuple[re.Match[str], Path]]] = {}
-    first_place = None
+    places: dict[str, None] = {}
     for place, match, path in _files(release, part):
-        first_place = first_place or place
-        if place == first_place:
-            split = _SPLITS.get(match["split"], match["split"])
-            found.setdefault(_ANY if split == part else split, []).append((match, path))
+        places[place] = None
+        split = _SPLITS.get(match["split"], match["split"])
+        found.setdefault(_ANY if split == part else split, []).append((match, path))
+    if len(places) > 1:
+        raise DataError(
+            f"{release.folder}: the {part} is there more than once, in {', '.join(places)}. "
+            "Keep one of them, or name the folder of one corpus."
+        )
     for split, shards in found.items():
         _check_complete(release.folder, part, split, shards)
     return {split: [path for _, path in shards] for split, shards in found.items()}
@@ -94,21 +100,22 @@ def _check_complete(
     folder: Path, part: str, split: str, shards: list[tuple[re.Match[str], Path]]
 ) -> None:
     there = [match["number"] for match, _ in shards]
+    totals = {match["total"] for match, _ in shards}
     total = shards[0][0]["total"]
-    if total is None and len(shards) > 1:
+    if len(totals) > 1 or len(set(there)) < len(there):
         raise DataError(
             f"{folder}: split {split!r} of the {part} is there more than once: "
             f"{', '.join(path.name for _, path in shards)}. Keep one of them."
         )
     if total is None:
         return
-    missing = [number for i in range(int(total)) if (number := f"{i:05}") not in there]
-    if missing or len(there) != int(total):
-        example = f"{split}-{(missing or there)[0]}-of-{total}"
+    wanted = [f"{number:05}" for number in range(int(total))]
+    if there != wanted:
+        missing = [number for number in wanted if number not in there]
+        first = f"; {split}-{missing[0]}-of-{total} is missing" if missing else ""
         raise DataError(
             f"{shards[0][1].parent}: split {split!r} of the {part} should have {int(total)} "
-            f"shards, but has {len(there)}; {example} is {'missing' if missing else 'not alone'}. "
-            "Download the folder again."
+            f"shards, but has {len(there)}{first}. Download the folder again."
         )
 
 
@@ -117,7 +124,7 @@ def _records(release: Release, part: str, split: str) -> Iterator[tuple[str, Map
     shards = _shards(release, part)
     paths = shards.get(split) or shards.get(_ANY)
     if paths is None:
-        there = ", ".join(shards) or "nothing"
+        there = ", ".join(filter(None, shards)) or "nothing"
         raise DataError(
             f"{release.folder}: no {part} of the split {split!r}; there is {there}. In TARGET's "
             f"layout it would be {part}/{split}.parquet or {part}/{split}.jsonl"
@@ -129,46 +136,11 @@ def _records(release: Release, part: str, split: str) -> Iterator[tuple[str, Map
             yield from release.json_lines(path)
 
 
-def parquet_records(release: Release, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(place, record) of every row of a Parquet file, read a batch at a time.
-
-    Raises:
-        DataError: it is no Parquet file.
-    """
-    import pyarrow
-    from pyarrow import parquet
-
-    release.note(path)
-    number = 0
-    try:
-        with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=_TABLES_AT_A_TIME):
-                for record in batch.to_pylist():
-                    number += 1
-                    yield f"{path}, record {number}", record
-    except (pyarrow.ArrowException, OSError) as error:
-        raise DataError(f"{path}: cannot be read as Parquet: {error}") from error
-
-
-def parquet_columns(path: Path) -> list[str]:
-    """The column names of a Parquet file.
-
-    Raises:
-        DataError: it is no Parquet file.
-    """
-    import pyarrow
-    from pyarrow import parquet
-
-    try:
-        names: list[str] = parquet.read_schema(path).names
-    except (pyarrow.ArrowException, OSError) as error:
-        raise DataError(f"{path}: cannot be read as Parquet: {error}") from error
-    return names
-
-
 def _table(place: str, record: Mapping[str, Any]) -> Table:
-    header, *rows = _grid(place, field(record, "table", object, place))
-    context = record.get("context") or {}
+    header, *rows = own.grid(field(record, "table", object, place), place)
+    context = record.get("context")
+    if context is None:
+        context = {}
     if not isinstance(context, Mapping):
         raise DataError(
             f"{place}: field 'context' should be an object, but is {type(context).__name__}: "
@@ -176,10 +148,10 @@ def _table(place: str, record: Mapping[str, Any]) -> Table:
         )
     return Table(
         id=TableId(
-            own.identifier(record.get("database_id", "0"), "database_id", place),
+            own.database(record, place),
             own.identifier(field(record, "table_id", object, place), "table_id", place),
         ),
-        header=[name if isinstance(name, str) else str(name) for name in header],
+        header=own.header(header),
         rows=rows,
         context={
             name: own.converted(value, f"context.{name}", place)
@@ -187,15 +159,3 @@ def _table(place: str, record: Mapping[str, Any]) -> Table:
             if value is not None
         },
     )
-
-
-def _grid(place: str, grid: Any) -> list[list[Cell]]:
-    if not isinstance(grid, list) or not grid or not all(isinstance(row, list) for row in grid):
-        raise DataError(
-            f"{place}: field 'table' should be a list of rows, the header first, but is "
-            f"{type(grid).__name__}: {grid!r:.80}"
-        )
-    try:
-        return [list(cells(row)) for row in grid]
-    except TypeError as error:
-        raise DataError(f"{place}: field 'table': {error}") from error

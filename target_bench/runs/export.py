@@ -5,6 +5,7 @@ from pathlib import Path
 from target_bench.errors import ConfigError, DataError, StoreError
 from target_bench.interfaces import Dataset
 from target_bench.runs import log
+from target_bench.runs.identity import queries_fingerprint
 from target_bench.runs.log import cannot
 from target_bench.runs.store import read_manifest
 from target_bench.runs.trec import qrels_lines, run_lines, words_of
@@ -40,14 +41,20 @@ def export(folder: Path, dataset: Dataset, out: Path, format: str = "trec") -> t
         raise DataError(
             f"{folder}: the run was of a corpus with fingerprint {wanted[:12]}, but "
             f"{dataset.info.name} {dataset.split} has {dataset.corpus.fingerprint[:12]}. Name the "
-            "data of the run with --data-dir."
+            "data of the run with --data-dir or --corpus."
         )
+    if not (folder / "retrieval.jsonl").exists():
+        raise StoreError(f"{folder}: holds no rankings; name the folder of a retrieval run")
     if not (folder / "scores.json").exists():
         raise StoreError(f"{folder}: the run is not finished; run the same command again")
     retrievals = log.read(folder / "retrieval.jsonl")
     queries = [query for query in dataset.queries if query.id in retrievals]
-    if len(queries) < len(retrievals):
-        raise DataError(f"{folder}: the run has queries that {dataset.info.name} does not")
+    if queries_fingerprint(queries) != manifest["identity"]["queries_fingerprint"]:
+        raise DataError(
+            f"{folder}: the rankings there are of other queries or gold tables than "
+            f"{dataset.info.name} {dataset.split} has now. Name the data of the run with "
+            "--data-dir or --corpus, or run the same command again."
+        )
     words = words_of(dataset.corpus.ids)
     run = "".join(run_lines((retrievals[query.id] for query in queries), words))
     try:
@@ -58,5 +65,5 @@ def export(folder: Path, dataset: Dataset, out: Path, format: str = "trec") -> t
             "".join(qrels_lines(queries, words)), encoding="utf-8", errors="surrogatepass"
         )
     except OSError as error:
-        raise StoreError(cannot("be written", out, error)) from error
+        raise StoreError(cannot("be written", out, error, "--to")) from error
     return paths

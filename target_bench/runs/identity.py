@@ -3,17 +3,24 @@
 import hashlib
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from target_bench.interfaces import constructor_arguments
 from target_bench.provenance import code_hash, installed_version
+from target_bench.schema import Query
 
 
 def run_key(identity: Mapping[str, Any]) -> str:
     """The hash that names a run: equal for equal identities, on every machine."""
     text = json.dumps(identity, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def queries_fingerprint(queries: Sequence[Query]) -> str:
+    """A hash of what is asked and what the gold tables are, whatever the order."""
+    asked = sorted((query.id, query.text, tuple(sorted(query.gold))) for query in queries)
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
 
 def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:

@@ -1,13 +1,18 @@
-"""``retrieval.jsonl``: one line a query, appended as rankings come, found again by query id."""
+"""Append-only files of a run: a line a query, and what a killed process leaves of them.
+
+``retrieval.jsonl`` is described here, ``generations.jsonl`` in ``generations``.
+"""
 
 import errno
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Generic, Self, TypeVar
 
 from target_bench.errors import StoreError
 from target_bench.schema import Retrieval, TableId
@@ -18,10 +23,14 @@ SECONDS_BETWEEN_SYNCS = 1.0
 _ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 
 
-class RetrievalLog:
-    """The file, open for appending; use it as a context manager.
+T = TypeVar("T")
 
-    Every batch is handed to the system at once, and to the disk once a second and at the end.
+
+class Log(ABC, Generic[T]):
+    """A file open for appending; use it as a context manager.
+
+    Every batch is handed to the system at once, and to the disk once a second and at the end. What
+    a killed process left of a last line is cut off first.
 
     Args:
         path: the file; it need not exist.
@@ -32,14 +41,18 @@ class RetrievalLog:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._encoded_ids = _EncodedIds()
         self._synced = time.monotonic()
         try:
+            _cut_torn_line(path)
             self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         except OSError as error:
             raise StoreError(cannot("be written", path, error)) from error
 
-    def __enter__(self) -> "RetrievalLog":
+    @abstractmethod
+    def line(self, value: T) -> str:
+        """The line of a value, its end included."""
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -56,13 +69,13 @@ class RetrievalLog:
         finally:
             os.close(self._file)
 
-    def append(self, retrievals: Iterable[Retrieval]) -> None:
-        """Add finished retrievals.
+    def append(self, values: Iterable[T]) -> None:
+        """Add what is finished.
 
         Raises:
-            StoreError: they cannot be written, or not all of them.
+            StoreError: it cannot be written, or not all of it.
         """
-        text = "".join(map(self._line, retrievals))
+        text = "".join(map(self.line, values))
         left = memoryview(text.encode("utf-8", "surrogatepass"))
         try:
             while left:
@@ -73,14 +86,56 @@ class RetrievalLog:
         except OSError as error:
             raise StoreError(cannot("be written", self.path, error)) from error
 
-    def _line(self, retrieval: Retrieval) -> str:
-        tables = ", ".join(map(self._encoded_ids.__getitem__, retrieval.tables))
-        parts = [f'"query_id": {_ENCODE(retrieval.query_id)}, "tables": [{tables}]']
-        if retrieval.scores:
-            parts.append(f'"scores": [{", ".join(map(repr, retrieval.scores))}]')
-        if retrieval.error is not None:
-            parts.append(f'"error": {_ENCODE(retrieval.error)}')
-        if retrieval.resorted:
+
+def read_lines(path: Path, parse: Callable[[dict[str, Any]], T]) -> Iterator[T]:
+    """What the lines of a log hold; nothing without the file.
+
+    A last line without its end is what another process is writing, or was when it was killed: it
+    is left out, and left alone.
+
+    Raises:
+        StoreError: another line is not what was appended.
+    """
+    if not path.exists():
+        return
+    try:
+        *lines, _ = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}") from error
+    for number, line in enumerate(lines, start=1):
+        try:
+            found = parse(json.loads(line))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise StoreError(
+                f"{path}, line {number}: damaged ({error}); remove the line to have the query "
+                "answered again"
+            ) from error
+        yield found
+
+
+def _cut_torn_line(path: Path) -> None:
+    with suppress(FileNotFoundError), path.open("rb+") as file:
+        content = file.read()
+        if not content.endswith(b"\n"):
+            file.truncate(content.rfind(b"\n") + 1)
+
+
+class RetrievalLog(Log[Retrieval]):
+    """``retrieval.jsonl``, open for appending."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._encoded_ids = _EncodedIds()
+
+    def line(self, value: Retrieval) -> str:
+        """The ranking, with scores, error and mark of resorting where there are any."""
+        tables = ", ".join(map(self._encoded_ids.__getitem__, value.tables))
+        parts = [f'"query_id": {_ENCODE(value.query_id)}, "tables": [{tables}]']
+        if value.scores:
+            parts.append(f'"scores": [{", ".join(map(repr, value.scores))}]')
+        if value.error is not None:
+            parts.append(f'"error": {_ENCODE(value.error)}')
+        if value.resorted:
             parts.append('"resorted": true')
         return f"{{{', '.join(parts)}}}\n"
 
@@ -96,31 +151,10 @@ class _EncodedIds(dict[TableId, str]):
 def read(path: Path) -> dict[str, Retrieval]:
     """Query id -> what was retrieved last; empty without the file.
 
-    A last line without its end is what a killed process was writing: it is cut off.
-
     Raises:
-        StoreError: another line is not what ``append`` writes.
+        StoreError: a line is damaged.
     """
-    if not path.exists():
-        return {}
-    try:
-        raw = path.read_bytes()
-        if not raw.endswith(b"\n"):
-            raw = raw[: raw.rfind(b"\n") + 1]
-            os.truncate(path, len(raw))
-    except OSError as error:
-        raise StoreError(cannot("be read", path, error)) from error
-    found = {}
-    for number, line in enumerate(raw.splitlines(), start=1):
-        try:
-            retrieval = _retrieval(json.loads(line))
-        except (ValueError, KeyError, TypeError) as error:
-            raise StoreError(
-                f"{path}, line {number}: damaged ({error}); remove the line to have the query "
-                "answered again"
-            ) from error
-        found[retrieval.query_id] = retrieval
-    return found
+    return {retrieval.query_id: retrieval for retrieval in read_lines(path, _retrieval)}
 
 
 def _retrieval(record: Mapping[str, Any]) -> Retrieval:
@@ -133,9 +167,9 @@ def _retrieval(record: Mapping[str, Any]) -> Retrieval:
     )
 
 
-def cannot(what: str, path: Path, error: OSError) -> str:
-    """The message for a file of a run that the system refuses."""
-    advice = "Choose a writable folder with --out."
+def cannot(what: str, path: Path, error: OSError, option: str = "--out") -> str:
+    """The message for a file that the system refuses, with the option that names another folder."""
+    advice = f"Choose a writable folder with {option}."
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         advice = "Make room and run the same command again: what was answered is kept."
     return f"{path} cannot {what}: {error.strerror}. {advice}"

@@ -1,14 +1,16 @@
 """Rankings that were made elsewhere: a TREC run, or JSON lines as ``retrieval.jsonl`` has them."""
 
 import math
-from collections.abc import Iterator, Mapping
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from target_bench.errors import DataError
 from target_bench.interfaces import Dataset
-from target_bench.release import Release, decode, field
+from target_bench.release import Release, field
 from target_bench.runs.trec import word, words_of
 from target_bench.schema import Query, Retrieval, TableId
 
@@ -18,16 +20,16 @@ class RunFile:
     """A run file, read.
 
     Attributes:
+        path: where it lies.
         retrievals: query id -> its ranking, as deep as the file has it.
         sha256: of the file.
-        notes: what a user should know about it.
         missing: why a query that the file lacks counts as failed, or None: then it counts as
             answered without any table (a TREC run cannot say that nothing was found).
     """
 
+    path: Path
     retrievals: Mapping[str, Retrieval]
     sha256: str
-    notes: tuple[str, ...]
     missing: str | None
 
     def rank(self, query: Query, k: int) -> Retrieval:
@@ -36,6 +38,12 @@ class RunFile:
         if found is None:
             return Retrieval(query.id, (), error=self.missing)
         return replace(found, tables=found.tables[:k], scores=found.scores[:k])
+
+    def notes(self, queries: Sequence[Query]) -> list[str]:
+        """What a user should know about it who has these queries scored."""
+        absent = sum(1 for query in queries if query.id not in self.retrievals)
+        note = f"{self.path} has no ranking for {absent} of {len(queries)} queries; they score 0"
+        return [note] if absent else []
 
 
 def read(path: Path, dataset: Dataset) -> RunFile:
@@ -52,38 +60,38 @@ def read(path: Path, dataset: Dataset) -> RunFile:
     if not path.is_file():
         raise DataError(f"--run {path}: there is no such file")
     release = Release(path.parent, str(path))
-    names = _Names(dataset)
     with release.open(path) as file:
-        json_lines = file.read(1024).lstrip().startswith(b"{")
-    found = (
-        _from_json_lines(release, path, names) if json_lines else _from_trec(release, path, names)
-    )
+        json_lines = file.read(1024).removeprefix(BOM_UTF8).lstrip().startswith(b"{")
+    names = _Names(dataset, encoded=not json_lines)
+    parse = _from_json_lines if json_lines else _from_trec
     retrievals: dict[str, Retrieval] = {}
-    for place, retrieval in found:
+    for place, retrieval in parse(release, path, names):
         if retrieval.query_id in retrievals:
             raise DataError(f"{place}: query {retrieval.query_id!r} has two rankings")
         retrievals[retrieval.query_id] = retrieval
     if not retrievals:
         raise DataError(f"{path}: the file holds no ranking")
-    absent = sum(1 for query in dataset.queries if query.id not in retrievals)
-    note = f"{path} has no ranking for {absent} of {len(dataset.queries)} queries; they score 0"
-    return RunFile(
-        retrievals,
-        next(iter(release.hashes.values())),
-        (note,) if absent else (),
-        f"not in {path.name}" if json_lines else None,
-    )
+    (sha256,) = release.hashes.values()
+    return RunFile(path, retrievals, sha256, f"not in {path.name}" if json_lines else None)
 
 
 class _Names:
-    """Words of a run file -> queries and tables of a dataset."""
+    """Names in a run file -> queries and tables of a dataset.
 
-    def __init__(self, dataset: Dataset) -> None:
+    Args:
+        dataset: the dataset.
+        encoded: whether names are words as ``trec`` makes them; a name that is none is then read
+            as it stands, as other tools write it.
+    """
+
+    def __init__(self, dataset: Dataset, encoded: bool) -> None:
         self._corpus = dataset.corpus
         self._where = f"{dataset.info.name} {dataset.split}"
-        self._queries = {word(query.id): query.id for query in dataset.queries}
-        self._queries |= {query.id: query.id for query in dataset.queries}
-        self._tables = {name: t for t, name in words_of(dataset.corpus.ids).items()}
+        self._queries = {query.id: query.id for query in dataset.queries}
+        self._tables = {t.table_id: t for t in dataset.corpus.ids if t.database_id == "0"}
+        if encoded:
+            self._queries |= {word(query.id): query.id for query in dataset.queries}
+            self._tables |= {name: t for t, name in words_of(dataset.corpus.ids).items()}
 
     def query(self, name: str, place: str) -> str:
         """The id of a query.
@@ -104,48 +112,40 @@ class _Names:
         Raises:
             DataError: there is none of this name.
         """
-        pair = tuple(name) if isinstance(name, list) else None
-        found = self._tables.get(name) if isinstance(name, str) else None
-        if found is None and pair is not None and pair in self._corpus.positions:
-            found = self._corpus.ids[self._corpus.positions[pair]]
-        if found is None:
-            raise DataError(
-                f"{place}: table {name!r} is not in {self._where}; its tables are called like "
-                f"{next(iter(self._tables))!r}"
-            )
-        return found
+        if isinstance(name, str) and name in self._tables:
+            return self._tables[name]
+        pair = tuple(map(str, name)) if isinstance(name, list) else ()
+        if len(pair) == 2 and pair in self._corpus.positions:
+            return self._corpus.ids[self._corpus.positions[pair]]
+        known = next(iter(self._tables), None) or list(self._corpus.ids[0])
+        raise DataError(
+            f"{place}: table {name!r} is not in {self._where}; its tables are called like {known!r}"
+        )
 
 
 def _from_trec(release: Release, path: Path, names: _Names) -> Iterator[tuple[str, Retrieval]]:
-    rows: dict[str, list[tuple[float, int, TableId, str]]] = {}
-    with release.open(path) as file:
-        for number, raw in enumerate(file, start=1):
-            if raw.strip():
-                place = f"{path}, line {number}"
-                query_id, row = _trec_row(decode(raw, place).split(), place, names)
-                rows.setdefault(query_id, []).append((*row, place))
-    for query_id, given in rows.items():
-        ordered = sorted(given, key=lambda row: (-row[0], row[1]))
-        tables = tuple(table for *_, table, _ in ordered)
-        if len(set(tables)) < len(tables):
-            repeated = next(t for i, t in enumerate(tables) if t in tables[:i])
-            raise DataError(f"{path}: query {query_id!r} has table {repeated} twice")
-        yield (
-            given[0][3],
-            Retrieval(
-                query_id,
-                tables,
-                tuple(score for score, *_ in ordered),
-                resorted=[row[1] for row in ordered] != sorted(row[1] for row in ordered),
-            ),
-        )
+    rows: dict[str, dict[TableId, tuple[float, int]]] = {}
+    for number, line in enumerate(release.text(path).split("\n"), start=1):
+        if line.strip():
+            place = f"{path}, line {number}"
+            query_id, table, row = _trec_row(line.split(), place, names)
+            ranking = rows.setdefault(query_id, {})
+            if table in ranking:
+                raise DataError(f"{place}: query {query_id!r} has table {table} a second time")
+            ranking[table] = row
+    for query_id, ranking in rows.items():
+        ordered = sorted(ranking.items(), key=lambda item: (-item[1][0], item[1][1]))
+        scores = tuple(score for _, (score, _) in ordered)
+        ranks = [rank for _, (_, rank) in ordered]
+        tables = tuple(table for table, _ in ordered)
+        yield str(path), Retrieval(query_id, tables, scores, resorted=ranks != sorted(ranks))
 
 
 def _trec_row(
     words: list[str], place: str, names: _Names
-) -> tuple[str, tuple[float, int, TableId]]:
+) -> tuple[str, TableId, tuple[float, int]]:
     try:
-        query, _, table, rank, score, *_ = words
+        query, _, table, rank, score, _ = words
         value = float(score)
         position = int(rank)
     except ValueError as error:
@@ -154,7 +154,7 @@ def _trec_row(
         ) from error
     if not math.isfinite(value):
         raise DataError(f"{place}: the score is {score}")
-    return names.query(query, place), (value, position, names.table(table, place))
+    return names.query(query, place), names.table(table, place), (value, position)
 
 
 def _from_json_lines(
@@ -165,11 +165,21 @@ def _from_json_lines(
         tables = tuple(names.table(t, place) for t in field(record, "tables", list, place))
         if len(set(tables)) < len(tables):
             raise DataError(f"{place}: query {query_id!r} has a table twice")
-        scores = record.get("scores") or ()
-        if scores and (len(scores) != len(tables) or not all(map(_is_score, scores))):
-            raise DataError(f"{place}: {len(tables)} tables need as many numbers in 'scores'")
-        yield place, Retrieval(query_id, tables, tuple(map(float, scores)), record.get("error"))
+        error = record.get("error")
+        if error is not None:
+            yield place, Retrieval(query_id, (), error=str(error))
+            continue
+        scores = _scores(record.get("scores") or [], len(tables), place)
+        yield place, Retrieval(query_id, tables, scores, resorted=record.get("resorted") is True)
 
 
-def _is_score(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+def _scores(found: Any, n_tables: int, place: str) -> tuple[float, ...]:
+    if found == []:
+        return ()
+    kinds = set(map(type, found)) if isinstance(found, list) else {None}
+    if kinds <= {int, float} and len(found) == n_tables:
+        with suppress(OverflowError):
+            scores = tuple(map(float, found))
+            if all(map(math.isfinite, scores)):
+                return scores
+    raise DataError(f"{place}: {n_tables} tables need as many numbers in 'scores'")

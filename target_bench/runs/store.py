@@ -16,7 +16,8 @@ from typing import IO, Any
 import portalocker
 
 from target_bench.errors import StoreError
-from target_bench.runs import log
+from target_bench.runs import generations, log
+from target_bench.runs.generations import Answered, GenerationLog
 from target_bench.runs.identity import run_key
 from target_bench.runs.log import RetrievalLog, cannot
 from target_bench.schema import Retrieval
@@ -72,24 +73,29 @@ class Run:
             tell: hears that another process is waited for.
         """
         try:
-            file = (self.folder / "lock").open("a+", encoding="utf-8")
+            file = (self.folder / "lock").open("a+b", buffering=0)
         except OSError:
             yield
             return
         with file:
-            try:
-                portalocker.lock(file, portalocker.LOCK_EX | portalocker.LOCK_NB)
-            except portalocker.LockException:
-                tell(f"{_holder(file)} is at this run; waiting for it to finish: {self.folder}")
-                portalocker.lock(file, portalocker.LOCK_EX)
-            with suppress(OSError):
+            self._lock(file, tell)
+            with suppress(OSError):  # a full disk has no room for a name, and the lock needs none
                 file.truncate(0)
-                file.write(f"process {os.getpid()} on {platform.node()}")
-                file.flush()
+                file.write(f"process {os.getpid()} on {platform.node()}".encode())
+            with suppress(OSError):
                 for left_behind in self.folder.glob("*.tmp"):
                     left_behind.unlink()
             self._read_manifest()  # another process may have gone on with it
             yield
+
+    def _lock(self, file: IO[bytes], tell: Callable[[str], None]) -> None:
+        try:
+            portalocker.lock(file, portalocker.LOCK_EX | portalocker.LOCK_NB)
+        except portalocker.AlreadyLocked:
+            tell(f"{_holder(file)} is at this run; waiting for it to finish: {self.folder}")
+            portalocker.lock(file, portalocker.LOCK_EX)
+        except portalocker.LockException as error:
+            tell(f"{self.folder} cannot be locked ({error}); let one process at a time run there")
 
     def write_manifest(self, **entries: Any) -> None:
         """Add entries to the manifest and write it."""
@@ -137,11 +143,23 @@ class Run:
         """
         return log.read(self.folder / "retrieval.jsonl")
 
+    def generation_log(self) -> GenerationLog:
+        """``generations.jsonl``, open for appending."""
+        return GenerationLog(self.folder / "generations.jsonl")
 
-def _holder(file: IO[str]) -> str:
+    def generations(self) -> dict[str, Answered]:
+        """Query id -> what was answered; empty for a new run.
+
+        Raises:
+            StoreError: a line of ``generations.jsonl`` is damaged.
+        """
+        return generations.read(self.folder / "generations.jsonl")
+
+
+def _holder(file: IO[bytes]) -> str:
     try:
         file.seek(0)
-        return file.read().strip() or "another process"
+        return file.read().decode(errors="replace") or "another process"
     except OSError:  # systems that lock the content too
         return "another process"
 

@@ -10,12 +10,15 @@ from target_bench.schema import Query, Retrieval, TableId
 
 TAG = "target-bench"
 
-_UNSAFE = re.compile(r"[\s%\x00-\x1f\x7f]")
+_UNSAFE = re.compile(r"[\s%{\x00-\x1f\x7f\ud800-\udfff\ufeff]")
 _EMPTY = "%-"
 
 
 def word(text: str) -> str:
-    """A text as one word: white space, control characters and ``%`` are percent-encoded."""
+    """A text as one word: what would end it, or make a file of another kind, is percent-encoded.
+
+    That is white space, control characters, ``%``, ``{``, byte-order marks and lone surrogates.
+    """
     return _UNSAFE.sub(lambda m: quote(m[0], safe="", errors="surrogatepass"), text) or _EMPTY
 
 

@@ -31,26 +31,32 @@ def prepare(
     if saved is None:
         retriever.embed_corpus(corpus)
         return
-    from target_bench.indexes import load_index, save_index
+    from target_bench.indexes import check_savable, load_index, save_index
 
     if saved.exists():
         load_index(retriever, corpus, saved)
     else:
+        check_savable(retriever, corpus)
         retriever.embed_corpus(corpus)
         save_index(retriever, corpus, saved)
 
 
 def _limit(retriever: RetrieverLike, memory: int, observer: Observer) -> None:
+    limit_memory = getattr(retriever, "limit_memory", None)  # optional; users' own may lack it
     try:
-        retriever.limit_memory(memory)  # type: ignore[attr-defined]  # optional; users' own may lack it
-    except (AttributeError, NotImplementedError):
-        observer.warning(
-            f"the memory budget does not reach {type(retriever).__name__}: it has no limit_memory"
-        )
+        if limit_memory is not None:
+            limit_memory(memory)
+            return
+    except NotImplementedError:
+        pass
+    observer.warning(
+        f"the memory budget does not reach {type(retriever).__name__}: it has no limit_memory"
+    )
 
 
 def folder(root: Path, label: Iterable[str], identity: Mapping[str, Any], fingerprint: str) -> Path:
     """Where the index of a retriever over a corpus lies: another of either, another folder."""
     words = [re.sub(r"[^a-z0-9.]+", "-", word.lower()).strip("-")[:40] for word in label]
     key = run_key({"retriever": dict(identity), "corpus_fingerprint": fingerprint})
-    return root / "-".join([*words, key])
+    earlier = sorted(root.glob(f"*-{key}"))  # the same index, perhaps of a run spelled otherwise
+    return earlier[0] if earlier else root / "-".join([*words, key])

@@ -36,7 +36,7 @@ def measure(retriever: RetrieverLike, texts: Sequence[str], top_k: int, n: int) 
         for text in sample[:_WARM_UP]:
             retriever.retrieve(text, top_k)
         seconds = [_timed(retriever, text, top_k) for text in sample]
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PluginError(
             f"{type(retriever).__name__}.retrieve raised {type(error).__name__} while single "
             f"queries were timed: {error}"

@@ -11,6 +11,7 @@ from target_bench.contract import RetrieverLike
 from target_bench.errors import PluginError, StoreError, TargetBenchError
 from target_bench.interfaces import Dataset, Observer
 from target_bench.runs.environment import environment
+from target_bench.runs.log import RetrievalLog
 from target_bench.runs.store import Run
 from target_bench.schema import OnError, Query, Retrieval
 from target_bench.stages import index
@@ -113,12 +114,16 @@ class RetrieveStage:
         if not todo and timed and "seconds" in self.store.manifest:
             return done, True
         self._begin()
-        if self.subject.rank is not None:
-            return done | self._ranked(self.subject.rank, todo), not todo
-        assert self.subject.retriever is not None
-        retriever = self.subject.retriever
-        embed_seconds = self._embed(retriever)
-        found = self._retrieve(retriever, todo, embed_seconds)
+        with self.store.log() as log:  # a folder that cannot be written is told before the work
+            if self.subject.rank is not None:
+                return done | self._ranked(self.subject.rank, todo, log), not todo
+            if not todo and timed:  # killed after the last query
+                self._record_times(0.0, 0.0, 0)
+                return done, True
+            assert self.subject.retriever is not None
+            retriever = self.subject.retriever
+            embed_seconds = self._embed(retriever)
+            found = self._retrieve(retriever, todo, log, embed_seconds)
         if not timed:
             self._time_single_queries(retriever, self.options.latency)
         return done | found, not todo
@@ -151,10 +156,9 @@ class RetrieveStage:
                 started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
             )
 
-    def _ranked(self, rank: Rank, todo: Sequence[Query]) -> dict[str, Retrieval]:
+    def _ranked(self, rank: Rank, todo: Sequence[Query], log: RetrievalLog) -> dict[str, Retrieval]:
         found = [rank(query, self.depth) for query in todo]
-        with self.store.log() as log:
-            log.append(found)
+        log.append(found)
         self._record_times(0.0, 0.0, len(found))
         return {retrieval.query_id: retrieval for retrieval in found}
 
@@ -187,26 +191,29 @@ class RetrieveStage:
         )
 
     def _retrieve(
-        self, retriever: RetrieverLike, todo: Sequence[Query], embed_seconds: float
+        self,
+        retriever: RetrieverLike,
+        todo: Sequence[Query],
+        log: RetrievalLog,
+        embed_seconds: float,
     ) -> dict[str, Retrieval]:
         self.observer.stage(f"{self.subject.label}: retrieve", total=len(todo))
         found: dict[str, Retrieval] = {}
         seconds = 0.0
         stop = self.options.on_error == "stop"
         try:
-            with self.store.log() as log:
-                for batch in _batches(todo, contract.batch_size(retriever)):
-                    start = time.perf_counter()
-                    retrievals = contract.retrieve(
-                        retriever, batch, self.depth, self.dataset.corpus, stop
-                    )
-                    seconds += time.perf_counter() - start
-                    kept = retrievals[: self._stop_at(retrievals)]
-                    log.append(kept)
-                    found.update((retrieval.query_id, retrieval) for retrieval in kept)
-                    self.observer.advance(len(kept))
-                    if len(kept) < len(retrievals):
-                        raise self._fault(batch[len(kept)], retrievals[len(kept)], len(found))
+            for batch in _batches(todo, contract.batch_size(retriever)):
+                start = time.perf_counter()
+                retrievals = contract.retrieve(
+                    retriever, batch, self.depth, self.dataset.corpus, stop
+                )
+                seconds += time.perf_counter() - start
+                kept = retrievals[: self._stop_at(retrievals)]
+                log.append(kept)
+                found.update((retrieval.query_id, retrieval) for retrieval in kept)
+                self.observer.advance(len(kept))
+                if len(kept) < len(retrievals):
+                    raise self._fault(batch[len(kept)], retrievals[len(kept)], len(found))
         finally:
             self._record_times(embed_seconds, seconds, len(found))
         return found

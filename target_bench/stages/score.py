@@ -1,6 +1,6 @@
 """The scoring stage: retrievals -> metrics with intervals, and the denominators."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from target_bench.interfaces import Metric
 from target_bench.metrics import bootstrap
-from target_bench.schema import Counts, Query, Retrieval, Score
+from target_bench.runs.generations import Answered
+from target_bench.schema import AnswerCounts, Counts, Query, Retrieval, Score
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def score(metrics: Sequence[Metric[Any]], examples: Any, query_ids: Sequence[str
             n=len(query_ids),
             signature=f"{metric.signature}|{bootstrap.SIGNATURE}",
         )
-        per_query[metric.name] = metric.value(statistics)
+        per_query[metric.name] = metric.per_query(statistics)
     return Scored(scores, per_query)
 
 
@@ -63,4 +64,27 @@ def count(queries: Sequence[Query], retrievals: Sequence[Retrieval], k: int) -> 
         short=sum(1 for retrieval in answered if len(retrieval.tables) < k),
         resorted=sum(1 for retrieval in answered if retrieval.resorted),
         empty_queries=sum(1 for query in queries if not query.text.strip()),
+    )
+
+
+def count_answers(
+    answers: Sequence[Answered], parse: Callable[[str], object | None]
+) -> AnswerCounts:
+    """The denominators of answers, and what they took.
+
+    Args:
+        answers: all of them, failed ones included.
+        parse: reads an answer; None where that cannot be done.
+    """
+    generations = [answered.generation for answered in answers]
+    given = [generation for generation in generations if generation.error is None]
+    return AnswerCounts(
+        asked=len(answers),
+        answered=len(given),
+        failed=len(answers) - len(given),
+        unparsed=sum(1 for generation in given if parse(generation.text) is None),
+        truncated=sum(1 for answered in answers if answered.truncated),
+        input_tokens=sum(generation.input_tokens or 0 for generation in generations),
+        output_tokens=sum(generation.output_tokens or 0 for generation in generations),
+        cost=sum(generation.cost or 0.0 for generation in generations),
     )

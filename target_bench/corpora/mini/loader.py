@@ -12,7 +12,7 @@ class Mini(TableFolder):
     info = CorpusInfo(
         name="mini",
         title="target-bench mini",
-        tasks=("retrieval",),
+        tasks=("retrieval", "question_answering", "fact_verification"),
         splits=("test", "validation"),
         licence="Apache-2.0, written for this project from public facts",
         citation="The target-bench authors",

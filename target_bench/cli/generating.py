@@ -1,0 +1,68 @@
+"""``target-bench generate``: answers to the rankings of a stored run."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from target_bench.cli import paying
+from target_bench.cli.options import (
+    AsJson,
+    DataDir,
+    Debug,
+    Labels,
+    PromptFile,
+    PromptTokens,
+    RetryFailed,
+    TableFormat,
+    Yes,
+)
+from target_bench.cli.output import printed
+from target_bench.schema import LabelMode
+
+HELP = """Have the rankings of a stored run answered.
+
+`target-bench generate runs/retrieval-... --task qa --generator extractive` retrieves nothing anew;
+the run may also be one of answers, by another generator.
+"""
+
+
+def generate(
+    folder: Annotated[Path, typer.Argument(help="A run folder.", show_default=False)],
+    task: Annotated[
+        str | None, typer.Option(help="qa or fact_verification. Default: that of the run.")
+    ] = None,
+    generators: Annotated[
+        list[str] | None,
+        typer.Option("--generator", help="What answers; may be repeated. Default: extractive."),
+    ] = None,
+    retry_failed: RetryFailed = False,
+    prompt: PromptFile = None,
+    prompt_tokens: PromptTokens = 8000,
+    table_format: TableFormat = "markdown",
+    labels: Labels = "strict",
+    yes: Yes = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Answer, score and print."""
+    from target_bench.contenders import Answering
+    from target_bench.restart import StoredRun
+
+    with printed(as_json) as (observer, results):
+        stored = StoredRun(folder, data_dir, observer)
+        for generator in generators or ["extractive"]:
+            confirm = None if yes else paying.agreed
+            answering = Answering(generator, prompt, prompt_tokens, table_format, labels, confirm)
+            results += stored.generate(answering, task, retry_failed)
+
+
+def score_stored(folder: Path, labels: LabelMode, data_dir: Path | None, as_json: bool) -> None:
+    """Score a run folder anew and print."""
+    from target_bench.contenders import Answering
+    from target_bench.restart import StoredRun
+
+    with printed(as_json) as (observer, results):
+        answering = Answering("extractive", labels=labels)
+        results += StoredRun(folder, data_dir, observer).score(answering)

@@ -1,0 +1,123 @@
+"""What a command that makes results prints: tables or JSON, counts, and which queries failed."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from typing import TYPE_CHECKING
+
+import typer
+
+from target_bench.errors import PluginError, TargetBenchError
+
+if TYPE_CHECKING:
+    from target_bench.interfaces import Observer
+    from target_bench.results import Result, Results
+    from target_bench.schema import AnswerCounts
+
+INTERRUPTED = 130
+
+
+@contextmanager
+def printed(as_json: bool) -> "Iterator[tuple[Observer, list[Result]]]":
+    """An observer, and a list for results, which are printed at the end, also after an error.
+
+    Results of one corpus stand together, corpora in the order of their first results.
+
+    Args:
+        as_json: print one JSON document in place of tables.
+
+    Raises:
+        PluginError: queries of a result failed.
+    """
+    from target_bench.cli.progress import TerminalObserver
+
+    results: list[Result] = []
+    try:
+        with TerminalObserver() as observer, redirect_stdout(sys.stderr):
+            yield observer, results
+    except KeyboardInterrupt:
+        typer.echo("Interrupted. Answered queries are kept; the same command goes on.", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    except TargetBenchError:
+        if results and not as_json:
+            _print(_sorted(results))
+        raise
+    found = _sorted(results)
+    if as_json:
+        json.dump(found.to_json(), sys.stdout, ensure_ascii=False, indent=2)
+        sys.stdout.write("\n")
+    else:
+        _print(found)
+    _fail_if_queries_failed(found)
+
+
+def _sorted(results: "list[Result]") -> "Results":
+    from target_bench.results import Results
+
+    corpora = list(dict.fromkeys(result.corpus for result in results))
+    return Results(sorted(results, key=lambda result: corpora.index(result.corpus)))
+
+
+def _print(results: "Results") -> None:
+    from rich.console import Console
+
+    console = Console(emoji=False) if sys.stdout.isatty() else Console(width=120, emoji=False)
+    console.print(results.table())
+    for result in results:
+        console.print(_counts(result), highlight=False, soft_wrap=True, markup=False)
+
+
+def _counts(result: "Result") -> str:
+    from target_bench.stages.retrieve import MODES
+
+    counts = result.counts
+    parts = [f"{counts.answered} of {counts.asked} answered"]
+    if counts.failed:
+        parts.append(f"{counts.failed} failed")
+    if counts.empty and result.retriever not in MODES:
+        parts.append(f"{counts.empty} without any table")
+    if counts.short > counts.empty and result.retriever not in MODES:
+        parts.append(f"{counts.short - counts.empty} with fewer tables than asked for")
+    if counts.empty_queries:
+        parts.append(f"{counts.empty_queries} empty queries")
+    if result.answers is not None:
+        parts = _answer_counts(result.answers)
+    if result.reused:
+        parts.append("reused")
+    return f"{result.folder}: {', '.join(parts)}"
+
+
+def _answer_counts(counts: "AnswerCounts") -> list[str]:
+    parts = [f"{counts.answered} of {counts.asked} answered"]
+    for n, what in (
+        (counts.failed, "failed"),
+        (counts.unparsed, "without a label that can be read"),
+        (counts.truncated, "from tables cut short"),
+    ):
+        if n:
+            parts.append(f"{n} {what}")
+    if counts.input_tokens:
+        parts.append(f"{counts.input_tokens:,} tokens in, {counts.output_tokens:,} out")
+    if counts.cost:
+        parts.append(f"cost {counts.cost:.4f}")
+    return parts
+
+
+def _fail_if_queries_failed(results: "Results") -> None:
+    lines = []
+    for result in results:
+        counts = result.answers or result.counts
+        if counts.failed:
+            what = (
+                f"generator {result.generator}"
+                if result.answers
+                else f"retriever {result.retriever}"
+            )
+            query_id, error = next(iter(result.errors.items()))
+            lines.append(
+                f"{what} failed on {counts.failed} of {counts.asked} queries of {result.corpus} "
+                f"(scored 0); the first is {query_id!r}: {error}"
+            )
+    if lines:
+        raise PluginError("\n".join(lines))

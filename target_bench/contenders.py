@@ -1,0 +1,146 @@
+"""Who takes part: what ranks and what answers, by name, as an object, or from a file."""
+
+from dataclasses import dataclass
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+from target_bench import contract, registry
+from target_bench.contract import RetrieverLike
+from target_bench.errors import ConfigError, DataError
+from target_bench.interfaces import Observer
+from target_bench.prompting import Prompt, Prompter
+from target_bench.runs import run_files
+from target_bench.runs.identity import plugin_identity
+from target_bench.schema import LabelMode
+from target_bench.selection import Loaded
+from target_bench.serialization import Format
+from target_bench.stages.generate import (
+    ANSWER_MODES,
+    Answerer,
+    Confirm,
+    GeneratorLike,
+    check_generator,
+)
+from target_bench.stages.retrieve import MODES, Subject
+
+
+@dataclass(frozen=True)
+class Answering:
+    """How queries are answered, and the answers read.
+
+    Attributes:
+        generator: what answers: a generator, a name as on the command line, or an ``Answerer``.
+        prompt: a file with prompts, or None for our own.
+        prompt_tokens: about how many tokens the tables of a prompt may take.
+        table_format: how tables are written.
+        labels: how a label is read.
+        confirm: is asked before requests that may cost money.
+        label: what the generator is called in results; default: as it was asked for.
+    """
+
+    generator: GeneratorLike | Answerer | str
+    prompt: Path | None = None
+    prompt_tokens: int = 8000
+    table_format: Format = "markdown"
+    labels: LabelMode = "strict"
+    confirm: Confirm | None = None
+    label: str | None = None
+
+    def prompter(self, task: str) -> Prompter:
+        """What makes the requests of a task."""
+        prompt = Prompt.load(task, self.prompt)
+        return Prompter(task, prompt, self.table_format, self.prompt_tokens)
+
+    def task(self, name: str) -> Any:
+        """The task, told how labels are read where it asks for that."""
+        cls = registry.resolve("task", name)
+        known = signature(cls).parameters
+        return cls(labels=self.labels) if "labels" in known else cls()
+
+    def answerer(self, observer: Observer) -> Answerer:
+        """What answers.
+
+        Raises:
+            ConfigError: nobody knows the name, a setting cannot be, or the object is no generator.
+        """
+        generator = self.generator
+        if isinstance(generator, Answerer):
+            return generator
+        if isinstance(generator, str) and generator in ANSWER_MODES:
+            answer = ANSWER_MODES[generator].answer
+            return Answerer(generator, {"mode": generator}, answer=answer)
+        label = generator if isinstance(generator, str) else type(generator).__name__
+        if isinstance(generator, str):
+            generator = registry.create("generator", generator, also=ANSWER_MODES)
+        plugin = check_generator(generator)
+        identity, warning = plugin_identity(plugin)
+        if warning:
+            observer.warning(warning)
+        return Answerer(self.label or label, identity, generator=plugin)
+
+
+def subject(retriever: RetrieverLike | str, observer: Observer) -> Subject:
+    """What ranks.
+
+    Raises:
+        ConfigError: nobody knows the name, a setting cannot be, or the object is no retriever.
+    """
+    label = retriever if isinstance(retriever, str) else type(retriever).__name__
+    if label in MODES and isinstance(retriever, str):
+        return Subject(label, {"mode": label}, rank=MODES[label].rank)
+    if isinstance(retriever, str):
+        retriever = registry.create("retriever", label, also=MODES)
+    plugin = contract.check_methods(retriever)
+    identity, warning = plugin_identity(plugin)
+    if warning:
+        observer.warning(warning)
+    return Subject(label, identity, retriever=plugin)
+
+
+def given_rankings(
+    run_file: str | Path | None, loaded: Loaded, limit: int | None, observer: Observer
+) -> Subject:
+    """The rankings of a run file, which may have more than the first ``limit`` queries.
+
+    Raises:
+        ConfigError: no file was named.
+        DataError: the file is missing or broken.
+    """
+    if run_file is None:
+        raise ConfigError("task retrieval: name the rankings to score with run_file (--run)")
+    given = run_files.read(Path(run_file), loaded.dataset)
+    for note in given.notes(loaded.limited(limit).dataset.queries):
+        observer.warning(note)
+    return Subject(Path(run_file).name, {"run_file": given.sha256}, rank=given.rank)
+
+
+def given_answers(
+    predictions: str | Path | None,
+    order: str | Path | None,
+    labels: LabelMode,
+    loaded: Loaded,
+    observer: Observer,
+) -> Answering:
+    """The answers of a predictions file.
+
+    Raises:
+        ConfigError: no file was named.
+        DataError: the file is missing or broken, or answers no query of the split.
+    """
+    if predictions is None:
+        raise ConfigError("name the answers to score with predictions (--predictions)")
+    settings = {"file": str(predictions)} | ({"order": str(order)} if order else {})
+    replay = registry.build("generator", "replay", settings)
+    asked = [query.id for query in loaded.dataset.queries]
+    replay.query_ids = asked
+    n, known = len(replay.answers), len(replay.answers.keys() & set(asked))
+    where = f"{loaded.dataset.info.name} {loaded.dataset.split}"
+    if not known:
+        raise DataError(f"{predictions}: none of its {n} query ids is in {where}")
+    if known < n:
+        observer.warning(
+            f"{predictions}: {n - known} of its {n} answers are to no query of {where}, and were "
+            "not used"
+        )
+    return Answering(replay, labels=labels, label=Path(predictions).name)

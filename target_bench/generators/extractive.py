@@ -1,0 +1,145 @@
+"""The offline baseline: answers copied out of the tables by lexical match, without any model."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from math import log
+
+from target_bench.errors import ConfigError
+from target_bench.interfaces import Generator
+from target_bench.schema import GenerationRequest, Table
+from target_bench.serialization import cell_text
+
+NOT_ENOUGH = "Not Enough Information"
+
+_WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+class Extractive(Generator):
+    """Finds the row that shares most with the query, and reads the answer off it.
+
+    A question is answered with the cells of the best row: those under the column whose name the
+    question mentions, else the first that the question does not hold already. A statement is True
+    when the best row holds all its numbers, and all of its words that any row of the table holds;
+    else it is False: it speaks of another row. Where next to nothing matches, the answer is "Not
+    Enough Information".
+
+    Args:
+        tables: how many of the retrieved tables to look at.
+        coverage: the share of a statement's weight that a row, its header and its title have to
+            hold for a verdict.
+    """
+
+    packages = ("PyStemmer",)
+
+    def __init__(self, tables: int = 3, coverage: float = 0.2) -> None:
+        if tables < 1:
+            raise ConfigError(f"tables={tables}: at least 1 is needed")
+        if not 0 <= coverage <= 1:
+            raise ConfigError(f"coverage={coverage}: expected a number from 0 to 1")
+        self.tables = tables
+        self.coverage = coverage
+
+    def generate(self, request: GenerationRequest) -> str:
+        """The answer, as the task asks for it."""
+        best = _best_row(request.query, request.tables[: self.tables])
+        if best is None:
+            return NOT_ENOUGH
+        if request.task == "fact_verification":
+            return self._verdict(request.query, best)
+        return _answer(request.query, best)
+
+    def _verdict(self, statement: str, best: "_Row") -> str:
+        if best.coverage < self.coverage:
+            return NOT_ENOUGH
+        said = set(_words(statement))
+        here = set(_words(" ".join([best.title, *best.table.header, *best.cells])))
+        elsewhere = {word for _, cells in _rows(best.table) for word in _words(" ".join(cells))}
+        numbers = {word for word in said if _NUMBER.fullmatch(word)}
+        return str(not said & (elsewhere - here) and numbers <= here)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of a table, judged against a query.
+
+    Attributes:
+        table: where it is.
+        title: the words above the table.
+        cells: its cells as text.
+        score: the weight of the query's words in it, in its header and above its table.
+        coverage: the same as a share of the weight of all of them.
+    """
+
+    table: Table
+    title: str
+    cells: tuple[str, ...]
+    score: float
+    coverage: float
+
+
+def _best_row(query: str, tables: Sequence[Table]) -> _Row | None:
+    """The row with the most weight; among equals the first of the first table."""
+    rows = [(table, title, cells) for table in tables for title, cells in _rows(table)]
+    wanted = set(_words(query))
+    if not rows or not wanted:
+        return None
+    words = [set(_words(" ".join(cells))) for _, _, cells in rows]
+    count = Counter(word for found in words for word in found & wanted)
+    weight = {word: log(1 + len(rows) / (1 + count[word])) for word in wanted}
+    total = sum(weight.values())
+    around = {id(t): set(_words(" ".join([title, *t.header]))) for t, title, _ in rows}
+    best: _Row | None = None
+    for (table, title, cells), found in zip(rows, words, strict=True):
+        own = sum(weight[word] for word in wanted & found)
+        whole = sum(weight[word] for word in wanted & (found | around[id(table)]))
+        if own > 0 and (best is None or whole > best.score):
+            best = _Row(table, title, cells, whole, whole / total)
+    return best
+
+
+def _rows(table: Table) -> Iterator[tuple[str, tuple[str, ...]]]:
+    parts = (str(table.context.get(name) or "") for name in ("title", "section_title"))
+    title = " ".join(parts)
+    return ((title, tuple(map(cell_text, row))) for row in table.rows)
+
+
+def _answer(question: str, best: _Row) -> str:
+    asked = set(_words(question))
+    cells = list(zip(best.table.header, best.cells, strict=True))
+    named = [(len(asked & set(_words(name))), cell) for name, cell in cells if cell.strip()]
+    unsaid = [(n, cell) for n, cell in named if not set(_words(cell)) <= asked]
+    candidates = unsaid or named
+    most = max((n for n, _ in candidates), default=0)
+    if most == 0:
+        return candidates[0][1] if candidates else NOT_ENOUGH
+    return next(cell for n, cell in candidates if n == most)
+
+
+def _words(text: str) -> Iterator[str]:
+    """Stems of the words that are no stop words, and numbers: 1,000.0 and 1000 are the same."""
+    stem = _stemmer()
+    for word in _WORD.findall(text.lower()):
+        digits = word.replace(",", "")
+        if _NUMBER.fullmatch(digits):
+            yield f"{Decimal(digits).normalize():f}"
+        elif word not in _stop_words():
+            yield stem(word)
+
+
+@cache
+def _stop_words() -> frozenset[str]:
+    from bm25s.stopwords import STOPWORDS_EN_PLUS
+
+    return frozenset(STOPWORDS_EN_PLUS)
+
+
+@cache
+def _stemmer():  # type: ignore[no-untyped-def]  # a bound method of a C class
+    from Stemmer import Stemmer
+
+    return Stemmer("english").stemWord

@@ -1,0 +1,177 @@
+"""Answers that a system gave elsewhere, from a predictions file."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from target_bench.errors import ConfigError, DataError
+from target_bench.interfaces import Generator
+from target_bench.release import Release, field
+from target_bench.schema import Generation, GenerationRequest
+
+_TEXT_FIELDS = ("text", "prediction", "pred", "answer")
+_ID_FIELDS = ("query_id", "question_id", "feta_id", "id")
+_BIRD = "\t----- bird -----\t"
+"""What stands between SQL and database in BIRD's predictions."""
+
+
+class Replay(Generator):
+    """Reads answers from a file, plain, gzipped or zipped.
+
+    The file is one of: JSON lines or a JSON list of objects with ``query_id`` (or ``question_id``,
+    ``feta_id``, ``id``) and ``text`` (or ``prediction``, ``pred``, ``answer``), as a run's
+    ``generations.jsonl`` is; a JSON object of query id -> text, or one whose only value is such an
+    object, as OTT-QA's reference is; BIRD's predictions, a JSON object of position -> SQL with its
+    database; plain text with an answer a line, as FeTaQA's T5 predictions are. A record with an
+    ``error`` is no answer; two answers to one query are refused.
+
+    Args:
+        file: the predictions.
+        order: for a file without query ids (BIRD's predictions, an answer a line), a JSON list of
+            the query ids in its order.
+
+    Attributes:
+        query_ids: the order of a file without query ids and without ``order``; set by whoever
+            knows the queries.
+    """
+
+    def __init__(self, file: str, order: str | None = None) -> None:
+        for name in (file, order):
+            if name is not None and not Path(name).is_file():
+                raise ConfigError(f"{name}: there is no such file")
+        self.file = file
+        self.order = order
+        self.query_ids: Sequence[str] | None = None
+
+    def config(self) -> Mapping[str, Any]:
+        """Hashes of the files, wherever they lie, and of the order where it was set."""
+        names = [name for name in (self.file, self.order) if name]
+        contents = [Path(name).read_bytes() for name in names]
+        if self.order is None and self.query_ids is not None:
+            contents.append(json.dumps(list(self.query_ids)).encode())
+        return {"sha256": [hashlib.sha256(content).hexdigest() for content in contents]}
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        """The recorded answer; one that the file lacks is a failure."""
+        text = self.answers.get(request.query_id)
+        if text is None:
+            name = Path(self.file).name
+            return Generation(request.query_id, "", error=f"missing: no answer in {name}")
+        return Generation(request.query_id, text)
+
+    @cached_property
+    def answers(self) -> dict[str, str]:
+        """Query id -> answer.
+
+        Raises:
+            DataError: the file is broken, empty, of no known form, of another length than its
+                order, or answers a query twice.
+        """
+        path = Path(self.file)
+        release = Release(path.parent, self.file)
+        text = release.text(path)
+        if not text:
+            raise DataError(f"{path}: the file is empty")
+        start = text.lstrip()[:1]
+        if start == "[":
+            return _records(_places(path, release.json(path)))
+        if start == "{":
+            return self._from_object(release, path, text)
+        lines = text.removesuffix("\n").split("\n")
+        return self._in_order(path, "lines", [line.removesuffix("\r") for line in lines])
+
+    def _from_object(self, release: Release, path: Path, text: str) -> dict[str, str]:
+        """One JSON object, or one a line."""
+        first = text.lstrip().partition("\n")[0]
+        if _is_json(first) and text.strip() != first.strip():
+            return _records(release.json_lines(path))
+        found = release.json(path)
+        if any(name in found for name in _ID_FIELDS):
+            return _records([(str(path), found)])
+        values = list(found.values())
+        if len(values) == 1 and isinstance(values[0], dict):
+            found = values[0]
+        if any(_BIRD in str(value) for value in found.values()):
+            return self._from_bird(path, found)
+        return {query_id: _text(value, f"{path}, {query_id}") for query_id, value in found.items()}
+
+    def _from_bird(self, path: Path, found: Mapping[str, Any]) -> dict[str, str]:
+        answers = []
+        for position in map(str, range(len(found))):
+            if position not in found:
+                raise DataError(f"{path}: no answer at position {position!r} of {len(found)}")
+            answers.append(_text(found[position], f"{path}, {position}").partition(_BIRD)[0])
+        return self._in_order(path, "answers", answers)
+
+    def _in_order(self, path: Path, what: str, answers: Sequence[str]) -> dict[str, str]:
+        ids = self._order()
+        if len(answers) != len(ids):
+            raise DataError(
+                f"{path}: {len(answers)} {what} for {len(ids)} queries; name their order with "
+                "--order (order=FILE), a JSON list of query ids"
+            )
+        return dict(zip(ids, answers, strict=True))
+
+    def _order(self) -> Sequence[str]:
+        if self.order is None:
+            if self.query_ids is None:
+                raise DataError(
+                    f"{self.file}: names no query ids; give order=FILE, a JSON list of them"
+                )
+            return self.query_ids
+        path = Path(self.order)
+        found = Release(path.parent, self.order).json(path)
+        if not isinstance(found, list):
+            raise DataError(f"{path}: expected a JSON list of query ids")
+        places: dict[str, int] = {}
+        for place, query_id in enumerate(found, start=1):
+            if isinstance(query_id, bool) or not isinstance(query_id, str | int):
+                raise DataError(f"{path}, entry {place}: {query_id!r:.80} is no query id")
+            earlier = places.setdefault(str(query_id), place)
+            if earlier != place:
+                raise DataError(
+                    f"{path}, entry {place}: query {str(query_id)!r} is at entry {earlier} already"
+                )
+        return list(places)
+
+
+def _is_json(line: str) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _places(path: Path, records: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    return ((f"{path}, record {number}", record) for number, record in enumerate(records, start=1))
+
+
+def _records(records: Iterable[tuple[str, Any]]) -> dict[str, str]:
+    """Query id -> answer, of (place, object); one that records an error has no answer."""
+    answers: dict[str, str] = {}
+    for place, record in records:
+        found = field({"record": record}, "record", dict, place)
+        query_id = str(_named(found, _ID_FIELDS, place))
+        if found.get("error") is not None:
+            continue
+        if query_id in answers:
+            raise DataError(f"{place}: query {query_id!r} was answered before")
+        answers[query_id] = _text(_named(found, _TEXT_FIELDS, place), place)
+    return answers
+
+
+def _named(record: Mapping[str, Any], names: Sequence[str], place: str) -> Any:
+    for name in names:
+        if name in record:
+            return record[name]
+    raise DataError(f"{place}: no field {' or '.join(names)}; it has {', '.join(record)}")
+
+
+def _text(value: Any, place: str) -> str:
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise DataError(f"{place}: an answer should be text, but is {value!r:.80}")

@@ -1,0 +1,253 @@
+"""One cell of an evaluation: retrieve and score; or retrieve, generate and score."""
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from target_bench import registry
+from target_bench.contenders import Answering
+from target_bench.interfaces import Dataset, Metric, Observer
+from target_bench.prompting import Prompter
+from target_bench.results import Result
+from target_bench.runs.identity import queries_fingerprint
+from target_bench.runs.store import Run
+from target_bench.schema import Counts, Query, Retrieval, Score
+from target_bench.selection import Loaded
+from target_bench.stages.generate import Answerer, Confirm, GenerateStage
+from target_bench.stages.retrieve import RetrievalOptions, RetrieveStage, Subject
+from target_bench.stages.score import count, count_answers, score
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One retriever on one split.
+
+    Attributes:
+        loaded: the split.
+        subject: what ranks.
+        cutoffs: the cutoffs, ascending; retrieval runs once, at the largest.
+        options: how the retriever is run.
+        out: the folder of all runs.
+        observer: hears of progress and warnings.
+    """
+
+    loaded: Loaded
+    subject: Subject
+    cutoffs: Sequence[int]
+    options: RetrievalOptions
+    out: Path
+    observer: Observer
+
+    @property
+    def dataset(self) -> Dataset:
+        """Tables and queries."""
+        return self.loaded.dataset
+
+    @property
+    def depth(self) -> int:
+        """How many tables a ranking holds."""
+        return self.cutoffs[-1]
+
+
+def evaluate(task_name: str, cell: Cell, answering: Answering | None) -> Result:
+    """The result of a task; ``answering`` is for tasks about answers. Errors as for those."""
+    if task_name == "retrieval":
+        return retrieve(cell)[0]
+    assert answering is not None
+    answerer = answering.answerer(cell.observer)
+    task, prompter = answering.task(task_name), answering.prompter(task_name)
+    return answer(cell, task, answerer, prompter, answering.confirm)
+
+
+def retrieve(cell: Cell) -> tuple[Result, dict[str, Retrieval]]:
+    """Rank all queries and score the rankings: the result, and query id -> ranking.
+
+    Raises:
+        PluginError: the retriever failed.
+        StoreError: the run folder cannot be written or read.
+    """
+    dataset, subject, depth = cell.dataset, cell.subject, cell.depth
+    _warn_of_depth(cell)
+    task = registry.create("task", "retrieval")
+    metrics: list[Metric[Any]] = task.metrics(cell.cutoffs)
+    identity = _data_identity("retrieval", dataset, queries_fingerprint(dataset.queries)) | {
+        "top_k": list(cell.cutoffs),
+        "retriever": subject.identity,
+        "metrics": [metric.signature for metric in metrics],
+    }
+    label = ("retrieval", dataset.info.name, dataset.split, subject.label)
+    store = Run(cell.out, label, identity)
+    stage = RetrieveStage(
+        subject, dataset, cell.loaded.seconds, depth, store, cell.options, cell.observer
+    )
+    with store.locked(cell.observer.warning):
+        _record_asked(store, cell, retriever=subject.label)
+        by_query, reused = stage.run()
+        retrievals = [by_query[query.id] for query in dataset.queries]
+        cell.observer.stage(f"{subject.label}: score")
+        start = time.perf_counter()
+        query_ids = [query.id for query in dataset.queries]
+        scored = score(metrics, task.examples(dataset, retrievals, depth), query_ids)
+        counts = count(dataset.queries, retrievals, min(depth, len(dataset.corpus)))
+        store.write_scores(_scores_file(scored.scores, counts=counts))
+        _record_scoring(store, start, reused)
+    _warn_of_order(cell, counts)
+    result = Result(
+        corpus=dataset.info.name,
+        split=dataset.split,
+        task="retrieval",
+        retriever=subject.label,
+        generator=None,
+        scores=scored.scores,
+        query_ids=query_ids,
+        per_query=scored.per_query,
+        counts=counts,
+        seconds=store.manifest["seconds"],
+        timed_queries=store.manifest["timed_queries"],
+        latency=store.manifest.get("latency_ms"),
+        errors={r.query_id: r.error for r in retrievals if r.error is not None},
+        folder=store.folder,
+        reused=reused,
+        data=_data(dataset, identity),
+    )
+    return result, by_query
+
+
+def answer(
+    cell: Cell, task: Any, answerer: Answerer, prompter: Prompter, confirm: Confirm | None
+) -> Result:
+    """Rank all queries, have them answered from their tables, and score both.
+
+    The retrieval is a run of its own, shared by all generators.
+
+    Args:
+        cell: what ranks what.
+        task: a task that is about answers.
+        answerer: what answers.
+        prompter: what it is asked with.
+        confirm: is asked before requests that may cost money, or None.
+
+    Raises:
+        ConfigError: the user does not want to pay, or a setting of the generator cannot be.
+        PluginError: the retriever failed, or the generator as a whole.
+        StoreError: a run folder cannot be written or read.
+    """
+    retrieved, by_query = retrieve(cell)
+    dataset = cell.dataset
+    metrics: list[Metric[Any]] = task.metrics(dataset.queries)
+    identity = _data_identity(task.name, dataset, _fingerprint_with_answers(dataset.queries)) | {
+        "retrieval": {"retriever": cell.subject.identity, "depth": cell.depth},
+        "generator": answerer.identity,
+        "prompt": prompter.identity,
+        "metrics": [*(metric.signature for metric in metrics), *task.settings()],
+    }
+    names = (task.name, dataset.info.name, dataset.split, cell.subject.label, answerer.label)
+    store = Run(cell.out, names, identity)
+    stage = GenerateStage(
+        answerer,
+        prompter,
+        dataset,
+        by_query,
+        cell.depth,
+        store,
+        cell.options.retry_failed,
+        confirm,
+        cell.observer,
+    )
+    with store.locked(cell.observer.warning):
+        _record_asked(
+            store,
+            cell,
+            retriever=cell.subject.label,
+            generator=answerer.label,
+            retrieval_run=retrieved.folder.name,
+        )
+        by_id, reused = stage.run()
+        answers = [by_id[query.id] for query in dataset.queries]
+        cell.observer.stage(f"{answerer.label}: score")
+        start = time.perf_counter()
+        generations = [answered.generation for answered in answers]
+        scored = score(metrics, task.examples(dataset.queries, generations), retrieved.query_ids)
+        counts = count_answers(answers, task.parse)
+        scores = {**retrieved.scores, **scored.scores}
+        store.write_scores(_scores_file(scores, counts=retrieved.counts, answers=counts))
+        _record_scoring(store, start, reused)
+    failed = {g.query_id: g.error for g in generations if g.error is not None}
+    return replace(
+        retrieved,
+        task=task.name,
+        generator=answerer.label,
+        scores=scores,
+        per_query={**retrieved.per_query, **scored.per_query},
+        answers=counts,
+        seconds={**retrieved.seconds, **store.manifest["seconds"]},
+        errors={**retrieved.errors, **failed},
+        folder=store.folder,
+        reused=reused,
+        data=_data(dataset, identity),
+    )
+
+
+def _record_asked(store: Run, cell: Cell, **asked: str) -> None:
+    if "asked" not in store.manifest:
+        store.write_manifest(asked={**cell.loaded.asked, **asked})
+
+
+def _record_scoring(store: Run, start: float, reused: bool) -> None:
+    if not reused or "score" not in store.manifest["seconds"]:
+        scoring = {"score": round(time.perf_counter() - start, 6)}
+        store.write_manifest(seconds=store.manifest["seconds"] | scoring)
+
+
+def _data_identity(task: str, dataset: Dataset, queries: str) -> dict[str, Any]:
+    return {
+        "task": task,
+        "corpus": dataset.info.name,
+        "split": dataset.split,
+        "corpus_fingerprint": dataset.corpus.fingerprint,
+        "queries_fingerprint": queries,
+    }
+
+
+def _data(dataset: Dataset, identity: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "corpus": identity["corpus_fingerprint"],
+        "queries": identity["queries_fingerprint"],
+        "files": dict(dataset.files),
+        "distractors": [distractors.spec for distractors in dataset.distractors],
+    }
+
+
+def _fingerprint_with_answers(queries: Sequence[Query]) -> str:
+    answers = sorted((query.id, query.answer) for query in queries)
+    both = [queries_fingerprint(queries), answers]
+    return hashlib.sha256(json.dumps(both).encode()).hexdigest()
+
+
+def _scores_file(scores: Mapping[str, Score], **counts: Any) -> dict[str, Any]:
+    return {
+        **{name: found.to_json() for name, found in counts.items()},
+        "scores": {name: value.to_json() for name, value in scores.items()},
+    }
+
+
+def _warn_of_depth(cell: Cell) -> None:
+    dataset = cell.dataset
+    if cell.depth > len(dataset.corpus):
+        cell.observer.warning(
+            f"top_k={cell.depth} is more than the {len(dataset.corpus)} tables of "
+            f"{dataset.info.name} {dataset.split}: a ranking holds all of them at most"
+        )
+
+
+def _warn_of_order(cell: Cell, counts: Counts) -> None:
+    if counts.resorted:
+        cell.observer.warning(
+            f"{cell.subject.label} gave {counts.resorted} of {counts.answered} rankings in another "
+            "order than their scores; they were sorted by score, higher first. Return "
+            "similarities rather than distances, or ids without scores."
+        )

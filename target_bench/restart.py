@@ -1,0 +1,120 @@
+"""Going on with a stored run: other answers to its rankings, or its scores anew."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from target_bench import pipeline
+from target_bench.contenders import Answering
+from target_bench.errors import ConfigError, StoreError
+from target_bench.interfaces import Observer
+from target_bench.pipeline import Cell
+from target_bench.results import Results
+from target_bench.runs import generations, log
+from target_bench.runs.store import read_manifest
+from target_bench.schema import Generation, Query, Retrieval
+from target_bench.selection import Loader, task_named
+from target_bench.stages.generate import Answerer
+from target_bench.stages.retrieve import RetrievalOptions, Subject
+
+
+class StoredRun:
+    """A finished retrieval, or a run of answers with the retrieval it is built on.
+
+    Args:
+        folder: the run folder.
+        data_dir: as for ``TARGET``.
+        observer: hears of progress and warnings.
+
+    Raises:
+        StoreError: the folder holds no run, or one whose parts are missing.
+    """
+
+    def __init__(
+        self, folder: Path, data_dir: str | Path | None = None, observer: Observer | None = None
+    ) -> None:
+        self._folder = folder
+        self._data_dir = data_dir
+        self._observer = observer or Observer()
+        self._manifest = read_manifest(folder)
+        self._rankings = folder
+        if "retrieval_run" in self._asked:
+            self._rankings = folder.parent / self._asked["retrieval_run"]
+        self._retrieval = read_manifest(self._rankings)
+
+    @property
+    def _asked(self) -> dict[str, Any]:
+        asked: dict[str, Any] = self._manifest.get("asked", {})
+        return asked
+
+    @property
+    def task(self) -> str:
+        """Short name of its task."""
+        return str(self._manifest["identity"]["task"])
+
+    def generate(
+        self, answering: Answering, task: str | None = None, retry_failed: bool = False
+    ) -> Results:
+        """Have the stored rankings answered.
+
+        Args:
+            answering: what answers, and how.
+            task: a task about answers; default: that of the run.
+            retry_failed: ask again the queries that are recorded as failed.
+
+        Raises:
+            ConfigError: the run is about retrieval and no task is named, or its corpus cannot be
+                loaded again.
+            DataError: the corpus is missing, broken, or another one than it was.
+            StoreError: the retrieval is not finished.
+        """
+        name = task_named(task) if task else self.task
+        if name == "retrieval":
+            raise ConfigError(
+                f"{self._folder} is about retrieval; name the task of the answers with --task"
+            )
+        return Results([pipeline.evaluate(name, self._cell(name, retry_failed), answering)])
+
+    def score(self, answering: Answering) -> Results:
+        """Score what is stored with the metrics as they are now; errors as for ``generate``."""
+        cell = self._cell(self.task, retry_failed=False)
+        if self.task == "retrieval":
+            return Results([pipeline.retrieve(cell)[0]])
+        stored = generations.read(self._folder / "generations.jsonl")
+
+        def answer(query: Query) -> Generation:
+            if query.id not in stored:
+                raise StoreError(f"{self._folder}: query {query.id!r} has no answer yet")
+            return stored[query.id].generation
+
+        identity = self._manifest["identity"]["generator"]
+        answerer = Answerer(self._asked["generator"], identity, answer=answer)
+        answering = replace(answering, generator=answerer)
+        return Results([pipeline.evaluate(self.task, cell, answering)])
+
+    def _cell(self, task: str, retry_failed: bool) -> Cell:
+        corpus, identity = self._asked.get("corpus"), self._retrieval["identity"]
+        if corpus is None:
+            raise ConfigError(
+                f"{self._folder} is of a corpus that was made in Python; run it again from there"
+            )
+        loader = Loader(self._data_dir, self._observer)
+        mixed_in = tuple(self._asked.get("distractors", ()))
+        loaded = loader.load(corpus, identity["split"], mixed_in)
+        for about in (self._asked.get("about", "retrieval"), task):
+            loaded = loaded.of_task(about)
+        loaded = loaded.limited(self._asked.get("limit"))
+        stored = log.read(self._rankings / "retrieval.jsonl")
+
+        def rank(query: Query, _k: int) -> Retrieval:
+            if query.id not in stored:
+                raise StoreError(
+                    f"{self._rankings}: query {query.id!r} has no ranking yet; finish the run with "
+                    "the command that began it"
+                )
+            return stored[query.id]
+
+        subject = Subject(self._retrieval["asked"]["retriever"], identity["retriever"], rank=rank)
+        options = RetrievalOptions(on_error="record", retry_failed=retry_failed)
+        out, observer = self._folder.parent, self._observer
+        return Cell(loaded, subject, identity["top_k"], options, out, observer)

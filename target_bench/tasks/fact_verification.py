@@ -1,0 +1,55 @@
+"""Fact verification: is the statement supported by the tables, or contradicted?"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from target_bench.errors import DataError
+from target_bench.interfaces import Metric
+from target_bench.metrics.classification import JudgedLabels, label_metrics, parse_label
+from target_bench.schema import Generation, LabelMode, Query
+
+_GOLD = {"true": "True", "false": "False", "not enough information": "Not Enough Information"}
+
+
+class FactVerification:
+    """Labels read from the answers, compared with the gold labels.
+
+    Args:
+        labels: how a label is read: ``strict`` or, as the original TARGET does it, ``target``.
+    """
+
+    name = "fact_verification"
+    title = "Fact Verification"
+    aliases = ("fv", "fact_checking")
+
+    def __init__(self, labels: LabelMode = "strict") -> None:
+        self.labels: LabelMode = labels
+
+    def metrics(self, _queries: Sequence[Query]) -> list[Metric[Any]]:
+        """Every metric of labels."""
+        return label_metrics()
+
+    def examples(self, queries: Sequence[Query], generations: Sequence[Generation]) -> JudgedLabels:
+        """The labels, a failed answer as none."""
+        return JudgedLabels(
+            [None if g.error is not None else self.parse(g.text) for g in generations],
+            [_gold(query) for query in queries],
+        )
+
+    def settings(self) -> list[str]:
+        """What changes a score besides the metrics: how labels are read."""
+        return [f"labels:{self.labels}"]
+
+    def parse(self, text: str) -> str | None:
+        """The label in a text, or None where none can be read."""
+        return parse_label(text, self.labels)
+
+
+def _gold(query: Query) -> str:
+    label = _GOLD.get(str(query.answer).strip().lower())
+    if label is None:
+        raise DataError(
+            f"query {query.id!r}: the answer of a statement should be True, False or Not Enough "
+            f"Information, but is {query.answer!r}"
+        )
+    return label

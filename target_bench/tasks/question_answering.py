@@ -1,0 +1,42 @@
+"""Table question answering: is the answer right?"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from target_bench.interfaces import Metric
+from target_bench.metrics.text import JudgedAnswers, number_of_references, text_metrics
+from target_bench.schema import Generation, Query
+
+
+class QuestionAnswering:
+    """Free-form and short answers, compared with the reference answers of each question."""
+
+    name = "question_answering"
+    title = "Table Question Answering"
+    aliases = ("qa", "table_qa")
+
+    def metrics(self, queries: Sequence[Query]) -> list[Metric[Any]]:
+        """Every metric of generated text."""
+        return text_metrics(number_of_references([references(query) for query in queries]))
+
+    def examples(
+        self, queries: Sequence[Query], generations: Sequence[Generation]
+    ) -> JudgedAnswers:
+        """The answers, a failed one as an empty text."""
+        return JudgedAnswers(
+            ["" if generation.error is not None else generation.text for generation in generations],
+            [references(query) for query in queries],
+        )
+
+    def settings(self) -> list[str]:
+        """What changes a score besides the metrics: nothing."""
+        return []
+
+    def parse(self, text: str) -> str:
+        """Every text is an answer."""
+        return text
+
+
+def references(query: Query) -> tuple[str, ...]:
+    """The accepted answers of a query."""
+    return (query.answer,) if isinstance(query.answer, str) else query.answer
