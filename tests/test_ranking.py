@@ -124,3 +124,8 @@ def test_ranking_order_of_lists_end_to_end(lists: list[list[tuple[float, int]]])
     assert [(round(flat[i][0] * 1e5), flat[i][1]) for i in order] == [
         (round(score * 1e5), place) for score, place in expected
     ]
+
+
+def test_zero_has_no_sign() -> None:
+    """The sign of a score that rounds to zero is noise, and noise is never stored."""
+    assert np.signbit(rounded(np.array([-1e-9, -0.0, 0.0, 1e-9]))).tolist() == [False] * 4

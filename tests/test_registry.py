@@ -159,7 +159,10 @@ def test_settings_reach_the_constructor() -> None:
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ("bm26", ["unknown retriever 'bm26'", "Did you mean bm25?", "Known: bm25, tfidf, lsa, random"]),
+        (
+            "bm26",
+            ["unknown retriever 'bm26'", "Did you mean bm25?", "Known: bm25, tfidf, lsa, random"],
+        ),
         ("tf-idff", ["unknown retriever 'tf-idff'", "Did you mean tfidf?"]),
         ("quantum", ["unknown retriever 'quantum'. Known: bm25"]),
         ("bm25:kl=1", ["retriever bm25: unknown setting 'kl'", "Did you mean k1", "stopwords"]),

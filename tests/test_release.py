@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.errors import DataError
-from target_bench.release import Release, decode, field
+from target_bench.release import Release, Seen, decode, field
 from tests.builders import HOWS, How, write_release, zipped
 
 SOURCE = "https://example.org/data"
@@ -196,3 +197,103 @@ def test_field() -> None:
         field(record, "b", int, "here")
     with pytest.raises(DataError, match="here: expected a JSON object, found list"):
         field([], "b", int, "here")
+
+
+def test_what_was_seen_is_told_from_another_state(tmp_path: Path) -> None:
+    """Content, size, files that were missing, and what a pattern matched."""
+    write_release(tmp_path / "data", "a.txt", "one")
+    write_release(tmp_path, "b.csv", "x")
+
+    def seen() -> Seen:
+        release = _release(tmp_path, "data")
+        release.text(release.require("a.txt"))
+        assert release.find("c.txt") is None
+        assert release.find_folder("d") is None
+        assert [path.name for path in release.matching("*.csv")] == ["b.csv"]
+        return Seen.from_json(json.loads(json.dumps(release.seen.to_json())))
+
+    before = seen()
+    assert before.still_true(tmp_path)
+    changes: list[tuple[str, bytes | None]] = [
+        ("data/a.txt", b"two"),
+        ("data/a.txt", b"longer"),
+        ("data/a.txt", None),
+        ("a.txt", b"one"),
+        ("a.txt.gz", b""),
+        ("data/c.txt.zip", b""),
+        ("d/x", b""),
+        ("e.csv", b""),
+        ("b.csv", None),
+    ]
+    for name, content in changes:
+        path = tmp_path / name
+        old = path.read_bytes() if path.exists() else None
+        _put(path, content)
+        assert not before.still_true(tmp_path), name
+        _put(path, old)
+        if path.parent.name == "d":
+            path.parent.rmdir()
+        assert before.still_true(tmp_path), name
+
+
+def _put(path: Path, content: bytes | None) -> None:
+    if content is None:
+        path.unlink()
+    else:
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+
+
+def test_what_matters_not(tmp_path: Path) -> None:
+    """A file that no pattern matched and nobody looked for; a copy of the folder."""
+    write_release(tmp_path / "one", "a.txt", "x")
+    release = _release(tmp_path / "one")
+    release.text(release.require("a.txt"))
+    write_release(tmp_path / "one", "other.txt", "y")
+    assert release.seen.still_true(tmp_path / "one")
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    assert release.seen.still_true(tmp_path / "two")
+
+
+def test_file_outside_the_folder(tmp_path: Path) -> None:
+    path = write_release(tmp_path / "elsewhere", "q.jsonl", "{}")
+    release = _release(tmp_path / "data")
+    assert list(release.json_lines(path)) == [(f"{path}, line 1", {})]
+    assert set(release.hashes) == {path.resolve().as_posix()}
+    assert release.seen.still_true(tmp_path / "data")
+    path.write_text("[]", encoding="utf-8")
+    assert not release.seen.still_true(tmp_path / "data")
+
+
+def test_repeated_key(tmp_path: Path) -> None:
+    path = write_release(tmp_path, "a.jsonl", '{"a": 1}\n{"b": {"a": 1, "a": 2}}\n')
+    with pytest.raises(
+        DataError, match=r"a\.jsonl, line 2: not usable JSON: the key 'a' occurs tw"
+    ):
+        list(_release(tmp_path).json_lines(path))
+
+
+@pytest.mark.parametrize("line", ["[" * 100_000, "1" * 5000])
+def test_json_that_python_cannot_hold(tmp_path: Path, line: str) -> None:
+    path = write_release(tmp_path, "a.jsonl", line)
+    with pytest.raises(DataError, match=r"a\.jsonl, line 1: not usable JSON"):
+        list(_release(tmp_path).json_lines(path))
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_json_lines_are_read_as_a_stream(tmp_path: Path, how: How) -> None:
+    """What follows need not be sound to read what comes before."""
+    path = write_release(tmp_path, "a.jsonl", b'\xef\xbb\xbf{"a": 1}\r\n\xff\n', how)
+    lines = _release(tmp_path).json_lines(path)
+    assert next(lines) == (f"{path}, line 1", {"a": 1})
+    with pytest.raises(DataError, match=r"line 2: not valid UTF-8 \(byte 0xff at position 0 of"):
+        next(lines)
+
+
+def test_file_that_cannot_be_read(tmp_path: Path) -> None:
+    """Gone since it was found."""
+    path = write_release(tmp_path, "a.txt", "x")
+    release = _release(tmp_path)
+    path.unlink()
+    with pytest.raises(DataError, match=r"a\.txt: cannot be read: No such file"):
+        release.text(path)

@@ -10,7 +10,7 @@ from target_bench.evaluator import TARGET
 from target_bench.results import Results
 from tests.builders import Recorder, ottqa_question, ottqa_table, write_ottqa
 
-COLUMNS = ["corpus", "split", "task", "retriever", "query_id"]
+COLUMNS = ["corpus", "split", "task", "retriever", "generator", "query_id"]
 
 
 @pytest.fixture(scope="module")

@@ -6,13 +6,12 @@ import pytest
 
 from target_bench import corpora
 from target_bench.errors import ConfigError, DataError
-from tests.builders import ottqa_question, ottqa_table, write_ottqa
+from tests.builders import ottqa_question, ottqa_table, write_ottqa, write_release
 
 TABLES = [ottqa_table("Cup_0"), ottqa_table("Cup_1")]
 QUESTIONS = [ottqa_question("q1", "Cup_1")]
 
 PLUGIN = """
-from target_bench.corpora.store import dataset
 from target_bench.interfaces import CorpusLoader
 from target_bench.schema import CorpusInfo, Query, Table, TableId
 
@@ -32,11 +31,13 @@ class Shop(CorpusLoader):
     def __init__(self, currency: str = "EUR") -> None:
         self.currency = currency
 
-    def load(self, folder, split):
-        price = (folder / "prices.txt").read_text()
-        table = Table(TableId("0", "prices"), ["price", "in"], [[price, self.currency]])
-        query = Query("q", "What does it cost?", (table.id,), price)
-        return dataset(self.info, split, [table], [query], {})
+    def tables(self, release, split):
+        price = release.text(release.require("prices.txt"))
+        yield Table(TableId("0", "prices"), ["price", "in"], [[price, self.currency]])
+
+    def queries(self, release, split):
+        price = release.text(release.require("prices.txt"))
+        yield Query("q", "What does it cost?", (TableId("0", "prices"),), price)
 
 
 class NoCorpus:
@@ -133,7 +134,9 @@ def test_data_dir_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_data_dir_without_the_files(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"no dev\.json .*Download it from https://github\.com"):
+    with pytest.raises(
+        DataError, match=r"no dev_tables\.jsonl .*Download it from https://github\.com"
+    ):
         corpora.load("ottqa", data_dir=tmp_path)
 
 
@@ -171,3 +174,35 @@ def test_plugin_of_another_kind(plugin: str) -> None:
         corpora.load("nowhere/corpus.py:Shop")
     with pytest.raises(ConfigError, match=r"no 'Shopp'.*Classes there: .*Shop"):
         corpora.load(plugin.replace(":Shop", ":Shopp"))
+
+
+def test_uncached_corpora_are_noted_too(plugin: str, tmp_path: Path) -> None:
+    """What a user should know does not depend on the cache."""
+    path = Path(plugin.rpartition(":")[0])
+    text = path.read_text(encoding="utf-8").replace('["price", "in"]', '["price", ""]')
+    uncached = text.replace("    def __init__", "    cached = False\n\n    def __init__", 1)
+    path.write_text(text, encoding="utf-8")
+    (tmp_path / "other.py").write_text(uncached, encoding="utf-8")
+    write_release(tmp_path / "shop", "prices.txt", "12")
+    one = corpora.load(plugin, data_dir=tmp_path)
+    other = corpora.load(f"{tmp_path / 'other.py'}:Shop", data_dir=tmp_path)
+    assert one.notes == other.notes == ("1 of 1 tables have some empty column names",)
+    assert one.corpus.fingerprint == other.corpus.fingerprint
+    assert one.files == other.files
+
+
+@pytest.mark.parametrize("name", ["./a", "a/b", ".", "..", "a.db", "x.duckdb", Path("a")])
+def test_paths(name: str | Path) -> None:
+    assert corpora.is_path(name)
+
+
+@pytest.mark.parametrize("name", ["mini", "mine:Corpus", "a/b.py:Corpus", "a/b.py:Corpus:x=./y"])
+def test_names(name: str) -> None:
+    assert not corpora.is_path(name)
+
+
+def test_folder_of_the_name_of_no_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mydata").mkdir()
+    with pytest.raises(ConfigError, match=r"unknown corpus 'mydata'.*of this name write \./mydata"):
+        corpora.load("mydata")

@@ -8,34 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.corpora.store import MemoryCorpus, dataset
+from target_bench.corpora.store import MemoryCorpus, dataset, decoded, encoded_context
 from target_bench.errors import DataError
 from target_bench.schema import Cell, CorpusInfo, Query, Table, TableId
+from tests.corpora.strategies import any_cell, tables
 
 INFO = CorpusInfo("shop", "Shop", ("retrieval",), ("test",), "ours", "us", "https://example.org")
-
-any_text = st.text(st.characters(), max_size=8)
-any_cell: st.SearchStrategy[Cell] = st.one_of(
-    any_text,
-    st.integers(),
-    st.floats(allow_nan=False),
-    st.binary(max_size=4),
-    st.none(),
-)
-
-
-@st.composite
-def tables(draw: st.DrawFn) -> list[Table]:
-    """Tables with different ids and anything in their cells."""
-    ids = draw(st.lists(st.tuples(any_text, any_text), unique=True, min_size=1, max_size=6))
-    found = []
-    for table_id in ids:
-        header = draw(st.lists(any_text, min_size=1, max_size=3))
-        row = st.lists(any_cell, min_size=len(header), max_size=len(header))
-        rows = draw(st.lists(row, max_size=3))
-        context = draw(st.dictionaries(any_text, any_text, max_size=2))
-        found.append(Table(TableId(*table_id), header, rows, context))
-    return found
 
 
 def _table(
@@ -125,7 +103,7 @@ def test_any_change_changes_the_fingerprint(given_tables: list[Table], data: st.
         assert MemoryCorpus(others).fingerprint != MemoryCorpus(given_tables).fingerprint
 
 
-@given(st.lists(any_cell, min_size=2, max_size=2, unique_by=lambda cell: (type(cell), cell)))
+@given(st.lists(any_cell, min_size=2, max_size=2, unique_by=lambda cell: (type(cell), repr(cell))))
 def test_every_cell_counts(two: list[Cell]) -> None:
     """Also between types: 1, 1.0, "1" and b"1" are four different cells."""
     one, other = (MemoryCorpus([_table(rows=[["x", cell]])]) for cell in two)
@@ -169,7 +147,7 @@ def test_ids_must_be_unique() -> None:
     """A table id may recur in another database, not in its own."""
     other = Table(TableId("1", "t"), ["a"], [])
     assert len(MemoryCorpus([_table(), other])) == 2
-    with pytest.raises(DataError, match="table 0/t occurs 3 times; ids must be unique"):
+    with pytest.raises(DataError, match="table 0/t occurs twice; ids must be unique"):
         MemoryCorpus([_table(), _table("u"), _table(), _table()])
 
 
@@ -178,6 +156,72 @@ def test_tables_must_be_rectangular() -> None:
         MemoryCorpus([_table(rows=[("1", "2"), ("3",)])])
     with pytest.raises(DataError, match="table 0/t has no header"):
         MemoryCorpus([_table(header=(), rows=())])
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"id": ("0", "t")}, r"a table's id should be a TableId of two texts, but is \('0', 't'\)"),
+        ({"id": TableId("0", 5)}, "a table's id should be a TableId of two texts"),  # type: ignore[arg-type]
+        ({"header": "ab"}, "table 0/t: a column name is no text: 'ab'"),
+        ({"header": ["a", None]}, "table 0/t: a column name is no text"),
+        ({"header": 5}, "table 0/t: header and rows should be lists of cells"),
+        ({"rows": ["12"]}, "table 0/t, row 1: expected a list of cells, found '12'"),
+        ({"rows": [["1", "2"], 5]}, "table 0/t: header and rows should be lists of cells"),
+        ({"rows": [["1", ["2"]]]}, r"table 0/t, row 1: a cell cannot be list \(\['2'\]\)"),
+        ({"rows": [["1", {"a": 1}]]}, "table 0/t, row 1: a cell cannot be dict"),
+        ({"rows": [["1", 2j]]}, "table 0/t, row 1: a cell cannot be complex"),
+    ],
+)
+def test_tables_of_the_wrong_form(changes: dict[str, Any], fault: str) -> None:
+    with pytest.raises(DataError, match=fault):
+        MemoryCorpus([replace(_table(), **changes)])
+
+
+def test_number_of_too_many_digits() -> None:
+    """Python writes no whole number of more than 4,300 digits."""
+    corpus = MemoryCorpus([_table(rows=[["1", 10**5000]])])
+    with pytest.raises(DataError, match="table 0/t: Exceeds the limit"):
+        corpus.fingerprint  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        {"$bytes": "00"},
+        {"$bytes": "no hex"},
+        {"a": {"$bytes": b"x"}},
+        {"$bytes$": 1, "$bytes": [{"$bytes$$": b"y"}]},
+        {"a": [b"x", {"$bytes": None}], "$other": "z"},
+    ],
+)
+def test_context_comes_back(context: dict[str, Any]) -> None:
+    """Bytes are written as an object of one key; a real object of that key is another thing."""
+    assert decoded(encoded_context(_table(context=context))) == context
+
+
+def test_context_that_is_no_json() -> None:
+    with pytest.raises(DataError, match="table 0/t, context: "):
+        encoded_context(_table(context={"a": object()}))
+    with pytest.raises(DataError, match="table 0/t, context: "):
+        encoded_context(_table(context={"a": 1, 5: 2}))  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"id": 5}, "query 5: id should be text, not 5"),
+        ({"text": None}, "query 'q': text should be text, not None"),
+        ({"database_id": 0}, "query 'q': database_id should be text, not 0"),
+        ({"gold": None}, "query 'q': gold should be a tuple of TableId, not None"),
+        ({"gold": TableId("0", "t")}, "query 'q': gold should be a tuple of TableId"),
+        ({"gold": (TableId("0", 5),)}, "query 'q': gold should be a tuple of TableId"),  # type: ignore[arg-type]
+    ],
+)
+def test_queries_of_the_wrong_form(changes: dict[str, Any], fault: str) -> None:
+    query = replace(Query("q", "x", (TableId("0", "t"),)), **changes)
+    with pytest.raises(DataError, match=f"corpus shop, split test.*: {fault}"):
+        dataset(INFO, "test", [_table()], [query])
 
 
 def test_dataset_is_checked_and_noted() -> None:

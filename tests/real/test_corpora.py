@@ -7,9 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.corpora import load
+from target_bench.corpora import cache, load, loader
+from target_bench.corpora.store import MemoryCorpus
 from target_bench.errors import DataError
 from target_bench.interfaces import Dataset
+from target_bench.registry import create
+from target_bench.release import Release
+from tests.corpora.strategies import exact
+from tests.corpora.written import FORMS, SHAPES, Form, Shape, write_target
 from tests.real.data import DATA, needs_data
 
 pytestmark = needs_data
@@ -108,3 +113,71 @@ def test_all_csv_gives_the_same_tables_as_the_split(
     whole, part = load("tabfact", data_dir=tmp_path), load("tabfact", data_dir=DATA)
     assert whole.corpus.fingerprint == part.corpus.fingerprint
     assert whole.queries == part.queries
+
+
+@pytest.mark.parametrize("name", ["ottqa", "fetaqa", "tabfact"])
+def test_files_and_cache_give_the_same(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loader's own tables, those just read, and those of the cache: byte for byte."""
+    monkeypatch.setenv(cache.ENVIRONMENT, str(tmp_path))
+    plugin = loader(name)
+    split = plugin.info.splits[0]
+    release = Release(DATA / name, "", plugin.subfolders)
+    held = MemoryCorpus(plugin.tables(release, split))
+    queries = tuple(plugin.queries(release, split))
+    read, cached = load(name, data_dir=DATA), load(name, data_dir=DATA)
+    assert [entry.state for entry in cache.entries()] == ["whole", "whole"]
+    for dataset in (read, cached):
+        assert dataset.corpus.fingerprint == held.fingerprint
+        assert all(map(_same, dataset.corpus, held))
+        assert dataset.corpus.groups == held.groups
+        assert dataset.queries == queries
+        assert dataset.files == dict(release.hashes)
+    assert read.notes == cached.notes
+
+
+def _same(one: object, other: object) -> bool:
+    return one == other
+
+
+def test_distractors_of_the_train_split() -> None:
+    """789 tables and the 8,102 of train; 1,000 of them are among 8,000 of them."""
+    plain = load("ottqa", data_dir=DATA)
+    whole = load("ottqa", data_dir=DATA, distractors=["ottqa:split=train"])
+    assert len(whole.corpus) == 789 + 8_102 == len(set(whole.corpus.ids))
+    assert whole.queries == plain.queries
+    unnamed, copies = whole.distractors[0].notes
+    assert unnamed.startswith("203 of 8102 tables have some empty column names")
+    assert copies.startswith("9 tables have header and rows of a table of the corpus")
+    own = set(plain.corpus.ids)
+    assert [i for i in whole.corpus.ids if i in own] == list(plain.corpus.ids)
+    few, many = (
+        load("ottqa", data_dir=DATA, distractors=[f"ottqa:split=train,n={n},seed=7"]).corpus
+        for n in (1_000, 8_000)
+    )
+    assert (len(few), len(many)) == (1_789, 8_789)
+    assert list(few.ids) == [i for i in many.ids if i in few]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", ["ottqa", "fetaqa"])
+def test_written_in_targets_layout(tmp_path: Path, name: str, form: Form, shape: Shape) -> None:
+    """The same tables, questions and rankings; what is lost is the metadata of the questions."""
+    authors = load(name, data_dir=DATA)
+    folder = tmp_path / name
+    write_target(folder, authors.corpus, authors.queries, authors.split, form, shape)
+    target = load(name, data_dir=tmp_path)
+    assert list(map(exact, target.corpus)) == list(map(exact, authors.corpus))
+    assert target.corpus.fingerprint == authors.corpus.fingerprint
+    assert [(q.id, q.text, q.gold, q.answer) for q in target.queries] == [
+        (q.id, q.text, q.gold, q.answer) for q in authors.queries
+    ]
+    found = []
+    for dataset in (authors, target):
+        retriever = create("retriever", "bm25")
+        retriever.embed_corpus(dataset.corpus)
+        rankings = retriever.retrieve_batch([query.text for query in dataset.queries[:100]], 10)
+        found.append([list(ranking) for ranking in rankings])
+    assert found[0] == found[1]

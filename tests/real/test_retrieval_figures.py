@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -74,8 +75,8 @@ def test_order_of_queries_changes_no_score(
     """The questions of FeTaQA in another order: the same scores, intervals included."""
     load = corpora.load
 
-    def shuffled(name: str, split: str | None = None, data_dir: Path | None = None) -> object:
-        dataset = load(name, split, data_dir)
+    def shuffled(*arguments: Any) -> object:
+        dataset = load(*arguments)
         order = np.random.default_rng(3).permutation(len(dataset.queries))
         return replace(dataset, queries=tuple(dataset.queries[i] for i in order))
 

@@ -50,11 +50,17 @@ def _run(root: Path, identity: dict[str, Any] = IDENTITY) -> Run:
     return Run(root, LABEL, identity)
 
 
+def _append(run: Run, *found: Retrieval) -> None:
+    with run.log() as log:
+        log.append(found)
+
+
 def _saved(root: Path) -> Run:
     run = _run(root)
     run.write_manifest(started="now")
-    run.append([ONE, TWO])
-    run.append([THREE])
+    with run.log() as log:
+        log.append([ONE, TWO])
+        log.append([THREE])
     return run
 
 
@@ -87,8 +93,9 @@ def test_any_ids_come_back(
 ) -> None:
     root = tmp_path_factory.mktemp("runs")
     run = _run(root)
-    for retrieval in given_retrievals:
-        run.append([retrieval])
+    with run.log() as log:
+        for retrieval in given_retrievals:
+            log.append([retrieval])
     assert list(_run(root).retrievals().values()) == given_retrievals
 
 
@@ -109,7 +116,7 @@ def test_new_run_is_empty(tmp_path: Path) -> None:
 def test_last_answer_counts(tmp_path: Path) -> None:
     run = _saved(tmp_path)
     mended = Retrieval("q2", (TableId("0", "b"),))
-    run.append([mended])
+    _append(run, mended)
     assert _run(tmp_path).retrievals()["q2"] == mended
 
 
@@ -186,7 +193,7 @@ def test_torn_last_line_is_cut_off(tmp_path: Path) -> None:
         path.write_bytes(whole[:end])
         run = _run(tmp_path)
         assert run.retrievals() == {"q1": ONE, "q2": TWO}
-        run.append([THREE])
+        _append(run, THREE)
         assert _run(tmp_path).retrievals() == {"q1": ONE, "q2": TWO, "q3": THREE}
     assert path.read_bytes() == whole
 
@@ -235,7 +242,7 @@ def test_files_that_cannot_be_written(tmp_path: Path, name: str) -> None:
     (run.folder / name / "in the way").mkdir(parents=True)
 
     def write() -> None:
-        run.append([ONE])
+        _append(run, ONE)
         run.write_scores({})
         run.write_manifest()
 

@@ -1,0 +1,52 @@
+"""The command line without a process of its own."""
+
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+from target_bench.cli import main
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command left: exit code, standard output, standard error."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Inside:
+    """Runs commands and hears what they say."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        self._capsys = capsys
+        self._monkeypatch = monkeypatch
+
+    def __call__(self, *arguments: object) -> Done:
+        """Run ``target-bench`` with these arguments."""
+        words = ["target-bench", *map(str, arguments)]
+        self._monkeypatch.setattr(sys, "argv", words)
+        self._monkeypatch.setenv("COLUMNS", "120")
+        self._capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        code = ended.value.code
+        assert code is None or isinstance(code, int)
+        captured = self._capsys.readouterr()
+        return Done(code or 0, captured.out, captured.err)
+
+    def good(self, *arguments: object) -> str:
+        """Standard output of a command that succeeds and warns of nothing."""
+        done = self(*arguments)
+        assert (done.code, done.err) == (0, "")
+        return done.out
+
+    def bad(self, code: int, *arguments: object) -> str:
+        """The message of a command that fails, with nothing on standard output."""
+        done = self(*arguments)
+        assert (done.code, done.out) == (code, ""), done.err
+        assert "Traceback" not in done.err
+        assert "Internal error" not in done.err
+        return done.err

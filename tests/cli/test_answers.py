@@ -1,0 +1,392 @@
+"""Tasks about answers on the command line: what is printed, and what a mistake is told."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench.cli import paying
+from target_bench.corpora import load
+from target_bench.errors import ConfigError
+from target_bench.schema import Query
+from target_bench.stages.generate import Estimate
+from tests.builders import json_lines
+from tests.cli.inside import Inside
+
+QA = ("run", "mini", "--task", "qa", "--retriever", "oracle")
+SCORE_QA = ("score", "mini", "--task", "qa", "--predictions")
+QUERIES = load("mini").queries
+
+GENERATORS = """
+from pathlib import Path
+
+
+class Own:
+    def __init__(self, bad: str = "nothing"):
+        self.bad = bad
+
+    def generate(self, request):
+        if request.query_id == self.bad:
+            raise RuntimeError("the model is gone")
+        return request.tables[0].rows[0][1]
+
+
+class Dear:
+    paid = True
+
+    def generate(self, request):
+        with Path("sent").open("a") as file:
+            file.write("x")
+        return "x"
+
+    def estimated_cost(self, n_requests, input_tokens):
+        return n_requests / 8
+"""
+
+
+def _of(task: str) -> list[Query]:
+    return [query for query in QUERIES if query.metadata["task"] == task]
+
+
+QUESTIONS = _of("question_answering")
+STATEMENTS = _of("fact_verification")
+
+
+def _gold(query: Query) -> str:
+    return query.answer if isinstance(query.answer, str) else query.answer[0]
+
+
+def _results(out: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(out)["results"]
+    return found
+
+
+def _one(out: str) -> dict[str, Any]:
+    (result,) = _results(out)
+    return result
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> str:
+    (tmp_path / "own.py").write_text(GENERATORS, encoding="utf-8")
+    return "own.py:Own"
+
+
+def test_questions(inside: Inside) -> None:
+    """Every offline retriever with the extractive baseline; the second time reused."""
+    out = inside.good("run", "mini", "--task", "qa")
+    assert "mini test: question_answering, 144 queries" in out
+    assert out.count(" extractive ") >= 3
+    assert out.count("144 of 144 answered") >= 3
+    assert inside.good("run", "mini", "--task", "qa").count("reused") == out.count(": 144 of 144")
+
+
+def test_statements(inside: Inside) -> None:
+    out = inside.good("run", "mini", "--task", "fact_verification", "--retriever", "bm25")
+    assert "mini test: fact_verification, 79 queries" in out
+    assert "79 of 79 answered" in out
+
+
+def test_bounds_of_questions(inside: Inside) -> None:
+    """Several generators in the order asked; gold is perfect, empty is nothing."""
+    generators = ("--generator", "gold", "--generator", "extractive", "--generator", "empty")
+    gold, extractive, empty = _results(inside.good(*QA, *generators, "--json"))
+    assert [r["generator"] for r in (gold, extractive, empty)] == ["gold", "extractive", "empty"]
+    for name in ("exact_match", "token_f1"):
+        assert gold["scores"][name]["value"] == 1
+        assert 0.2 < extractive["scores"][name]["value"] < 1
+        assert empty["scores"][name]["value"] == 0
+    assert gold["scores"]["sacrebleu"]["value"] == pytest.approx(100)
+    assert empty["scores"]["sacrebleu"]["value"] == 0
+
+
+def test_bounds_of_statements(inside: Inside) -> None:
+    arguments = ("run", "mini", "--task", "fv", "--retriever", "oracle", "--json")
+    generators = ("--generator", "gold", "--generator", "extractive", "--generator", "empty")
+    gold, extractive, empty = _results(inside.good(*arguments, *generators))
+    for name in ("accuracy", "f1_weighted"):
+        assert gold["scores"][name]["value"] == 1
+        assert 0.5 < extractive["scores"][name]["value"] < 1
+        assert empty["scores"][name]["value"] == 0
+    assert [r["answers"]["unparsed"] for r in (gold, extractive, empty)] == [0, 0, 79]
+
+
+def test_json(inside: Inside, tmp_path: Path) -> None:
+    """The shape of a result, the same with and without a generator."""
+    result = _one(inside.good(*QA, "--json", "--limit", "5"))
+    ranked = _one(inside.good("run", "mini", "--retriever", "oracle", "--json", "--limit", "5"))
+    assert set(result) == set(ranked)
+    assert ranked["answers"] is None
+    assert (result["task"], result["retriever"], result["generator"]) == (
+        "question_answering",
+        "oracle",
+        "extractive",
+    )
+    assert result["n_queries"] == 5
+    assert result["answers"] == {
+        "asked": 5,
+        "answered": 5,
+        "failed": 0,
+        "unparsed": 0,
+        "truncated": 0,
+        "input_tokens": 0,
+        "output_tokens": 0,
+        "cost": 0.0,
+    }
+    assert {"load", "embed_corpus", "retrieve", "generate", "score"} <= set(result["seconds"])
+    assert set(ranked["scores"]) < set(result["scores"])
+    for score in result["scores"].values():
+        assert set(score) == {"value", "low", "high", "n", "signature"}
+        assert score["low"] <= score["value"] <= score["high"]
+        assert score["n"] == 5
+    folder = tmp_path / result["folder"]
+    assert {path.name for path in folder.iterdir()} >= {
+        "manifest.json",
+        "generations.jsonl",
+        "scores.json",
+    }
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    prompt = manifest["identity"]["prompt"]
+    assert (len(prompt["prompt"]), prompt["format"], prompt["budget"]) == (12, "markdown", 8000)
+
+
+def test_failed_answers(inside: Inside, own: str) -> None:
+    """All is scored and printed; the exit code and a message say that some failed."""
+    bad = QUESTIONS[9].id
+    spec = f"{own}:bad={bad}"
+    done = inside(*QA, "--generator", spec, "--generator", "gold")
+    assert done.code == 3
+    assert "143 of 144 answered, 1 failed" in done.out
+    assert "144 of 144 answered" in done.out
+    for part in ("failed on 1 of 144", "scored 0", repr(bad), "RuntimeError: the model is gone"):
+        assert part in done.err
+    assert "Traceback" not in done.err
+    again = inside(*QA, "--generator", spec, "--json")
+    assert again.code == 3, "a reused run says so too"
+    result = _one(again.out)
+    assert (result["answers"]["answered"], result["answers"]["failed"]) == (143, 1)
+    assert all(score["n"] == 144 for score in result["scores"].values())
+
+
+def test_cut_tables_are_counted(inside: Inside, tmp_path: Path) -> None:
+    done = inside.good(*QA, "--prompt-tokens", "60", "--table-format", "csv", "--limit", "9")
+    assert "9 from tables cut short" in done
+    (path,) = tmp_path.glob("runs/question-*/generations.jsonl")
+    for line in path.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        assert record["truncated"] is True
+        assert len(record["shown_rows"]) == 1
+
+
+PROMPT = {
+    "system": "Answer.",
+    "user": "{{ tables }} {{ query }}",
+    "no_context_system": "Guess.",
+    "no_context_user": "{{ query }}",
+}
+
+
+def test_own_prompt(inside: Inside, tmp_path: Path) -> None:
+    """Another wording is another run."""
+    (tmp_path / "mine.yaml").write_text(json.dumps(PROMPT), encoding="utf-8")
+    arguments = (*QA, "--limit", "3", "--json")
+    first = _one(inside.good(*arguments))
+    second = _one(inside.good(*arguments, "--prompt", "mine.yaml"))
+    assert first["folder"] != second["folder"]
+    (tmp_path / "copy.yaml").write_text(json.dumps(PROMPT, indent=2), encoding="utf-8")
+    assert _one(inside.good(*arguments, "--prompt", "copy.yaml"))["folder"] == second["folder"]
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        (json.dumps({**PROMPT, "user": None}), ["mine.yaml", "entry 'user' should be text"]),
+        (json.dumps({"system": "x"}), ["mine.yaml", "entry 'user'"]),
+        (json.dumps({**PROMPT, "users": "x"}), ["unknown entry 'users'"]),
+        (json.dumps({**PROMPT, "system": "{{ tabel }}"}), ["unknown variable 'tabel'"]),
+        (json.dumps({**PROMPT, "system": "{% if %}"}), ["mine.yaml", "TemplateSyntaxError"]),
+        ("system: [", ["mine.yaml", "cannot be read"]),
+        (None, ["mine.yaml", "cannot be read"]),
+    ],
+)
+def test_prompt_that_cannot_be(
+    inside: Inside, tmp_path: Path, content: str | None, parts: list[str]
+) -> None:
+    if content is not None:
+        (tmp_path / "mine.yaml").write_text(content, encoding="utf-8")
+    message = inside.bad(2, *QA, "--prompt", "mine.yaml")
+    for part in parts:
+        assert part in message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["--prompt-tokens", "0"], ["prompt_tokens=0"]),
+        (["--prompt-tokens", "-5"], ["prompt_tokens=-5"]),
+        (["--prompt-tokens", "many"], ["--prompt-tokens"]),
+        (["--table-format", "xml"], ["--table-format", "markdown"]),
+        (["--labels", "loose"], ["--labels", "strict"]),
+        (
+            ["--generator", "extractiv"],
+            ["unknown generator 'extractiv'", "mean extractive", "gold"],
+        ),
+        (["--generator", "goldd"], ["unknown generator 'goldd'. Did you mean gold"]),
+        (["--generator", "gold:x=1"], ["gold"]),
+        (["--generator", "extractive:table=3"], ["unknown setting 'table'", "tables"]),
+        (["--generator", "extractive:tables=0"], ["tables=0: at least 1"]),
+        (["--generator", "extractive:coverage=2"], ["coverage=2", "from 0 to 1"]),
+        (["--generator", "replay"], ["needs the setting file"]),
+        (["--generator", "replay:file=nowhere.txt"], ["nowhere.txt: there is no such file"]),
+        (["--generator", "own.py:Nobody"], ["no 'Nobody'", "Own"]),
+        (["--generator", "nowhere.py:Own"], ["there is no file"]),
+        (["--generator", "pathlib:Path"], ["no generator", "generate(request)"]),
+    ],
+)
+def test_mistakes(inside: Inside, own: str, arguments: list[str], parts: list[str]) -> None:
+    message = inside.bad(2, *QA, *arguments)
+    for part in parts:
+        assert part in message
+
+
+@pytest.mark.parametrize("task", ["q a", "qq", "text_to_sqll"])
+def test_unknown_task(inside: Inside, task: str) -> None:
+    if task == "q a":
+        assert "144 queries" in inside.good("run", "mini", "--task", task, "--retriever", "oracle")
+    else:
+        assert f"unknown task {task!r}" in inside.bad(2, "run", "mini", "--task", task)
+
+
+# money
+
+
+def test_paid_requests_without_a_terminal(
+    inside: Inside, own: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody can be asked, so nothing is sent; ``--yes`` sends."""
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+    dear = (*QA, "--generator", "own.py:Dear")
+    message = inside.bad(2, *dear)
+    for part in ("own.py:Dear: 144 requests", "tokens; cost about 18.00", "--yes"):
+        assert part in message
+    assert not (tmp_path / "sent").exists()
+    assert "144 of 144 answered" in inside.good(*dear, "--yes")
+    assert (tmp_path / "sent").read_text() == "x" * 144
+    assert "reused" in inside.good(*dear), "nothing is left to ask about"
+
+
+@pytest.mark.parametrize(("said", "agreed"), [("y\n", True), ("n\n", False), ("\n", False)])
+def test_paid_requests_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], said: str, agreed: bool
+) -> None:
+    class Terminal:
+        def isatty(self) -> bool:
+            return True
+
+        def readline(self) -> str:
+            return said
+
+    monkeypatch.setattr("sys.stdin", Terminal())
+    assert paying.agreed(Estimate("openai:model=x", 1200, 3_000_000, None)) is agreed
+    captured = capsys.readouterr()
+    assert "openai:model=x: 1,200 requests with about 3,000,000 tokens" in captured.err
+    assert "cost unknown (no prices given)" in captured.err
+
+
+def test_small_costs_are_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+    with pytest.raises(ConfigError, match="--yes"):
+        paying.agreed(Estimate("x", 1, 9, 0.0012))
+    assert "cost about 0.0012" in capsys.readouterr().err
+
+
+# score
+
+
+def _write(folder: Path, queries: list[Query]) -> Path:
+    path = folder / "answers.jsonl"
+    path.write_text(json_lines({"query_id": q.id, "text": _gold(q)} for q in queries))
+    return path
+
+
+def test_score_answers(inside: Inside, tmp_path: Path) -> None:
+    """Missing ones fail and are counted; the scores are over all that was asked."""
+    _write(tmp_path, QUESTIONS[:100])
+    done = inside(*SCORE_QA, "answers.jsonl", "--json")
+    assert done.code == 3
+    assert "failed on 44 of 144" in done.err
+    assert "missing: no answer in answers.jsonl" in done.err
+    result = _one(done.out)
+    assert (result["generator"], result["retriever"]) == ("answers.jsonl", "no-context")
+    assert (result["answers"]["asked"], result["answers"]["answered"]) == (144, 100)
+    assert result["scores"]["exact_match"]["value"] == pytest.approx(100 / 144)
+
+
+def test_score_answers_in_order(inside: Inside, tmp_path: Path) -> None:
+    """An answer a line, in the order of the queries or in an order that is named."""
+    answers = {query.id: _gold(query) for query in QUESTIONS}
+    (tmp_path / "straight.txt").write_text("".join(f"{text}\n" for text in answers.values()))
+    straight = _one(inside.good(*SCORE_QA, "straight.txt", "--json"))
+    turned = dict(reversed(answers.items()))
+    (tmp_path / "turned.txt").write_text("".join(f"{text}\n" for text in turned.values()))
+    (tmp_path / "order.json").write_text(json.dumps(list(turned)))
+    named = _one(inside.good(*SCORE_QA, "turned.txt", "--order", "order.json", "--json"))
+    assert named["scores"] == straight["scores"]
+    wrong = _one(inside.good(*SCORE_QA, "turned.txt", "--json"))
+    assert (
+        wrong["scores"]["exact_match"]["value"] < 0.5 < straight["scores"]["exact_match"]["value"]
+    )
+    some = _one(inside.good(*SCORE_QA, "straight.txt", "--limit", "7", "--json"))
+    assert some["n_queries"] == 7
+    assert some["scores"]["exact_match"]["value"] == 1
+
+
+def test_score_labels(inside: Inside, tmp_path: Path) -> None:
+    _write(tmp_path, STATEMENTS)
+    arguments = ("score", "mini", "--task", "fv", "--predictions", "answers.jsonl", "--json")
+    result = _one(inside.good(*arguments))
+    assert result["scores"]["accuracy"]["value"] == 1
+
+
+def test_score_answers_of_others(inside: Inside, tmp_path: Path) -> None:
+    """Ids that the corpus does not have are told, and are an error if there are no others."""
+    _write(tmp_path, [*QUESTIONS, *STATEMENTS])
+    done = inside(*SCORE_QA, "answers.jsonl")
+    assert done.code == 0
+    assert "79 of its 223 answers are to no query of mini test" in done.err
+    _write(tmp_path, STATEMENTS)
+    message = inside.bad(2, *SCORE_QA, "answers.jsonl")
+    assert "none of its 79" in message
+
+
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        ("", ["p.txt: the file is empty"]),
+        ("one line\n", ["p.txt: 1 lines for 144 queries", "--order"]),
+        ('{"query_id": "a"', ["p.txt: not valid JSON"]),
+        ('[{"query_id": "a"}]', ["p.txt, record 1: no field text or prediction"]),
+    ],
+)
+def test_score_of_a_broken_file(
+    inside: Inside, tmp_path: Path, content: str, parts: list[str]
+) -> None:
+    (tmp_path / "p.txt").write_text(content, encoding="utf-8")
+    message = inside.bad(2, *SCORE_QA, "p.txt")
+    for part in parts:
+        assert part in message
+
+
+def test_score_of_wrong_things(inside: Inside, tmp_path: Path) -> None:
+    _write(tmp_path, QUESTIONS)
+    given = ("--predictions", "answers.jsonl")
+    assert "nowhere.txt: there is no such file" in inside.bad(2, *SCORE_QA, "nowhere.txt")
+    assert "nowhere" in inside.bad(2, *SCORE_QA, "answers.jsonl", "--order", "nowhere.json")
+    message = inside.bad(2, "score", "mini", "--task", "retrieval", *given)
+    assert "--run" in message
+    message = inside.bad(2, "score", "mini", "--task", "qa", "--run", "answers.jsonl")
+    assert "--predictions" in message
+    assert "--predictions" in inside.bad(2, "score", "mini", "--task", "qa")

@@ -1,0 +1,245 @@
+"""Options of ``target-bench run`` that change no ranking, the cache, and what is printed when."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.builders import json_lines, ottqa_question, ottqa_table, write_ottqa
+from tests.cli.inside import Inside
+
+RUN = ("run", "mini", "--top-k", "1,10", "--retriever")
+
+FAILS = """
+class Fails:
+    def embed_corpus(self, corpus):
+        pass
+
+    def retrieve(self, query, top_k):
+        raise RuntimeError("the index is gone")
+
+class FailsToIndex(Fails):
+    def embed_corpus(self, corpus):
+        raise OSError(28, "No space left on device")
+"""
+
+
+def _results(out: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(out)["results"]
+    return found
+
+
+def _one(out: str) -> dict[str, Any]:
+    (result,) = _results(out)
+    return result
+
+
+@pytest.fixture
+def fails(tmp_path: Path) -> str:
+    (tmp_path / "fails.py").write_text(FAILS, encoding="utf-8")
+    return "fails.py:Fails"
+
+
+@pytest.mark.parametrize("memory", ["500MB", "1.5 GiB", "400000000"])
+def test_memory(inside: Inside, memory: str) -> None:
+    """A budget changes no score and no run."""
+    first = _one(inside.good(*RUN, "bm25", "--json"))
+    again = _one(inside.good(*RUN, "bm25", "--memory", memory, "--json", "--out", "other"))
+    assert again["scores"] == first["scores"]
+    assert Path(again["folder"]).name == Path(first["folder"]).name
+
+
+@pytest.mark.parametrize("memory", ["much", "0", "-1", "5ib", "", "1e9"])
+def test_memory_that_cannot_be(inside: Inside, memory: str) -> None:
+    message = inside.bad(2, *RUN, "bm25", f"--memory={memory}")
+    assert f"memory={memory!r}: expected an amount such as 500MB or 2GiB" in message
+
+
+def test_memory_of_a_retriever_that_knows_none(inside: Inside, fails: str) -> None:
+    done = inside(*RUN, fails, "--memory", "1GB", "--on-error", "record")
+    assert done.code == 3
+    assert "the memory budget does not reach Fails" in done.err
+
+
+def test_indexes(inside: Inside, tmp_path: Path) -> None:
+    """Built and saved once, then read; the scores are the same."""
+    arguments = (*RUN, "bm25", "--retriever", "tfidf", "--indexes", "saved", "--json", "--out")
+    first = _results(inside.good(*arguments, "a"))
+    folders = sorted((tmp_path / "saved").iterdir())
+    assert len(folders) == 2
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "saved").rglob("*")}
+    again = _results(inside.good(*arguments, "b"))
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert [r["scores"] for r in again] == [r["scores"] for r in first]
+    plain = _results(inside.good(*RUN, "bm25", "--retriever", "tfidf", "--json", "--out", "c"))
+    assert [r["scores"] for r in plain] == [r["scores"] for r in first]
+    for name in ("a", "b"):
+        left, right = ((tmp_path / n).glob("*/retrieval.jsonl") for n in (name, "c"))
+        assert sorted(p.read_bytes() for p in left) == sorted(p.read_bytes() for p in right)
+
+
+def test_another_setting_is_another_index(inside: Inside, tmp_path: Path) -> None:
+    for spec in ("bm25", "bm25:k1=0.9"):
+        inside.good(*RUN, spec, "--indexes", "saved")
+    assert len(list((tmp_path / "saved").iterdir())) == 2
+    inside.good(*RUN, "bm25", "--indexes", "saved", "--limit", "5")
+    assert len(list((tmp_path / "saved").iterdir())) == 2
+
+
+def test_broken_index(inside: Inside, tmp_path: Path) -> None:
+    inside.good(*RUN, "bm25", "--indexes", "saved")
+    (index,) = (tmp_path / "saved").rglob("index.json")
+    index.write_text("{", encoding="utf-8")
+    assert "index.json" in inside.bad(2, *RUN, "bm25", "--indexes", "saved", "--out", "other")
+
+
+def test_retriever_without_a_saved_index(inside: Inside, fails: str) -> None:
+    message = inside.bad(2, *RUN, fails, "--indexes", "saved")
+    assert "save(folder)" in message
+
+
+def _own(folder: Path, n: int) -> None:
+    (folder / "tables").mkdir(parents=True)
+    for i in range(n):
+        name = f"{folder.name}-{i}"
+        (folder / "tables" / f"{name}.csv").write_text(f"a,b\n{name},{i}\n", encoding="utf-8")
+    queries = [
+        {"query_id": f"q{i}", "query": f"{i}", "table_id": f"{folder.name}-{i}"} for i in (0, 1)
+    ]
+    (folder / "queries.jsonl").write_text(json_lines(queries), encoding="utf-8")
+
+
+def test_distractors(inside: Inside, tmp_path: Path) -> None:
+    """In a table of their own, by name; another number is another run."""
+    _own(tmp_path / "more", 5)
+    run = (*RUN, "oracle", "--distractors")
+    text = inside.good(*run, "./more:n=2")
+    assert "mini test + ./more:n=2: retrieval, 223 queries" in text
+    both = _one(inside.good(*run, "./more:n=2", "--json"))
+    assert both["data"]["distractors"] == ["./more:n=2"]
+    other = _one(inside.good(*run, "./more:n=3", "--json"))
+    plain = _one(inside.good(*RUN, "oracle", "--json"))
+    assert len({r["folder"] for r in (both, other, plain)}) == 3
+    manifest = json.loads((Path(both["folder"]) / "manifest.json").read_bytes())
+    (recorded,) = manifest["distractors"]
+    assert (recorded["spec"], recorded["n"], len(recorded["ids"])) == ("./more:n=2", 2, 2)
+
+
+@pytest.mark.parametrize("spec", ["nowhere", "./more:n=99", "./more:n=x", "./more:m=1", ""])
+def test_distractors_that_cannot_be(inside: Inside, tmp_path: Path, spec: str) -> None:
+    _own(tmp_path / "more", 5)
+    assert inside.bad(2, *RUN, "oracle", "--distractors", spec)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_paths_keep_their_place(inside: Inside, tmp_path: Path) -> None:
+    """Corpora are printed in the order they were asked for."""
+    _own(tmp_path / "shop", 3)
+    _own(tmp_path / "barn", 3)
+    run = ("run", "./shop", "--corpus", "mini", "--corpus", "./barn", "--top-k", "1")
+    more = ("--retriever", "oracle", "--retriever", "no-context", "--json")
+    found = [(r["corpus"], r["retriever"]) for r in _results(inside.good(*run, *more))]
+    expected = [(c, r) for c in ("shop", "mini", "barn") for r in ("oracle", "no-context")]
+    assert found == expected
+
+
+def test_two_folders_of_one_name(inside: Inside, tmp_path: Path) -> None:
+    """Their figures are not set side by side."""
+    _own(tmp_path / "a" / "shop", 3)
+    _own(tmp_path / "b" / "shop", 4)
+    run = ("run", "a/shop", "--corpus", "b/shop", "--retriever", "oracle", "--top-k", "1")
+    message = inside.bad(2, *run)
+    assert "different corpus under one name (shop test)" in message
+
+
+def test_earlier_results_are_printed_when_a_later_retriever_fails(
+    inside: Inside, fails: str
+) -> None:
+    for later, code in ((fails, 3), ("fails.py:FailsToIndex", 3), ("bm52", 2)):
+        done = inside(*RUN, "oracle", "--retriever", later, "--retriever", "bm25")
+        assert done.code == code
+        assert "mini test: retrieval, 223 queries" in done.out
+        assert "oracle" in done.out
+        assert "bm25" not in done.out
+        assert "Error: " in done.err
+        assert "Traceback" not in done.err
+        silent = inside(*RUN, "oracle", "--retriever", later, "--json")
+        assert (silent.code, silent.out) == (code, "")
+
+
+def test_retry_failed(inside: Inside, fails: str) -> None:
+    """Still failing: told again, and nothing is lost."""
+    run = (*RUN, fails, "--on-error", "record", "--limit", "3")
+    for more in ((), (), ("--retry-failed",)):
+        done = inside(*run, *more)
+        assert done.code == 3
+        assert "0 of 3 answered, 3 failed" in done.out
+        assert "failed on 3 of 3 queries of mini (scored 0)" in done.err
+    (path,) = Path("runs").glob("*/retrieval.jsonl")
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 6
+    assert "RuntimeError: the index is gone" in inside.bad(3, *run[:-4], "--limit", "3")
+
+
+def test_cache(inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path / "cache"))
+    assert "0 entries, 0.0 MB" in inside.good("cache", "list")
+    assert json.loads(inside.good("cache", "list", "--json")) == []
+    assert "removed 0 entries" in inside.good("cache", "clear")
+    write_ottqa(tmp_path / "data", [ottqa_table("Cup_0")], [ottqa_question("q1", "Cup_0")])
+    run = ("run", "ottqa", "--data-dir", "data", "--retriever", "oracle", "--top-k", "1")
+    first = inside.good(*run)
+    entries = json.loads(inside.good("cache", "list", "--json"))
+    assert entries
+    listed = inside.good("cache", "list")
+    assert f"{len(entries)} entries" in listed
+    assert "ottqa" in listed
+    assert inside.good(*run).replace(", reused", "") == first
+    assert f"removed {len(entries)} entries" in inside.good("cache", "clear")
+    assert json.loads(inside.good("cache", "list", "--json")) == []
+    assert inside.good(*run).replace(", reused", "") == first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (("--help",), ["run", "list", "describe", "score", "export", "cache"]),
+        (
+            ("run", "--help"),
+            [
+                "--corpus",
+                "--retriever",
+                "--top-k",
+                "--limit",
+                "--distractors",
+                "--on-error",
+                "--retry-failed",
+                "--latency",
+                "--memory",
+                "500MB",
+                "--indexes",
+                "--data-dir",
+                "--out",
+                "--json",
+                "--debug",
+            ],
+        ),
+        (("score", "--help"), ["--run", "TREC", "retrieval.jsonl", "--top-k", "--distractors"]),
+        (("export", "--help"), ["--format", "--to", "--corpus", "run.trec", "qrels.trec"]),
+        (("cache", "--help"), ["list", "clear", "TARGET_BENCH_CACHE"]),
+        (("cache", "list", "--help"), ["--json"]),
+        (("cache", "clear", "--help"), ["Remove"]),
+    ],
+)
+def test_help(inside: Inside, arguments: tuple[str, ...], parts: list[str]) -> None:
+    text = inside.good(*arguments)
+    for part in parts:
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("cache",), ("cache", "empty"), ("export",), ("score", "--run"), ("run", "mini", "--memory")],
+)
+def test_usage(inside: Inside, arguments: tuple[str, ...]) -> None:
+    assert inside(*arguments).code == 2

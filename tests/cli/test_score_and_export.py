@@ -1,0 +1,150 @@
+"""``target-bench score`` and ``target-bench export``: there and back."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench.corpora import load
+from tests.builders import json_lines
+from tests.cli.inside import Inside
+
+RUN = ("run", "mini", "--retriever", "bm25", "--top-k", "1,10", "--json")
+
+
+def _result(out: str) -> dict[str, Any]:
+    (result,) = json.loads(out)["results"]
+    found: dict[str, Any] = result
+    return found
+
+
+def test_there_and_back(inside: Inside) -> None:
+    """Run, export, score: the same figures; the second time reused."""
+    first = _result(inside.good(*RUN))
+    printed = inside.good("export", first["folder"], "--to", "trec")
+    assert printed.split() == ["trec/run.trec", "trec/qrels.trec"]
+    score = ("score", "mini", "--run", "trec/run.trec", "--top-k", "1,10")
+    again = _result(inside.good(*score, "--json"))
+    assert again["scores"] == first["scores"]
+    assert again["retriever"] == "run.trec"
+    table = inside.good(*score)
+    assert f"{first['scores']['recall@10']['value']:.3f}" in table
+    assert "223 of 223 answered" in table
+    assert "reused" in table
+    own = Path(first["folder"]) / "retrieval.jsonl"
+    assert (
+        _result(inside.good("score", "mini", "--run", own, *RUN[4:]))["scores"] == first["scores"]
+    )
+
+
+def test_export_into_the_run_folder(inside: Inside) -> None:
+    folder = _result(inside.good(*RUN))["folder"]
+    for path in inside.good("export", folder, "--format", "trec").split():
+        assert Path(path).parent == Path(folder)
+        assert Path(path).stat().st_size > 0
+
+
+def test_export_of_data_of_ones_own(inside: Inside, tmp_path: Path) -> None:
+    """Distractors included; moved data is named anew; other data is refused."""
+    for name, n in (("mini", 3), ("more", 2)):
+        (tmp_path / name / "tables").mkdir(parents=True)
+        for i in range(n):
+            path = tmp_path / name / "tables" / f"{name} {i}.csv"
+            path.write_text(f"a,b\n{name},{i}\n", encoding="utf-8")
+    queries = [{"query_id": f"q {i}", "query": f"{i}", "table_id": f"mini {i}"} for i in range(3)]
+    (tmp_path / "mini" / "queries.jsonl").write_text(json_lines(queries), encoding="utf-8")
+    run = ("run", "./mini", "--distractors", "./more", "--retriever", "bm25", "--top-k", "2")
+    folder = _result(inside.good(*run, "--json"))["folder"]
+    inside.good("export", folder, "--to", "a")
+    run_file = (tmp_path / "a" / "run.trec").read_text(encoding="utf-8")
+    assert "q%201 Q0 " in run_file
+    assert " 0/mini%201 " in run_file
+
+    (tmp_path / "mini").rename(tmp_path / "moved")
+    message = inside.bad(2, "export", folder, "--to", "b")
+    assert "--corpus" in message
+    assert not (tmp_path / "b").exists()
+    inside.good("export", folder, "--to", "b", "--corpus", "./moved")
+    assert (tmp_path / "b" / "run.trec").read_text(encoding="utf-8") == run_file
+
+    (tmp_path / "moved" / "tables" / "mini 0.csv").write_text("a,b\n9,9\n", encoding="utf-8")
+    assert "fingerprint" in inside.bad(2, "export", folder, "--to", "b", "--corpus", "./moved")
+
+
+@pytest.mark.parametrize("folder", ["nowhere", ".", "file"])
+def test_export_of_no_run(inside: Inside, tmp_path: Path, folder: str) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    assert f"{folder} is no run folder: it holds no manifest.json" in inside.bad(
+        2, "export", folder
+    )
+
+
+def test_export_of_an_unfinished_run(inside: Inside) -> None:
+    folder = Path(_result(inside.good(*RUN))["folder"])
+    (folder / "scores.json").unlink()
+    assert "not finished; run the same command again" in inside.bad(4, "export", folder)
+    (folder / "manifest.json").write_text("{", encoding="utf-8")
+    assert "cannot be read" in inside.bad(4, "export", folder)
+
+
+def test_export_into_a_file(inside: Inside, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    folder = _result(inside.good(*RUN))["folder"]
+    message = inside.bad(4, "export", folder, "--to", "file")
+    assert "file cannot be written" in message
+    assert "--to" in message
+
+
+def test_export_formats(inside: Inside) -> None:
+    assert "'trec'" in inside.bad(2, "export", ".", "--format", "csv")
+
+
+def test_score_with_limit(inside: Inside, tmp_path: Path) -> None:
+    """A file with rankings of the first queries alone is whole."""
+    query = load("mini").queries[0]
+    line = f"{query.id} Q0 {query.gold[0].table_id} 1 1.0 x\n"
+    (tmp_path / "x.trec").write_text(line, encoding="utf-8")
+    score = ("score", "mini", "--run", "x.trec", "--top-k", "10", "--json")
+    result = _result(inside.good(*score, "--limit", "1"))
+    assert (result["n_queries"], result["scores"]["mrr"]["value"]) == (1, 1)
+    done = inside(*score)
+    assert done.code == 0
+    assert "no ranking for 222 of 223 queries; they score 0" in " ".join(done.err.split())
+    assert _result(done.out)["counts"]["empty"] == 222
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        ("q Q0 t 1\n", "expected 'query Q0 table rank score tag'"),
+        ("", "holds no ranking"),
+        ('{"query_id": "nobody", "tables": []}\n', "query 'nobody' is not in mini test"),
+    ],
+)
+def test_score_of_a_broken_file(inside: Inside, tmp_path: Path, content: str, part: str) -> None:
+    (tmp_path / "x.run").write_text(content, encoding="utf-8")
+    assert part in inside.bad(2, "score", "mini", "--run", "x.run")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_score_without_a_file(inside: Inside) -> None:
+    assert "--run" in inside.bad(2, "score", "mini")
+    assert "there is no such file" in inside.bad(2, "score", "mini", "--run", "x.run")
+    assert "name a corpus" in inside.bad(2, "score", "--run", "x.run")
+
+
+def test_other_split(inside: Inside) -> None:
+    """The ids of one split are none of another, and the message says so."""
+    folder = _result(inside.good(*RUN))["folder"]
+    message = inside.bad(2, "score", "mini", "--split", "dev", "--run", f"{folder}/retrieval.jsonl")
+    assert "is not in mini validation" in message
+    assert "--split" in message
+
+
+def test_run_folder_that_moved(inside: Inside, tmp_path: Path) -> None:
+    """It is exported from wherever it lies."""
+    folder = Path(_result(inside.good(*RUN))["folder"])
+    shutil.move(folder, tmp_path / "elsewhere")
+    inside.good("export", tmp_path / "elsewhere", "--to", "trec")

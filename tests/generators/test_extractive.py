@@ -1,0 +1,144 @@
+"""The offline baseline: which row it finds, which cell it reads off, and when it says nothing."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.errors import ConfigError
+from target_bench.generators.extractive import NOT_ENOUGH, Extractive
+from target_bench.schema import Cell, GenerationRequest, Table, TableId
+
+MEDALS = Table(
+    TableId("0", "medals"),
+    ["Nation", "Gold", "Silver", "Points"],
+    [
+        ["Norway", 16, 8, "1,200.50"],
+        ["Germany", 12, 10, "900"],
+        ["Soviet Union", "12", None, "7.5"],
+    ],
+    {"title": "Winter Olympics", "section_title": "Beijing"},
+)
+CUP = Table(
+    TableId("0", "cup"),
+    ["Year", "Winner", "Runner-up"],
+    [["2001", "Ann Lee", "Bo Li"], ["2002", "Cy Young", "Ann Lee"]],
+    {"title": "The Cup"},
+)
+
+
+def _ask(query: str, *tables: Table, task: str = "question_answering", **settings: Any) -> str:
+    request = GenerationRequest("q", task, (), query, tables)
+    return Extractive(**settings).generate(request)
+
+
+def _check(statement: str, *tables: Table, **settings: Any) -> str:
+    return _ask(statement, *tables, task="fact_verification", **settings)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How many gold medals did Norway win?", "16"),
+        ("How many silvers did Germany win?", "10"),
+        ("What were Germany's points?", "900"),
+        ("Which nation has 1200.5 points?", "Norway"),
+        ("Germany?", "12"),
+        ("Who was the winner in 2002?", "Cy Young"),
+        ("Who came second, as the runner-up, in 2001?", "Bo Li"),
+        ("Beijing: the points of the Soviet Union", "7.5"),
+    ],
+)
+def test_questions(question: str, answer: str) -> None:
+    assert _ask(question, MEDALS, CUP) == answer
+
+
+@pytest.mark.parametrize(
+    ("statement", "label"),
+    [
+        ("Norway won 16 gold medals.", "True"),
+        ("Norway won 12 gold medals.", "False"),
+        ("Norway won 17 gold medals.", "False"),
+        ("Norway had 1200.50 points.", "True"),
+        ("Norway had 1,200.5 points.", "True"),
+        ("Ann Lee was the winner of the cup in 2001.", "True"),
+        ("Bo Li was the winner of the cup in 2002.", "False"),
+        ("The price of tea rose in China.", NOT_ENOUGH),
+    ],
+)
+def test_statements(statement: str, label: str) -> None:
+    assert _check(statement, MEDALS, CUP) == label
+
+
+@pytest.mark.parametrize("task", ["question_answering", "fact_verification"])
+@pytest.mark.parametrize(
+    ("query", "tables"),
+    [
+        ("Who won?", ()),
+        ("", (MEDALS,)),
+        ("Who is it?", (MEDALS,)),
+        ("?!", (MEDALS,)),
+        ("quantum chromodynamics", (MEDALS, CUP)),
+        ("Winter Olympics", (MEDALS,)),
+        ("Norway", (Table(TableId("0", "t"), ["Norway"], [], {}),)),
+    ],
+)
+def test_not_enough(task: str, query: str, tables: tuple[Table, ...]) -> None:
+    """No table, no row, no word, or none that a row holds."""
+    assert _ask(query, *tables, task=task) == NOT_ENOUGH
+
+
+def test_only_the_first_tables_are_looked_at() -> None:
+    question = "Who was the winner in 2002?"
+    assert _ask(question, MEDALS, CUP, tables=1) == NOT_ENOUGH
+    assert _ask(question, MEDALS, CUP, tables=2) == "Cy Young"
+
+
+def test_coverage_is_what_a_verdict_takes() -> None:
+    statement = "Norway exported sixteen thousand tonnes of salted herring"
+    assert _check(statement, MEDALS, coverage=0.0) != NOT_ENOUGH
+    assert _check(statement, MEDALS, coverage=0.9) == NOT_ENOUGH
+
+
+def test_among_equals_the_first_row_of_the_first_table() -> None:
+    again = Table(TableId("0", "b"), CUP.header, [["2001", "Someone", "Else"]], CUP.context)
+    assert _ask("Who was the winner in 2001?", CUP, again) == "Ann Lee"
+    assert _ask("Who was the winner in 2001?", again, CUP) == "Someone"
+
+
+@pytest.mark.parametrize("settings", [{"tables": 0}, {"tables": -1}, {"coverage": 1.5}])
+def test_settings_that_cannot_be(settings: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        Extractive(**settings)
+
+
+def test_config_is_the_settings() -> None:
+    assert Extractive(tables=2).config() == {"tables": 2, "coverage": Extractive().coverage}
+
+
+words = st.sampled_from(
+    ["Norway", "1,000.0", "1000", "-", "", "12th", "²", "٣", "the", "é", "1.2.3"]
+)
+cell: st.SearchStrategy[Cell] = (
+    words | st.text(max_size=8) | st.integers() | st.floats() | st.none() | st.binary(max_size=3)
+)
+
+
+@given(
+    st.lists(words | st.text(max_size=8), max_size=5).map(" ".join),
+    st.lists(st.lists(cell, min_size=2, max_size=2), max_size=5),
+    st.lists(words, min_size=2, max_size=2),
+    st.sampled_from(["question_answering", "fact_verification"]),
+)
+def test_any_table_is_answered_from(
+    query: str, rows: list[list[Cell]], header: list[str], task: str
+) -> None:
+    """With a cell, a label or the refusal, and always the same one."""
+    table = Table(TableId("0", "t"), header, rows, {"title": None})
+    answer = _ask(query, table, task=task)
+    assert isinstance(answer, str)
+    assert answer
+    assert answer == _ask(query, table, task=task)
+    if task == "fact_verification":
+        assert answer in ("True", "False", NOT_ENOUGH)

@@ -1,0 +1,231 @@
+"""Answers from files: every format gives the same, and what is wrong is said with its place."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.errors import ConfigError, DataError
+from target_bench.generators.replay import Replay
+from target_bench.runs.generations import Answered, GenerationLog
+from target_bench.schema import Generation, GenerationRequest
+from tests.builders import HOWS, How, json_lines, write_release
+
+ANSWERS = {"q1": "Ann", "q2": "42", "q3": ""}
+BIRD = "\t----- bird -----\t"
+
+Written = Mapping[str, str]
+Content = Callable[[Written], str]
+
+
+def _bird(answers: Written) -> str:
+    texts = enumerate(answers.values())
+    return json.dumps({str(i): f"{text}{BIRD}cups" for i, text in texts}, indent=4)
+
+
+def _records(id_field: str, text_field: str, answers: Written) -> list[dict[str, str]]:
+    return [{id_field: query_id, text_field: text} for query_id, text in answers.items()]
+
+
+WITH_IDS: dict[str, Content] = {
+    "lines": lambda a: json_lines(_records("query_id", "text", a)),
+    "lines-no-end": lambda a: json_lines(_records("feta_id", "pred", a)).removesuffix("\n"),
+    "lines-bom": lambda a: "\ufeff\n" + json_lines(_records("id", "answer", a)),
+    "list": lambda a: json.dumps(_records("question_id", "prediction", a)),
+    "list-indented": lambda a: "\n" + json.dumps(_records("id", "answer", a), indent=2),
+    "object": json.dumps,
+    "object-indented": lambda a: json.dumps(a, indent=2) + "\n",
+    "reference": lambda a: json.dumps({"reference": dict(a)}, indent=2),
+}
+WITHOUT_IDS: dict[str, Content] = {
+    "text": lambda a: "".join(f"{text}\n" for text in a.values()),
+    "text-crlf": lambda a: "".join(f"{text}\r\n" for text in a.values()),
+    "bird": _bird,
+}
+
+
+def _answers(folder: Path, name: str, answers: Written, how: How = "plain") -> dict[str, str]:
+    content = (WITH_IDS | WITHOUT_IDS)[name](answers)
+    path = write_release(folder, "predictions", content, how)
+    if name in WITH_IDS:
+        return Replay(str(path)).answers
+    order = write_release(folder, "order.json", json.dumps(list(answers)), how)
+    replay = Replay(str(path))
+    replay.query_ids = list(answers)
+    ordered = Replay(str(path), str(order)).answers
+    assert replay.answers == ordered
+    return ordered
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("name", [*WITH_IDS, *WITHOUT_IDS])
+def test_every_format_gives_the_same_answers(tmp_path: Path, name: str, how: How) -> None:
+    assert _answers(tmp_path, name, ANSWERS, how) == ANSWERS
+
+
+line = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"), max_size=12)
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=5), line, min_size=2, max_size=5), st.data())
+def test_any_answers(
+    tmp_path_factory: pytest.TempPathFactory, answers: dict[str, str], data: st.DataObject
+) -> None:
+    """Whatever ids and answers hold: quotes, separators of Unicode, brackets, blanks."""
+    first = next(iter(answers.values())).lstrip()[:1]
+    plain = ["bird"] if first in ("[", "{", "\ufeff") else [*WITHOUT_IDS]
+    if any(value == "" for value in [*answers.values()][:1]):
+        plain = ["bird"]
+    ids = [*WITH_IDS] if not {"query_id", "question_id", "feta_id", "id"} & set(answers) else []
+    name = data.draw(st.sampled_from([*ids, *plain]))
+    assert _answers(tmp_path_factory.mktemp("files"), name, answers) == answers
+
+
+def test_own_log_is_a_predictions_file(tmp_path: Path) -> None:
+    """A query that failed and was answered later has its answer; one that failed has none."""
+    with GenerationLog(tmp_path / "generations.jsonl") as log:
+        log.append(
+            [
+                Answered(Generation("q1", "Ann"), (3, -1), truncated=True),
+                Answered(Generation("q2", "", error="raised: ValueError: no")),
+                Answered(Generation("q3", "", error="raised: ValueError: no")),
+                Answered(Generation("q2", "Bo", cost=0.5)),
+            ]
+        )
+    replay = Replay(str(tmp_path / "generations.jsonl"))
+    assert replay.answers == {"q1": "Ann", "q2": "Bo"}
+    missing = replay.generate(GenerationRequest("q3", "question_answering", (), "Who?"))
+    assert missing.error == "missing: no answer in generations.jsonl"
+    assert missing.text == ""
+
+
+def test_values_that_are_no_text(tmp_path: Path) -> None:
+    """Numbers and truth values are answers as they are written."""
+    path = write_release(tmp_path, "p.json", '{"a": 3, "b": 2.5, "c": true, "d": "x"}')
+    assert Replay(str(path)).answers == {"a": "3", "b": "2.5", "c": "True", "d": "x"}
+
+
+def test_ids_that_are_numbers(tmp_path: Path) -> None:
+    path = write_release(tmp_path, "p.jsonl", json_lines([{"feta_id": 7, "pred": "x"}]))
+    assert Replay(str(path)).answers == {"7": "x"}
+    lines = write_release(tmp_path, "p.txt", "x\n")
+    order = write_release(tmp_path, "order.json", "[7]")
+    assert Replay(str(lines), str(order)).answers == {"7": "x"}
+
+
+def test_bird_needs_every_position(tmp_path: Path) -> None:
+    """A position that is missing would shift nothing, but may not go unnoticed either."""
+    whole = json.loads(_bird({"a": "SELECT 1", "b": "SELECT 2", "c": "SELECT 3"}))
+    del whole["1"]
+    path = write_release(tmp_path, "p.json", json.dumps(whole))
+    replay = Replay(str(path))
+    replay.query_ids = ["a", "b", "c"]
+    with pytest.raises(DataError, match=r"p\.json: no answer at position '1' of 2"):
+        _ = replay.answers
+
+
+def test_bird_in_another_order_of_keys(tmp_path: Path) -> None:
+    content = json.dumps({"1": f"SELECT 2{BIRD}x", "0": f"SELECT\n1{BIRD}x"})
+    replay = Replay(str(write_release(tmp_path, "p.json", content)))
+    replay.query_ids = ["a", "b"]
+    assert replay.answers == {"a": "SELECT\n1", "b": "SELECT 2"}
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize(
+    ("content", "parts"),
+    [
+        ("", ["the file is empty"]),
+        ('[{"query_id": "a", "text": "x"}', ["not valid JSON at line 1"]),
+        ('{\n  "a": "x",\n  "b" "y"\n}', ["not valid JSON at line 3, column 7"]),
+        ('{"a": "x"', ["not valid JSON at line 1"]),
+        ('{"a": "x", "a": "y"}', ["the key 'a' occurs twice"]),
+        ('{"id": "a", "text": "x"}\n{"id": "b", "te', [", line 2: not valid JSON at column"]),
+        ('{"id": "a", "text": "x"}\n\n{"id": "a", "text": "x"}', [", line 3: query 'a' was ans"]),
+        ('[{"id": "a", "text": "x"}, {"id": "a", "text": "y"}]', [", record 2: query 'a' was"]),
+        ('[{"id": "a", "text": "x"}, "y"]', [", record 2: field 'record' should be dict"]),
+        ('[{"id": "a", "text": null}]', [", record 1: an answer should be text, but is None"]),
+        ('{"id": "a", "text": ["x"]}', ["an answer should be text, but is ['x']"]),
+        ('{"a": "x", "b": {"c": "y"}}', [", b: an answer should be text"]),
+        ('{"text": "x", "id_": "a"}\n{"text": "y"}', ["line 1: no field query_id or", "text, id_"]),
+        ('[{"id": "a", "txt": "x"}]', ["record 1: no field text or prediction", "id, txt"]),
+        ("x\ny\n", ["2 lines for 3 queries", "--order"]),
+        ("x\ny\nz\n\n", ["4 lines for 3 queries"]),
+        (_bird({"a": "x"}), ["1 answers for 3 queries", "--order"]),
+    ],
+)
+def test_broken_file(tmp_path: Path, content: str, parts: list[str], how: How) -> None:
+    path = write_release(tmp_path, "predictions", content, how)
+    replay = Replay(str(path))
+    replay.query_ids = ["a", "b", "c"]
+    with pytest.raises(DataError) as caught:
+        _ = replay.answers
+    for part in (str(path), *parts):
+        assert part in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("order", "parts"),
+    [
+        ('["a", "b"', ["order.json: not valid JSON"]),
+        ('{"a": 1}', ["order.json: expected a JSON list of query ids"]),
+        ('["a", "b", "a"]', ["order.json, entry 3: query 'a' is at entry 1 already"]),
+        ('["1", 2, 1]', ["order.json, entry 3: query '1' is at entry 1 already"]),
+        ('["a", null, "c"]', ["order.json, entry 2: None is no query id"]),
+        ('["a", true, "c"]', ["order.json, entry 2: True is no query id"]),
+        ('["a", ["b"], "c"]', ["order.json, entry 2: ['b'] is no query id"]),
+        ('["a", "b"]', ["p.txt: 3 lines for 2 queries"]),
+    ],
+)
+def test_broken_order(tmp_path: Path, order: str, parts: list[str]) -> None:
+    path = write_release(tmp_path, "p.txt", "x\ny\nz\n")
+    replay = Replay(str(path), str(write_release(tmp_path, "order.json", order)))
+    with pytest.raises(DataError) as caught:
+        _ = replay.answers
+    for part in parts:
+        assert part in str(caught.value)
+
+
+def test_files_that_are_not_there(tmp_path: Path) -> None:
+    path = write_release(tmp_path, "p.txt", "x\n")
+    with pytest.raises(ConfigError, match=r"nowhere\.txt: there is no such file"):
+        Replay(str(tmp_path / "nowhere.txt"))
+    with pytest.raises(ConfigError, match=r"nowhere\.json: there is no such file"):
+        Replay(str(path), str(tmp_path / "nowhere.json"))
+    with pytest.raises(ConfigError, match="there is no such file"):
+        Replay(str(tmp_path))
+
+
+def test_no_order_at_all(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"p\.txt: names no query ids; give order=FILE"):
+        _ = Replay(str(write_release(tmp_path, "p.txt", "x\n"))).answers
+
+
+def test_damaged_archive(tmp_path: Path) -> None:
+    path = write_release(tmp_path, "p.txt", "x\n" * 1000, "gz")
+    path.write_bytes(path.read_bytes()[:-6])
+    with pytest.raises(DataError, match=r"p\.txt\.gz: the file is truncated or damaged"):
+        _ = Replay(str(path)).answers
+
+
+def test_not_utf_8(tmp_path: Path) -> None:
+    path = write_release(tmp_path, "p.txt", b"x\n\xe9\n")
+    with pytest.raises(DataError, match=r"p\.txt: not valid UTF-8 at line 2"):
+        _ = Replay(str(path)).answers
+
+
+def test_config_is_of_the_content(tmp_path: Path) -> None:
+    """Wherever the files lie; and of the order of the queries, where that decides."""
+    one = write_release(tmp_path / "a", "p.txt", "x\ny\n")
+    two = write_release(tmp_path / "b", "other.txt", "x\ny\n")
+    assert Replay(str(one)).config() == Replay(str(two)).config()
+    first, second = Replay(str(one)), Replay(str(one))
+    first.query_ids, second.query_ids = ["a", "b"], ["b", "a"]
+    assert first.config() != second.config()
+    order = write_release(tmp_path, "order.json", '["a", "b"]')
+    assert Replay(str(one), str(order)).config() != Replay(str(one)).config()
+    before = Replay(str(one)).config()
+    one.write_text("x\nz\n", encoding="utf-8")
+    assert Replay(str(one)).config() != before

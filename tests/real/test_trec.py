@@ -1,0 +1,47 @@
+"""The real corpora: trec_eval and ir-measures score exported runs to our figures."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench import corpora
+from target_bench.evaluator import TARGET
+from target_bench.interfaces import Corpus
+from target_bench.runs.export import export
+from tests.builders import Recorder, only, same_scores
+from tests.real.data import DATA, needs_data
+from tests.runs.judges import check_figures
+
+pytestmark = needs_data
+
+CUTOFFS = [1, 5, 10, 50]
+
+
+class Ties:
+    """Every third query fails or finds little; all scores are equal, or huge, or tiny."""
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        self._ids = corpus.ids
+
+    def retrieve(self, query: str, top_k: int) -> Any:
+        n = sum(query.encode())
+        if n % 9 == 0:
+            raise RuntimeError("no")
+        length = n % top_k if n % 3 == 0 else top_k
+        score = (1.0, 1e300, -1e300, 1e-9)[n % 4]
+        return [(self._ids[(n * 31 + i * 7) % len(self._ids)], score) for i in range(length)]
+
+
+@pytest.mark.parametrize(
+    ("corpus", "retriever"),
+    [("ottqa", "bm25"), ("fetaqa", "bm25"), ("fetaqa", Ties), ("tabfact", "bm25")],
+)
+def test_judges_agree(tmp_path: Path, corpus: str, retriever: Any) -> None:
+    target = TARGET(("retrieval", corpus), data_dir=DATA, out=tmp_path, observer=Recorder())
+    subject = retriever if isinstance(retriever, str) else retriever()
+    result = only(target.run(subject, top_k=CUTOFFS, on_error="record"))
+    dataset = corpora.load(corpus, None, DATA)
+    paths = export(result.folder, dataset, tmp_path / "trec")
+    check_figures(result, paths, CUTOFFS)
+    same_scores(result, only(target.score(paths[0], top_k=CUTOFFS)))

@@ -1,0 +1,67 @@
+"""What trec_eval and ir-measures say about an exported run."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import ir_measures
+import numpy as np
+import pytest
+import pytrec_eval
+
+from target_bench.results import Result
+from target_bench.runs.trec import word
+
+AT_K = {"recall": ("R", "recall"), "success": ("Success", "success"), "precision": ("P", "P")}
+AT_K["ndcg"] = ("nDCG", "ndcg_cut")
+WHOLE = {"mrr": ("RR", "recip_rank"), "map": ("AP", "map"), "r_precision": ("Rprec", "Rprec")}
+
+
+def check_figures(result: Result, paths: tuple[Path, Path], cutoffs: Sequence[int]) -> None:
+    """Assert that both judges score the exported files to the figures of the result.
+
+    Their values of every query agree, and their means over all judged queries.
+    """
+    names = {
+        f"{ours}@{k}": (f"{ir}@{k}", f"{trec}_{k}")
+        for ours, (ir, trec) in AT_K.items()
+        for k in cutoffs
+    }
+    names |= WHOLE
+    by_ir, by_trec = _ir_measures(paths, [ir for ir, _ in names.values()]), _trec_eval(paths)
+    for ours, (ir, trec) in names.items():
+        for theirs in (by_ir[ir], {query: found[trec] for query, found in by_trec.items()}):
+            values = np.array([theirs.get(word(query), 0.0) for query in result.query_ids])
+            assert values == pytest.approx(result.per_query[ours], abs=1e-6), ours
+            assert values.mean() == pytest.approx(result.scores[ours].value, abs=1e-9), ours
+
+
+def _ir_measures(
+    paths: tuple[Path, Path], names: Sequence[str]
+) -> Mapping[str, Mapping[str, float]]:
+    run, qrels = paths
+    found: dict[str, dict[str, float]] = {name: {} for name in names}
+    for result in ir_measures.iter_calc(
+        [ir_measures.parse_measure(name) for name in names],
+        list(ir_measures.read_trec_qrels(str(qrels))),
+        list(ir_measures.read_trec_run(str(run))),
+    ):
+        found[str(result.measure)][result.query_id] = result.value
+    return found
+
+
+def _trec_eval(paths: tuple[Path, Path]) -> Mapping[str, Mapping[str, float]]:
+    with paths[0].open(encoding="utf-8") as run, paths[1].open(encoding="utf-8") as qrels:
+        rankings, judgements = pytrec_eval.parse_run(run), pytrec_eval.parse_qrel(qrels)
+    measures = {
+        "recall.1,3,5,10,50",
+        "success.1,3,5,10,50",
+        "P.1,3,5,10,50",
+        "ndcg_cut.1,3,5,10,50",
+        "recip_rank",
+        "map",
+        "Rprec",
+    }
+    found: Mapping[str, Mapping[str, float]] = pytrec_eval.RelevanceEvaluator(
+        judgements, measures
+    ).evaluate(rankings)
+    return found

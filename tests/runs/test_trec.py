@@ -1,0 +1,193 @@
+"""Exported rankings read back as they were, and trec_eval scores them as we do."""
+
+import gzip
+import itertools
+from collections.abc import Iterable
+from pathlib import Path
+
+import ir_measures
+import numpy as np
+import pytest
+import pytrec_eval
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.corpora.store import MemoryCorpus
+from target_bench.interfaces import Dataset
+from target_bench.runs import run_files
+from target_bench.runs.trec import qrels_lines, run_lines, word, words_of
+from target_bench.schema import CorpusInfo, Query, Retrieval, Table, TableId
+
+INFO = CorpusInfo("shop", "Shop", ("retrieval",), ("test",), "ours", "us", "https://example.org")
+
+odd_text = st.one_of(
+    st.text(st.characters(), max_size=6),
+    st.sampled_from(
+        ["", " ", "%", "%20", "%-", "%25-", "a b", "a%20b", "a/b", "/", "%2F", "{", '{"a": 1}']
+    ),
+    st.sampled_from(["\ufeffq", "q\u2028", "\x85", "\xa0", "\ud800", "é", "e\u0301", "1_0", "Q0"]),
+)
+any_score = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from([0.0, -0.0, 1.0, 1e-45, -1e-45, 1e300, -1e300, 3.4e38, 1 + 1e-9]),
+    st.integers(min_value=-3, max_value=3).map(float),
+)
+
+
+def table(table_id: TableId) -> Table:
+    return Table(table_id, ("a",), (("1",),), {})
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> tuple[Dataset, list[Retrieval]]:
+    """A dataset with anything for ids, and rankings of its tables."""
+    databases = odd_text if draw(st.booleans()) else st.just("0")
+    ids = draw(
+        st.lists(st.builds(TableId, databases, odd_text), unique=True, min_size=1, max_size=6)
+    )
+    query_ids = draw(st.lists(odd_text, unique=True, min_size=1, max_size=4))
+    golds = st.lists(st.sampled_from(ids), min_size=1, max_size=3).map(tuple)
+    queries = tuple(Query(query_id, "text", draw(golds)) for query_id in query_ids)
+    retrievals = []
+    for query_id in query_ids:
+        tables = draw(st.permutations(ids))[: draw(st.integers(0, len(ids)))]
+        scores = draw(st.lists(any_score, min_size=len(tables), max_size=len(tables)))
+        best_first = sorted(scores, reverse=True) if draw(st.booleans()) else []
+        retrievals.append(Retrieval(query_id, tuple(tables), tuple(best_first)))
+    return Dataset(INFO, "test", MemoryCorpus(map(table, ids)), queries), retrievals
+
+
+def lines(dataset: Dataset, retrievals: Iterable[Retrieval]) -> str:
+    return "".join(run_lines(retrievals, words_of(dataset.corpus.ids)))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("trec")
+
+
+@given(runs(), st.booleans())
+def test_any_rankings_come_back(
+    folder: Path, given_run: tuple[Dataset, list[Retrieval]], packed: bool
+) -> None:
+    """The same tables in the same order, in strictly descending scores."""
+    dataset, retrievals = given_run
+    text = lines(dataset, retrievals).encode()
+    path = folder / ("run.trec.gz" if packed else "run.trec")
+    path.write_bytes(gzip.compress(text) if packed else text)
+    if not text:
+        return
+    found = run_files.read(path, dataset)
+    for retrieval in retrievals:
+        query = next(query for query in dataset.queries if query.id == retrieval.query_id)
+        back = found.rank(query, 100)
+        assert back.tables == retrieval.tables
+        assert back.error is None
+        assert not back.resorted
+    unanswered = sum(1 for retrieval in retrievals if not retrieval.tables)
+    assert len(found.notes(dataset.queries)) == bool(unanswered)
+
+
+@given(st.lists(any_score, max_size=30).map(lambda scores: sorted(scores, reverse=True)))
+def test_scores_fall_strictly_in_single_precision(scores: list[float]) -> None:
+    """And stay finite; in double precision too, as ir-measures reads them."""
+    tables = tuple(TableId("0", str(i)) for i in range(len(scores)))
+    words = {t: t.table_id for t in tables}
+    written = [
+        line.split()[4] for line in run_lines([Retrieval("q", tables, tuple(scores))], words)
+    ]
+    for kind in (np.float32, np.float64):
+        read = np.array(list(map(kind, written)))
+        assert np.isfinite(read).all()
+        assert (np.diff(read) < 0).all()
+
+
+def test_many_ties() -> None:
+    tables = tuple(TableId("0", str(i)) for i in range(5000))
+    words = {t: t.table_id for t in tables}
+    for value in (0.0, -1e300, 1e300, 0.1):
+        retrieval = Retrieval("q", tables, (value,) * len(tables))
+        read = np.array([float(line.split()[4]) for line in run_lines([retrieval], words)])
+        assert (np.diff(read.astype(np.float32)) < 0).all()
+
+
+@given(st.lists(odd_text, unique=True))
+def test_words(texts: list[str]) -> None:
+    """One word each in UTF-8, no two alike."""
+    words = [word(text) for text in texts]
+    assert len(set(words)) == len(words)
+    for made in words:
+        assert made.split() == [made]
+        assert made.encode().decode() == made
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain_Table-1.(x)", "plain_Table-1.(x)"),
+        ("List of cups", "List%20of%20cups"),
+        ("100%", "100%25"),
+        ("é/ü", "é/ü"),
+        ("", "%-"),
+        ("a\nb", "a%0Ab"),
+    ],
+)
+def test_word(text: str, expected: str) -> None:
+    assert word(text) == expected
+
+
+def test_words_of_tables() -> None:
+    """Databases are named where there are any."""
+    plain, other = TableId("0", "a/b"), TableId("x/y", "a b")
+    assert words_of([plain]) == {plain: "a/b"}
+    assert words_of([plain, other]) == {plain: "0/a/b", other: "x%2Fy/a%20b"}
+    slashes = [TableId("a", "b/c"), TableId("a/b", "c")]
+    assert len(set(words_of(slashes).values())) == 2
+
+
+@given(runs())
+def test_trec_eval_ranks_as_we_do(folder: Path, given_run: tuple[Dataset, list[Retrieval]]) -> None:
+    """trec_eval orders by its own reading of the scores; the ranks of gold tables agree."""
+    dataset, retrievals = given_run
+    words = words_of(dataset.corpus.ids)
+    run, qrels = folder / "p.trec", folder / "p.qrels"
+    run.write_text(lines(dataset, retrievals), encoding="utf-8")
+    qrels.write_text("".join(qrels_lines(dataset.queries, words)), encoding="utf-8")
+    by_id = {retrieval.query_id: retrieval for retrieval in retrievals}
+    expected = {}
+    for query in dataset.queries:
+        ranks = [i for i, t in enumerate(by_id[query.id].tables, start=1) if t in query.gold]
+        expected[word(query.id)] = sum(n / rank for n, rank in enumerate(ranks, start=1)) / len(
+            set(query.gold)
+        )
+    with run.open(encoding="utf-8") as r, qrels.open(encoding="utf-8") as q:
+        judged = pytrec_eval.parse_qrel(q)
+        found = pytrec_eval.RelevanceEvaluator(judged, {"map"}).evaluate(pytrec_eval.parse_run(r))
+    ap = ir_measures.parse_measure("AP")
+    second = {
+        result.query_id: result.value
+        for result in ir_measures.iter_calc(
+            [ap],
+            list(ir_measures.read_trec_qrels(str(qrels))),
+            list(ir_measures.read_trec_run(str(run))),
+        )
+    }
+    for query_id, value in expected.items():
+        assert found.get(query_id, {"map": 0.0})["map"] == pytest.approx(value, abs=1e-6)
+        assert second.get(query_id, 0.0) == pytest.approx(value, abs=1e-6)
+
+
+def test_judgements() -> None:
+    """A gold table that is named twice is one."""
+    a, b = TableId("0", "a"), TableId("0", "b")
+    queries = [Query("q 1", "", (a, b, a)), Query("q2", "", (b,))]
+    found = list(qrels_lines(queries, words_of([a, b])))
+    assert found == ["q%201 0 a 1\n", "q%201 0 b 1\n", "q2 0 b 1\n"]
+
+
+def test_ranking_without_scores() -> None:
+    """Gets 1/rank."""
+    tables = (TableId("0", "a"), TableId("0", "b"))
+    found = list(run_lines([Retrieval("q", tables)], words_of(tables)))
+    assert found == ["q Q0 a 1 1 target-bench\n", "q Q0 b 2 0.5 target-bench\n"]
+    assert list(itertools.chain(run_lines([Retrieval("q", ())], {}))) == []

@@ -1,0 +1,118 @@
+"""Getting a retriever ready: its memory budget, and its index from a folder."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench.corpora import load
+from target_bench.errors import ConfigError
+from target_bench.evaluator import TARGET
+from target_bench.interfaces import Corpus, Retriever
+from target_bench.stages import index
+from tests.builders import Counting, Recorder, only, same_scores
+
+CORPUS = load("mini").corpus
+
+
+class Budgeted(Counting):
+    """Notes what it is told, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[Any] = []
+
+    def limit_memory(self, n_bytes: int) -> None:
+        self.told.append(n_bytes)
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        self.told.append("embed")
+        super().embed_corpus(corpus)
+
+
+class Saving(Budgeted):
+    """Saves next to nothing."""
+
+    def save(self, folder: Path) -> None:
+        self.told.append("save")
+        (folder / "index").write_text("x", encoding="utf-8")
+
+    def load(self, folder: Path, corpus: Corpus) -> None:
+        assert (folder / "index").read_text(encoding="utf-8") == "x"
+        self.told.append("load")
+        self.embedded.append(corpus)
+
+
+def _run(out: Path, retriever: Any, **options: Any) -> Any:
+    recorder = Recorder()
+    target = TARGET(("retrieval", "mini"), out=out, observer=recorder)
+    return only(target.run(retriever, limit=5, **options)), recorder
+
+
+@pytest.mark.parametrize("memory", [2_000_000, "2MB"])
+def test_budget_is_told_first(tmp_path: Path, memory: Any) -> None:
+    retriever = Budgeted()
+    _, recorder = _run(tmp_path, retriever, memory=memory)
+    assert retriever.told == [2_000_000, "embed"]
+    assert recorder.warnings == []
+
+
+@pytest.mark.parametrize("base", [Counting, Retriever])
+def test_budget_that_does_not_arrive(tmp_path: Path, base: type) -> None:
+    class Plain(base):  # type: ignore[misc]  # with and without the base class
+        def embed_corpus(self, corpus: Corpus) -> None:
+            self.ids = corpus.ids
+
+        def retrieve(self, query: str, top_k: int) -> Any:
+            return self.ids[:top_k]
+
+    result, recorder = _run(tmp_path, Plain(), memory="1GB")
+    assert result.counts.answered == 5
+    (warning,) = recorder.warnings
+    assert warning == "the memory budget does not reach Plain: it has no limit_memory"
+
+
+def test_mistake_in_limit_memory_is_told(tmp_path: Path) -> None:
+    """It is not taken for a retriever without the method."""
+
+    class Mistaken(Budgeted):
+        def limit_memory(self, n_bytes: int) -> None:
+            self.no_such_thing.append(n_bytes)  # type: ignore[attr-defined]
+
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        index.prepare(Mistaken(), CORPUS, 5, None, Recorder())
+
+
+def test_index_is_built_once(tmp_path: Path) -> None:
+    """For every run over the same tables: another k or limit asks other things of the same index."""
+    retrievers = [Saving() for _ in range(3)]
+    results = [
+        _run(tmp_path, retriever, indexes=tmp_path / "saved", top_k=top_k, memory=7)[0]
+        for retriever, top_k in zip(retrievers, (10, 5, 10), strict=True)
+    ]
+    assert [r.told for r in retrievers] == [[7, "embed", "save"], [7, "load"], []]
+    assert results[2].reused
+    plain, _ = _run(tmp_path / "plain", Saving(), top_k=5)
+    same_scores(plain, results[1])
+
+
+def test_same_tables_and_settings_are_one_index(tmp_path: Path) -> None:
+    """Whatever the split and the spelling."""
+    target = TARGET(("retrieval", "mini"), out=tmp_path / "runs", observer=Recorder())
+    folders = []
+    for spec, split in (("tfidf", "test"), ("tfidf:ngram=1", "test"), ("tfidf", "validation")):
+        target.run(spec, split, indexes=tmp_path / "saved", limit=3)
+        folders.append(sorted(path.name for path in (tmp_path / "saved").iterdir()))
+    assert len(folders[0]) == 1
+    assert folders[0] == folders[1] == folders[2]
+
+
+def test_what_cannot_be_saved_is_not_indexed(tmp_path: Path) -> None:
+    """Nobody waits for an index that is then thrown away."""
+    for retriever in (Budgeted(), Saving()):
+        if isinstance(retriever, Saving):
+            retriever.config = lambda: {"x": object()}  # type: ignore[attr-defined]
+        with pytest.raises(ConfigError):
+            _run(tmp_path, retriever, indexes=tmp_path / "saved")
+        assert retriever.told == []
+    assert not (tmp_path / "saved").exists()

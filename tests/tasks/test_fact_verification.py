@@ -1,0 +1,58 @@
+"""Fact verification: what is judged, and how failures count."""
+
+import pytest
+
+from target_bench.errors import DataError
+from target_bench.schema import Generation, LabelMode, Query
+from target_bench.tasks.fact_verification import FactVerification
+
+TRUE = Query("q1", "Ann won.", (), "True")
+
+
+def _judge(answer: str, *queries: Query, labels: LabelMode = "strict") -> list[str | None]:
+    asked = queries or (TRUE,)
+    given = [Generation(query.id, answer) for query in asked]
+    return list(FactVerification(labels).examples(asked, given).predicted)
+
+
+def test_labels_are_read_from_the_answers() -> None:
+    assert _judge("True") == ["True"]
+    assert _judge("False") == ["False"]
+    assert _judge("Not Enough Information") == ["Not Enough Information"]
+
+
+def test_what_cannot_be_read_is_no_label() -> None:
+    assert _judge("maybe so") == [None]
+    assert FactVerification().parse("maybe so") is None
+
+
+@pytest.mark.parametrize("error", ["raised: ValueError: no", ""])
+def test_a_failed_answer_is_no_label(error: str) -> None:
+    judged = FactVerification().examples([TRUE], [Generation("q1", "True", error=error)])
+    assert list(judged.predicted) == [None]
+
+
+@pytest.mark.parametrize(
+    ("answer", "label"),
+    [
+        ("True", "True"),
+        ("true", "True"),
+        (" FALSE ", "False"),
+        ("not enough information", "Not Enough Information"),
+    ],
+)
+def test_gold_labels_in_any_case(answer: str, label: str) -> None:
+    query = Query("q1", "Ann won.", (), answer)
+    judged = FactVerification().examples([query], [Generation("q1", "True")])
+    assert list(judged.gold) == [label]
+
+
+@pytest.mark.parametrize("answer", ["", "yes", "supported", ("True", "False")])
+def test_gold_that_is_no_label(answer: str | tuple[str, ...]) -> None:
+    query = Query("q9", "Ann won.", (), answer)
+    with pytest.raises(DataError, match=r"'q9'.*should be True, False or Not Enough Information"):
+        FactVerification().examples([query], [Generation("q9", "True")])
+
+
+def test_how_labels_are_read_is_part_of_the_identity() -> None:
+    assert FactVerification("strict").settings() != FactVerification("target").settings()

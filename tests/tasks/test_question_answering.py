@@ -1,0 +1,30 @@
+"""Question answering: what is judged, and how failures count."""
+
+from target_bench.schema import Generation, Query
+from target_bench.tasks.question_answering import QuestionAnswering, references
+
+ONE = Query("q1", "Who?", (), "Ann")
+MORE = Query("q2", "Where?", (), ("USA", "United States"))
+
+
+def test_references() -> None:
+    assert references(ONE) == ("Ann",)
+    assert references(MORE) == ("USA", "United States")
+
+
+def test_a_failed_answer_is_an_empty_text() -> None:
+    """Also when something came before it failed."""
+    given = [Generation("q1", "Ann", error="cut off"), Generation("q2", "USA")]
+    judged = QuestionAnswering().examples([ONE, MORE], given)
+    assert list(judged.texts) == ["", "USA"]
+    assert list(judged.references) == [("Ann",), ("USA", "United States")]
+
+
+def test_an_error_without_words_is_an_error() -> None:
+    judged = QuestionAnswering().examples([ONE], [Generation("q1", "Ann", error="")])
+    assert list(judged.texts) == [""]
+
+
+def test_every_text_is_an_answer() -> None:
+    assert QuestionAnswering().parse("") == ""
+    assert QuestionAnswering().settings() == []
