@@ -1,5 +1,6 @@
 """Amounts of memory as users write them."""
 
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -70,7 +71,5 @@ def test_any_amount(number: str, unit: str, with_b: bool, space: str) -> None:
 
 @given(st.text(max_size=12) | st.integers() | st.floats())
 def test_anything_is_an_amount_or_an_error(amount: Any) -> None:
-    try:
+    with suppress(ConfigError):
         assert n_bytes(amount) > 0
-    except ConfigError as error:
-        assert repr(amount)[:10] in str(error)

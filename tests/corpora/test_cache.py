@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -17,6 +18,7 @@ import pytest
 from target_bench import corpora
 from target_bench.corpora import cache
 from target_bench.corpora.ottqa import OTTQA
+from target_bench.corpora.parts import Tables
 from target_bench.corpora.target_layout import TargetLayout
 from target_bench.errors import DataError, PluginError, StoreError
 from target_bench.interfaces import Dataset
@@ -586,7 +588,7 @@ def test_neither_cache_nor_temporary_folder(
     def nowhere() -> str:
         raise FileNotFoundError(2, "No usable temporary directory found")
 
-    monkeypatch.setattr(cache.tempfile, "gettempdir", nowhere)
+    monkeypatch.setattr(tempfile, "gettempdir", nowhere)
     with pytest.raises(StoreError, match=r"neither into the cache .*No usable temporary.*\$TMPDIR"):
         _load(folder)
 
@@ -676,9 +678,9 @@ def test_unreadable_source_is_no_reason_to_use_an_entry(
 
 def test_layout_and_loader_share_no_entry(folder: Path) -> None:
     """Two classes of one module folder have the same source files."""
-    one = cache.Tables(OTTQA(), folder, "test").code
+    one = Tables(OTTQA(), folder, "test").code
     write_target(folder, [table("a")], [query(1, "a")])
-    assert one != cache.Tables(TargetLayout(folder, OTTQA.info), folder, "test").code
+    assert one != Tables(TargetLayout(folder, OTTQA.info), folder, "test").code
 
 
 def test_where_the_cache_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

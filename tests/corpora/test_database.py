@@ -71,7 +71,7 @@ def test_every_field(tmp_path: Path, suffix: str) -> None:
     assert list(city.header) == ["id", "name", "size", "flag"]
     rows = [list(row) for row in city.rows]
     expected = [[2, "Öhringen", 2.5, b"\0\xff"], [1, None, 0.5, None]]
-    assert repr(sorted(rows)) == repr(sorted(expected))
+    assert sorted(map(repr, rows)) == sorted(map(repr, expected))
     assert city.context == {"title": "city", "primary_key": ["id"]}
     assert (list(empty.header), list(empty.rows), empty.context) == (
         ["a"],
@@ -131,7 +131,7 @@ def test_corrupt_duckdb(tmp_path: Path) -> None:
 
 def test_locked_sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = _sqlite(tmp_path / "x.db", "CREATE TABLE t (a);")
-    connect = sqlite3.connect
+    connect: Any = sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, timeout=0.1, **k))
     with closing(connect(path, isolation_level=None)) as writer:
         writer.execute("BEGIN EXCLUSIVE")

@@ -249,7 +249,7 @@ def test_two_files_of_one_table(tmp_path: Path) -> None:
 
 def test_more_about_tables(tmp_path: Path) -> None:
     write_own(tmp_path, {"a.csv": "x\n1\n", "b.csv": "x\n1\n", "c.csv": "x\n1\n"}, [asked("a")])
-    about = [
+    about: list[Record] = [
         {"table_id": "c", "title": "Cups", "section_title": "S", "year": 2001},
         {"table_id": "a"},
     ]

@@ -60,8 +60,8 @@ def test_sentence(case: Case) -> None:
     for name, wanted in expected.items():
         kind, settings = METRICS[name]
         metric_of = SacreBLEU(kind, str(len(references)), **settings)
-        value = metric_of.per_query(metric_of.statistics(examples))
-        assert value == pytest.approx([wanted["score"]], abs=TOLERANCE), name
+        alone = metric_of.per_query(metric_of.statistics(examples))
+        assert alone == pytest.approx([wanted["score"]], abs=TOLERANCE), name
 
 
 @pytest.mark.parametrize("case", cases(FILE, "corpus"))

@@ -42,8 +42,8 @@ def _ir_measures(
     found: dict[str, dict[str, float]] = {name: {} for name in names}
     for result in ir_measures.iter_calc(
         [ir_measures.parse_measure(name) for name in names],
-        list(ir_measures.read_trec_qrels(str(qrels))),
-        list(ir_measures.read_trec_run(str(run))),
+        list(ir_measures.read_trec_qrels(str(qrels))),  # type: ignore[no-untyped-call]  # theirs has no hints
+        list(ir_measures.read_trec_run(str(run))),  # type: ignore[no-untyped-call]  # theirs has no hints
     ):
         found[str(result.measure)][result.query_id] = result.value
     return found

@@ -1,4 +1,4 @@
-"""A finished run as files that trec_eval and ir-measures score to the figures of ``scores.json``."""
+"""A finished run as files that trec_eval and ir-measures score as ``scores.json`` does."""
 
 import json
 from dataclasses import replace

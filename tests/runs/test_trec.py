@@ -168,8 +168,8 @@ def test_trec_eval_ranks_as_we_do(folder: Path, given_run: tuple[Dataset, list[R
         result.query_id: result.value
         for result in ir_measures.iter_calc(
             [ap],
-            list(ir_measures.read_trec_qrels(str(qrels))),
-            list(ir_measures.read_trec_run(str(run))),
+            list(ir_measures.read_trec_qrels(str(qrels))),  # type: ignore[no-untyped-call]  # theirs has no hints
+            list(ir_measures.read_trec_run(str(run))),  # type: ignore[no-untyped-call]  # theirs has no hints
         )
     }
     for query_id, value in expected.items():

@@ -84,7 +84,7 @@ def test_mistake_in_limit_memory_is_told(tmp_path: Path) -> None:
 
 
 def test_index_is_built_once(tmp_path: Path) -> None:
-    """For every run over the same tables: another k or limit asks other things of the same index."""
+    """For every run over the same tables: another k or limit asks the same index."""
     retrievers = [Saving() for _ in range(3)]
     results = [
         _run(tmp_path, retriever, indexes=tmp_path / "saved", top_k=top_k, memory=7)[0]
