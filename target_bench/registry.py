@@ -9,7 +9,8 @@ import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -240,11 +241,23 @@ def _import_file(target: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        with _without_bytecode():
+            spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise ConfigError(f"{target!r}: {path} raised {type(error).__name__}: {error}") from error
     return _attribute(module, attribute, target)
+
+
+@contextmanager
+def _without_bytecode() -> Iterator[None]:
+    """Leave no compiled file beside a user's: on a full disk Python would leave half of one."""
+    earlier = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = earlier
 
 
 def _attribute(module: Any, attribute: str, asked: str) -> Any:

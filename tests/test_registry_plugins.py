@@ -1,5 +1,6 @@
 """Plug-ins from files, modules and installed packages."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,14 @@ def test_relative_file(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(mine.parent)
     assert create("retriever", "mine.py:Mine:size=3").size == 3
     assert create("retriever", "./mine.py:Mine:size='4'").size == 4
+
+
+def test_nothing_is_left_beside_a_file(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compiled file that a full disk cuts short would break the next run."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    create("retriever", f"{mine}:Mine:size=3")
+    assert sys.dont_write_bytecode is False
+    assert not list(mine.parent.rglob("*.pyc"))
 
 
 def test_two_files_of_one_name(tmp_path: Path) -> None:
