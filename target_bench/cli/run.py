@@ -186,6 +186,12 @@ def score(
 ) -> None:
     """Score rankings or answers on a corpus, or what a run folder holds."""
     if corpus and (Path(corpus) / "manifest.json").is_file():
+        if any((run_file, predictions, order, corpora, split, limit, distractors)):
+            raise ConfigError(
+                f"{corpus} is a run folder: it holds rankings or answers, and knows their corpus. "
+                "Leave out --run, --predictions, --order, --corpus, --split, --limit and "
+                "--distractors."
+            )
         generating.score_stored(Path(corpus), labels, data_dir, as_json)
         return
     wanted = wanted_corpora(corpus, corpora)

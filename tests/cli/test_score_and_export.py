@@ -148,3 +148,13 @@ def test_run_folder_that_moved(inside: Inside, tmp_path: Path) -> None:
     folder = Path(_result(inside.good(*RUN))["folder"])
     shutil.move(folder, tmp_path / "elsewhere")
     inside.good("export", tmp_path / "elsewhere", "--to", "trec")
+
+
+@pytest.mark.parametrize(
+    "more", [("--run", "x.trec"), ("--limit", "3"), ("--split", "dev"), ("--corpus", "mini")]
+)
+def test_run_folder_takes_no_other_data(inside: Inside, more: tuple[str, ...]) -> None:
+    """What would be ignored is refused."""
+    folder = _result(inside.good(*RUN))["folder"]
+    assert "is a run folder" in inside.bad(2, "score", folder, *more)
+    assert "223 of 223 answered" in inside.good("score", folder)
