@@ -33,6 +33,10 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
     "generator": {
         "extractive": "target_bench.generators.extractive:Extractive",
         "replay": "target_bench.generators.replay:Replay",
+        "openai": "target_bench.generators.openai:OpenAI",
+        "langchain": "target_bench.generators.langchain:LangChain",
+        "llama-index": "target_bench.generators.llama_index:LlamaIndex",
+        "transformers": "target_bench.generators.transformers:Transformers",
     },
     "corpus": {
         "mini": "target_bench.corpora.mini.loader:Mini",

@@ -59,6 +59,10 @@ class TerminalObserver(Observer):
         if self._task is not None:
             self._progress.advance(self._task, steps)
 
+    def waiting(self, reason: str, seconds: float) -> None:
+        """Say that nothing happens for a while, and why."""
+        self._console.print(f"Waiting {seconds:.0f} s: {reason}", markup=False, highlight=False)
+
     def warning(self, message: str) -> None:
         """Print a warning that was not printed before."""
         if message not in self._warned:

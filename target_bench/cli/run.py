@@ -45,7 +45,8 @@ SCORE_HELP = """Score rankings or answers that were made elsewhere.
 
 HELP = """Run retrievers on corpora and print their scores.
 
-`target-bench run mini` compares every offline retriever on the embedded corpus.
+`target-bench run mini` compares every offline retriever on the embedded corpus, from the rankings
+to the answers.
 """
 
 
@@ -57,7 +58,7 @@ def run(
         str | None,
         typer.Option(
             help="retrieval, qa or fact_verification. Default: retrieval; with --generator what "
-            "the corpus has answers for.",
+            "the corpus has answers for; of mini all.",
             show_default=False,
         ),
     ] = None,
@@ -149,7 +150,7 @@ def _pairs(
         if own and answered:
             raise ConfigError(f"{name}: name the task, --task qa or --task fact_verification")
         plugin = corpora.loader(name)
-        if answered:
+        if answered or (plugin.embedded is not None and not own):
             pairs += [(about, name) for about in plugin.info.tasks if about != "retrieval"]
     return pairs
 

@@ -60,24 +60,40 @@ def mine(tmp_path: Path) -> str:
 
 
 def test_run_mini(tmp_path: Path) -> None:
-    """Every offline retriever in one table, its run folders under runs/; the second time reused."""
+    """Every offline retriever, from rankings to answers; the second time reused."""
     done = _command(tmp_path, "run", "mini")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "mini test: retrieval, 223 queries" in done.stdout
-    for name in registry.BUILT_IN["retriever"]:
-        assert f"\n {name} " in done.stdout
-        assert f"retrieval-mini-test-{name}-" in done.stdout
-    n = len(registry.BUILT_IN["retriever"])
-    assert done.stdout.count("223 of 223 answered") == n
-    assert len(list((tmp_path / "runs").iterdir())) == n
+    counts = {"retrieval": 223, "question_answering": 144, "fact_verification": 79}
+    names = list(registry.BUILT_IN["retriever"])
+    for task, n in counts.items():
+        assert f"mini test: {task}, {n} queries" in done.stdout
+        assert done.stdout.count(f"{n} of {n} answered") == len(names)
+        for name in names:
+            assert f"\n {name} " in done.stdout
+            assert f"{task.replace('_', '-')}-mini-test-{name}-" in done.stdout
+    assert done.stdout.count(" extractive ") == 2 * len(names)
+    assert len(list((tmp_path / "runs").iterdir())) == 5 * len(
+        names
+    )  # an answering task ranks its own queries
     again = _command(tmp_path, "run", "mini")
-    assert again.stdout.count("reused") == n
+    assert again.stdout.count("reused") == 3 * len(names)
 
 
 def test_json(tmp_path: Path) -> None:
     """One document on standard output and nothing else there."""
     arguments = ("--retriever", "bm25:k1=0.9", "--retriever", "oracle", "--top-k", "10,1", "--json")
-    done = _command(tmp_path, "run", "MINI", *arguments, "--out", "my runs", "--split", "dev")
+    done = _command(
+        tmp_path,
+        "run",
+        "MINI",
+        *arguments,
+        "--task",
+        "retrieval",
+        "--out",
+        "my runs",
+        "--split",
+        "dev",
+    )
     assert (done.returncode, done.stderr) == (0, "")
     document = json.loads(done.stdout)
     assert set(document) == {"results"}
@@ -102,7 +118,8 @@ def test_json(tmp_path: Path) -> None:
 
 
 def test_limit(tmp_path: Path) -> None:
-    done = _command(tmp_path, "run", "mini", "--retriever", "bm25", "--limit", "7", "--json")
+    retrieval = ("run", "mini", "--task", "retrieval", "--retriever", "bm25")
+    done = _command(tmp_path, *retrieval, "--limit", "7", "--json")
     (result,) = json.loads(done.stdout)["results"]
     assert result["n_queries"] == result["scores"]["recall@1"]["n"] == 7
 
@@ -138,7 +155,7 @@ def test_own_retriever(tmp_path: Path, mine: str) -> None:
 def test_failed_query_stops(tmp_path: Path, mine: str) -> None:
     query = load("mini").queries[9]
     spec = f"{mine}:bad={json.dumps(query.text)}"
-    arguments = ("run", "mini", "--retriever", spec, "--json")
+    arguments = ("run", "mini", "--task", "retrieval", "--retriever", spec, "--json")
     done = _command(tmp_path, *arguments)
     _is_message(done, 3, "Mine", "RuntimeError: the index is gone", query.id, "--on-error record")
     (kept,) = (tmp_path / "runs").glob("*/retrieval.jsonl")
@@ -217,7 +234,7 @@ def test_debug_shows_the_traceback(tmp_path: Path, arguments: tuple[str, ...]) -
     [
         ("corpora", ["mini", "ottqa", "fetaqa", "tabfact", "CC BY-SA", "validation"]),
         ("retrievers", ["bm25", "tfidf", "random", "oracle", "no-context"]),
-        ("generators", ["extractive", "replay"]),
+        ("generators", ["extractive", "langchain", "llama-index", "openai", "transformers"]),
         ("tasks", ["retrieval"]),
         ("metrics", ["recall@k", "recall[dup]@k", "capped_recall[target]@k", "mrr", "ndcg@k"]),
     ],
@@ -287,7 +304,7 @@ def test_help(tmp_path: Path) -> None:
 def test_hash_seed_and_threads_change_no_ranking(tmp_path: Path) -> None:
     kept = []
     for seed, threads in (("1", "1"), ("2", "2")):
-        arguments = ("run", "mini", "--out", seed, "--json")
+        arguments = ("run", "mini", "--task", "retrieval", "--out", seed, "--json")
         done = _command(tmp_path, *arguments, PYTHONHASHSEED=seed, OMP_NUM_THREADS=threads)
         assert done.returncode == 0
         files = sorted((tmp_path / seed).glob("*/retrieval.jsonl"))

@@ -9,7 +9,7 @@ import pytest
 from tests.builders import json_lines, ottqa_question, ottqa_table, write_ottqa
 from tests.cli.inside import Inside
 
-RUN = ("run", "mini", "--top-k", "1,10", "--retriever")
+RUN = ("run", "mini", "--task", "retrieval", "--top-k", "1,10", "--retriever")
 
 FAILS = """
 class Fails:
@@ -137,7 +137,18 @@ def test_paths_keep_their_place(inside: Inside, tmp_path: Path) -> None:
     """Corpora are printed in the order they were asked for."""
     _own(tmp_path / "shop", 3)
     _own(tmp_path / "barn", 3)
-    run = ("run", "./shop", "--corpus", "mini", "--corpus", "./barn", "--top-k", "1")
+    run = (
+        "run",
+        "./shop",
+        "--corpus",
+        "mini",
+        "--corpus",
+        "./barn",
+        "--top-k",
+        "1",
+        "--task",
+        "retrieval",
+    )
     more = ("--retriever", "oracle", "--retriever", "no-context", "--json")
     found = [(r["corpus"], r["retriever"]) for r in _results(inside.good(*run, *more))]
     expected = [(c, r) for c in ("shop", "mini", "barn") for r in ("oracle", "no-context")]

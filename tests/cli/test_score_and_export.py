@@ -11,7 +11,7 @@ from target_bench.corpora import load
 from tests.builders import json_lines
 from tests.cli.inside import Inside
 
-RUN = ("run", "mini", "--retriever", "bm25", "--top-k", "1,10", "--json")
+RUN = ("run", "mini", "--retriever", "bm25", "--top-k", "1,10", "--json", "--task", "retrieval")
 
 
 def _result(out: str) -> dict[str, Any]:

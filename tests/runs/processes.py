@@ -57,7 +57,18 @@ def command(*arguments: str) -> list[str]:
 
 def run_slow(out: str = "runs") -> list[str]:
     """The command line that runs the retriever on ``mini``."""
-    return command("run", "mini", "--retriever", "slow.py:Slow", "--top-k", "1,10", "--out", out)
+    return command(
+        "run",
+        "mini",
+        "--task",
+        "retrieval",
+        "--retriever",
+        "slow.py:Slow",
+        "--top-k",
+        "1,10",
+        "--out",
+        out,
+    )
 
 
 def start(arguments: Sequence[str], folder: Path, **environment: str) -> subprocess.Popen[str]:

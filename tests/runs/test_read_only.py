@@ -42,7 +42,9 @@ def test_finished_run_is_reused(folder: Path) -> None:
 
 
 def test_new_run(folder: Path) -> None:
-    arguments = command("run", "mini", "--retriever", "slow.py:Slow", "--top-k", "3")
+    arguments = command(
+        "run", "mini", "--task", "retrieval", "--retriever", "slow.py:Slow", "--top-k", "3"
+    )
     code, out, err = finish(with_read_only(folder / "runs", arguments), folder, SLOW_ASKED="asked")
     assert (code, out) == (4, "")
     assert "runs/retrieval-mini-test-slow.py-slow-" in err

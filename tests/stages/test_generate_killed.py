@@ -3,7 +3,6 @@
 import json
 import random
 import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from tests.runs.processes import command, finish, start
 from tests.stages.answering import QUESTIONS, Own, answered, ids
 
 KILLS = 4
-SECONDS = "0.004"
+SECONDS = "0.01"
 
 SLOW = """
 import os, time
@@ -59,16 +58,19 @@ def _command(name: str, out: str) -> list[str]:
     return command("run", "mini", "--task", "qa", *more)
 
 
-def _killed(folder: Path, name: str, out: str, seconds: float) -> bool:
-    """Run for so long at most; whether it was killed before it ended."""
-    environment = {"SLOW_SECONDS": SECONDS, "SLOW_ASKED": "asked"}
-    process = start(_command(name, out), folder, **environment)
-    try:
-        process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-    return process.returncode == -signal.SIGKILL
+def _killed(folder: Path, name: str, out: str, answers: int) -> int:
+    """Kill a run that has stored so many answers; how many it had."""
+    process = start(_command(name, out), folder, SLOW_SECONDS=SECONDS, SLOW_ASKED="asked")
+    while _stored(folder / out) < answers and process.poll() is None:
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    return _stored(folder / out)
+
+
+def _stored(runs: Path) -> int:
+    paths = runs.glob("question-answering-*/generations.jsonl")
+    return sum(path.read_bytes().count(b"\n") for path in paths)
 
 
 def _only(runs: Path, name: str) -> Path:
@@ -88,35 +90,23 @@ def _answers(runs: Path) -> dict[str, tuple[str, str | None]]:
 @pytest.mark.parametrize("name", ["Slow", "SlowMany"])
 def test_killed_at_random_moments(tmp_path: Path, name: str) -> None:
     (tmp_path / "slow.py").write_text(SLOW, encoding="utf-8")
-    began = time.monotonic()
-    slowly = {"SLOW_ASKED": "all", "SLOW_SECONDS": SECONDS}
-    code, _, err = finish(_command(name, "whole"), tmp_path, **slowly)
-    life = time.monotonic() - began
+    code, _, err = finish(_command(name, "whole"), tmp_path, SLOW_ASKED="all")
     assert code == 3
     failed = sum(1 for query in QUESTIONS if query.id.endswith("7"))
     assert f"failed on {failed} of 144" in err
-    whole = _answers(tmp_path / "whole")
     chance = random.Random(20240229)
-    kills, in_the_middle = 0, False
-    for n in range(3 * KILLS):
-        out = f"runs{n}"
-        while kills < KILLS and _killed(tmp_path, name, out, chance.uniform(life / 2, life)):
-            kills += 1
-            for path in (tmp_path / out).glob("question-answering-*/generations.jsonl"):
-                in_the_middle |= 0 < path.read_bytes().count(b"\n") < len(QUESTIONS)
-        code, _, err = finish(_command(name, out), tmp_path, SLOW_ASKED="asked")
-        assert code == 3, err
-        assert _answers(tmp_path / out) == whole
-        scores = [_only(tmp_path / runs, "scores.json").read_bytes() for runs in ("whole", out)]
-        assert scores[0] == scores[1]
-        asked = (tmp_path / "asked").read_text(encoding="utf-8").split()
-        assert set(asked) == set(ids(QUESTIONS))
-        assert len(asked) <= len(QUESTIONS) + 4 * (kills + 1), "what was answered is asked again"
-        (tmp_path / "asked").unlink()
-        if kills >= KILLS and in_the_middle:
-            break
-    assert kills >= KILLS
-    assert in_the_middle
+    moments = [chance.randrange(30 * n + 1, 30 * n + 11) for n in range(KILLS)]
+    stored = [_killed(tmp_path, name, "runs", moment) for moment in moments]
+    assert stored == sorted(stored)
+    assert 0 < stored[0] < stored[-1] < len(QUESTIONS)
+    code, _, err = finish(_command(name, "runs"), tmp_path, SLOW_ASKED="asked")
+    assert code == 3, err
+    assert _answers(tmp_path / "runs") == _answers(tmp_path / "whole")
+    scores = [_only(tmp_path / runs, "scores.json").read_bytes() for runs in ("whole", "runs")]
+    assert scores[0] == scores[1]
+    asked = (tmp_path / "asked").read_text(encoding="utf-8").split()
+    assert set(asked) == set(ids(QUESTIONS))
+    assert len(asked) <= len(QUESTIONS) + 4 * (KILLS + 1), "what was answered is asked again"
 
 
 def test_killed_after_the_last_answer(tmp_path: Path) -> None:

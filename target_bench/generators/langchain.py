@@ -1,0 +1,86 @@
+"""Models of LangChain, and whatever else is a ``Runnable`` there."""
+
+import importlib.util
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from target_bench.errors import MissingExtraError
+from target_bench.generators.wrapped import WrappedModel, error_text, with_text
+from target_bench.interfaces import Observer
+from target_bench.remote.answers import Answer
+from target_bench.schema import Generation, GenerationRequest
+
+_DRAWN = 4
+"""How many requests are handed over at a time, as a multiple of those under way."""
+
+
+class LangChain(WrappedModel):
+    """Asks a chat model, or a chain that takes messages and gives a message or text.
+
+    A failed answer has an ``error`` that begins with its kind: see
+    ``target_bench.remote.failures``, and ``raised`` for all else. Trying again is left to the
+    model (``max_retries``). It is asked in threads; ``concurrency=1`` suits one that bears none.
+
+    Args:
+        model: a ``BaseChatModel`` or another ``Runnable``, or where to find it: ``module:name`` or
+            ``path/file.py:name`` of one, or of a function or class that gives one when it is
+            called without arguments.
+        concurrency: how many requests are under way at most.
+    """
+
+    packages = ("langchain-core",)
+
+    def __init__(self, model: object, concurrency: int = 8) -> None:
+        if importlib.util.find_spec("langchain_core") is None:
+            raise MissingExtraError("langchain-core", "langchain", "the generator langchain")
+        from langchain_core.runnables import Runnable
+
+        super().__init__(model, concurrency, Runnable)
+
+    def generate_many(
+        self,
+        requests: Iterable[GenerationRequest],
+        observer: Observer,  # noqa: ARG002 (LangChain says nothing of waiting)
+    ) -> Iterator[Generation]:
+        """The answers as they come; see ``Generator.generate_many``."""
+        from langchain_core.runnables import RunnableConfig, RunnableLambda
+
+        asked = RunnableLambda(self.generate)
+        config = RunnableConfig(max_concurrency=self.concurrency)
+        source = iter(requests)
+        while drawn := list(islice(source, _DRAWN * self.concurrency)):
+            answers = asked.batch_as_completed(drawn, config, return_exceptions=True)
+            for place, answer in answers:
+                if isinstance(answer, Generation):
+                    yield answer
+                elif isinstance(answer, Exception):
+                    problem = error_text(answer, self._described.secrets)
+                    yield Generation(drawn[place].query_id, "", error=problem)
+
+    def _ask(self, request: GenerationRequest) -> Answer:
+        from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+
+        classes: dict[str, type[BaseMessage]]
+        classes = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
+        reply = self._model.invoke([classes[m.role](content=m.content) for m in request.messages])
+        if isinstance(reply, str):
+            return with_text(reply, None, None, (None, None))
+        if not isinstance(reply, BaseMessage):
+            raise TypeError(f"it gave a {type(reply).__name__}, neither a message nor text")
+        usage: Any = getattr(reply, "usage_metadata", None) or {}
+        metadata = reply.response_metadata
+        return with_text(
+            _text(reply.content),
+            metadata.get("finish_reason") or metadata.get("stop_reason"),
+            reply.additional_kwargs.get("refusal"),
+            (usage.get("input_tokens"), usage.get("output_tokens")),
+        )
+
+
+def _text(content: Any) -> str:
+    """The text of a message, whose content may come in blocks."""
+    if isinstance(content, str):
+        return content
+    blocks = [{"text": block} if isinstance(block, str) else block for block in content]
+    return "".join(block["text"] for block in blocks if isinstance(block.get("text"), str))

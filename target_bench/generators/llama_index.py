@@ -1,0 +1,81 @@
+"""Models of LlamaIndex."""
+
+import importlib.util
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from target_bench.errors import MissingExtraError
+from target_bench.generators.wrapped import WrappedModel, with_text
+from target_bench.interfaces import Observer
+from target_bench.remote.answers import Answer
+from target_bench.schema import Generation, GenerationRequest
+
+_COUNTS = (
+    ("prompt_tokens", "completion_tokens"),
+    ("input_tokens", "output_tokens"),
+    ("prompt_token_count", "candidates_token_count"),
+    ("prompt_eval_count", "eval_count"),
+)
+"""What providers call the tokens of prompt and answer."""
+
+
+class LlamaIndex(WrappedModel):
+    """Asks an ``LLM`` of LlamaIndex through its method ``chat``.
+
+    A failed answer has an ``error`` that begins with its kind: see
+    ``target_bench.remote.failures``, and ``raised`` for all else. Trying again is left to the
+    model (``max_retries``). It is asked in threads; ``concurrency=1`` suits one that bears none.
+
+    Args:
+        model: an ``LLM``, or where to find it: ``module:name`` or ``path/file.py:name`` of one, or
+            of a function or class that gives one when it is called without arguments.
+        concurrency: how many requests are under way at most.
+    """
+
+    packages = ("llama-index-core",)
+
+    def __init__(self, model: object, concurrency: int = 8) -> None:
+        spec = importlib.util.find_spec
+        if spec("llama_index") is None or spec("llama_index.core") is None:
+            raise MissingExtraError("llama-index-core", "llama-index", "the generator llama-index")
+        from llama_index.core.llms import LLM
+
+        super().__init__(model, concurrency, LLM)
+
+    def generate_many(
+        self,
+        requests: Iterable[GenerationRequest],
+        observer: Observer,  # noqa: ARG002 (LlamaIndex says nothing of waiting)
+    ) -> Iterator[Generation]:
+        """The answers as they come; see ``Generator.generate_many``."""
+        return self._in_threads(requests)
+
+    def _ask(self, request: GenerationRequest) -> Answer:
+        from llama_index.core.llms import ChatMessage
+
+        messages = [ChatMessage(role=m.role, content=m.content) for m in request.messages]
+        response = self._model.chat(messages)
+        choices = _field(response.raw, "choices") or [None]
+        return with_text(
+            response.message.content,
+            _field(choices[0], "finish_reason"),
+            _field(_field(choices[0], "message"), "refusal"),
+            _counts(response),
+        )
+
+
+def _counts(response: Any) -> tuple[Any, Any]:
+    """The tokens of prompt and answer as the provider names them; each None if it does not."""
+    raw = response.raw
+    places = (_field(raw, "usage"), _field(raw, "usage_metadata"), raw, response.additional_kwargs)
+    for place in places:
+        for names in _COUNTS:
+            found = _field(place, names[0]), _field(place, names[1])
+            if any(isinstance(count, int) for count in found):
+                return found
+    return None, None
+
+
+def _field(holder: Any, name: str) -> Any:
+    """An item of a mapping, else an attribute, else None."""
+    return holder.get(name) if isinstance(holder, dict) else getattr(holder, name, None)

@@ -1,0 +1,303 @@
+"""Models behind the OpenAI API: OpenAI's own, and those of any server that speaks it."""
+
+import json
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from random import Random
+from typing import Any, ClassVar
+
+from target_bench.errors import ConfigError
+from target_bench.interfaces import Generator, Observer, constructor_arguments
+from target_bench.remote.answers import Answer, AnswerCache, file, request_key
+from target_bench.remote.crowd import Crowd, Work
+from target_bench.remote.endpoint import Asked, Endpoint, Patience, Reach, Reply
+from target_bench.remote.failures import Failure
+from target_bench.remote.limits import Limiter, Window
+from target_bench.remote.openai_api import Client, Server
+from target_bench.remote.tokens import estimated_tokens
+from target_bench.schema import Generation, GenerationRequest
+
+_OWN = ("model", "messages", "temperature", "max_tokens", "seed", "response_format", "stream", "n")
+_CHANGES_NO_ANSWER = (
+    "api_key_env",
+    "timeout",
+    "concurrency",
+    "rpm",
+    "tpm",
+    "attempts",
+    "prices",
+    "cache",
+)
+_Work = Work[GenerationRequest, Generation]
+
+
+class OpenAI(Generator):
+    """Asks a chat model, many requests at a time, each answer once and for all.
+
+    An answer that was recorded is not asked for again, in this run or any other; its ``cost`` is
+    then what it did cost. A failed one has an ``error`` that begins with its kind: see
+    ``target_bench.remote.failures``. A wrong key, model or address ends the run if no request has
+    been answered yet.
+
+    Args:
+        model: the name of the model.
+        base_url: the server; default: $OPENAI_BASE_URL, else OpenAI's own.
+        api_key_env: the name of the variable that holds the key (never the key). A server named
+            by ``base_url`` gets what is in it, and a placeholder if it is not set.
+        temperature: how freely words are drawn; None to leave it to the server.
+        max_tokens: of an answer; None to leave it to the server.
+        seed: of the server's draws, where it has such; None to leave it out.
+        timeout: seconds that one attempt may take.
+        concurrency: how many requests are under way at most.
+        rpm: requests a minute at most.
+        tpm: tokens a minute at most, prompts and answers together.
+        attempts: how often a request is sent at most.
+        prices: of ``input`` and ``output``, per million tokens.
+        extra: further parameters of a request, as the server names them.
+        cache: whether answers are recorded, and recorded ones used.
+    """
+
+    packages = ("openai",)
+    paid = True
+    patience: ClassVar[Patience] = Patience()
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str | None = None,
+        api_key_env: str = "OPENAI_API_KEY",
+        temperature: float | None = 0.0,
+        max_tokens: int | None = 512,
+        seed: int | None = 0,
+        timeout: float = 60.0,
+        concurrency: int = 32,
+        rpm: float | None = None,
+        tpm: float | None = None,
+        attempts: int = 6,
+        prices: Mapping[str, float] | None = None,
+        extra: Mapping[str, Any] | None = None,
+        cache: bool = True,
+    ) -> None:
+        self.model = model
+        self.base_url = base_url
+        self.api_key_env = api_key_env
+        self.temperature = temperature
+        self.max_tokens = max_tokens
+        self.seed = seed
+        self.timeout = timeout
+        self.concurrency = concurrency
+        self.rpm = rpm
+        self.tpm = tpm
+        self.attempts = attempts
+        self.prices = prices
+        self.extra = extra
+        self.cache = cache
+        self._check()
+        self._server = Server(base_url, api_key_env, timeout, "the generator openai")
+        self._limiter = Limiter(rpm, tpm)
+        self._patience = Patience(
+            attempts, self.patience.first, self.patience.longest, self.patience.total
+        )
+        self._reach = Reach()
+
+    def _check(self) -> None:
+        if not self.model:
+            raise ConfigError("model: the name of a model is needed")
+        for name in ("concurrency", "max_tokens"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError(f"{name}={value}: at least 1 is needed")
+        prices = self.prices
+        if prices is not None and (set(prices) != {"input", "output"} or min(prices.values()) < 0):
+            raise ConfigError(
+                "prices: expected both, per million tokens, as in {input: 0.15, output: 0.60}"
+            )
+        for name in self.extra or ():
+            if name in _OWN:
+                raise ConfigError(f"extra: {name} is no further parameter of a request")
+
+    def config(self) -> Mapping[str, Any]:
+        """The settings that can change an answer; where requests really go is one of them."""
+        settings = constructor_arguments(self)
+        kept = {name: value for name, value in settings.items() if name not in _CHANGES_NO_ANSWER}
+        return kept | {"base_url": self._server.address}
+
+    def estimate(self, requests: Iterable[GenerationRequest]) -> int:
+        """About how many tokens the prompts have together, at four characters each."""
+        return sum(estimated_tokens(request.messages) for request in requests)
+
+    def estimated_cost(self, n_requests: int, input_tokens: int) -> float | None:
+        """What so many requests cost at most if the tokens are right; None without prices."""
+        if self.prices is None or self.max_tokens is None:
+            return None
+        return self._cost(input_tokens, n_requests * self.max_tokens)
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        """The answer to one request. For many, ``generate_many`` is faster."""
+        [answer] = self.generate_many([request], Observer())
+        return answer
+
+    def generate_many(
+        self, requests: Iterable[GenerationRequest], observer: Observer
+    ) -> Iterator[Generation]:
+        """The answers as they come, in any order; see ``Generator.generate_many``.
+
+        Raises:
+            ConfigError: key, model or address are wrong, and nothing was answered yet.
+            StoreError: answers cannot be recorded.
+        """
+
+        def waiting(reason: str, seconds: float) -> None:
+            crowd.post(lambda: observer.waiting(reason, seconds))
+
+        def warning(message: str) -> None:
+            crowd.post(lambda: observer.warning(message))
+
+        @asynccontextmanager
+        async def session() -> AsyncIterator[_Work]:
+            recorded = AnswerCache(file(), warning) if self.cache else None
+            endpoint = Endpoint(
+                self._limiter,
+                Window(self.concurrency),
+                self._patience,
+                self._reach,
+                recorded,
+                Random(self.seed or 0),  # noqa: S311 (draws waits)
+                waiting,
+                lambda failure: self._server.advice(failure, self.model),
+            )
+            asking = _Asking(self, endpoint, self._server)
+            try:
+                yield asking.generation
+            finally:
+                await asking.close()
+                if recorded is not None:
+                    recorded.close()
+
+        crowd: Crowd[GenerationRequest, Generation] = Crowd(session, self.concurrency)
+        return crowd.results(requests)
+
+    def body(self, request: GenerationRequest) -> dict[str, Any]:
+        """What is sent: all that determines the answer, beside the address."""
+        body: dict[str, Any] = {
+            "model": self.model,
+            "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+        }
+        for name in ("temperature", "max_tokens", "seed"):
+            if getattr(self, name) is not None:
+                body[name] = getattr(self, name)
+        if request.answer_schema is not None:
+            schema = {"name": "answer", "schema": dict(request.answer_schema), "strict": True}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        return body
+
+    def _cost(self, input_tokens: int | None, output_tokens: int | None) -> float | None:
+        if self.prices is None or input_tokens is None or output_tokens is None:
+            return None
+        parts = self.prices["input"] * input_tokens, self.prices["output"] * output_tokens
+        return sum(parts) / 1_000_000
+
+    def answered(self, request: GenerationRequest, reply: Reply) -> Generation:
+        """A reply as a ``Generation``."""
+        answer = reply.answer
+        return Generation(
+            request.query_id,
+            answer.text,
+            input_tokens=answer.input_tokens,
+            output_tokens=answer.output_tokens,
+            cost=self._cost(answer.input_tokens, answer.output_tokens),
+            seconds=reply.seconds,
+            cached=reply.cached,
+        )
+
+
+class _Asking:
+    """One event loop's way from requests to answers; connects when the first one is sent."""
+
+    def __init__(self, model: OpenAI, endpoint: Endpoint, server: Server) -> None:
+        self._model = model
+        self._endpoint = endpoint
+        self._server = server
+        self._client: Client | None = None
+
+    async def generation(self, request: GenerationRequest) -> Generation:
+        body = self._model.body(request)
+        extra = dict(self._model.extra or {})
+        with_schema = request.answer_schema is not None
+
+        async def send() -> Answer:
+            client = self._connected()
+            create = client.raw.chat.completions.with_raw_response.create
+            return await client.ask(
+                lambda: create(**body, extra_body=extra or None),
+                lambda found: _read(found, with_schema),
+                with_schema,
+            )
+
+        tokens = estimated_tokens(request.messages) + (self._model.max_tokens or 0)
+        key = request_key("openai", self._server.address, body | {"extra": extra})
+        try:
+            return self._model.answered(
+                request, await self._endpoint.ask(Asked(key, tokens, send, self._connected))
+            )
+        except Failure as failure:
+            return Generation(request.query_id, "", error=str(failure))
+
+    def _connected(self) -> Client:
+        if self._client is None:
+            self._client = Client(self._server)
+            _ = self._client.raw.chat.completions  # imported when it is first looked at
+        return self._client
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.close()
+
+
+def _read(body: Mapping[str, Any], with_schema: bool) -> Answer:
+    """The answer in what the server sent.
+
+    Raises:
+        Failure: there is none, or not in the form that was asked for.
+    """
+    try:
+        choice = body["choices"][0]
+        message, reason = choice["message"], choice.get("finish_reason")
+        text, refusal = message.get("content"), message.get("refusal")
+    except (KeyError, IndexError, TypeError, AttributeError):
+        raise Failure("server_error", "the answer has no choices", again=True) from None
+    if refusal:
+        raise Failure("refusal", str(refusal))
+    if reason == "content_filter":
+        raise Failure("content_filter", "the server's filter held the answer back")
+    if not isinstance(text, str) or not text.strip():
+        raise _empty(reason)
+    if with_schema:
+        _check_json(text, reason)
+    usage = body.get("usage")
+    counts = usage if isinstance(usage, dict) else {}
+    return Answer(
+        text.encode("utf-8", "replace").decode(),  # half a character cannot be stored
+        reason if isinstance(reason, str) else None,
+        _count(counts.get("prompt_tokens")),
+        _count(counts.get("completion_tokens")),
+    )
+
+
+def _empty(reason: object) -> Failure:
+    if reason == "length":
+        return Failure("truncated", "max_tokens was spent before the first word of the answer")
+    return Failure("empty_answer", f"no text (finish_reason {reason})")
+
+
+def _check_json(text: str, reason: object) -> None:
+    if reason == "length":
+        raise Failure("truncated", "max_tokens was spent before the JSON was whole")
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Failure("invalid_json", f"{error}, in {text!r:.200}") from None
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and value >= 0 else None

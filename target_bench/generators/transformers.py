@@ -1,0 +1,334 @@
+"""Causal language models of Transformers, run on this machine."""
+
+import hashlib
+import importlib.util
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+from target_bench.errors import ConfigError, MissingExtraError
+from target_bench.interfaces import Generator, Observer, constructor_arguments
+from target_bench.schema import Generation, GenerationRequest, Message
+
+_DRAWN = 16
+"""How many batches of requests are sorted by length at a time."""
+
+_UNLIMITED = 10**9
+"""A tokenizer's limit from here on means that it has none."""
+
+_LONGEST = 500  # characters of an error's own words
+
+
+class Transformers(Generator):
+    """Loads a causal language model and runs it on batches of prompts of about the same length.
+
+    Prompts are written with the tokenizer's chat template, or without one as the messages with an
+    empty line between. Answers are the likeliest token each time (greedy), whatever sampling
+    settings the model comes with. No prompt is ever cut: one that leaves no room for an answer of
+    ``max_new_tokens`` fails with an error that begins with ``context_overflow``. No code that
+    comes with a model is run.
+
+    Args:
+        model: a folder, or a name on the Hugging Face hub.
+        revision: of a model on the hub: a commit, branch or tag.
+        device: as PyTorch names it; ``auto`` is the GPU if there is one.
+        dtype: of the weights; ``auto`` is that of the model's file.
+        batch_size: how many prompts are answered at once; halved where memory does not suffice.
+        max_new_tokens: of an answer at most.
+        context_tokens: of prompt and answer together at most; default: what the model declares.
+        template: further variables of the chat template, as in {enable_thinking: false}.
+    """
+
+    packages = ("transformers", "tokenizers", "torch")
+
+    def __init__(
+        self,
+        model: str,
+        revision: str | None = None,
+        device: str = "auto",
+        dtype: Literal["auto", "float32", "float16", "bfloat16"] = "auto",
+        batch_size: int = 8,
+        max_new_tokens: int = 128,
+        context_tokens: int | None = None,
+        template: Mapping[str, Any] | None = None,
+    ) -> None:
+        for name in ("torch", "transformers"):
+            if importlib.util.find_spec(name) is None:
+                raise MissingExtraError(name, "transformers", "the generator transformers")
+        self.model = model
+        self.revision = revision
+        self.device = device
+        self.dtype = dtype
+        self.batch_size = batch_size
+        self.max_new_tokens = max_new_tokens
+        self.context_tokens = context_tokens
+        self.template = template
+        for name in ("batch_size", "max_new_tokens", "context_tokens"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError(f"{name}={value}: at least 1 is needed")
+        self._place = _place(device)
+
+    def config(self) -> Mapping[str, Any]:
+        """The settings, with the model's content in place of its path, and the kind of device.
+
+        The batch size is one of them: padding changes the last bits of a probability.
+
+        Raises:
+            ConfigError: there is no such model.
+        """
+        kind = self._place.partition(":")[0]
+        return {**constructor_arguments(self), "device": kind, **self._content}
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        """The answer to one request. For many, ``generate_many`` is faster."""
+        return next(self.generate_many([request], Observer()))
+
+    def generate_many(
+        self,
+        requests: Iterable[GenerationRequest],
+        observer: Observer,  # noqa: ARG002 (nothing is waited for)
+    ) -> Iterator[Generation]:
+        """The answers, a batch at a time; see ``Generator.generate_many``.
+
+        Raises:
+            ConfigError: the model cannot be loaded.
+        """
+        source = iter(requests)
+        while drawn := list(islice(source, _DRAWN * self.batch_size)):
+            prompts = [self._loaded.prompt(request, self.template) for request in drawn]
+            yield from (prompt for prompt in prompts if isinstance(prompt, Generation))
+            fitting = [prompt for prompt in prompts if isinstance(prompt, _Tokens)]
+            fitting.sort(key=lambda prompt: len(prompt.ids), reverse=True)
+            for start in range(0, len(fitting), self.batch_size):
+                yield from self._answers(fitting[start : start + self.batch_size])
+
+    def _answers(self, batch: Sequence["_Tokens"]) -> Iterator[Generation]:
+        """The answers to a batch; to each half of it if the whole fails."""
+        try:
+            answers = self._loaded.answers(batch)
+        except Exception as error:
+            if len(batch) == 1:
+                yield _failed(batch[0].query_id, error)
+                return
+            answers = None
+        if answers is not None:
+            yield from answers
+            return
+        middle = len(batch) // 2
+        yield from self._answers(batch[:middle])
+        yield from self._answers(batch[middle:])
+
+    @cached_property
+    def _loaded(self) -> "_Loaded":
+        return _Loaded(self, self._place)
+
+    @cached_property
+    def _content(self) -> dict[str, Any]:
+        """What identifies the weights: hashes of the files, or the commit on the hub."""
+        if Path(self.model).is_dir():
+            return {"model": _hashes(Path(self.model))}
+        from transformers import AutoConfig
+
+        found = _from_hub(AutoConfig, self.model, revision=self.revision)
+        return {"model": self.model, "revision": getattr(found, "_commit_hash", self.revision)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Tokens:
+    """A prompt as the model reads it."""
+
+    query_id: str
+    ids: Sequence[int]
+
+
+class _Loaded:
+    """The tokenizer and the model, loaded."""
+
+    def __init__(self, settings: Transformers, place: str) -> None:
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        name, revision = settings.model, settings.revision
+        self._place = place
+        self._tokenizer: Any = _from_hub(AutoTokenizer, name, revision=revision)
+        self._model: Any = _from_hub(
+            AutoModelForCausalLM, name, revision=revision, dtype=settings.dtype
+        )
+        self._model.to(place).eval()
+        self._longest = settings.max_new_tokens
+        self._room = settings.context_tokens or self._declared()
+        self._ends = self._end_tokens()
+        pad = self._tokenizer.pad_token_id
+        self._pad = next(iter(self._ends), 0) if pad is None else pad
+        self._use_plain_greedy_search()
+
+    def _declared(self) -> int | None:
+        """The tokens that the model says it can read, or None."""
+        limits = (
+            getattr(self._model.config.get_text_config(), "max_position_embeddings", None),
+            self._tokenizer.model_max_length,
+        )
+        known = [n for n in limits if isinstance(n, int) and 0 < n < _UNLIMITED]
+        return min(known, default=None)
+
+    def _end_tokens(self) -> tuple[int, ...]:
+        """The tokens that end an answer; a chat model has its own beside the tokenizer's."""
+        ends = self._model.generation_config.eos_token_id
+        found = ends if isinstance(ends, list) else [ends]
+        return tuple(
+            dict.fromkeys(n for n in (*found, self._tokenizer.eos_token_id) if n is not None)
+        )
+
+    def _use_plain_greedy_search(self) -> None:
+        from transformers import GenerationConfig
+
+        own = self._model.generation_config
+        self._model.generation_config = GenerationConfig(
+            do_sample=False,
+            num_beams=1,
+            max_new_tokens=self._longest,
+            bos_token_id=own.bos_token_id,
+            eos_token_id=list(self._ends) or None,
+            pad_token_id=self._pad,
+        )
+
+    def prompt(
+        self, request: GenerationRequest, template: Mapping[str, Any] | None
+    ) -> "_Tokens | Generation":
+        """The prompt of a request, or why there can be no answer."""
+        try:
+            ids = self._ids(request.messages, template or {})
+        except Exception as error:  # of a template, which is somebody else's program
+            return _failed(request.query_id, error)
+        problem = self._problem(len(ids))
+        if problem is not None:
+            return Generation(request.query_id, "", error=problem)
+        return _Tokens(request.query_id, ids)
+
+    def _ids(self, messages: Sequence[Message], template: Mapping[str, Any]) -> list[int]:
+        has_template = self._tokenizer.chat_template is not None
+        text = self._chat(messages, template) if has_template else _plain(messages)
+        found = self._tokenizer(text, add_special_tokens=not has_template, truncation=False)
+        ids: list[int] = found["input_ids"]
+        return ids
+
+    def _chat(self, messages: Sequence[Message], template: Mapping[str, Any]) -> str:
+        from jinja2 import TemplateError
+
+        def written(messages: Sequence[Message]) -> str:
+            turns = [{"role": m.role, "content": m.content} for m in messages]
+            text: str = self._tokenizer.apply_chat_template(
+                turns, add_generation_prompt=True, tokenize=False, **template
+            )
+            return text
+
+        try:
+            return written(messages)
+        except TemplateError:
+            if len(messages) < 2 or messages[0].role != "system":
+                raise
+            first, second, *others = messages  # a model that knows no system messages
+            both = Message(second.role, f"{first.content}\n\n{second.content}")
+            return written([both, *others])
+
+    def _problem(self, n: int) -> str | None:
+        """Why a prompt of so many tokens cannot be answered, or None."""
+        if n == 0:
+            return "bad_request: the prompt is empty"
+        if self._room is None or n + self._longest <= self._room:
+            return None
+        return (
+            f"context_overflow: the prompt has {n} tokens and an answer up to {self._longest}, "
+            f"more than the {self._room} that the model reads"
+        )
+
+    def answers(self, batch: Sequence[_Tokens]) -> list[Generation]:
+        """The answers to prompts that fit, in their order; each took its share of the time."""
+        import torch
+
+        width = max(len(prompt.ids) for prompt in batch)
+        missing = [width - len(prompt.ids) for prompt in batch]
+        ids = [[self._pad] * n + list(p.ids) for n, p in zip(missing, batch, strict=True)]
+        mask = [[0] * n + [1] * (width - n) for n in missing]
+        start = time.perf_counter()
+        with torch.inference_mode():
+            whole = self._model.generate(
+                input_ids=torch.tensor(ids, device=self._place),
+                attention_mask=torch.tensor(mask, device=self._place),
+            )
+        new = whole[:, width:].tolist()
+        seconds = round((time.perf_counter() - start) / len(batch), 6)
+        return [self._answer(p, found, seconds) for p, found in zip(batch, new, strict=True)]
+
+    def _answer(self, prompt: _Tokens, found: Sequence[int], seconds: float) -> Generation:
+        end = next((i for i, token in enumerate(found) if token in self._ends), None)
+        text = self._tokenizer.decode(found[:end], skip_special_tokens=True)
+        return Generation(
+            prompt.query_id,
+            text.strip(),
+            input_tokens=len(prompt.ids),
+            output_tokens=len(found) if end is None else end + 1,
+            seconds=seconds,
+        )
+
+
+def _plain(messages: Sequence[Message]) -> str:
+    return "\n\n".join(message.content for message in messages)
+
+
+def _failed(query_id: str, error: Exception) -> Generation:
+    words = " ".join(str(error).split())[:_LONGEST]
+    return Generation(query_id, "", error=f"raised: {type(error).__name__}: {words}")
+
+
+def _place(device: str) -> str:
+    """The device; the GPU for ``auto`` if there is one.
+
+    Raises:
+        ConfigError: PyTorch knows no such device, or this machine has none.
+    """
+    import torch
+
+    if device == "auto":
+        has_mps = torch.backends.mps.is_available()
+        return "cuda" if torch.cuda.is_available() else "mps" if has_mps else "cpu"
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise ConfigError(f"device={device}: {' '.join(str(error).split())[:_LONGEST]}") from error
+    return device
+
+
+def _from_hub(loader: Any, name: str, **settings: Any) -> Any:
+    """What a loader of Transformers reads from a folder or the hub.
+
+    Raises:
+        ConfigError: it cannot.
+    """
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        return loader.from_pretrained(name, **settings)
+    except (OSError, ValueError, ImportError) as error:
+        raise ConfigError(
+            f"model={name}: Transformers cannot load it as a causal language model: {error}"
+        ) from error
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    """File name -> SHA-256, of what lies directly in a folder."""
+    found = {}
+    for file in sorted(folder.iterdir()):
+        if file.is_file() and not file.name.startswith("."):
+            with file.open("rb") as content:
+                found[file.name] = hashlib.file_digest(content, "sha256").hexdigest()
+    return found

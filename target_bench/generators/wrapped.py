@@ -1,0 +1,236 @@
+"""What generators share that wrap a model of another package: finding, describing, asking it."""
+
+import sys
+import time
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import ValidationError
+
+from target_bench import registry
+from target_bench.errors import ConfigError, TargetBenchError
+from target_bench.generators.described import Description, file_hash, without_secrets
+from target_bench.interfaces import Generator
+from target_bench.remote.answers import Answer
+from target_bench.remote.failures import Failure, Kind, Refused
+from target_bench.schema import Generation, GenerationRequest
+
+_LONGEST = 500  # characters of an error's own words
+
+_KINDS: tuple[tuple[Kind, frozenset[str]], ...] = (
+    ("context_overflow", frozenset(("ContextOverflowError",))),
+    ("timeout", frozenset(("APITimeoutError", "TimeoutError", "TimeoutException", "Timeout"))),
+    ("connection", frozenset(("APIConnectionError", "ConnectionError", "TransportError"))),
+)
+"""What clients call their errors: those of OpenAI and of what is like it, httpx, requests."""
+
+
+class WrappedModel(Generator):
+    """A generator that asks a model object, several requests at a time.
+
+    Args:
+        model: the object, or where to find it: ``module:name`` or ``path/file.py:name`` of one, or
+            of a function or class that gives one when it is called without arguments.
+        concurrency: how many requests are under way at most.
+        kind: the class that a model is of.
+
+    Raises:
+        ConfigError: there is no such model, or a setting cannot be.
+    """
+
+    paid: ClassVar[bool] = True
+
+    def __init__(self, model: object, concurrency: int, kind: type) -> None:
+        if concurrency < 1:
+            raise ConfigError(f"concurrency={concurrency}: at least 1 is needed")
+        self.model = model
+        self.concurrency = concurrency
+        found = _found(model) if isinstance(model, str) else model
+        self._source = _source_hash(found) if isinstance(model, str) else None
+        self._model: Any = _made(found, kind, model)
+        self._described = Description(self._model)
+
+    def config(self) -> Mapping[str, Any]:
+        """The model's class, version and settings, as far as the object shows them; no secrets.
+
+        A model that holds what cannot be described (a lambda, say) is told by the source file of
+        the function that makes it.
+
+        Raises:
+            TypeError: there is no such function, so nothing identifies the model.
+        """
+        described = {"model": self._described.settings}
+        if self._described.problem is None:
+            return described
+        if self._source is None:
+            raise TypeError(
+                f"{self._described.problem}; name a function that makes it instead, as in "
+                "model=my_module:make"
+            )
+        return described | {"made_by": self.model, "source": self._source}
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        """The answer to one request; whatever the model raises is the error of a failed one."""
+        start = time.perf_counter()
+        try:
+            answer = self._ask(request)
+        except TargetBenchError:
+            raise
+        except Exception as error:
+            problem = error_text(error, self._described.secrets)
+            return Generation(request.query_id, "", error=problem)
+        return Generation(
+            request.query_id,
+            answer.text.encode("utf-8", "replace").decode(),  # half a character cannot be stored
+            input_tokens=answer.input_tokens,
+            output_tokens=answer.output_tokens,
+            seconds=round(time.perf_counter() - start, 6),
+        )
+
+    @abstractmethod
+    def _ask(self, request: GenerationRequest) -> Answer:
+        """Ask the model, in any thread; an answer without text is a ``Failure``."""
+
+    def _in_threads(self, requests: Iterable[GenerationRequest]) -> Iterator[Generation]:
+        """The answers as they come; a request is drawn when a thread is free for it."""
+        source = iter(requests)
+        under_way: set[Future[Generation]] = set()
+        with ThreadPoolExecutor(self.concurrency, "target-bench-requests") as pool:
+            try:
+                while True:
+                    for request in islice(source, self.concurrency - len(under_way)):
+                        under_way.add(pool.submit(self.generate, request))
+                    if not under_way:
+                        return
+                    done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+                    yield from (future.result() for future in done)
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+
+
+def with_text(text: str | None, reason: object, refusal: object, counts: Sequence[Any]) -> Answer:
+    """An answer of a model.
+
+    Args:
+        text: its text.
+        reason: why it ended.
+        refusal: why it was refused, if it was.
+        counts: the tokens of prompt and answer, each None if it is not known.
+
+    Raises:
+        Failure: there is no text.
+    """
+    if refusal:
+        raise Failure("refusal", str(refusal))
+    if reason == "content_filter":
+        raise Failure("content_filter", "the server's filter held the answer back")
+    if text is None or not text.strip():
+        raise Failure("empty_answer", f"no text (finish_reason {reason})")
+    known = [n if isinstance(n, int) and n >= 0 else None for n in counts]
+    return Answer(text, str(reason) if reason else None, *known)
+
+
+def error_text(error: BaseException, secrets: Iterable[str] = ()) -> str:
+    """An error's kind, then its words; the kind is that of its cause where this one has none.
+
+    Args:
+        error: what a model raised; clients of several providers name their errors alike.
+        secrets: are taken out of it.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        failure = _failure(cause)
+        if failure is not None:
+            return without_secrets(str(failure), secrets)
+        cause = cause.__cause__
+    words = " ".join(without_secrets(str(error), secrets).split())
+    words = words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
+    return f"raised: {type(error).__name__}: {words}"
+
+
+def _failure(error: BaseException) -> Failure | None:
+    """What an error means, by the names of its classes and the status of HTTP that it has."""
+    if isinstance(error, Failure):
+        return error
+    classes = {cls.__name__ for cls in type(error).__mro__}
+    kind = next((kind for kind, names in _KINDS if classes & names), None)
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int) and 400 <= status < 600:
+        body = getattr(error, "body", None) or str(error)
+        refused = Refused.read(status, body, None).failure()
+        return Failure(kind, refused.message) if kind else refused
+    return Failure(kind, _root(error)) if kind else None
+
+
+def _root(error: BaseException) -> str:
+    """The words of what an error goes back to."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return f"{type(error).__name__}: {error}"
+
+
+def _found(target: str) -> object:
+    """What ``module:name`` or ``path/file.py:name`` names.
+
+    Raises:
+        ConfigError: there is nothing of that name.
+    """
+    try:
+        if ":" in target:
+            return registry.resolve("generator", target)
+    except ConfigError:
+        place, _, name = target.rpartition(":")  # the registry has imported it
+        for module in [sys.modules.get(place), *_modules_of(place)]:
+            if hasattr(module, name):
+                return getattr(module, name)
+        raise
+    raise ConfigError(f"model={target}: expected module:name or path/file.py:name")
+
+
+def _modules_of(place: str) -> list[Any]:
+    file = str(Path(place).resolve())
+    return [m for m in list(sys.modules.values()) if vars(m).get("__file__") == file]
+
+
+def _source_hash(found: object) -> str | None:
+    """Of the file of what makes a model; None for a model that is made already."""
+    try:
+        return file_hash(found)
+    except (OSError, TypeError):
+        return None
+
+
+def _made(found: Any, kind: type, asked: object) -> Any:
+    """The model, made if it is not there yet.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    if isinstance(asked, str) and callable(found) and not isinstance(found, kind):
+        found = _called(found, asked)
+    if not isinstance(found, kind):
+        what = found.__name__ if isinstance(found, type) else f"a {type(found).__name__}"
+        raise ConfigError(
+            f"model: {what} is no {kind.__name__} object; pass one, or name one or a function that "
+            "gives one, as in model=my_module:make"
+        )
+    return found
+
+
+def _called(make: Any, asked: str) -> Any:
+    try:
+        return make()
+    except TargetBenchError:
+        raise
+    except ValidationError as error:  # whose text holds the settings
+        parts = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
+        problem = "; ".join(parts)
+    except (Exception, SystemExit) as error:
+        problem = str(error)
+        if not isinstance(error, ConfigError):
+            problem = f"{type(error).__name__}: {problem}"
+    raise ConfigError(without_secrets(f"model={asked}: calling it raised {problem}"))

@@ -1,0 +1,202 @@
+"""The cache of answers: a request that was answered once is never sent again.
+
+One SQLite file, shared by all runs, processes and threads. A key is a hash of everything that
+determines an answer; neither prompts nor API keys are stored.
+"""
+
+import hashlib
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypeVar
+
+import portalocker
+
+from target_bench.errors import StoreError
+
+T = TypeVar("T")
+
+FORMAT = 1
+"""The version of the file's layout; a file of another version is moved aside."""
+
+_BUSY = 60.0  # seconds to wait for another process that writes
+_COLUMNS = "text, finish_reason, input_tokens, output_tokens"
+_TABLE = f"""
+    CREATE TABLE IF NOT EXISTS answers (
+        key TEXT PRIMARY KEY,
+        text TEXT NOT NULL,
+        finish_reason TEXT,
+        input_tokens INTEGER,
+        output_tokens INTEGER,
+        created TEXT NOT NULL
+    ) WITHOUT ROWID;
+    PRAGMA user_version = {FORMAT};
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model answered.
+
+    Attributes:
+        text: the answer.
+        finish_reason: why it ended, as the provider calls it.
+        input_tokens: tokens of the prompt, where the provider counts them.
+        output_tokens: tokens of the answer, where the provider counts them.
+    """
+
+    text: str
+    finish_reason: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+def file() -> Path:
+    """``responses.sqlite`` in the cache folder: $TARGET_BENCH_CACHE, or the user's."""
+    from target_bench.corpora.cache import root
+
+    return root() / "responses.sqlite"
+
+
+def request_key(provider: str, base_url: str, body: Mapping[str, Any]) -> str:
+    """The hash of a request: provider, address and all that is sent but the API key."""
+    whole = json.dumps([FORMAT, provider, base_url, body], sort_keys=True, default=str)
+    return hashlib.sha256(whole.encode()).hexdigest()
+
+
+class AnswerCache:
+    """The answers recorded so far; safe for several threads and processes.
+
+    Args:
+        path: the file; made if it is not there.
+        warn: hears of a damaged file, which is moved aside.
+
+    Raises:
+        StoreError: the file cannot be made or opened.
+    """
+
+    def __init__(self, path: Path, warn: Callable[[str], None]) -> None:
+        self._path = path
+        self._warn = warn
+        self._lock = Lock()
+        with self._lock:
+            self._database = self._mended(None)
+
+    def get(self, key: str) -> Answer | None:
+        """The recorded answer.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        query = f"SELECT {_COLUMNS} FROM answers WHERE key = ?"  # noqa: S608 (no user's text)
+        row = self._do(lambda database: database.execute(query, (key,)).fetchone())
+        return Answer(*row) if row else None
+
+    def put(self, key: str, answer: Answer) -> None:
+        """Record an answer; the first one for a key stays.
+
+        Raises:
+            StoreError: there is no room, or the file cannot be written.
+        """
+        created = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+        row = (
+            key,
+            answer.text,
+            answer.finish_reason,
+            answer.input_tokens,
+            answer.output_tokens,
+            created,
+        )
+        insert = "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?)"
+        self._do(lambda database: database.execute(insert, row))
+
+    def __len__(self) -> int:
+        row = self._do(lambda database: database.execute("SELECT count(*) FROM answers").fetchone())
+        return int(row[0])
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._database.close()
+
+    def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        with self._lock:
+            try:
+                try:
+                    return work(self._database)
+                except sqlite3.DatabaseError as error:
+                    if not _is_damage(error):
+                        raise
+                    self._database = self._mended(self._database)
+                    return work(self._database)
+            except sqlite3.Error as error:
+                raise self._unusable(error) from error
+
+    def _mended(self, damaged: sqlite3.Connection | None) -> sqlite3.Connection:
+        """The open file; one that is damaged or of another version is moved aside first."""
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            lock = self._path.with_name(f"{self._path.name}.lock")
+            with portalocker.Lock(lock, timeout=_BUSY):
+                return self._opened_or_replaced(damaged)
+        except (OSError, sqlite3.Error, portalocker.LockException) as error:
+            raise self._unusable(error) from error
+
+    def _opened_or_replaced(self, damaged: sqlite3.Connection | None) -> sqlite3.Connection:
+        if damaged is not None:
+            damaged.close()
+        try:
+            return _opened(self._path, thoroughly=damaged is not None)
+        except sqlite3.DatabaseError as error:
+            if not _is_damage(error):
+                raise
+            aside = self._path.with_name(f"{self._path.name}.aside-{time.time_ns()}")
+            self._path.rename(aside)
+            for end in ("-wal", "-shm"):
+                with suppress(OSError):
+                    self._path.with_name(self._path.name + end).rename(f"{aside}{end}")
+            self._warn(
+                f"the recorded answers in {self._path} cannot be used ({error}); the file was "
+                f"moved to {aside.name} and a new one begun"
+            )
+            return _opened(self._path, thoroughly=False)
+
+    def _unusable(self, error: Exception) -> StoreError:
+        return StoreError(
+            f"answers cannot be recorded in {self._path}: {error}. Make room or mend its rights, "
+            "name another folder with $TARGET_BENCH_CACHE, or pass cache=false to the generator."
+        )
+
+
+def _opened(path: Path, thoroughly: bool) -> sqlite3.Connection:
+    database = sqlite3.connect(path, timeout=_BUSY, isolation_level=None, check_same_thread=False)
+    try:
+        database.execute("PRAGMA journal_mode = WAL").fetchone()
+        database.execute("PRAGMA synchronous = NORMAL")
+        version = database.execute("PRAGMA user_version").fetchone()[0]
+        if version not in (0, FORMAT):
+            raise sqlite3.DatabaseError(f"its layout is version {version}, not {FORMAT}")
+        if version == 0:
+            database.executescript(_TABLE)
+        if thoroughly:
+            found = database.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if found != "ok":
+                raise sqlite3.DatabaseError(str(found))
+        database.execute(f"SELECT key, {_COLUMNS}, created FROM answers LIMIT 1").fetchone()  # noqa: S608
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _is_damage(error: sqlite3.Error) -> bool:
+    """Whether the content of the file is at fault, not the disk, its rights or another process."""
+    name: str | None = getattr(error, "sqlite_errorname", None)
+    if name is None:
+        return True  # raised by _opened
+    return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or name == "SQLITE_ERROR"

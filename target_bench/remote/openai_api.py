@@ -1,0 +1,168 @@
+"""The OpenAI API as OpenAI and many servers speak it: one client, one reading of its errors."""
+
+import asyncio
+import importlib.util
+import json
+import os
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from target_bench.errors import ConfigError, MissingExtraError
+from target_bench.remote.failures import Failure, Refused, error_in
+from target_bench.remote.limits import retry_after
+
+HOME = "https://api.openai.com/v1"
+_NO_KEY = "no-key"
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class Server:
+    """Where requests go, and the variable that holds its key; never the key itself.
+
+    Attributes:
+        base_url: the address, or None for $OPENAI_BASE_URL, else OpenAI's own.
+        api_key_env: the name of the variable.
+        timeout: seconds that one attempt may take.
+        needed_for: who asks, for the message when the package is missing.
+    """
+
+    base_url: str | None
+    api_key_env: str
+    timeout: float
+    needed_for: str
+
+    def __post_init__(self) -> None:
+        """Check.
+
+        Raises:
+            ConfigError: the address, the variable or the timeout cannot be.
+            MissingExtraError: the package ``openai`` is missing.
+        """
+        if importlib.util.find_spec("openai") is None:
+            raise MissingExtraError("openai", "openai", self.needed_for)
+        if not _VARIABLE.fullmatch(self.api_key_env):
+            raise ConfigError(
+                "api_key_env is the name of the environment variable that holds the key, as in "
+                "api_key_env=OPENAI_API_KEY, and never the key itself"
+            )
+        address = urlsplit(self.address)
+        if address.scheme not in ("http", "https") or not address.hostname:
+            raise ConfigError(
+                f"base_url={self.base_url}: expected an address as in {HOME} or "
+                "http://localhost:8000/v1"
+            )
+        if "@" in address.netloc or address.query:
+            raise ConfigError("base_url: put no user, password or key into the address")
+        if not self.timeout > 0:
+            raise ConfigError(f"timeout={self.timeout}: expected a number of seconds above 0")
+
+    @property
+    def address(self) -> str:
+        """Where requests really go."""
+        return (self.base_url or os.environ.get("OPENAI_BASE_URL") or HOME).rstrip("/")
+
+    def key(self) -> str:
+        """The key; a placeholder for a server of the user's that may need none.
+
+        Raises:
+            ConfigError: OpenAI itself is asked, and the variable is not set.
+        """
+        key = os.environ.get(self.api_key_env, "").strip()
+        if not key and self.base_url is None:
+            raise ConfigError(
+                f"no API key: set the environment variable {self.api_key_env}, name another with "
+                "api_key_env=NAME, or name a server that needs none with base_url=ADDRESS"
+            )
+        return key or _NO_KEY
+
+    def advice(self, failure: Failure, model: str) -> str:
+        """What to do when no request will ever be answered."""
+        key = "set" if os.environ.get(self.api_key_env) else "not set"
+        return (
+            f"{failure}. Asked was the model {model!r} at {self.address} with the key in "
+            f"${self.api_key_env} (which is {key}); change model, base_url or api_key_env, or "
+            "mend the key."
+        )
+
+
+T = TypeVar("T")
+Call = Callable[[], Awaitable[Any]]
+Read = Callable[[Mapping[str, Any]], T]
+
+
+class Client:
+    """The package's client, used in one event loop; its own retries are off."""
+
+    def __init__(self, server: Server) -> None:
+        import openai
+
+        self._server = server
+        self._key = server.key()
+        self._openai = openai
+        self.raw: Any = openai.AsyncOpenAI(
+            api_key=self._key, base_url=server.address, timeout=server.timeout, max_retries=0
+        )
+
+    async def ask(self, call: Call, read: Read[T], with_schema: bool = False) -> T:
+        """What a call with ``with_raw_response`` answers.
+
+        Args:
+            call: sends the request once.
+            read: takes the answer out of the JSON object; may raise ``Failure``.
+            with_schema: whether a JSON schema is sent along.
+
+        Raises:
+            Failure: there is no answer; no key is in its text, even if the server repeated it.
+        """
+        try:
+            async with asyncio.timeout(self._server.timeout):
+                raw = await call()
+            body = self._object(raw.content, raw.headers)
+            refused = error_in(body)
+            if refused is not None:
+                raise refused.failure(with_schema)
+            return read(body)
+        except Failure as failure:
+            raise self._clean(failure) from None
+        except Exception as error:
+            raise self._clean(self._failure(error, with_schema)) from None
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self.raw.close()
+
+    def _object(self, content: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
+        try:
+            body = json.loads(content)
+        except (ValueError, RecursionError):
+            page = "html" in headers.get("content-type", "")
+            what = "a web page: is base_url right?" if page else "no JSON"
+            raise Failure(
+                "server_error", f"the answer is {what}", again=not page, hopeless=page
+            ) from None
+        if not isinstance(body, dict):
+            raise Failure("server_error", "the answer is no JSON object", again=True)
+        return body
+
+    def _failure(self, error: Exception, with_schema: bool) -> Failure:
+        openai = self._openai
+        if isinstance(error, TimeoutError | openai.APITimeoutError):
+            seconds = self._server.timeout
+            return Failure("timeout", f"no answer within {seconds:g} s", again=True)
+        if isinstance(error, openai.APIConnectionError):
+            cause = error.__cause__
+            why = f"{type(cause).__name__}: {cause}" if cause else str(error)
+            return Failure("connection", why, again=True, hopeless=True)
+        if isinstance(error, openai.APIStatusError):
+            wait = retry_after(error.response.headers, time.time())
+            return Refused.read(error.status_code, error.body, wait).failure(with_schema)
+        return Failure("bad_request", f"{type(error).__name__}: {error}")
+
+    def _clean(self, failure: Failure) -> Failure:
+        """The same failure with the key taken out of what the server says."""
+        return failure.without(self._key) if self._key != _NO_KEY else failure

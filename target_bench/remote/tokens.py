@@ -1,0 +1,13 @@
+"""About how many tokens a request has, without any model's tokeniser."""
+
+from collections.abc import Iterable
+
+from target_bench.schema import Message
+
+CHARACTERS_PER_TOKEN = 4
+"""A rule of thumb for text in English; text in other scripts has more tokens."""
+
+
+def estimated_tokens(messages: Iterable[Message]) -> int:
+    """An estimate, for limits and for what a run may cost; the provider's own count may differ."""
+    return sum(-(-len(message.content) // CHARACTERS_PER_TOKEN) for message in messages)

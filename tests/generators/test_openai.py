@@ -1,0 +1,252 @@
+"""One request at a time: what is sent, and what becomes of every kind of answer."""
+
+import json
+from collections.abc import Iterator
+from email.utils import formatdate
+from time import monotonic, time
+from typing import Any
+
+import pytest
+
+pytest.importorskip("openai")
+
+from target_bench import registry
+from target_bench.errors import ConfigError, MissingExtraError
+from target_bench.generators.openai import OpenAI
+from target_bench.remote.endpoint import Patience
+from target_bench.runs.identity import plugin_identity
+from target_bench.schema import Generation, GenerationRequest, Message
+from tests import openai_server as served
+from tests.openai_server import OpenAIServer
+
+NAME = "target_bench.generators.openai:OpenAI"
+SCHEMA = {"type": "object", "properties": {"answer": {"type": "string"}}}
+
+
+class Quick(OpenAI):
+    """Waits next to nothing between attempts."""
+
+    patience = Patience(first=0.01)
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer() as running:
+        yield running
+
+
+def request(text: str = "q", schema: dict[str, Any] | None = None) -> GenerationRequest:
+    return GenerationRequest(f"id {text}", "qa", (Message("user", text),), text, (), schema)
+
+
+def ask(
+    server: OpenAIServer, *replies: served.Reply, schema: bool = False, **settings: Any
+) -> Generation:
+    """The answer after one that shows that key, model and address are right."""
+    generator = Quick("m", server.base_url, **{"cache": False} | settings)
+    assert generator.generate(request("first")).error is None
+    server.scripted["q"] = list(replies)
+    return generator.generate(request(schema=SCHEMA if schema else None))
+
+
+def test_what_is_sent_and_what_comes_back(server: OpenAIServer) -> None:
+    prices = {"input": 1.0, "output": 2.0}
+    extra = {"top_p": 0.5, "chat_template_kwargs": {"x": 1}}
+    generator = Quick("m", server.base_url, prices=prices, extra=extra, cache=False)
+    found = generator.generate(request("hello"))
+    assert (found.query_id, found.text, found.error) == ("id hello", "answer to hello", None)
+    assert (found.input_tokens, found.output_tokens) == (10, 4)
+    assert found.cost == pytest.approx(18e-6)
+    assert found.seconds is not None
+    assert not found.cached
+    [got] = server.requests
+    assert got.body == {
+        "model": "m",
+        "messages": [{"role": "user", "content": "hello"}],
+        "temperature": 0.0,
+        "max_tokens": 512,
+        "seed": 0,
+        **extra,
+    }
+
+
+def test_settings_of_none_are_left_out(server: OpenAIServer) -> None:
+    ask(server, temperature=None, max_tokens=None, seed=None)
+    assert set(server.requests[-1].body) == {"model", "messages"}
+
+
+def test_a_schema_is_sent_and_its_answer_is_json(server: OpenAIServer) -> None:
+    found = ask(server, schema=True)
+    assert json.loads(found.text) == {"answer": "answer to q"}
+    assert server.requests[-1].body["response_format"]["json_schema"]["schema"] == SCHEMA
+
+
+@pytest.mark.parametrize(
+    ("reply", "error"),
+    [
+        (served.wrong_key("no"), "authentication: HTTP 401"),
+        (served.unknown_model(), "unknown_model: HTTP 404: The model `m` does not exist"),
+        (served.error(400, "bad field"), "bad_request: HTTP 400: bad field"),
+        (served.overflow(), "context_overflow: HTTP 400: This model's maximum"),
+        (served.answer(None), "empty_answer: "),
+        (served.answer("  "), "empty_answer: "),
+        (served.answer(None, refusal="I will not"), "refusal: I will not"),
+        (served.answer("part", "content_filter"), "content_filter: "),
+        (served.answer("", "length"), "truncated: "),
+        (served.error(429, "pay", "insufficient_quota"), "rate_limit: HTTP 429: pay"),
+    ],
+)
+def test_final_failures(server: OpenAIServer, reply: served.Reply, error: str) -> None:
+    found = ask(server, reply)
+    assert found.text == ""
+    assert (found.error or "").startswith(error)
+    assert server.asked["q"] == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "error"),
+    [
+        (served.rate_limited(), "rate_limit: HTTP 429"),
+        (served.error(500, "oops"), "server_error: HTTP 500: oops (after 3 attempts)"),
+        (served.error(503, "oops"), "server_error: HTTP 503"),
+        (served.error(408, "slow"), "timeout: HTTP 408"),
+        (served.error(409, "busy"), "server_error: HTTP 409"),
+        (served.cut(), "connection: "),
+        (served.broken_json(), "server_error: the answer is no JSON"),
+        (served.Reply(b"[1]"), "server_error: the answer is no JSON object"),
+        (served.Reply({"choices": []}), "server_error: the answer has no choices"),
+        (served.Reply({"error": {"message": "x", "code": 502}}), "server_error: HTTP 502: x"),
+        (served.answer("late", delay=5), "timeout: no answer within 0.5 s (after 3 attempts)"),
+    ],
+)
+def test_passing_failures(server: OpenAIServer, reply: served.Reply, error: str) -> None:
+    timeout = 0.5 if reply.delay else 60.0
+    mended = ask(server, reply, reply, attempts=3, timeout=timeout)
+    assert (mended.text, mended.error) == ("answer to q", None)
+    assert server.asked["q"] == 3
+    lasting = ask(server, *[reply] * 3, attempts=3, timeout=timeout)
+    assert (lasting.error or "").startswith(error)
+    assert server.asked["q"] == 6
+
+
+def test_an_answer_cut_short_is_kept_but_is_no_json(server: OpenAIServer) -> None:
+    cut = served.answer('{"answer": "Par', "length")
+    kept = ask(server, cut)
+    assert (kept.text, kept.error) == ('{"answer": "Par', None)
+    assert (ask(server, cut, schema=True).error or "").startswith("truncated: ")
+
+
+def test_an_answer_that_should_be_json_and_is_not(server: OpenAIServer) -> None:
+    found = ask(server, served.answer("Paris"), schema=True)
+    assert (found.error or "").startswith("invalid_json: ")
+
+
+def test_a_server_without_schemas(server: OpenAIServer) -> None:
+    reply = served.error(400, "Unsupported parameter: response_format")
+    found = ask(server, reply, schema=True)
+    assert "the server takes no such JSON schema" in (found.error or "")
+
+
+@pytest.mark.parametrize("header", ["retry-after", "retry-after-ms", "date"])
+def test_retry_after_is_obeyed(server: OpenAIServer, header: str) -> None:
+    value = {"retry-after": "1", "retry-after-ms": "1000", "date": formatdate(time() + 2)}[header]
+    name = "retry-after" if header == "date" else header
+    start = monotonic()
+    found = ask(server, served.rate_limited(**{name: value}))
+    assert found.error is None
+    assert monotonic() - start >= 0.9
+    assert (found.seconds or 9) < 0.9
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (served.wrong_key("sk-secret"), "authentication"),
+        (served.unknown_model(), "unknown_model"),
+        (served.Reply(b"Not Found", 404), "bad_request: nothing answers there"),
+        (served.Reply(b"<html>", headers={"content-type": "text/html"}), "is base_url right"),
+    ],
+)
+def test_nothing_goes_on_if_the_first_request_is_hopeless(
+    server: OpenAIServer, reply: served.Reply, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-secret")
+    server.script = lambda _: reply
+    generator = Quick("gpt-x", server.base_url, api_key_env="MY_KEY", cache=False)
+    with pytest.raises(ConfigError) as raised:
+        generator.generate(request())
+    for part in (kind, "gpt-x", server.base_url, "MY_KEY"):
+        assert part in str(raised.value)
+    assert "sk-secret" not in str(raised.value)
+
+
+def test_nothing_goes_on_if_nobody_listens() -> None:
+    with OpenAIServer() as server:
+        gone = server.base_url
+    with pytest.raises(ConfigError, match=f"connection: .*{gone}"):
+        Quick("m", gone, attempts=2, cache=False).generate(request())
+
+
+def test_openai_itself_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ConfigError, match="set the environment variable OPENAI_API_KEY"):
+        OpenAI("m", cache=False).generate(request())
+
+
+def test_the_key_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "right")
+    with OpenAIServer(key="right") as server:
+        found = OpenAI("m", server.base_url, api_key_env="MY_KEY", cache=False).generate(request())
+    assert found.error is None
+
+
+def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"target-bench\[openai\]"):
+        registry.create("generator", f"{NAME}:model=m")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ("model=m,concurrency=0", "concurrency=0"),
+        ("model=m,max_tokens=0", "max_tokens=0"),
+        ("model=m,attempts=0", "attempts=0"),
+        ("model=m,timeout=0", "timeout=0"),
+        ("model=m,rpm=-1", "rpm=-1"),
+        ("model=m,tpm=0", "tpm=0"),
+        ("model=m,prices={input: 1}", "prices: expected both"),
+        ("model=m,'prices={input: -1, output: 1}'", "expected key=value"),
+        ("model=m,extra={model: x}", "extra: model"),
+        ("model=m,base_url=localhost", "base_url=localhost"),
+        ("model=m,base_url='http://user:pw@host/v1'", "no user, password or key"),
+        ("model=m,api_key_env=sk-abc", "never the key itself"),
+        ("model=''", "the name of a model"),
+        ("", "needs the setting model"),
+    ],
+)
+def test_settings_that_cannot_be(settings: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        registry.create("generator", f"{NAME}:{settings}")
+
+
+def test_settings_as_on_the_command_line() -> None:
+    settings = "base_url='http://localhost:8000/v1',prices={input: 0.15, output: 0.60}"
+    generator = registry.create("generator", f"{NAME}:model=m,{settings}")
+    assert generator.prices == {"input": 0.15, "output": 0.6}
+    assert generator.estimated_cost(1000, 1_000_000) == pytest.approx(0.15 + 0.6 * 0.512)
+    assert OpenAI("m").estimated_cost(1, 1) is None
+    assert generator.estimate([request("x" * 41)]) == 11
+
+
+def test_the_identity_holds_what_can_change_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    one = OpenAI("m")
+    other = OpenAI("m", concurrency=1, timeout=1, rpm=1, tpm=1, attempts=1, cache=False)
+    assert one.config() == other.config()
+    assert one.config() != OpenAI("m", seed=1).config()
+    assert one.config() != OpenAI("m", extra={"top_p": 0.1}).config()
+    assert plugin_identity(one)[1] is None
+    before = one.config()
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere/v1")
+    assert OpenAI("m").config() != before

@@ -1,0 +1,355 @@
+"""Local language models: batches, templates, exact counts, nothing cut; on a tiny random model."""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench import registry
+from target_bench.errors import ConfigError, MissingExtraError
+from target_bench.generators.transformers import Transformers
+from target_bench.interfaces import Observer
+from target_bench.runs.identity import plugin_identity
+from target_bench.schema import Generation, GenerationRequest, Message
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+WORDS = ["w60", "<s>", "</s>", "<unk>", *(f"w{i}" for i in range(60))]
+CONTEXT = 64
+CHATML = (
+    "{% for m in messages %}w1 {{ m.role[0:1] }} {{ m.content }} {% endfor %}"
+    "{% if add_generation_prompt %}w2{% if thinking is false %} w3{% endif %}{% endif %}"
+)
+NO_SYSTEM = (
+    "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
+    "{% for m in messages %}{{ m.content }} {% endfor %}"
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _offline_and_alone() -> Iterator[None]:
+    """Nothing is fetched, and tiny tensors are not handed from thread to thread."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+        yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with random weights and a tokenizer of 60 words that begins a text with <s>."""
+    return _write(tmp_path_factory.mktemp("models") / "tiny")
+
+
+def _write(folder: Path, template: str | None = None, **generation: Any) -> Path:
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    words = Tokenizer(models.WordLevel({w: i for i, w in enumerate(WORDS)}, unk_token="<unk>"))
+    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    words.post_processor = processors.TemplateProcessing("<s> $A", special_tokens=[("<s>", 1)])
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=words, bos_token="<s>", eos_token="</s>", unk_token="<unk>"
+    )
+    tokenizer.chat_template = template
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(7)
+    config = LlamaConfig(
+        vocab_size=len(WORDS),
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=CONTEXT,
+        initializer_range=0.5,
+        bos_token_id=1,
+        eos_token_id=2,
+        pad_token_id=None,
+    )
+    model = LlamaForCausalLM(config)
+    for name, value in generation.items():
+        setattr(model.generation_config, name, value)
+    model.save_pretrained(folder)
+    return folder
+
+
+def _request(n_words: int, query_id: str = "q") -> GenerationRequest:
+    text = " ".join(f"w{(i * i + n_words) % 60}" for i in range(n_words))
+    return GenerationRequest(query_id, "qa", (Message("user", text),), text)
+
+
+def _many(generator: Transformers, requests: Sequence[GenerationRequest]) -> dict[str, Generation]:
+    return {g.query_id: g for g in generator.generate_many(iter(requests), Observer())}
+
+
+@cache
+def _plainly_loaded(folder: Path) -> tuple[Any, Any]:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model = AutoModelForCausalLM.from_pretrained(folder).eval()
+    return model, AutoTokenizer.from_pretrained(folder)
+
+
+@cache
+def _greedy(folder: Path, prompt: str, n: int) -> list[int]:
+    """What the model says, one token at a time, without ``generate``, batches or padding."""
+    import torch
+
+    model, tokenizer = _plainly_loaded(folder)
+    ids = tokenizer(prompt)["input_ids"]
+    found: list[int] = []
+    with torch.inference_mode():
+        while len(found) < n and found[-1:] != [2]:
+            logits = model(torch.tensor([ids + found])).logits
+            found.append(int(logits[0, -1].argmax()))
+    return found
+
+
+def test_batches_of_any_size_give_the_greedy_answers_and_exact_counts(folder: Path) -> None:
+    requests = [_request(1 + 7 * i % 40, f"q{i}") for i in range(11)]
+    for batch_size in (1, 4, 11):
+        generator = Transformers(str(folder), device="cpu", batch_size=batch_size, max_new_tokens=9)
+        answers = _many(generator, requests)
+        for request in requests:
+            expected = _greedy(folder, request.messages[0].content, 9)
+            answer = answers[request.query_id]
+            assert answer.error is None
+            assert answer.text == " ".join(WORDS[i] for i in expected if i not in (1, 2, 3))
+            assert answer.input_tokens == 1 + len(request.query.split())
+            assert answer.output_tokens == len(expected)
+            assert answer.seconds is not None
+    assert len({answer.text for answer in answers.values()}) > 5
+
+
+def test_some_answers_end_by_themselves_and_their_end_is_counted(folder: Path) -> None:
+    requests = [_request(1 + i, f"q{i}") for i in range(30)]
+    lengths = {
+        answer.output_tokens
+        for answer in _many(Transformers(str(folder), max_new_tokens=25), requests).values()
+    }
+    assert 25 in lengths
+    assert len(lengths) > 1
+
+
+def test_one_request_and_a_second_time_the_same(folder: Path) -> None:
+    generator = Transformers(str(folder), device="cpu", max_new_tokens=5)
+    first, second = generator.generate(_request(5)), generator.generate(_request(5))
+    assert first.text == second.text != ""
+
+
+def test_sampling_settings_of_the_model_are_not_used(folder: Path, tmp_path: Path) -> None:
+    sampling = _write(tmp_path / "m", do_sample=True, temperature=5.0, repetition_penalty=3.0)
+    requests = [_request(n, str(n)) for n in range(1, 20)]
+    plain = _many(Transformers(str(folder), max_new_tokens=8), requests)
+    other = _many(Transformers(str(sampling), max_new_tokens=8), requests)
+    assert {i: a.text for i, a in plain.items()} == {i: a.text for i, a in other.items()}
+
+
+def test_a_second_end_token_of_the_model_ends_an_answer(folder: Path, tmp_path: Path) -> None:
+    words = Transformers(str(folder), max_new_tokens=8).generate(_request(5)).text.split()
+    end = WORDS.index(words[2])
+    model = _write(tmp_path / "m", eos_token_id=[2, end])
+    answer = Transformers(str(model), max_new_tokens=8).generate(_request(5))
+    assert answer.text.split() == words[: words.index(words[2])]
+    assert answer.output_tokens == words.index(words[2]) + 1
+
+
+def test_a_prompt_that_is_too_long_fails_and_is_not_cut(folder: Path) -> None:
+    requests = [_request(n, str(n)) for n in (CONTEXT + 40, CONTEXT - 11, CONTEXT - 10, 3)]
+    answers = _many(Transformers(str(folder), max_new_tokens=10), requests)
+    errors = {query_id: answer.error for query_id, answer in answers.items()}
+    assert errors.pop("3") is None
+    assert errors.pop(str(CONTEXT - 11)) is None  # with <s>, just as much as there is room
+    for n, error in errors.items():
+        assert error is not None
+        assert error.startswith(f"context_overflow: the prompt has {int(n) + 1} tokens")
+        assert f"more than the {CONTEXT}" in error
+
+
+def test_a_smaller_room_of_the_users(folder: Path) -> None:
+    generator = Transformers(str(folder), max_new_tokens=4, context_tokens=10)
+    assert generator.generate(_request(5)).error is None
+    assert str(generator.generate(_request(6)).error).startswith("context_overflow:")
+
+
+def test_messages_are_joined_by_an_empty_line_without_a_template(folder: Path) -> None:
+    messages = (Message("system", "w5 w6"), Message("user", "w7"))
+    seen: list[str] = []
+    generator = Transformers(str(folder), max_new_tokens=2)
+    tokenizer = generator._loaded._tokenizer
+    generator._loaded._tokenizer = _Listening(tokenizer, seen)
+    answer = generator.generate(GenerationRequest("q", "qa", messages, "w7"))
+    assert seen == ["w5 w6\n\nw7"]
+    assert answer.input_tokens == 4
+
+
+class _Listening:
+    """A tokenizer that remembers what it read."""
+
+    def __init__(self, tokenizer: Any, seen: list[str]) -> None:
+        self._tokenizer = tokenizer
+        self._seen = seen
+
+    def __call__(self, text: str, **settings: Any) -> Any:
+        self._seen.append(text)
+        return self._tokenizer(text, **settings)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tokenizer, name)
+
+
+@pytest.mark.parametrize(
+    ("template", "variables", "expected"),
+    [
+        (CHATML, None, "w1 s w5 w1 u w7 w2"),
+        (CHATML, {"thinking": False}, "w1 s w5 w1 u w7 w2 w3"),
+        (NO_SYSTEM, None, "w5 w7"),
+    ],
+)
+def test_chat_templates(
+    tmp_path: Path, template: str, variables: dict[str, Any] | None, expected: str
+) -> None:
+    model = _write(tmp_path / "m", template)
+    seen: list[str] = []
+    generator = Transformers(str(model), max_new_tokens=2, template=variables)
+    generator._loaded._tokenizer = _Listening(generator._loaded._tokenizer, seen)
+    messages = (Message("system", "w5"), Message("user", "w7"))
+    answer = generator.generate(GenerationRequest("q", "qa", messages, "w7"))
+    assert [" ".join(text.split()) for text in seen] == [expected]
+    assert answer.input_tokens == len(expected.split())  # the template alone sets <s>
+    assert answer.error is None
+
+
+def test_a_template_that_fails_costs_one_query(tmp_path: Path) -> None:
+    model = _write(tmp_path / "m", NO_SYSTEM)
+    bad = GenerationRequest("bad", "qa", (Message("system", "w5"),), "")
+    answers = _many(Transformers(str(model), max_new_tokens=2), [bad, _request(3, "good")])
+    assert str(answers["bad"].error).startswith("raised: TemplateError: no system role")
+    assert answers["good"].error is None
+
+
+def test_an_empty_prompt_is_an_error(tmp_path: Path) -> None:
+    model = _write(tmp_path / "m", "{{ messages[0].content }}")
+    empty = GenerationRequest("q", "qa", (Message("user", ""),), "")
+    answer = Transformers(str(model)).generate(empty)
+    assert answer.error == "bad_request: the prompt is empty"
+
+
+def test_too_little_memory_halves_the_batch_and_a_failure_costs_one_query(folder: Path) -> None:
+    import torch
+
+    generator = Transformers(str(folder), batch_size=8, max_new_tokens=3)
+    answers, sizes = generator._loaded.answers, []
+
+    def limited(batch: Sequence[Any]) -> list[Generation]:
+        sizes.append(len(batch))
+        if len(batch) > 2:
+            raise torch.OutOfMemoryError("2 prompts at most")
+        if any(prompt.query_id == "q5" for prompt in batch):
+            raise RuntimeError("not this one")
+        return answers(batch)
+
+    generator._loaded.answers = limited  # type: ignore[method-assign]
+    found = _many(generator, [_request(3 + i, f"q{i}") for i in range(8)])
+    assert sizes == [8, 4, 2, 2, 1, 1, 4, 2, 2]  # the longest first: q7, q6; q5, q4; ...
+    errors = {query_id: answer.error for query_id, answer in found.items() if answer.error}
+    assert errors == {"q5": "raised: RuntimeError: not this one"}
+    assert len(found) == 8
+
+
+def test_requests_are_drawn_in_windows(folder: Path) -> None:
+    drawn: list[int] = []
+
+    def requests() -> Iterator[GenerationRequest]:
+        for i in range(1000):
+            drawn.append(i)
+            yield _request(2, str(i))
+
+    generator = Transformers(str(folder), batch_size=2, max_new_tokens=1)
+    answers = generator.generate_many(requests(), Observer())
+    next(answers)
+    assert len(drawn) == 32
+
+
+def test_the_identity_is_the_content_of_the_model_and_not_its_place(
+    folder: Path, tmp_path: Path
+) -> None:
+    def identity(model: Path, **settings: Any) -> Any:
+        found, warning = plugin_identity(Transformers(str(model), device="cpu", **settings))
+        assert warning is None
+        assert str(model) not in json.dumps(found)
+        return found
+
+    same = _write(tmp_path / "same")
+    (same / ".cache").write_text("nothing")
+    assert identity(folder) == identity(same)
+    assert identity(folder) != identity(folder, max_new_tokens=9)
+    weights = same / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    assert identity(folder) != identity(same)
+
+
+def test_from_the_command_line(folder: Path) -> None:
+    spec = f"transformers:model={folder},device=cpu,batch_size=2,max_new_tokens=3,dtype=float32"
+    generator = registry.create("generator", spec)
+    assert isinstance(generator, Transformers)
+    assert not generator.paid
+    assert generator.generate(_request(4)).error is None
+
+
+def test_lower_precision(folder: Path) -> None:
+    import torch
+
+    generator = Transformers(str(folder), dtype="bfloat16", max_new_tokens=3)
+    assert generator.generate(_request(4)).error is None
+    assert next(generator._loaded._model.parameters()).dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ("batch_size=0", "batch_size=0: at least 1"),
+        ("max_new_tokens=0", "max_new_tokens=0: at least 1"),
+        ("context_tokens=0", "context_tokens=0: at least 1"),
+        ("device=cuda:99", "device=cuda:99"),
+        ("device=abacus", "device=abacus"),
+        ("dtype=int3", "dtype"),
+    ],
+)
+def test_settings_that_cannot_be(folder: Path, settings: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        registry.create("generator", f"transformers:model={folder},{settings}")
+
+
+def test_a_model_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot load it as a causal language model"):
+        Transformers(str(tmp_path)).generate(_request(3))
+    assert os.environ["HF_HUB_OFFLINE"] == "1"
+    with pytest.raises(ConfigError, match="model=no-such/model"):
+        Transformers("no-such/model").config()
+
+
+@pytest.mark.parametrize("missing", ["torch", "transformers"])
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+    import importlib.util
+
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == missing else find_spec(name)
+    )
+    with pytest.raises(MissingExtraError, match=rf"{missing}.*target-bench\[transformers\]"):
+        Transformers("any")

@@ -1,0 +1,136 @@
+"""The cache of answers: what it keeps, and what it survives."""
+
+import multiprocessing
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from target_bench.errors import StoreError
+from target_bench.remote import answers
+from target_bench.remote.answers import Answer, AnswerCache, request_key
+
+
+def _never(message: str) -> None:
+    raise AssertionError(message)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "deep" / "responses.sqlite"
+
+
+def test_an_answer_is_found_again(path: Path) -> None:
+    answer = Answer("é\n'\"", "stop", 3, None)
+    first = AnswerCache(path, _never)
+    first.put("a", answer)
+    first.put("a", Answer("another"))
+    first.close()
+    second = AnswerCache(path, _never)
+    assert second.get("a") == answer
+    assert second.get("b") is None
+    assert len(second) == 1
+    second.close()
+
+
+def test_the_file_lies_in_the_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path))
+    assert answers.file() == tmp_path / "responses.sqlite"
+
+
+def test_the_key_depends_on_everything() -> None:
+    keys = {
+        request_key(provider, url, body)
+        for provider in ("openai", "other")
+        for url in ("http://a", "http://b")
+        for body in ({"seed": 0}, {"seed": 1}, {"seed": 0, "messages": ["\ud800"]})
+    }
+    assert len(keys) == 12
+    assert request_key("p", "u", {"a": 1, "b": 2}) == request_key("p", "u", {"b": 2, "a": 1})
+
+
+def _fill(path: Path, start: int) -> None:
+    cache = AnswerCache(path, _never)
+    for i in range(start, start + 300):
+        cache.put(str(i), Answer(f"text {i}"))
+        assert cache.get(str(i)) == Answer(f"text {i}")
+    cache.close()
+
+
+def test_several_processes_fill_one_file(path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=_fill, args=(path, 200 * i)) for i in range(3)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    assert [process.exitcode for process in processes] == [0, 0, 0]
+    cache = AnswerCache(path, _never)
+    assert len(cache) == 700
+    cache.close()
+
+
+def test_several_threads_share_one_cache(path: Path) -> None:
+    cache = AnswerCache(path, _never)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda i: cache.put(str(i % 100), Answer("x")), range(800)))
+    assert len(cache) == 100
+    cache.close()
+
+
+@pytest.mark.parametrize("content", [b"no database at all" * 100, b"SQLite format 3\0" * 300])
+def test_a_damaged_file_is_moved_aside(path: Path, content: bytes) -> None:
+    path.parent.mkdir()
+    path.write_bytes(content)
+    warnings: list[str] = []
+    cache = AnswerCache(path, warnings.append)
+    cache.put("a", Answer("x"))
+    assert cache.get("a") == Answer("x")
+    cache.close()
+    assert len(warnings) == 1
+    assert [p.read_bytes() for p in path.parent.glob("*.aside-*")] == [content]
+
+
+@pytest.mark.parametrize("change", ["PRAGMA user_version = 99", "DROP TABLE answers"])
+def test_a_file_of_another_layout_is_moved_aside(path: Path, change: str) -> None:
+    AnswerCache(path, _never).close()
+    with sqlite3.connect(path) as database:
+        database.execute(change)
+    database.close()
+    warnings: list[str] = []
+    cache = AnswerCache(path, warnings.append)
+    cache.put("a", Answer("x"))
+    cache.close()
+    assert len(warnings) == 1
+    AnswerCache(path, _never).close()
+
+
+def test_damage_that_is_met_later_costs_the_answers_and_no_more(path: Path) -> None:
+    cache = AnswerCache(path, _never)
+    for i in range(2000):
+        cache.put(str(i), Answer("x" * 200))
+    cache.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:8192] + b"\xff" * (len(whole) - 8192))
+    warnings: list[str] = []
+    cache = AnswerCache(path, warnings.append)
+    assert cache.get("1234") is None
+    cache.put("1234", Answer("again"))
+    assert cache.get("1234") == Answer("again")
+    cache.close()
+    assert len(warnings) == 1
+
+
+def test_a_full_disk_says_so(path: Path) -> None:
+    cache = AnswerCache(path, _never)
+    cache._database.execute("PRAGMA max_page_count = 4")
+    with pytest.raises(StoreError, match=r"TARGET_BENCH_CACHE.*cache=false"):
+        cache.put("a", Answer("x" * 100_000))
+    cache.close()
+
+
+def test_a_folder_that_cannot_be_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="TARGET_BENCH_CACHE"):
+        AnswerCache(tmp_path / "file" / "responses.sqlite", _never)
