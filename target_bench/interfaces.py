@@ -140,6 +140,8 @@ class Dataset:
         files: SHA-256 of every source file, by its path in the data folder.
         notes: what a user should know about this data (empty tables, empty questions, ...).
         distractors: what was mixed in.
+        databases: database id -> SQLite or DuckDB file, for the task text-to-SQL. Databases that
+            queries name and that are not here were missing.
     """
 
     info: CorpusInfo
@@ -149,6 +151,7 @@ class Dataset:
     files: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     distractors: tuple[Distractors, ...] = ()
+    databases: Mapping[str, Path] = field(default_factory=dict)
 
 
 class CorpusLoader(ABC):
@@ -185,6 +188,14 @@ class CorpusLoader(ABC):
     @abstractmethod
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """The queries of a split; arguments and errors as for ``tables``."""
+
+    def databases(
+        self,
+        release: Release,  # noqa: ARG002 (for corpora of databases)
+        split: str,  # noqa: ARG002
+    ) -> Mapping[str, Path]:
+        """Database id -> SQLite or DuckDB file of a split, those that are there. Default: none."""
+        return {}
 
 
 def constructor_arguments(plugin: object) -> dict[str, Any]:

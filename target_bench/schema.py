@@ -16,6 +16,19 @@ LabelMode = Literal["strict", "target"]
 """How a label is read from an answer: as a word of its own, or as the original TARGET does it."""
 
 
+SQLOutcome = Literal[
+    "executed",
+    "syntax_error",
+    "no_such_table",
+    "no_such_column",
+    "error",
+    "forbidden",
+    "timeout",
+    "memory",
+]
+"""What became of a SQL statement. ``memory`` is any limit of size: memory, rows, or cells."""
+
+
 class TableId(NamedTuple):
     """What identifies a table: its own id is unique only together with its database's.
 
@@ -145,6 +158,26 @@ class Generation:
     cost: float | None = None
     seconds: float | None = None
     cached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """What a SQL statement gave.
+
+    Attributes:
+        outcome: what became of it.
+        columns: the names of the result's columns; empty unless it was executed.
+        rows: the result, in the order it came; empty unless it was executed.
+        message: the engine's own words, or which limit was met; empty if it was executed.
+        seconds: how long each run took on the engine, fetching included; one unless it was asked
+            to be run several times.
+    """
+
+    outcome: SQLOutcome
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Cell, ...], ...] = ()
+    message: str = ""
+    seconds: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
