@@ -85,7 +85,8 @@ class TARGET:
                 or the path of a folder, and which part of it. A smaller ``n`` is part of a larger.
             on_error: at a query the retriever fails on, ``stop`` (what is finished stays on disk)
                 or ``record`` the failure, score it 0 and go on.
-            retry_failed: ask again the queries that are recorded as failed, and no others.
+            retry_failed: ask again the queries that are recorded as failed, and no others; those
+                that fail again are recorded again.
             latency: time this many single queries (at most 500) in a pass after the batches.
             memory: what the retriever should keep to, in bytes or as ``"500MB"``.
             indexes: a folder of saved indexes: an index that fits is read from there, any other

@@ -1,16 +1,17 @@
 """Saved indexes: written as a whole, and loaded only for the retriever and corpus they are of.
 
 A folder holds ``data/``, what the retriever's ``save`` wrote, and ``index.json``: retriever
-(class, settings, code, package versions), fingerprint of the corpus, and size of every file. It is
-made under another name and renamed when all of it is on disk.
+(class, settings, code, package versions), fingerprint of the corpus, and SHA-256 of every file.
+It is made under another name and renamed when all of it is on disk.
 """
 
+import glob
 import json
-import os
 import shutil
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,16 @@ from target_bench.errors import (
     StoreError,
     TargetBenchError,
 )
+from target_bench.files import sha256_of, sync
 from target_bench.interfaces import Corpus, Retriever
 from target_bench.runs.identity import plugin_identity
 
-FORMAT = 1
+FORMAT = 2
 """The version of the layout; a folder of another version is refused."""
 
 _INDEX = "index.json"
 _DATA = "data"
+_ABANDONED = 24 * 3600  # seconds
 
 
 def save_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
@@ -50,15 +53,16 @@ def save_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
     record = _record(retriever, corpus)
     _check_replaceable(folder, record)
     with _storing(folder):
+        _remove_left_behind(folder)
         whole = _sibling(folder)
         data = whole / _DATA
         data.mkdir(parents=True)
     try:
-        _call(retriever, "save", lambda: save(data))
+        _call(retriever, "save", folder, lambda: save(data))
         with _storing(folder):
-            record["files"] = {name: path.stat().st_size for name, path in _files(data)}
+            record["files"] = {name: sha256_of(path) for name, path in _files(data)}
             (whole / _INDEX).write_text(json.dumps(record, indent=2) + "\n", encoding="ascii")
-            _sync(whole)
+            sync(whole)
             _put_in_place(whole, folder)
     finally:
         shutil.rmtree(whole, ignore_errors=True)
@@ -100,7 +104,7 @@ def load_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
             "Load it for what it was saved for, or save a new index in another folder."
         )
     _check_files(folder, found)
-    _call(retriever, "load", lambda: load(folder / _DATA, corpus))
+    _call(retriever, "load", folder, lambda: load(folder / _DATA, corpus))
 
 
 def _hook(retriever: object, name: str) -> Callable[..., None]:
@@ -119,13 +123,18 @@ def _without_hooks(retriever: object) -> str:
     )
 
 
-def _call(retriever: object, name: str, hook: Callable[[], None]) -> None:
+def _call(retriever: object, name: str, folder: Path, hook: Callable[[], None]) -> None:
     try:
         hook()
     except NotImplementedError as error:
         raise ConfigError(_without_hooks(retriever)) from error
     except TargetBenchError:
         raise
+    except OSError as error:
+        raise StoreError(
+            f"{folder}: {type(retriever).__name__} cannot {name} its index ({error}). Make room, "
+            "mend the rights of the folder, or choose another one with --indexes."
+        ) from error
     except (Exception, SystemExit) as error:
         raise PluginError(
             f"{type(retriever).__name__} raised {type(error).__name__} in {name}: {error}"
@@ -187,13 +196,13 @@ def _check_files(folder: Path, record: Mapping[str, Any]) -> None:
     recorded = record.get("files")
     if not isinstance(recorded, dict):
         raise DataError(f"{folder / _INDEX}: lists no files; delete the folder and index again")
-    for name, size in recorded.items():
+    for name, sha256 in recorded.items():
         path = folder / _DATA / name
         if not path.is_file():
             raise DataError(f"{path}: missing; delete the folder and index again")
-        if path.stat().st_size != size:
+        if sha256_of(path) != sha256:
             raise DataError(
-                f"{path}: {path.stat().st_size} bytes in place of {size}; "
+                f"{path}: damaged (not the content that was saved); "
                 "delete the folder and index again"
             )
 
@@ -220,17 +229,6 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
             yield path.relative_to(folder).as_posix(), path
 
 
-def _sync(folder: Path) -> None:
-    """Make sure that all files and folders in it are on disk."""
-    for path in [*folder.rglob("*"), folder]:
-        if path.is_file() or os.name == "posix":  # a folder cannot be opened elsewhere
-            descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-
-
 def _put_in_place(whole: Path, folder: Path) -> None:
     """Give a finished index its name; one that has it already goes first."""
     if folder.exists():
@@ -245,6 +243,14 @@ def _put_in_place(whole: Path, folder: Path) -> None:
 def _sibling(folder: Path) -> Path:
     """A new name in the same place, so that renaming stays within one file system."""
     return folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
+
+
+def _remove_left_behind(folder: Path) -> None:
+    """Halves of this index that a killed process has left."""
+    for left in folder.parent.glob(f".{glob.escape(folder.name)}.*"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > _ABANDONED:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """One cell of an evaluation: retrieve and score; or retrieve, generate and score."""
 
-import hashlib
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,9 +11,9 @@ from target_bench.contenders import Answering
 from target_bench.interfaces import Dataset, Metric, Observer
 from target_bench.prompting import Prompter
 from target_bench.results import Result
-from target_bench.runs.identity import queries_fingerprint
+from target_bench.runs.identity import answers_fingerprint, queries_fingerprint
 from target_bench.runs.store import Run
-from target_bench.schema import Counts, Query, Retrieval, Score
+from target_bench.schema import Counts, Retrieval, Score
 from target_bench.selection import Loaded
 from target_bench.stages.generate import Answerer, Confirm, GenerateStage
 from target_bench.stages.retrieve import RetrievalOptions, RetrieveStage, Subject
@@ -139,10 +137,10 @@ def answer(
     retrieved, by_query = retrieve(cell)
     dataset = cell.dataset
     metrics: list[Metric[Any]] = task.metrics(dataset.queries)
-    identity = _data_identity(task.name, dataset, _fingerprint_with_answers(dataset.queries)) | {
+    identity = _data_identity(task.name, dataset, answers_fingerprint(dataset.queries)) | {
         "retrieval": {"retriever": cell.subject.identity, "depth": cell.depth},
         "generator": answerer.identity,
-        "prompt": prompter.identity,
+        "prompt": prompter.identity if answerer.prompt is None else answerer.prompt,
         "metrics": [*(metric.signature for metric in metrics), *task.settings()],
     }
     names = (task.name, dataset.info.name, dataset.split, cell.subject.label, answerer.label)
@@ -220,12 +218,6 @@ def _data(dataset: Dataset, identity: Mapping[str, Any]) -> dict[str, Any]:
         "files": dict(dataset.files),
         "distractors": [distractors.spec for distractors in dataset.distractors],
     }
-
-
-def _fingerprint_with_answers(queries: Sequence[Query]) -> str:
-    answers = sorted((query.id, query.answer) for query in queries)
-    both = [queries_fingerprint(queries), answers]
-    return hashlib.sha256(json.dumps(both).encode()).hexdigest()
 
 
 def _scores_file(scores: Mapping[str, Score], **counts: Any) -> dict[str, Any]:

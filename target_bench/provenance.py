@@ -5,6 +5,7 @@ import inspect
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import ModuleType
 
 _PACKAGE = Path(__file__).parent
 _SHARED = (
@@ -20,7 +21,8 @@ _SHARED = (
 def code_hash(cls: type) -> str:
     """The hash of the source files a class is defined in, its bases' included.
 
-    Classes of this package are hashed with the modules they are built on.
+    Classes of this package are hashed with the modules they are built on; others with the modules
+    that they import, at the top of the file, from its folder or below.
 
     Raises:
         OSError: a class has no source file (it was typed into an interpreter).
@@ -34,11 +36,32 @@ def code_hash(cls: type) -> str:
             folder = _source_file(base).parent
             files.update(folder.glob("*.py") if folder != _PACKAGE else ())
         else:
-            files.add(_source_file(base))
+            _add_with_imports(_source_file(base), sys.modules.get(base.__module__), files)
     whole = hashlib.sha256()
     for file in sorted(files):
         whole.update(file.read_bytes() + b"\0")
     return whole.hexdigest()
+
+
+def _add_with_imports(file: Path, module: ModuleType | None, files: set[Path]) -> None:
+    if file in files:
+        return
+    files.add(file)
+    for value in list(vars(module).values()) if module else ():
+        name = value.__name__ if isinstance(value, ModuleType) else _module_of(value)
+        imported = sys.modules.get(name)
+        found = Path(getattr(imported, "__file__", None) or "")
+        if found.suffix == ".py" and found.is_relative_to(file.parent) and not _installed(found):
+            _add_with_imports(found, imported, files)
+
+
+def _module_of(value: object) -> str:
+    name = getattr(value, "__module__", None)
+    return name if isinstance(name, str) else ""
+
+
+def _installed(file: Path) -> bool:
+    return bool({"site-packages", "dist-packages"} & set(file.parts))
 
 
 def _source_file(cls: type) -> Path:

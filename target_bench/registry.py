@@ -23,6 +23,9 @@ from target_bench.errors import ConfigError, MissingExtraError
 
 Kind = Literal["retriever", "generator", "corpus", "task"]
 
+FILE_MODULE = "_target_bench_plugin_"
+"""How the module of a plug-in named by its file is called, followed by its path."""
+
 BUILT_IN: dict[Kind, dict[str, str]] = {
     "retriever": {
         "bm25": "target_bench.retrievers.bm25:BM25",
@@ -179,6 +182,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     known = list(known)
     near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    if name.endswith(".py"):
+        hint = f" To name a class in a file write {name}:Class."
     listing = ", ".join(known) or "none"
     return f"unknown {kind} {name!r}.{hint} Known: {listing}."
 
@@ -238,7 +243,7 @@ def _import_file(target: str) -> Any:
     path = Path(file_name).resolve()
     if not path.is_file():
         raise ConfigError(f"{target!r}: there is no file {path}")
-    name = f"_target_bench_plugin_{normalise(str(path))}"
+    name = f"{FILE_MODULE}{normalise(str(path))}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
@@ -267,10 +272,14 @@ def _without_bytecode() -> Iterator[None]:
 def _attribute(module: Any, attribute: str, asked: str) -> Any:
     found = getattr(module, attribute, None)
     if not callable(found):
-        classes = [n for n, v in vars(module).items() if inspect.isclass(v)]
+        own = [
+            name
+            for name, value in vars(module).items()
+            if inspect.isclass(value) and value.__module__ == module.__name__
+        ]
         raise ConfigError(
-            f"{asked!r}: no {attribute!r} in {module.__name__}. Classes there: "
-            f"{', '.join(classes) or 'none'}"
+            f"{asked!r}: no {attribute!r} in {asked.rpartition(':')[0]}. Classes there: "
+            f"{', '.join(own) or 'none'}"
         )
     return found
 

@@ -1,7 +1,6 @@
 """Reading release files: plain, gzip or zip, with errors that name file, record and field."""
 
 import gzip
-import hashlib
 import json
 import lzma
 import zipfile
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
 from target_bench.errors import DataError
+from target_bench.files import sha256_of
 
 T = TypeVar("T")
 
@@ -42,7 +42,7 @@ class Seen:
             not any((folder / name).exists() for name in self.absent)
             and all(_listing(folder, p) == names for p, names in self.listings.items())
             and all(_size(folder / name) == size for name, size in self.sizes.items())
-            and all(_sha256(folder / name) == digest for name, digest in self.files.items())
+            and all(sha256_of(folder / name) == digest for name, digest in self.files.items())
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -91,7 +91,8 @@ class Release:
         for path in candidates:
             if path.is_file():
                 return path
-            self.seen.absent.add(self._relative(path))
+            if not path.exists():
+                self.seen.absent.add(self._relative(path))
         return None
 
     def find_folder(self, name: str) -> Path | None:
@@ -99,7 +100,8 @@ class Release:
         for place in self._places:
             if (place / name).is_dir():
                 return place / name
-            self.seen.absent.add(self._relative(place / name))
+            if not (place / name).exists():
+                self.seen.absent.add(self._relative(place / name))
         return None
 
     def require(self, *names: str) -> Path:
@@ -113,10 +115,10 @@ class Release:
             if path:
                 return path
         wanted = " or ".join(names)
-        raise DataError(
-            f"no {wanted} (nor .gz, .zip) in {self.folder}. "
-            f"Download it from {self.source} and put it there."
-        )
+        advice = f"Download it from {self.source} and put it there."
+        if Path(self.source).exists():  # data of a user's own
+            advice = "Write it; docs/data.md shows its form."
+        raise DataError(f"no {wanted} (nor .gz, .zip) in the folder {self.folder}: {advice}")
 
     def matching(self, pattern: str) -> list[Path]:
         """The files that match a glob pattern, in the order of their paths."""
@@ -159,14 +161,19 @@ class Release:
         """The file's content as one JSON document."""
         return _json(self.text(path), path)
 
-    def json_lines(self, path: Path) -> Iterator[tuple[str, Any]]:
-        """(place, value) of every line that is not blank; the place names file and line."""
+    def json_lines(self, path: Path, torn: bool = False) -> Iterator[tuple[str, Any]]:
+        """(place, value) of every line that is not blank; the place names file and line.
+
+        Args:
+            path: the file.
+            torn: whether half a last line, as a killed process leaves it, is left out.
+        """
         with self.open(path) as file:
             lines = enumerate(iter(file), start=1)
             while True:
                 with _readable(path):
                     number, raw = next(lines, (0, b""))
-                if not number:
+                if not number or (torn and _is_half(raw)):
                     return
                 place = f"{path}, line {number}"
                 line = _line(raw, number, place)
@@ -182,7 +189,7 @@ class Release:
         name = self._relative(path)
         if name not in self.seen.files:
             try:
-                self.seen.files[name] = _sha256(path)
+                self.seen.files[name] = sha256_of(path)
                 self.seen.sizes[name] = path.stat().st_size
             except OSError as error:
                 raise DataError(f"{path}: cannot be read: {error.strerror}") from error
@@ -190,11 +197,6 @@ class Release:
     def _relative(self, path: Path) -> str:
         inside = path.is_relative_to(self.folder)
         return (path.relative_to(self.folder) if inside else path.resolve()).as_posix()
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _size(path: Path) -> int:
@@ -260,6 +262,16 @@ def _line(raw: bytes, number: int, place: str) -> str:
             f"{place}: not valid UTF-8 (byte 0x{raw[error.start]:02x} at position {error.start} "
             "of the line). Convert the file to UTF-8."
         ) from error
+
+
+def _is_half(raw: bytes) -> bool:
+    if raw.endswith(b"\n"):
+        return False
+    try:
+        json.loads(raw)
+    except ValueError:
+        return True
+    return False
 
 
 class _RepeatedKeyError(ValueError):

@@ -6,13 +6,15 @@ from typing import Any
 
 from target_bench import pipeline
 from target_bench.contenders import Answering
-from target_bench.errors import ConfigError, StoreError
+from target_bench.errors import ConfigError, DataError, StoreError
 from target_bench.interfaces import Observer
 from target_bench.pipeline import Cell
 from target_bench.results import Results
 from target_bench.runs import generations, log
-from target_bench.runs.store import read_manifest
-from target_bench.schema import Generation, Query, Retrieval
+from target_bench.runs.generations import Answered
+from target_bench.runs.identity import answers_fingerprint, queries_fingerprint
+from target_bench.runs.store import read_run
+from target_bench.schema import Query, Retrieval
 from target_bench.selection import Loader, task_named
 from target_bench.stages.generate import Answerer
 from target_bench.stages.retrieve import RetrievalOptions, Subject
@@ -25,26 +27,32 @@ class StoredRun:
         folder: the run folder.
         data_dir: as for ``TARGET``.
         observer: hears of progress and warnings.
+        out: the folder of all runs; default: where the run folder lies.
 
     Raises:
         StoreError: the folder holds no run, or one whose parts are missing.
     """
 
     def __init__(
-        self, folder: Path, data_dir: str | Path | None = None, observer: Observer | None = None
+        self,
+        folder: Path,
+        data_dir: str | Path | None = None,
+        observer: Observer | None = None,
+        out: Path | None = None,
     ) -> None:
         self._folder = folder
+        self._out = out or folder.parent
         self._data_dir = data_dir
         self._observer = observer or Observer()
-        self._manifest = read_manifest(folder)
+        self._manifest = read_run(folder)
         self._rankings = folder
         if "retrieval_run" in self._asked:
             self._rankings = folder.parent / self._asked["retrieval_run"]
-        self._retrieval = read_manifest(self._rankings)
+        self._retrieval = read_run(self._rankings)
 
     @property
     def _asked(self) -> dict[str, Any]:
-        asked: dict[str, Any] = self._manifest.get("asked", {})
+        asked: dict[str, Any] = self._manifest["asked"]
         return asked
 
     @property
@@ -82,28 +90,38 @@ class StoredRun:
             return Results([pipeline.retrieve(cell)[0]])
         stored = generations.read(self._folder / "generations.jsonl")
 
-        def answer(query: Query) -> Generation:
+        def answer(query: Query) -> Answered:
             if query.id not in stored:
                 raise StoreError(f"{self._folder}: query {query.id!r} has no answer yet")
-            return stored[query.id].generation
+            return stored[query.id]
 
-        identity = self._manifest["identity"]["generator"]
-        answerer = Answerer(self._asked["generator"], identity, answer=answer)
+        identity = self._manifest["identity"]
+        wanted = identity["queries_fingerprint"]
+        self._check_same("reference answers", wanted, answers_fingerprint(cell.dataset.queries))
+        answerer = Answerer(
+            self._asked["generator"],
+            identity["generator"],
+            answer=answer,
+            prompt=identity["prompt"],
+        )
         answering = replace(answering, generator=answerer)
         return Results([pipeline.evaluate(self.task, cell, answering)])
 
     def _cell(self, task: str, retry_failed: bool) -> Cell:
-        corpus, identity = self._asked.get("corpus"), self._retrieval["identity"]
+        corpus, identity = self._asked["corpus"], self._retrieval["identity"]
         if corpus is None:
             raise ConfigError(
                 f"{self._folder} is of a corpus that was made in Python; run it again from there"
             )
         loader = Loader(self._data_dir, self._observer)
-        mixed_in = tuple(self._asked.get("distractors", ()))
+        mixed_in = tuple(self._asked["distractors"])
         loaded = loader.load(corpus, identity["split"], mixed_in)
-        for about in (self._asked.get("about", "retrieval"), task):
-            loaded = loaded.of_task(about)
+        loaded = loaded.of_task(self._asked.get("about", "retrieval"))
         loaded = loaded.limited(self._asked.get("limit"))
+        corpus_now, queries = loaded.dataset.corpus.fingerprint, loaded.dataset.queries
+        self._check_same("tables", identity["corpus_fingerprint"], corpus_now)
+        self._check_same("queries", identity["queries_fingerprint"], queries_fingerprint(queries))
+        loaded = loaded.of_task(task)
         stored = log.read(self._rankings / "retrieval.jsonl")
 
         def rank(query: Query, _k: int) -> Retrieval:
@@ -116,5 +134,12 @@ class StoredRun:
 
         subject = Subject(self._retrieval["asked"]["retriever"], identity["retriever"], rank=rank)
         options = RetrievalOptions(on_error="record", retry_failed=retry_failed)
-        out, observer = self._folder.parent, self._observer
-        return Cell(loaded, subject, identity["top_k"], options, out, observer)
+        return Cell(loaded, subject, identity["top_k"], options, self._out, self._observer)
+
+    def _check_same(self, what: str, then: str, now: str) -> None:
+        if then != now:
+            raise DataError(
+                f"{self._folder}: the {what} of {self._asked['corpus']} are not what they were "
+                f"(fingerprint {then[:12]} then, {now[:12]} now), so what is stored does not "
+                "belong to them. Name the data of the run with --data-dir, or run anew."
+            )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench import corpora, registry
-from target_bench.corpora.mixing import mixed
+from target_bench.corpora.mixing import mixed, resolved
 from target_bench.errors import ConfigError
 from target_bench.interfaces import Dataset, Observer
 from target_bench.schema import Query
@@ -75,7 +75,7 @@ class Loader:
             self._observer.stage(f"load {name_of(corpus)}")
             start = time.perf_counter()
             dataset = _dataset(corpus, split, self._data_dir, distractors)
-            asked = {"corpus": _spelled(corpus), "distractors": list(distractors)}
+            asked = {"corpus": _spelled(corpus), "distractors": list(map(resolved, distractors))}
             self._loaded[key] = Loaded(dataset, time.perf_counter() - start, asked)
             for note in dataset.notes:
                 self._observer.warning(f"{dataset.info.name} {dataset.split}: {note}")

@@ -1,6 +1,7 @@
 """Saved indexes: whole or not there, and only for what they are of."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ from target_bench.errors import (
     StoreError,
     TargetBenchError,
 )
+from target_bench.files import sha256_of
 from target_bench.indexes import load_index, save_index
 from target_bench.interfaces import Corpus, Retriever
 from target_bench.registry import BUILT_IN, create
@@ -103,9 +105,9 @@ def test_a_loaded_index_ranks_as_the_saved_one(spec: str, folder: Path) -> None:
 
 def test_layout(saved: Path) -> None:
     record = json.loads((saved / "index.json").read_text())
-    size = (saved / "data" / "deep" / "names.json").stat().st_size
+    sha256 = sha256_of(saved / "data" / "deep" / "names.json")
     assert record["format"] == indexes.FORMAT
-    assert record["files"] == {"deep/names.json": size}
+    assert record["files"] == {"deep/names.json": sha256}
     assert record["corpus"] == {"fingerprint": corpus().fingerprint, "tables": len(TABLES)}
     assert set(record["retriever"]) == {"class", "config", "code", "packages"}
     assert [path.name for path in saved.parent.iterdir()] == ["index"]
@@ -185,14 +187,14 @@ def _truncate(path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda f: _edit(f, format=99), "format 99, and this version of target-bench reads 1"),
+        (lambda f: _edit(f, format=99), "format 99, and this version of target-bench reads 2"),
         (lambda f: (f / "index.json").write_text("[]"), "format None"),
         (lambda f: (f / "index.json").write_text("{"), "cannot be read"),
         (lambda f: (f / "index.json").unlink(), "there is no index here (no index.json)"),
         (shutil.rmtree, "there is no such folder"),
         (lambda f: _edit(f, files=None), "lists no files; delete the folder and index again"),
         (lambda f: _edit(f, corpus=None), "corpus: None there"),
-        (lambda f: _truncate(f / "data/deep/names.json"), "bytes in place of"),
+        (lambda f: _truncate(f / "data/deep/names.json"), "not the content that was saved"),
         (lambda f: (f / "data/deep/names.json").unlink(), "names.json: missing"),
     ],
 )
@@ -245,7 +247,7 @@ def _faulty(fault: BaseException) -> Plain:
     ("fault", "expected", "message"),
     [
         (KeyError("x"), PluginError, "Plain raised KeyError in (save|load): 'x'"),
-        (OSError("full"), PluginError, "Plain raised OSError in (save|load): full"),
+        (OSError("full"), StoreError, r"index: Plain cannot (save|load) its index \(full\)"),
         (SystemExit(3), PluginError, "Plain raised SystemExit"),
         (NotImplementedError(), ConfigError, "Plain cannot save or load its index"),
         (MissingExtraError("a", "b", "c"), MissingExtraError, "c needs the package 'a'"),
@@ -288,6 +290,18 @@ def test_nothing_is_there_before_all_of_it_is(
     with pytest.raises(Died):
         save_index(built("tfidf"), corpus(), folder)
     assert not folder.exists()
+
+
+def test_what_a_killed_process_left_goes(folder: Path) -> None:
+    """After a day; a younger one may be of a process that is still at it."""
+    save_index(built("tfidf"), corpus(), folder)
+    old, young = (folder.with_name(f".{folder.name}.{name}") for name in ("old", "young"))
+    for left in (old, young):
+        left.mkdir()
+    os.utime(old, (1, 1))
+    save_index(built("tfidf"), corpus(), folder)
+    assert not old.exists()
+    assert young.exists()
 
 
 def test_everything_is_synced_before_the_renaming(

@@ -28,8 +28,10 @@ def list_(as_json: AsJson = False, debug: Debug = False) -> None:
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, title=escape(str(cache.root())), title_justify="left")
-    for column in ("entry", "made", "MB", "read from"):
-        table.add_column(column, overflow="fold", justify="right" if column == "MB" else "left")
+    table.add_column("entry", no_wrap=True)  # to be copied
+    table.add_column("made")
+    table.add_column("MB", justify="right")
+    table.add_column("read from", overflow="fold")
     for entry in entries:
         made = entry.created[:16].replace("T", " ") if entry.format == cache.FORMAT else entry.state
         size = f"{entry.bytes / 1e6:.1f}"

@@ -40,15 +40,17 @@ def export(
     """Load the corpus of a run and write its rankings and judgements."""
     from target_bench import corpora
     from target_bench.runs import export as exporting
-    from target_bench.runs.store import read_manifest
+    from target_bench.runs.store import read_run
 
     if not (folder / "manifest.json").is_file():
         raise ConfigError(f"{folder} is no run folder: it holds no manifest.json")
-    manifest = read_manifest(folder)
-    identity = manifest["identity"]
-    source = manifest.get("data", "")
-    name = corpus or (source if source and Path(source).exists() else identity["corpus"])
-    specs = [mixed_in["spec"] for mixed_in in manifest.get("distractors", ())]
-    dataset = corpora.load(name, identity["split"], data_dir, specs)
+    manifest = read_run(folder)
+    name = corpus or manifest["asked"]["corpus"]
+    if name is None:
+        raise ConfigError(f"{folder} is of a corpus that was made in Python; name it with --corpus")
+    if corpora.is_path(name) and not Path(name).exists():
+        raise ConfigError(f"{name}, which the run was of, is not there; name its place: --corpus")
+    split, distractors = manifest["identity"]["split"], manifest["asked"]["distractors"]
+    dataset = corpora.load(name, split, data_dir, distractors)
     for path in exporting.export(folder, dataset, to or folder, format.value):
         typer.echo(path)

@@ -42,6 +42,9 @@ def generate(
     table_format: TableFormat = "markdown",
     labels: Labels = "strict",
     yes: Yes = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of all runs. Default: where the run folder lies.")
+    ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -51,7 +54,7 @@ def generate(
     from target_bench.restart import StoredRun
 
     with printed(as_json) as (observer, results):
-        stored = StoredRun(folder, data_dir, observer)
+        stored = StoredRun(folder, data_dir, observer, out)
         for generator in generators or ["extractive"]:
             confirm = None if yes else paying.agreed
             answering = Answering(generator, prompt, prompt_tokens, table_format, labels, confirm)

@@ -22,6 +22,7 @@ from uuid import uuid4
 from target_bench.corpora.parts import Part, Queries, Tables
 from target_bench.corpora.store import from_files
 from target_bench.errors import DataError, StoreError
+from target_bench.files import sha256_of, sync
 from target_bench.interfaces import CorpusLoader
 from target_bench.release import Release, Seen
 
@@ -30,7 +31,7 @@ T = TypeVar("T")
 ENVIRONMENT = "TARGET_BENCH_CACHE"
 """The variable that names the cache folder."""
 
-FORMAT = 1
+FORMAT = 2
 """The version of the layout; entries of another version are not used."""
 
 _TEMPORARY = ".new-"
@@ -127,6 +128,8 @@ def _opened(part: Part, entry: "Entry") -> Cached:
     there = path.stat().st_size
     if there != entry.bytes:
         raise ValueError(f"{part.file} has {there} bytes, not {entry.bytes}")
+    if sha256_of(path) != entry.sha256:
+        raise ValueError(f"{part.file} is not what was written")
     return Cached(part.open(path), dict(entry.seen.files), tuple(entry.notes))
 
 
@@ -144,7 +147,7 @@ def _read(part: Part) -> Cached:
 
 def _read_without_cache(part: Part, note: str) -> Cached:
     try:
-        fresh = _read_into(part, _new_folder(Path(tempfile.gettempdir())), keep=False)
+        fresh = _read_into(part, Path(tempfile.mkdtemp(prefix="target-bench-")), keep=False)
     except OSError as error:
         raise StoreError(
             f"{part.name} fits neither into the cache {root()} nor into the temporary folder: "
@@ -169,6 +172,11 @@ def _read_into(part: Part, place: Path, keep: bool) -> Cached:
     try:
         notes = _named(lambda: part.read(release, path), part, release)
         seen = release.seen
+        if not seen.still_true(part.folder):
+            raise DataError(
+                f"{part.folder}: files there changed while they were read; run the same command "
+                "again when nothing writes them any more"
+            )
         if keep and seen.files:  # a loader that reads nothing from the folder may read anything
             path = _finish(part, place, seen, notes)
         value = part.open(path)  # an open file outlives its folder
@@ -194,31 +202,30 @@ def _finish(part: Part, place: Path, seen: Seen, notes: list[str]) -> Path:
     """Complete an entry and move it to its own name; where its file now lies."""
     content = json.dumps([FORMAT, part.code, sorted(seen.files.items())])
     key = hashlib.sha256(content.encode()).hexdigest()[:12]
-    size = (place / part.file).stat().st_size
+    size, sha256 = (place / part.file).stat().st_size, sha256_of(place / part.file)
     record = {
         "format": FORMAT,
         "code": part.code,
         "created": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-        "folder": str(part.folder),
+        "folder": str(part.folder.resolve()),
         "bytes": size,
+        "sha256": sha256,
         "seen": seen.to_json(),
         "notes": notes,
     }
     (place / "entry.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
+    sync(place)
     home = place.parent / f"{part.name}-{key}"
     if home.exists():
         there = _entry(home)
-        if there.seen == seen and there.bytes == size == _size(home / part.file):
+        same = there.seen == seen and there.sha256 == sha256
+        if same and sha256_of(home / part.file) == sha256:
             return home / part.file  # another process made it just now
         with suppress(OSError):
             _remove(home)  # of another folder with the same files
     with suppress(OSError):
         place.rename(home)
     return (place if place.exists() else home) / part.file
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.is_file() else -1
 
 
 def _remove(folder: Path) -> None:
@@ -244,6 +251,7 @@ class Entry:
         created: when.
         source: the data folder it was read from.
         bytes: the size of its data file.
+        sha256: of its data file.
         seen: the state of the data folder.
         notes: what a user should know about the data.
     """
@@ -254,6 +262,7 @@ class Entry:
     created: str
     source: str
     bytes: int
+    sha256: str
     seen: Seen
     notes: tuple[str, ...]
 
@@ -266,7 +275,7 @@ class Entry:
 
     def to_json(self) -> dict[str, Any]:
         """What ``target-bench cache list --json`` prints."""
-        shown = {k: v for k, v in asdict(self).items() if k not in ("seen", "code", "notes")}
+        shown = {k: v for k, v in asdict(self).items() if k not in ("seen", "code", "notes", "sha256")}
         return shown | {"folder": str(self.folder), "state": self.state, "files": self.seen.files}
 
 
@@ -290,19 +299,23 @@ def _entry(folder: Path) -> Entry:
         record = json.loads((folder / "entry.json").read_bytes())
         if record["format"] != FORMAT:
             size, when = _folder_bytes(folder), str(record.get("created", ""))
-            return Entry(folder, int(record["format"]), "", when, "", size, Seen(), ())
+            return Entry(folder, int(record["format"]), "", when, "", size, "", Seen(), ())
+        texts = record["created"], record["folder"], record["sha256"], *record["notes"]
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError("a text is none")
         return Entry(
             folder=folder,
             format=FORMAT,
             code=record["code"],
             created=record["created"],
             source=record["folder"],
-            bytes=record["bytes"],
+            bytes=int(record["bytes"]),
+            sha256=record["sha256"],
             seen=Seen.from_json(record["seen"]),
             notes=tuple(record["notes"]),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return Entry(folder, None, "", "", "", _folder_bytes(folder), Seen(), ())
+        return Entry(folder, None, "", "", "", _folder_bytes(folder), "", Seen(), ())
 
 
 def _folder_bytes(folder: Path) -> int:

@@ -65,19 +65,13 @@ class TableFolder(CorpusLoader):
 def queries_of(release: Release, path: Path, split: str, database_id: str = "0") -> Iterator[Query]:
     """The queries of a JSON-lines file that belong to a split; without ``split`` they are test."""
     for place, record in release.json_lines(path):
-        if _split(record, place) == split:
+        if own.split_of(record, place) == split:
             yield own.query(record, place, database_id)
 
 
 def splits_of(release: Release, path: Path) -> list[str]:
     """The splits that the queries of a JSON-lines file name."""
-    return list(dict.fromkeys(_split(r, place) for place, r in release.json_lines(path)))
-
-
-def _split(record: Any, place: str) -> str:
-    if isinstance(record, dict) and record.get("split") is None:
-        return own.DEFAULT_SPLIT
-    return field(record, "split", str, place)
+    return list(dict.fromkeys(own.split_of(r, place) for place, r in release.json_lines(path)))
 
 
 def _splits(release: Release) -> list[str]:

@@ -27,11 +27,11 @@ def from_dataframe(
             has a name is a column.
         queries: a data frame with the columns ``query_id``, ``query``, ``table_id`` (one id or a
             list) and perhaps ``answer``, or an iterable of such mappings; other columns become
-            metadata.
+            metadata. With a column ``split``, those of the split are taken.
         context: table id -> what is to be known about it (``title``, ``section_title``, ...);
             default: the id as title.
         name: what the corpus is called in results.
-        split: what the split is called in results.
+        split: what the split is called in results, and in the column ``split`` if there is one.
 
     Raises:
         DataError: something is no data frame, a field is missing or of another type, or a gold
@@ -49,15 +49,23 @@ def from_dataframe(
     if not isinstance(tables, Mapping):
         raise DataError(f"tables should map ids to data frames, but is {type(tables).__name__}")
     about = context or {}
-    for table_id in about:
+    for table_id, entries in about.items():
         if table_id not in tables:
             raise DataError(f"context names the table {table_id!r}, which is not among the tables")
+        if not isinstance(entries, Mapping):
+            raise DataError(
+                f"context of the table {table_id!r} should be a mapping, as {{'title': ...}}, but "
+                f"is {entries!r:.80}"
+            )
     made = [
         _table(str(table_id), frame, about.get(table_id, {"title": str(table_id)}))
         for table_id, frame in tables.items()
     ]
+    places = ((f"query {number}", record) for number, record in enumerate(_records(queries), 1))
     found = [
-        own.query(record, f"query {number}") for number, record in enumerate(_records(queries), 1)
+        own.query(record, place)
+        for place, record in places
+        if own.split_of(record, place, default=split) == split
     ]
     return dataset(info, split, made, found)
 
@@ -88,7 +96,10 @@ def _arrow(frame: Any, place: str) -> Any:
             return pyarrow.Table.from_pandas(frame, preserve_index=True)
         return pyarrow.table(frame)
     except (pyarrow.ArrowException, AttributeError, TypeError, ValueError, OverflowError) as error:
+        advice = "Give a frame whose columns have one type each, as after frame.astype(str)."
+        if "uplicate column names" in str(error):
+            advice = "Give every column a name of its own."
         raise DataError(
             f"{place}: {type(frame).__name__} is no data frame that Arrow can read ({error}). "
-            "Give a frame whose columns have one type each, as after frame.astype(str)."
+            f"{advice}"
         ) from error

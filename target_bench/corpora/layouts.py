@@ -30,6 +30,7 @@ def of_path(path: Path) -> CorpusLoader:
     raise DataError(
         f"{path}: no layout that is known. A folder holds one of\n"
         "  tables/*.csv (or .tsv, .parquet, .jsonl) and queries.jsonl;\n"
-        "  corpus/<split>.parquet and queries/<split>.parquet (or .jsonl), as TARGET publishes;\n"
+        "  corpus/<split>.parquet and queries/<split>.parquet (or .jsonl), as TARGET publishes, or\n"
+        "  its hub repositories <name>-corpus/ and <name>-queries/ side by side;\n"
         "  corpus.jsonl, queries.jsonl and qrels/<split>.tsv, as BEIR does."
     )

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from target_bench import registry
-from target_bench.corpora import folder_of, loader, reading, split_of
+from target_bench.corpora import folder_of, is_path, loader, reading, split_of
 from target_bench.corpora.store import Digest, HashedCorpus, digests_of
 from target_bench.errors import ConfigError
 from target_bench.interfaces import Corpus, Dataset, Distractors
@@ -49,10 +49,19 @@ class _Asked:
     seed: int
 
 
-def _parse(spec: str) -> _Asked:
+def resolved(spec: str) -> str:
+    """The same distractors, told so that they are found from any folder."""
+    name, colon, rest = _divided(spec)
+    return f"{Path(name).resolve()}{colon}{rest}" if is_path(name) else spec
+
+
+def _divided(spec: str) -> tuple[str, str, str]:
     name, colon, rest = spec.rpartition(":")
-    if not colon or "=" not in rest:
-        name, rest = spec, ""
+    return (name, colon, rest) if colon and "=" in rest else (spec, "", "")
+
+
+def _parse(spec: str) -> _Asked:
+    name, _, rest = _divided(spec)
     settings = registry.parse_settings(rest, spec)
     unknown = settings.keys() - {"split", "n", "seed"}
     if unknown:
@@ -72,8 +81,7 @@ def _with(dataset: Dataset, asked: _Asked, data_dir: str | Path | None) -> Datas
     split = split_of(plugin, asked.split)
     same = (plugin.info.name, plugin.info.source) == (dataset.info.name, dataset.info.source)
     tables = reading.read_tables(plugin, folder_of(plugin, data_dir, strict=not same), split)
-    prefix = "" if same else f"{plugin.info.name}:"
-    corpus = MixedCorpus(dataset.corpus, tables.value, prefix, asked)
+    corpus = MixedCorpus(dataset.corpus, tables.value, same, asked)
     notes = (*tables.notes, *corpus.notes())
     origin = f"{plugin.info.name} {split}"
     return replace(
@@ -93,20 +101,21 @@ class MixedCorpus(HashedCorpus):
 
     Args:
         base: the corpus.
-        source: where distractors are drawn from; tables whose id is in the base are left out.
-        prefix: put before the database ids of the distractors, so that those of another corpus
-            cannot be mistaken for the base's.
+        source: where distractors are drawn from.
+        same: whether the source is of the same corpus, so that an id means the same table in
+            both. Tables that are in the base already are left out; one of another corpus that
+            only has the id of another table gets a database id of its own.
         asked: how many to draw, and the seed.
 
     Raises:
         ConfigError: more tables were asked for than there are.
     """
 
-    def __init__(self, base: Corpus, source: Corpus, prefix: str, asked: _Asked) -> None:
+    def __init__(self, base: Corpus, source: Corpus, same: bool, asked: _Asked) -> None:
         self._base = base
         self._source = source
-        new_ids = [TableId(prefix + t.database_id, t.table_id) for t in source.ids]
         known = base.positions
+        new_ids = list(source.ids) if same else _renamed(source, base)
         candidates = [i for i, table_id in enumerate(new_ids) if table_id not in known]
         self._left_out = len(new_ids) - len(candidates)
         n = len(candidates) if asked.n is None else asked.n
@@ -154,10 +163,21 @@ class MixedCorpus(HashedCorpus):
         pairs = zip(self._places, self.digests, strict=True)
         copies = sum(1 for (part, _), digest in pairs if part and digest.content in own)
         found = {
-            "have an id that is in the corpus already and were left out": self._left_out,
+            "are in the corpus already and were left out": self._left_out,
             "have header and rows of a table of the corpus (recall[dup] credits them)": copies,
         }
         return [f"{n} tables {what}" for what, n in found.items() if n]
+
+
+def _renamed(source: Corpus, base: Corpus) -> list[TableId]:
+    """The ids of the source's tables; another one where it is that of another table of the base."""
+    known, theirs, ours = base.positions, digests_of(source), digests_of(base)
+    return [
+        table_id
+        if table_id not in known or theirs[i] == ours[known[table_id]]
+        else TableId(f"{table_id.database_id}~{theirs[i].content.hex()[:8]}", table_id.table_id)
+        for i, table_id in enumerate(source.ids)
+    ]
 
 
 def _hash(seed: int, table_id: TableId) -> tuple[int, int]:

@@ -23,15 +23,17 @@ def info(path: Path, splits: Iterable[str], others: Iterable[str] = ()) -> Corpu
         splits: the splits that have queries.
         others: splits that have tables alone.
     """
-    name = re.sub(r"[^a-z0-9]+", "-", path.resolve().stem.lower()).strip("-") or "data"
+    path = path.resolve()
+    words = path.name if path.is_dir() else path.stem
+    name = re.sub(r"[\W_]+", "-", words.lower()).strip("-") or "data"
     return CorpusInfo(
         name=name,
-        title=path.resolve().name,
+        title=path.name,
         tasks=("retrieval", "question_answering", "fact_verification"),
         splits=(*sorted(splits, key=_order), *sorted(others, key=_order)) or (DEFAULT_SPLIT,),
         licence="your own",
         citation="your own",
-        source=str(path.resolve()),
+        source=str(path),
     )
 
 
@@ -64,6 +66,13 @@ def query(record: Any, place: str, database_id: str = "0") -> Query:
             if name not in _FIELDS and value is not None
         },
     )
+
+
+def split_of(record: Any, place: str, default: str = DEFAULT_SPLIT) -> str:
+    """The field ``split``, or the default where it is missing or null."""
+    if isinstance(record, dict) and record.get("split") is None:
+        return default
+    return field(record, "split", str, place)
 
 
 def database(record: Mapping[str, Any], place: str, default: str = "0") -> str:

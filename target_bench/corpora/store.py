@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from target_bench.interfaces import Corpus, Dataset
 from target_bench.schema import CorpusInfo, Query, Table, TableId
 
 DIGEST_BYTES = 16
+_SEPARATOR = re.compile(r"[;\t]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +337,7 @@ class NoteTally:
     """Counts, table by table, what a user should know."""
 
     def __init__(self) -> None:
-        self._n = self._rowless = self._nameless = self._partly_nameless = 0
+        self._n = self._rowless = self._nameless = self._partly_nameless = self._unsplit = 0
 
     def see(self, table: Table) -> None:
         """Count one table."""
@@ -344,6 +346,7 @@ class NoteTally:
         self._rowless += not table.rows
         self._nameless += not any(named)
         self._partly_nameless += any(named) and not all(named)
+        self._unsplit += len(named) == 1 and bool(_SEPARATOR.search(table.header[0]))
 
     def notes(self) -> list[str]:
         """A sentence for each peculiarity that was met."""
@@ -351,6 +354,9 @@ class NoteTally:
             "have no rows": self._rowless,
             "have only empty column names": self._nameless,
             "have some empty column names": self._partly_nameless,
+            "have a single column with ; or a tab in its name (is a comma the separator?)": (
+                self._unsplit
+            ),
         }
         return [f"{n} of {self._n} tables {what}" for what, n in found.items() if n]
 

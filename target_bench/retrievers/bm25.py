@@ -21,12 +21,14 @@ from target_bench.retrievers.lexical import (
     distinct,
     serializers,
 )
-from target_bench.retrievers.memory import checked_budget
 from target_bench.retrievers.postings import Formula, Postings
 from target_bench.retrievers.products import rank_product, rank_scores
 from target_bench.retrievers.storage import read_json, write_json
 from target_bench.schema import TableId
 from target_bench.serialization import Field, Format, RowLimit
+
+SMALLEST_MEMORY = 16 * 2**20
+"""The least memory limit, in bytes: below it there is no room for a block of scores."""
 
 Fields = Sequence[Field] | Sequence[Sequence[Field]]
 Tokens = Iterable[Sequence[list[str]]]
@@ -138,7 +140,12 @@ class BM25(Retriever):
         """
         if self.backend != "bm25s":
             raise NotImplementedError
-        self._memory = checked_budget(n_bytes)
+        if n_bytes < SMALLEST_MEMORY:
+            raise ConfigError(
+                f"a memory limit of {n_bytes} bytes is too small to index with; allow at least "
+                f"{SMALLEST_MEMORY} bytes ({SMALLEST_MEMORY >> 20} MB)"
+            )
+        self._memory = n_bytes
 
     def save(self, folder: Path) -> None:
         """Write the index; with rank-bm25, the tokens of all tables."""

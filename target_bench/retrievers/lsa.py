@@ -15,7 +15,6 @@ from target_bench.errors import ConfigError
 from target_bench.interfaces import Corpus, Ranked, Ranking
 from target_bench.ranking import top_k as best_columns
 from target_bench.retrievers.lexical import Stemming, StopWords
-from target_bench.retrievers.memory import checked_budget
 from target_bench.retrievers.products import blocks, stacked
 from target_bench.retrievers.storage import read_array, read_json, write_array, write_json
 from target_bench.retrievers.tfidf import TfIdf
@@ -24,7 +23,6 @@ from target_bench.serialization import Field, Format, RowLimit
 Floats = NDArray[np.float64]
 
 _BLOCK_CELLS = 4_000_000
-_BYTES_A_CELL = 64
 _SHORTEST = 1e-6
 """Of vectors that had length 1; a shorter remainder points where rounding errors say."""
 
@@ -87,7 +85,6 @@ class LSA(TfIdf):
         self.dims = dims
         self.seed = seed
         self.iterations = iterations
-        self._block_cells = _BLOCK_CELLS
         if dims < 1:
             raise ConfigError(f"dims={dims}: at least one dimension is kept")
         if iterations < 0:
@@ -124,7 +121,7 @@ class LSA(TfIdf):
         known = np.diff(vectors.indptr) > 0
         parts = [
             self._best(points[block], known[block], top_k)
-            for block in blocks(len(queries), len(self._ids), self._block_cells)
+            for block in blocks(len(queries), len(self._ids), _BLOCK_CELLS)
         ]
         return Ranked(self._ids, *stacked(parts))
 
@@ -134,14 +131,6 @@ class LSA(TfIdf):
         scores = points @ self._points.T
         best = best_columns(scores, k)
         return np.where(known[:, None], best, -1), np.take_along_axis(scores, best, axis=1)
-
-    def limit_memory(self, n_bytes: int) -> None:
-        """Bound the scores held at a time; the index itself stays in memory.
-
-        Raises:
-            ConfigError: less than 16 MB.
-        """
-        self._block_cells = min(_BLOCK_CELLS, checked_budget(n_bytes) // _BYTES_A_CELL)
 
     def save(self, folder: Path) -> None:
         """Write axes, points, the vocabulary and its weights."""

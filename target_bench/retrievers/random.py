@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 
 from target_bench.interfaces import Corpus, Ranking, Retriever
-from target_bench.retrievers.memory import checked_budget
 
 
 class Random(Retriever):
@@ -31,14 +30,6 @@ class Random(Retriever):
         generator = np.random.default_rng(int.from_bytes(digest[:8], "big"))
         k = min(top_k, len(self._ids))
         return [self._ids[i] for i in generator.choice(len(self._ids), size=k, replace=False)]
-
-    def limit_memory(self, n_bytes: int) -> None:
-        """Accept any sensible limit: there is no index but the ids, which stay in memory.
-
-        Raises:
-            ConfigError: less than 16 MB.
-        """
-        checked_budget(n_bytes)
 
     def save(self, folder: Path) -> None:
         """Write nothing: the corpus has the ids."""

@@ -9,7 +9,6 @@ import numpy as np
 from target_bench.errors import ConfigError
 from target_bench.interfaces import Corpus, Ranking, Retriever
 from target_bench.retrievers.lexical import Analyzer, Stemming, StopWords
-from target_bench.retrievers.memory import checked_budget
 from target_bench.retrievers.products import rank_product
 from target_bench.retrievers.storage import (
     read_array,
@@ -130,14 +129,6 @@ class TfIdf(Retriever):
         if read_json(folder / "tfidf.json")["words"]:
             self._load_weights(folder)
             self._tables = read_sparse(folder, "tables")
-
-    def limit_memory(self, n_bytes: int) -> None:
-        """Accept a limit for the scores, which always fit; the index itself stays in memory.
-
-        Raises:
-            ConfigError: less than 16 MB.
-        """
-        checked_budget(n_bytes)
 
     def _counter(self) -> Any:
         from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer

@@ -1,5 +1,6 @@
 """A finished run as files that other tools read."""
 
+import json
 from pathlib import Path
 
 from target_bench.errors import ConfigError, DataError, StoreError
@@ -7,7 +8,7 @@ from target_bench.interfaces import Dataset
 from target_bench.runs import log
 from target_bench.runs.identity import queries_fingerprint
 from target_bench.runs.log import cannot
-from target_bench.runs.store import read_manifest
+from target_bench.runs.store import read_run
 from target_bench.runs.trec import qrels_lines, run_lines, words_of
 
 FORMATS = ("trec",)
@@ -35,7 +36,7 @@ def export(folder: Path, dataset: Dataset, out: Path, format: str = "trec") -> t
     """
     if format not in FORMATS:
         raise ConfigError(f"format={format!r}: expected {' or '.join(FORMATS)}")
-    manifest = read_manifest(folder)
+    manifest = read_run(folder)
     wanted = manifest["identity"]["corpus_fingerprint"]
     if dataset.corpus.fingerprint != wanted:
         raise DataError(
@@ -45,9 +46,8 @@ def export(folder: Path, dataset: Dataset, out: Path, format: str = "trec") -> t
         )
     if not (folder / "retrieval.jsonl").exists():
         raise StoreError(f"{folder}: holds no rankings; name the folder of a retrieval run")
-    if not (folder / "scores.json").exists():
-        raise StoreError(f"{folder}: the run is not finished; run the same command again")
     retrievals = log.read(folder / "retrieval.jsonl")
+    _check_finished(folder, sum(r.error is not None for r in retrievals.values()))
     queries = [query for query in dataset.queries if query.id in retrievals]
     if queries_fingerprint(queries) != manifest["identity"]["queries_fingerprint"]:
         raise DataError(
@@ -57,13 +57,29 @@ def export(folder: Path, dataset: Dataset, out: Path, format: str = "trec") -> t
         )
     words = words_of(dataset.corpus.ids)
     run = "".join(run_lines((retrievals[query.id] for query in queries), words))
+    paths = out / "run.trec", out / "qrels.trec"
     try:
         out.mkdir(parents=True, exist_ok=True)
-        paths = out / "run.trec", out / "qrels.trec"
-        paths[0].write_text(run, encoding="utf-8", errors="surrogatepass")
-        paths[1].write_text(
-            "".join(qrels_lines(queries, words)), encoding="utf-8", errors="surrogatepass"
-        )
+        for path, text in zip(paths, (run, "".join(qrels_lines(queries, words))), strict=True):
+            half = path.with_name(f"{path.name}.tmp")
+            half.write_text(text, encoding="utf-8", errors="surrogatepass")
+            half.replace(path)
     except OSError as error:
         raise StoreError(cannot("be written", out, error, "--to")) from error
     return paths
+
+
+def _check_finished(folder: Path, n_failed: int) -> None:
+    """See that the scores are those of the rankings.
+
+    Raises:
+        StoreError: there are none, or they are older, as when failed queries were asked again and
+            the process was killed.
+    """
+    try:
+        scored = json.loads((folder / "scores.json").read_bytes())
+        finished = scored["counts"]["failed"] == n_failed
+    except (OSError, ValueError, KeyError, TypeError):
+        finished = False
+    if not finished:
+        raise StoreError(f"{folder}: the run is not finished; run the same command again")

@@ -2,12 +2,15 @@
 
 import hashlib
 import json
+import sys
 import uuid
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from target_bench.interfaces import constructor_arguments
 from target_bench.provenance import code_hash, installed_version
+from target_bench.registry import FILE_MODULE
 from target_bench.schema import Query
 
 
@@ -23,6 +26,13 @@ def queries_fingerprint(queries: Sequence[Query]) -> str:
     return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
 
+def answers_fingerprint(queries: Sequence[Query]) -> str:
+    """The same with the reference answers."""
+    answers = sorted((query.id, query.answer) for query in queries)
+    both = [queries_fingerprint(queries), answers]
+    return hashlib.sha256(json.dumps(both).encode()).hexdigest()
+
+
 def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
     """Class, settings, code hash and package versions of a plug-in.
 
@@ -32,7 +42,7 @@ def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
     """
     cls = type(plugin)
     identity: dict[str, Any] = {
-        "class": f"{cls.__module__}:{cls.__qualname__}",
+        "class": f"{_module_name(cls)}:{cls.__qualname__}",
         "packages": {name: installed_version(name) for name in getattr(cls, "packages", ())},
     }
     try:
@@ -46,6 +56,13 @@ def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
             "define config(); define the class in a file."
         )
     return identity, None
+
+
+def _module_name(cls: type) -> str:
+    """The module, or the file of a plug-in that was named by its file, wherever that lies."""
+    if not cls.__module__.startswith(FILE_MODULE):
+        return cls.__module__
+    return Path(sys.modules[cls.__module__].__file__ or "").name
 
 
 def _config(plugin: object) -> Any:

@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from target_bench.errors import DataError
 from target_bench.interfaces import Dataset
 from target_bench.release import Release, field
-from target_bench.runs.trec import word, words_of
+from target_bench.runs.trec import TAG, word, words_of
 from target_bench.schema import Query, Retrieval, TableId
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,15 @@ def read(path: Path, dataset: Dataset) -> RunFile:
 
     In a TREC run a table is its id, or ``database/table`` where there are databases, with white
     space percent-encoded (``export --format trec`` writes it so). Tables are ordered by score;
-    equal scores keep the order of the rank column.
+    equal scores keep the order of the rank column. JSON lines are read as the log of a run: a
+    ranking replaces a recorded error of the same query, and half a last line is left out.
 
     Raises:
         DataError: the file cannot be read, a line is none of its format, a table or query is not
             in the corpus, or a query has a table twice.
     """
+    if path.is_dir():
+        raise DataError(f"--run {path}: is a folder; name the file, as in {path}/retrieval.jsonl")
     if not path.is_file():
         raise DataError(f"--run {path}: there is no such file")
     release = Release(path.parent, str(path))
@@ -66,7 +71,8 @@ def read(path: Path, dataset: Dataset) -> RunFile:
     parse = _from_json_lines if json_lines else _from_trec
     retrievals: dict[str, Retrieval] = {}
     for place, retrieval in parse(release, path, names):
-        if retrieval.query_id in retrievals:
+        earlier = retrievals.get(retrieval.query_id)
+        if earlier is not None and earlier.error is None:
             raise DataError(f"{place}: query {retrieval.query_id!r} has two rankings")
         retrievals[retrieval.query_id] = retrieval
     if not retrievals:
@@ -78,49 +84,67 @@ def read(path: Path, dataset: Dataset) -> RunFile:
 class _Names:
     """Names in a run file -> queries and tables of a dataset.
 
+    A name in a TREC run is a word as ``trec`` makes it, or stands as it is, as other tools write
+    it.
+
     Args:
         dataset: the dataset.
-        encoded: whether names are words as ``trec`` makes them; a name that is none is then read
-            as it stands, as other tools write it.
+        encoded: whether the file is a TREC run.
     """
 
     def __init__(self, dataset: Dataset, encoded: bool) -> None:
         self._corpus = dataset.corpus
         self._where = f"{dataset.info.name} {dataset.split}"
+        ids = dataset.corpus.ids
         self._queries = {query.id: query.id for query in dataset.queries}
-        self._tables = {t.table_id: t for t in dataset.corpus.ids if t.database_id == "0"}
-        if encoded:
-            self._queries |= {word(query.id): query.id for query in dataset.queries}
-            self._tables |= {name: t for t, name in words_of(dataset.corpus.ids).items()}
+        self._tables = {t.table_id: t for t in ids if t.database_id == "0"}
+        self._query_words = {word(name): name for name in self._queries} if encoded else {}
+        self._table_words = {name: t for t, name in words_of(ids).items()} if encoded else {}
 
-    def query(self, name: str, place: str) -> str:
+    def query(self, name: str, place: str, ours: bool = False) -> str:
         """The id of a query.
 
+        Args:
+            name: as it stands in the file.
+            place: where it stands.
+            ours: whether it was written by ``export``, and so is a word.
+
         Raises:
-            DataError: there is none of this name.
+            DataError: there is none of this name, or two.
         """
-        if name not in self._queries:
+        found = _one(self._queries, self._query_words, name, place, ours)
+        if found is None:
             raise DataError(
                 f"{place}: query {name!r} is not in {self._where}. Name the split the run is of "
                 "with --split."
             )
-        return self._queries[name]
+        return found
 
-    def table(self, name: Any, place: str) -> TableId:
-        """The id of a table, from a word or a pair (database id, table id).
-
-        Raises:
-            DataError: there is none of this name.
-        """
-        if isinstance(name, str) and name in self._tables:
-            return self._tables[name]
+    def table(self, name: Any, place: str, ours: bool = False) -> TableId:
+        """The id of a table, from a word or a pair (database id, table id); as for ``query``."""
+        if isinstance(name, str):
+            found = _one(self._tables, self._table_words, name, place, ours)
+            if found is not None:
+                return found
         pair = tuple(map(str, name)) if isinstance(name, list) else ()
         if len(pair) == 2 and pair in self._corpus.positions:
             return self._corpus.ids[self._corpus.positions[pair]]
-        known = next(iter(self._tables), None) or list(self._corpus.ids[0])
+        known = next(iter(self._table_words or self._tables), None) or list(self._corpus.ids[0])
         raise DataError(
             f"{place}: table {name!r} is not in {self._where}; its tables are called like {known!r}"
         )
+
+
+def _one(
+    plain: Mapping[str, T], words: Mapping[str, T], name: str, place: str, ours: bool
+) -> T | None:
+    decoded, found = words.get(name), None if ours else plain.get(name)
+    if decoded is not None and found is not None and decoded != found:
+        raise DataError(
+            f"{place}: {name!r} is both {str(found)!r} as it stands and {str(decoded)!r} with "
+            "white space percent-encoded; give the run as JSON lines"
+        )
+    return decoded if found is None else found
 
 
 def _from_trec(release: Release, path: Path, names: _Names) -> Iterator[tuple[str, Retrieval]]:
@@ -145,7 +169,7 @@ def _trec_row(
     words: list[str], place: str, names: _Names
 ) -> tuple[str, TableId, tuple[float, int]]:
     try:
-        query, _, table, rank, score, _ = words
+        query, _, table, rank, score, tag = words
         value = float(score)
         position = int(rank)
     except ValueError as error:
@@ -154,13 +178,15 @@ def _trec_row(
         ) from error
     if not math.isfinite(value):
         raise DataError(f"{place}: the score is {score}")
-    return names.query(query, place), names.table(table, place), (value, position)
+    ours = tag == TAG
+    row = value, position
+    return names.query(query, place, ours), names.table(table, place, ours), row
 
 
 def _from_json_lines(
     release: Release, path: Path, names: _Names
 ) -> Iterator[tuple[str, Retrieval]]:
-    for place, record in release.json_lines(path):
+    for place, record in release.json_lines(path, torn=True):
         query_id = names.query(str(field(record, "query_id", object, place)), place)
         tables = tuple(names.table(t, place) for t in field(record, "tables", list, place))
         if len(set(tables)) < len(tables):

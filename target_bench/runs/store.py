@@ -183,3 +183,25 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             f"target-bench reads {FORMAT}; choose another --out folder"
         )
     return manifest
+
+
+_OF_A_RUN = {
+    "identity": ("task", "corpus", "split", "corpus_fingerprint", "queries_fingerprint"),
+    "asked": ("corpus", "distractors", "retriever"),
+}
+
+
+def read_run(folder: Path) -> dict[str, Any]:
+    """The manifest of a run folder that somebody goes on with.
+
+    Raises:
+        StoreError: as ``read_manifest``, or it does not say what the run is of.
+    """
+    manifest = read_manifest(folder)
+    for name, keys in _OF_A_RUN.items():
+        found = manifest.get(name)
+        missing = [key for key in keys if not isinstance(found, dict) or key not in found]
+        if missing:
+            path = folder / "manifest.json"
+            raise StoreError(f"{path}: damaged (no {name}.{missing[0]}); run it again elsewhere")
+    return manifest

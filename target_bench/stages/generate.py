@@ -38,7 +38,7 @@ def check_generator(generator: object) -> GeneratorLike:
     return generator  # type: ignore[return-value]  # just checked
 
 
-Answer = Callable[[Query], Generation]
+Answer = Callable[[Query], Answered]
 """query -> its answer, where no generator is asked."""
 
 
@@ -55,14 +55,18 @@ class AnswerMode:
     answer: Answer
 
 
-def _gold(query: Query) -> Generation:
+def _gold(query: Query) -> Answered:
     answer = query.answer if isinstance(query.answer, str) else query.answer[0]
-    return Generation(query.id, answer)
+    return Answered(Generation(query.id, answer))
+
+
+def _empty(query: Query) -> Answered:
+    return Answered(Generation(query.id, ""))
 
 
 ANSWER_MODES = {
     "gold": AnswerMode("The reference answers: upper bound.", _gold),
-    "empty": AnswerMode("No answer: lower bound.", lambda query: Generation(query.id, "")),
+    "empty": AnswerMode("No answer: lower bound.", _empty),
 }
 
 
@@ -98,12 +102,14 @@ class Answerer:
         identity: all of it that can change an answer.
         generator: the generator, if one is asked.
         answer: where the answers come from, if none is.
+        prompt: what identifies the prompt of those answers, if it is not the one of this run.
     """
 
     label: str
     identity: Mapping[str, Any]
     generator: GeneratorLike | None = None
     answer: Answer | None = None
+    prompt: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -209,7 +215,7 @@ class GenerateStage:
 
     def _answers(self, todo: Sequence[Query]) -> Iterator[Answered]:
         if self.answerer.answer is not None:
-            yield from (Answered(self.answerer.answer(query)) for query in todo)
+            yield from map(self.answerer.answer, todo)
             return
         assert self.answerer.generator is not None
         for query in todo:

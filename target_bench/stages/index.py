@@ -50,7 +50,7 @@ def _limit(retriever: RetrieverLike, memory: int, observer: Observer) -> None:
     except NotImplementedError:
         pass
     observer.warning(
-        f"the memory budget does not reach {type(retriever).__name__}: it has no limit_memory"
+        f"the memory budget does not bound {type(retriever).__name__}, which keeps no limit"
     )
 
 

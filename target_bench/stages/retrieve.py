@@ -63,7 +63,8 @@ class RetrievalOptions:
 
     Attributes:
         on_error: whether a failed query ends the stage or is recorded.
-        retry_failed: ask again the queries that are recorded as failed.
+        retry_failed: ask again the queries that are recorded as failed, and record those that
+            fail again; with ``on_error="stop"`` they are asked again in any case.
         latency: how many single queries to time, unless the run has such a figure.
         memory: bytes that the retriever should keep to.
         indexes: the folder of saved indexes: read from there, or built and saved there.
@@ -107,7 +108,8 @@ class RetrieveStage:
         """
         done = self.store.retrievals()
         self._check_stored(done)
-        if self.options.on_error == "stop" or self.options.retry_failed:
+        again = self.options.on_error == "stop" or self.options.retry_failed
+        if again and self.subject.rank is None:
             done = {query_id: r for query_id, r in done.items() if r.error is None}
         todo = [query for query in self.dataset.queries if query.id not in done]
         timed = self.options.latency == 0 or "latency_ms" in self.store.manifest
@@ -123,7 +125,7 @@ class RetrieveStage:
             assert self.subject.retriever is not None
             retriever = self.subject.retriever
             embed_seconds = self._embed(retriever)
-            found = self._retrieve(retriever, todo, log, embed_seconds)
+            found = self._retrieve(retriever, todo, log, embed_seconds, len(done))
         if not timed:
             self._time_single_queries(retriever, self.options.latency)
         return done | found, not todo
@@ -196,11 +198,12 @@ class RetrieveStage:
         todo: Sequence[Query],
         log: RetrievalLog,
         embed_seconds: float,
+        n_done: int,
     ) -> dict[str, Retrieval]:
         self.observer.stage(f"{self.subject.label}: retrieve", total=len(todo))
         found: dict[str, Retrieval] = {}
         seconds = 0.0
-        stop = self.options.on_error == "stop"
+        stop = not self._records_failures
         try:
             for batch in _batches(todo, contract.batch_size(retriever)):
                 start = time.perf_counter()
@@ -213,23 +216,28 @@ class RetrieveStage:
                 found.update((retrieval.query_id, retrieval) for retrieval in kept)
                 self.observer.advance(len(kept))
                 if len(kept) < len(retrievals):
-                    raise self._fault(batch[len(kept)], retrievals[len(kept)], len(found))
+                    failed = batch[len(kept)], retrievals[len(kept)]
+                    raise self._fault(*failed, n_done + len(found))
         finally:
             self._record_times(embed_seconds, seconds, len(found))
         return found
 
+    @property
+    def _records_failures(self) -> bool:
+        return self.options.on_error == "record" or self.options.retry_failed
+
     def _stop_at(self, retrievals: Sequence[Retrieval]) -> int | None:
         """The place of the failed query that ends the run, if one does."""
-        if self.options.on_error == "record":
+        if self._records_failures:
             return None
         return next((i for i, r in enumerate(retrievals) if r.error is not None), None)
 
-    def _fault(self, query: Query, retrieval: Retrieval, n_found: int) -> PluginError:
+    def _fault(self, query: Query, retrieval: Retrieval, n_kept: int) -> PluginError:
         return PluginError(
             f"retriever {self.subject.label} failed on query {query.id!r} of {self._where()}: "
             f"{retrieval.error}\n"
             f"The query is {query.text[:200]!r}.\n"
-            f"{n_found} queries answered before it are kept in {self.store.folder}. Mend the "
+            f"The {n_kept} queries that are answered are kept in {self.store.folder}. Mend the "
             "retriever and run again, or go on past failures, scored 0, with on_error='record' "
             "(--on-error record)."
         )

@@ -59,7 +59,7 @@ def test_memory_that_cannot_be(inside: Inside, memory: str) -> None:
 def test_memory_of_a_retriever_that_knows_none(inside: Inside, fails: str) -> None:
     done = inside(*RUN, fails, "--memory", "1GB", "--on-error", "record")
     assert done.code == 3
-    assert "the memory budget does not reach Fails" in done.err
+    assert "the memory budget does not bound Fails" in done.err
 
 
 def test_indexes(inside: Inside, tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_export_of_data_of_ones_own(inside: Inside, tmp_path: Path) -> None:
     inside.good("export", folder, "--to", "a")
     run_file = (tmp_path / "a" / "run.trec").read_text(encoding="utf-8")
     assert "q%201 Q0 " in run_file
-    assert " 0/mini%201 " in run_file
+    assert " mini%201 " in run_file
 
     (tmp_path / "mini").rename(tmp_path / "moved")
     message = inside.bad(2, "export", folder, "--to", "b")
@@ -87,6 +87,15 @@ def test_export_of_an_unfinished_run(inside: Inside) -> None:
     assert "not finished; run the same command again" in inside.bad(4, "export", folder)
     (folder / "manifest.json").write_text("{", encoding="utf-8")
     assert "cannot be read" in inside.bad(4, "export", folder)
+
+
+def test_export_of_scores_that_are_older_than_the_rankings(inside: Inside) -> None:
+    """As when failed queries were asked again and the process was killed."""
+    folder = Path(_result(inside.good(*RUN))["folder"])
+    scores = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
+    scores["counts"]["failed"] = 1
+    (folder / "scores.json").write_text(json.dumps(scores), encoding="utf-8")
+    assert "not finished; run the same command again" in inside.bad(4, "export", folder)
 
 
 def test_export_into_a_file(inside: Inside, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,10 @@ from target_bench.corpora.ottqa import OTTQA
 from target_bench.corpora.parts import Tables
 from target_bench.corpora.target_layout import TargetLayout
 from target_bench.errors import DataError, PluginError, StoreError
-from target_bench.interfaces import Dataset
+from target_bench.release import Release
+from target_bench.schema import Table
 from tests.builders import json_lines, ottqa_question, ottqa_table, write_ottqa, write_release
-from tests.corpora.strategies import exact
+from tests.corpora.cached import QUESTIONS, TABLES, entries, load, same
 from tests.corpora.written import (
     asked,
     query,
@@ -34,73 +35,26 @@ from tests.corpora.written import (
     write_target,
 )
 
-TABLES = [ottqa_table("Cup_0"), ottqa_table("Cup_1")]
-QUESTIONS = [ottqa_question("q1", "Cup_1")]
-
-
-@pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache, and nothing else that could hold data."""
-    monkeypatch.setenv(cache.ENVIRONMENT, str(tmp_path / "cache"))
-    monkeypatch.delenv(corpora.ENVIRONMENT, raising=False)
-    return tmp_path / "cache" / "corpora"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return write_ottqa(tmp_path / "ottqa", TABLES, QUESTIONS)
-
-
-def _load(folder: Path, split: str | None = None) -> Dataset:
-    return corpora.load("ottqa", split, folder)
-
-
-def _same(one: Dataset, other: Dataset) -> None:
-    assert one.corpus.fingerprint == other.corpus.fingerprint
-    assert [exact(table) for table in one.corpus] == [exact(table) for table in other.corpus]
-    assert one.queries == other.queries
-    assert one.files == other.files
-
-
-@pytest.fixture
-def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Which sources were parsed; the hash of the loader's code stays what it is."""
-    seen: list[str] = []
-    for method in ("tables", "queries"):
-        monkeypatch.setattr(OTTQA, method, _noted(method, getattr(OTTQA, method), seen))
-    return seen
-
-
-def _noted(name: str, method: Callable[..., Any], seen: list[str]) -> Callable[..., Any]:
-    def wrapper(*arguments: Any) -> Any:
-        seen.append(name)
-        return method(*arguments)
-
-    return wrapper
-
-
-def _entries(place: Path, kind: str) -> list[Path]:
-    return sorted(place.glob(f"*-{kind}-*"))
-
+pytestmark = pytest.mark.usefixtures("place")
 
 def test_second_load_parses_nothing(folder: Path, parsed: list[str]) -> None:
-    first = _load(folder)
+    first = load(folder)
     assert parsed == ["tables", "queries"]
-    second = _load(folder)
+    second = load(folder)
     assert parsed == ["tables", "queries"]
-    _same(first, second)
+    same(first, second)
     assert first.notes == second.notes
 
 
 def test_notes_are_kept(folder: Path) -> None:
     write_ottqa(folder, [*TABLES, ottqa_table("Cup_2", data=[])], QUESTIONS)
-    assert _load(folder).notes == _load(folder).notes == ("1 of 3 tables have no rows",)
+    assert load(folder).notes == load(folder).notes == ("1 of 3 tables have no rows",)
 
 
 def test_same_files_in_another_folder(folder: Path, tmp_path: Path, parsed: list[str]) -> None:
-    first = _load(folder)
+    first = load(folder)
     shutil.copytree(folder, tmp_path / "copy")
-    _same(first, _load(tmp_path / "copy"))
+    same(first, load(tmp_path / "copy"))
     assert len(parsed) == 2
 
 
@@ -109,58 +63,87 @@ def _touch_only(folder: Path) -> None:
 
 
 def test_time_stamps_do_not_count(folder: Path, parsed: list[str]) -> None:
-    _load(folder)
+    load(folder)
     _touch_only(folder)
-    _load(folder)
+    load(folder)
     assert len(parsed) == 2
 
 
 def test_one_changed_byte(folder: Path) -> None:
     """Of the same length, with the same time stamp."""
-    _load(folder)
+    load(folder)
     path = folder / "dev_tables.jsonl"
     before = path.stat()
     path.write_bytes(path.read_bytes().replace(b"Ann", b"Eve"))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert list(_load(folder).corpus["0", "Cup_0"].rows)[0] == ["2001", "Eve Cup_0"]
+    assert list(load(folder).corpus["0", "Cup_0"].rows)[0] == ["2001", "Eve Cup_0"]
 
 
 def test_changed_queries_leave_the_tables(folder: Path, parsed: list[str]) -> None:
-    _load(folder)
+    load(folder)
     write_ottqa(folder, TABLES, [ottqa_question("q1", "Cup_0")])
-    assert _load(folder).queries[0].gold == (("0", "Cup_0"),)
+    assert load(folder).queries[0].gold == (("0", "Cup_0"),)
     assert parsed == ["tables", "queries", "queries"]
+
+
+def test_source_that_changes_while_it_is_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, place: Path
+) -> None:
+    """What was read under the old hash is not kept."""
+    read = OTTQA.tables
+
+    def changing(self: OTTQA, release: Release, split: str) -> Iterator[Table]:
+        yield from read(self, release, split)
+        write_ottqa(folder, TABLES[:1], QUESTIONS)
+
+    monkeypatch.setattr(OTTQA, "tables", changing)
+    with pytest.raises(DataError, match="files there changed while they were read"):
+        load(folder)
+    assert not list(place.iterdir())
+
+
+def test_temporary_folders_of_others_stay(
+    folder: Path, tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a usable cache the system's folder is used, and nothing there is removed."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    theirs = tmp_path / "temporary" / ".new-thesis"
+    theirs.mkdir(parents=True)
+    os.utime(theirs, (1, 1))
+    place.parent.write_text("a file in place of the folder", encoding="utf-8")
+    assert len(load(folder).corpus) == 2
+    assert list((tmp_path / "temporary").iterdir()) == [theirs]
 
 
 def test_file_that_takes_precedence(folder: Path) -> None:
     """A plain file is looked for before a packed one, the folder itself before its subfolders."""
     (folder / "dev_tables.jsonl").unlink()
     write_release(folder / "data", "dev_tables.jsonl", json_lines(TABLES), "gz")
-    assert len(_load(folder).corpus) == 2
+    assert len(load(folder).corpus) == 2
     write_release(folder / "data", "dev_tables.jsonl", json_lines([*TABLES, ottqa_table("x")]))
-    assert len(_load(folder).corpus) == 3
+    assert len(load(folder).corpus) == 3
     more = [*TABLES, ottqa_table("x"), ottqa_table("y")]
     write_release(folder, "dev_tables.jsonl", json_lines(more))
-    assert len(_load(folder).corpus) == 4
+    assert len(load(folder).corpus) == 4
     (folder / "dev_tables.jsonl").unlink()
-    assert len(_load(folder).corpus) == 3
+    assert len(load(folder).corpus) == 3
 
 
 def test_source_that_went(folder: Path) -> None:
-    _load(folder)
+    load(folder)
     (folder / "dev.json").unlink()
     with pytest.raises(DataError, match=r"no dev\.json"):
-        _load(folder)
+        load(folder)
 
 
 def test_layout_that_takes_precedence(folder: Path) -> None:
     """Files in TARGET's layout that appear beside the authors' go first, as without a cache."""
-    assert len(_load(folder).corpus) == 2
+    assert len(load(folder).corpus) == 2
     write_target(folder, [table("one")], [query(1, "one")], "validation")
-    assert list(_load(folder).corpus.ids) == [("0", "one")]
+    assert list(load(folder).corpus.ids) == [("0", "one")]
     shutil.rmtree(folder / "corpus")
     shutil.rmtree(folder / "queries")
-    assert len(_load(folder).corpus) == 2
+    assert len(load(folder).corpus) == 2
 
 
 def test_added_and_removed_shard(tmp_path: Path) -> None:
@@ -186,133 +169,6 @@ def test_added_table_file(tmp_path: Path) -> None:
     assert len(corpora.load(folder).corpus) == 2
     (folder / "tables" / "b.csv").unlink()
     assert len(corpora.load(folder).corpus) == 1
-
-
-PLUGIN = """
-from target_bench.interfaces import CorpusLoader
-from target_bench.schema import CorpusInfo, Query, Table, TableId
-
-
-class Shop(CorpusLoader):
-    info = CorpusInfo("shop", "Shop", ("retrieval",), ("test", "a", "a-tables", "../../x", "b c"),
-                      "ours", "us", "https://example.org", ("prices.txt",))
-
-    def __init__(self, currency: str = "EUR", odd: bool = False) -> None:
-        self.currency = currency
-        if odd:
-            self.odd = object()
-
-    def tables(self, release, split):
-        price = release.text(release.require("prices.txt"))
-        yield Table(TableId("0", "prices"), ["price", "in", split], [[price, self.currency, ""]])
-
-    def queries(self, release, split):
-        release.text(release.require("prices.txt"))
-        yield Query("q", "What does it cost?", (TableId("0", "prices"),), "x")
-
-
-class Other(Shop):
-    def tables(self, release, split):
-        for table in super().tables(release, split):
-            yield Table(table.id, ["other"], [[1]])
-"""
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> str:
-    write_release(tmp_path / "shop", "prices.txt", "12")
-    (tmp_path / "shop_corpus.py").write_text(PLUGIN, encoding="utf-8")
-    return f"{tmp_path}/shop_corpus.py"
-
-
-def _header(name: str, split: str = "test") -> list[Any]:
-    loaded = corpora.load(name, split, Path(name.partition(".py")[0]).parent / "shop")
-    (found,) = loaded.corpus
-    assert not [note for note in loaded.notes if "damaged" in note]
-    return [*found.header, *found.rows[0]]
-
-
-def test_loader_setting(shop: str) -> None:
-    for currency in ("EUR", "USD", "EUR"):
-        found = _header(f"{shop}:Shop:currency={currency}")
-        assert found == ["price", "in", "test", "12", currency, ""]
-
-
-def test_two_loaders_in_one_file(shop: str) -> None:
-    """Of the same corpus name, over the same source files."""
-    assert len(_header(f"{shop}:Shop")) == 6
-    assert _header(f"{shop}:Other") == ["other", 1]
-    assert len(_header(f"{shop}:Shop")) == 6
-
-
-def test_splits_with_odd_names(shop: str, tmp_path: Path, place: Path) -> None:
-    """No split reads another's entry, and no name leads out of the cache."""
-    before = set(tmp_path.rglob("*"))
-    for _ in range(2):
-        for split in ("a", "a-tables", "../../x", "b c", "test"):
-            assert _header(f"{shop}:Shop", split)[2] == split
-    new = set(tmp_path.rglob("*")) - before
-    assert all(path.is_relative_to(place.parent) or "__pycache__" in str(path) for path in new)
-    assert len(_entries(place, "queries")) == 5
-
-
-def test_changed_code_of_the_loader(shop: str, tmp_path: Path) -> None:
-    """Run in processes, as the same file cannot be imported twice."""
-    script = (
-        "import sys; from target_bench import corpora; "
-        "print(list(corpora.load(sys.argv[1], data_dir=sys.argv[2]).corpus)[0].header)"
-    )
-    run = [sys.executable, "-c", script, f"{shop}:Shop", str(tmp_path / "shop")]
-    assert "price" in subprocess.check_output(run, text=True)
-    path = Path(shop)
-    path.write_text(PLUGIN.replace('"price", ', '"cost", '), encoding="utf-8")
-    assert "cost" in subprocess.check_output(run, text=True)
-
-
-def test_setting_that_cannot_be_told_from_another(shop: str, place: Path, tmp_path: Path) -> None:
-    """It is read anew every time, says so, and leaves nothing in the cache."""
-    name, data = f"{shop}:Shop:odd=true", tmp_path / "shop"
-    for _ in range(2):
-        notes = " ".join(corpora.load(name, data_dir=data).notes)
-        assert "shop-test-tables is read anew every time" in notes
-    assert not place.exists()
-
-
-def test_loader_without_a_source_file(tmp_path: Path, place: Path) -> None:
-    """As typed into an interpreter."""
-    names: dict[str, Any] = {"__name__": "typed"}
-    exec(PLUGIN, names)
-    write_release(tmp_path / "shop", "prices.txt", "12")
-    found = cache.tables(names["Shop"](), tmp_path / "shop", "test")
-    assert len(found.value) == 1
-    assert "is read anew every time" in found.notes[0]
-    assert not place.exists()
-
-
-@pytest.mark.parametrize(
-    ("code", "fault"),
-    [
-        ("raise KeyError('x')", r"corpus shop \(Bad\), tables of test: KeyError: 'x'"),
-        ("yield 5", r"corpus shop \(Bad\), tables of test: expected Table, found int"),
-        ("return 5", r"corpus shop \(Bad\), tables of test: TypeError: 'int' object is not iter"),
-    ],
-)
-def test_plugin_that_breaks_its_contract(tmp_path: Path, code: str, fault: str) -> None:
-    names: dict[str, Any] = {"__name__": "typed"}
-    bad = f"class Bad(Shop):\n    def tables(self, release, split):\n        {code}\n"
-    exec(PLUGIN + "\n\n" + bad, names)
-    with pytest.raises(PluginError, match=fault):
-        cache.tables(names["Bad"](), tmp_path, "test")
-
-
-def test_plugin_whose_file_is_missing(shop: str, tmp_path: Path) -> None:
-    """An error of the source is no error of the cache."""
-    path = Path(shop)
-    reading = 'open(release.folder / "prices.dat").read()'
-    text = PLUGIN.replace('release.text(release.require("prices.txt"))', reading)
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(DataError, match=r"corpus shop.*prices\.dat: cannot be read: No such file"):
-        corpora.load(f"{shop}:Shop", data_dir=tmp_path / "shop")
 
 
 def _database(path: Path, value: str) -> Path:
@@ -383,137 +239,37 @@ def test_killed_while_it_wrote(folder: Path, place: Path, tmp_path: Path) -> Non
     (half,) = place.iterdir()
     assert (half / "tables.arrow").exists()
     assert [entry.state for entry in cache.entries()] == ["unfinished"]
-    assert len(_load(folder).corpus) == 2
+    assert len(load(folder).corpus) == 2
     assert half.exists()  # another process may be at work
     os.utime(half, (time.time() - 90_000,) * 2)
     write_ottqa(folder, TABLES, [ottqa_question("q2", "Cup_0")])
-    _load(folder)
+    load(folder)
     assert not half.exists()
-
-
-def _truncated(entry: Path) -> None:
-    _replace(entry / "tables.arrow", (entry / "tables.arrow").read_bytes()[:-8])
-
-
-def _scrambled(entry: Path) -> None:
-    _replace(entry / "tables.arrow", b"x" * (entry / "tables.arrow").stat().st_size)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """As another file of this name: what has the old one open goes on reading that."""
-    path.unlink()
-    path.write_bytes(content)
-
-
-def _without_tables(entry: Path) -> None:
-    (entry / "tables.arrow").unlink()
-
-
-def _without_record(entry: Path) -> None:
-    (entry / "entry.json").unlink()
-
-
-def _record(text: str) -> Callable[[Path], None]:
-    def write(entry: Path) -> None:
-        (entry / "entry.json").write_text(text, encoding="utf-8")
-
-    return write
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        _truncated,
-        _scrambled,
-        _without_tables,
-        _without_record,
-        _record(""),
-        _record("garbage"),
-        _record("[]"),
-        _record('{"format": 1}'),
-        _record("5"),
-        _record("[" * 100_000),
-    ],
-)
-def test_damaged_entry(
-    folder: Path, place: Path, parsed: list[str], damage: Callable[[Path], None]
-) -> None:
-    whole = _load(folder)
-    (entry,) = _entries(place, "tables")
-    damage(entry)
-    again = _load(folder)
-    _same(whole, again)
-    assert len(again.notes) == 1
-    assert f"the cached {entry} is damaged (" in again.notes[0]
-    assert again.notes[0].endswith("; it was read anew")
-    assert parsed == ["tables", "queries", "tables"]
-    _same(whole, _load(folder))
-    assert len(parsed) == 3
-    assert _load(folder).notes == ()
-    assert [entry.state for entry in cache.entries()] == ["whole", "whole"]
-
-
-@pytest.mark.parametrize("name", ["sizes", "files", "absent", "listings"])
-@pytest.mark.parametrize("value", [5, ["x"], {"x": 5}, {"\0": "x"}, [5], {"x": ["y"]}])
-def test_record_that_makes_no_sense(folder: Path, place: Path, name: str, value: object) -> None:
-    """It matches nothing, and crashes nothing."""
-    whole = _load(folder)
-    (entry,) = _entries(place, "tables")
-    record = json.loads((entry / "entry.json").read_text(encoding="utf-8"))
-    record["seen"][name] = value
-    (entry / "entry.json").write_text(json.dumps(record), encoding="utf-8")
-    _same(whole, _load(folder))
-
-
-def test_damaged_queries(folder: Path, place: Path) -> None:
-    whole = _load(folder)
-    (entry,) = _entries(place, "queries")
-    path = entry / "queries.jsonl"
-    path.write_bytes(b"[" + path.read_bytes()[1:].replace(b"[", b" "))
-    again = _load(folder)
-    _same(whole, again)
-    assert f"the cached {entry} is damaged" in again.notes[0]
-
-
-@pytest.mark.parametrize(
-    "record", [{"format": 2}, {"format": 0, "code": 5}, {"format": 2, "seen": "another thing"}]
-)
-def test_entry_of_another_version(folder: Path, place: Path, record: dict[str, Any]) -> None:
-    """Of an older or newer target-bench: not used, and left to it."""
-    whole = _load(folder)
-    entry = place / f"{_entries(place, 'tables')[0].name[:-12]}000000000000"
-    shutil.copytree(_entries(place, "tables")[0], entry)
-    (entry / "entry.json").write_text(json.dumps(record), encoding="utf-8")
-    again = _load(folder)
-    _same(whole, again)
-    assert again.notes == ()
-    assert json.loads((entry / "entry.json").read_text(encoding="utf-8")) == record
-    assert sorted(e.state for e in cache.entries()) == ["another version", "whole", "whole"]
 
 
 def test_foreign_files_in_the_cache(folder: Path, place: Path) -> None:
     place.mkdir(parents=True)
     (place / "ottqa-validation-tables-x").write_text("no folder", encoding="utf-8")
     (place / "README").write_text("hello", encoding="utf-8")
-    assert _load(folder).notes == ()
+    assert load(folder).notes == ()
     assert len(cache.entries()) == 2
     assert len(cache.clear()) == 2
     assert cache.entries() == []
 
 
 def test_clear(folder: Path, place: Path, parsed: list[str]) -> None:
-    _load(folder)
+    load(folder)
     shown = [entry.to_json() for entry in cache.entries()]
     assert json.loads(json.dumps(shown)) == shown
     assert {entry["state"] for entry in shown} == {"whole"}
     assert {Path(entry.folder).parent for entry in cache.clear()} == {place}
     assert list(place.iterdir()) == []
-    _load(folder)
+    load(folder)
     assert len(parsed) == 4
 
 
 def test_open_corpus_survives_the_clearing(folder: Path) -> None:
-    dataset = _load(folder)
+    dataset = load(folder)
     if os.name == "posix":
         cache.clear()
     assert len(list(dataset.corpus)) == 2
@@ -542,7 +298,7 @@ print(json.dumps([dataset.corpus.fingerprint, len(list(dataset.corpus)), notes])
 @pytest.mark.parametrize("times", [1, 25])
 def test_processes_at_once(folder: Path, tmp_path: Path, place: Path, times: int) -> None:
     """Several build the same entry at the same moment, one removing it again and again."""
-    expected = _load(folder).corpus.fingerprint
+    expected = load(folder).corpus.fingerprint
     shutil.rmtree(place)
     go = tmp_path / "go"
     command = [sys.executable, "-c", AT_ONCE, str(folder), str(go)]
@@ -571,7 +327,7 @@ def test_file_in_the_place_of_the_cache(folder: Path, tmp_path: Path, where: str
     (tmp_path / where).parent.mkdir(exist_ok=True)
     (tmp_path / where).write_text("in the way", encoding="utf-8")
     for _ in range(2):
-        dataset = _load(folder)
+        dataset = load(folder)
         assert len(list(dataset.corpus)) == 2
         assert len(dataset.notes) == 2
         for note in dataset.notes:
@@ -590,7 +346,7 @@ def test_neither_cache_nor_temporary_folder(
 
     monkeypatch.setattr(tempfile, "gettempdir", nowhere)
     with pytest.raises(StoreError, match=r"neither into the cache .*No usable temporary.*\$TMPDIR"):
-        _load(folder)
+        load(folder)
 
 
 def _tmpfs_works() -> bool:
@@ -669,11 +425,11 @@ def test_unreadable_source_is_no_reason_to_use_an_entry(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever may not read the source any more is told so."""
-    _load(folder)
+    load(folder)
     (folder / "dev_tables.jsonl").unlink()
     (folder / "dev_tables.jsonl").mkdir()
     with pytest.raises(DataError, match=r"no dev_tables\.jsonl"):
-        _load(folder)
+        load(folder)
 
 
 def test_layout_and_loader_share_no_entry(folder: Path) -> None:

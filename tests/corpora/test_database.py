@@ -257,5 +257,5 @@ def test_database_without_queries_as_distractors(tmp_path: Path) -> None:
     path = _sqlite(tmp_path / "x.db", "CREATE TABLE t (a); CREATE TABLE u (a);")
     dataset = corpora.load("mini", distractors=[f"{path}:n=1"])
     (added,) = dataset.distractors[0].ids
-    assert added.database_id == "x:x"
+    assert added.database_id == "x"
     assert cache.entries()

@@ -325,12 +325,26 @@ def test_query_that_is_no_object(tmp_path: Path) -> None:
         corpora.load(tmp_path)
 
 
+def test_folders_with_versions_have_two_names(tmp_path: Path) -> None:
+    names = ("shop-1.0", "shop-1.1", "Läden 東京")
+    folders = [write_own(tmp_path / name, {"a.csv": "x\n1\n"}, [asked("a")]) for name in names]
+    found = [corpora.load(folder).info.name for folder in folders]
+    assert found == ["shop-1-0", "shop-1-1", "läden-東京"]
+
+
+def test_another_separator_is_noted(tmp_path: Path) -> None:
+    folder = write_own(tmp_path, {"a.csv": "x;y\n1;2\n"}, [asked("a")])
+    assert corpora.load(folder).notes == (
+        "1 of 1 tables have a single column with ; or a tab in its name (is a comma the separator?)",
+    )
+
+
 def test_no_queries(tmp_path: Path) -> None:
     write_own(tmp_path, {"a.csv": "x\n1\n"}, [])
     with pytest.raises(DataError, match="1 tables and 0 queries; both are needed"):
         corpora.load(tmp_path)
     (tmp_path / "queries.jsonl").unlink()
-    with pytest.raises(DataError, match=rf"no queries\.jsonl .* in {tmp_path}"):
+    with pytest.raises(DataError, match=rf"no queries\.jsonl .* in the folder {tmp_path}: Write"):
         corpora.load(tmp_path)
 
 

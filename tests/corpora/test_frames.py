@@ -36,6 +36,20 @@ def _stream(table: pyarrow.Table) -> Any:
     return Frame()
 
 
+def test_a_column_split_is_heeded() -> None:
+    queries = [asked("t") | {"query_id": str(i), "split": s} for i, s in enumerate(("train", "test"))]
+    assert [q.id for q in from_dataframe({"t": COLUMNS}, queries).queries] == ["1"]
+    assert [q.id for q in from_dataframe({"t": COLUMNS}, queries, split="train").queries] == ["0"]
+    with pytest.raises(DataError, match="0 queries"):
+        from_dataframe({"t": COLUMNS}, queries, split="validation")
+
+
+def test_context_that_is_no_mapping() -> None:
+    context: Any = {"t": "a title"}
+    with pytest.raises(DataError, match="context of the table 't' should be a mapping"):
+        from_dataframe({"t": COLUMNS}, QUERIES, context=context)
+
+
 @pytest.mark.parametrize("kind", ["dict", "table", "batch", "reader", "stream", "pandas", "polars"])
 def test_frames_of_many_kinds(kind: str) -> None:
     table = pyarrow.table(COLUMNS)

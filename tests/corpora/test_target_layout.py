@@ -91,7 +91,7 @@ def test_one_repository_of_the_hub(tmp_path: Path) -> None:
     """The corpus without its queries: enough for distractors."""
     write_shards(tmp_path / "any-corpus" / "data", "train", corpus_records(TABLES), 2)
     dataset = corpora.load("mini", distractors=[f"{tmp_path}/any-corpus"])
-    assert [str(i) for i in dataset.distractors[0].ids if i.table_id == "a"] == ["any-corpus:0/a"]
+    assert [str(i) for i in dataset.distractors[0].ids if i.table_id == "a"] == ["0/a"]
     with pytest.raises(DataError, match="no queries of the split 'train'; there is nothing"):
         corpora.load(tmp_path / "any-corpus")
 

@@ -116,17 +116,6 @@ def test_saving_an_index_without_words(tmp_path: Path) -> None:
     saving_changes_nothing("lsa:fields=[title]", tmp_path, MemoryCorpus([table("t", "")]))
 
 
-def test_memory_limit_bounds_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("target_bench.retrievers.lsa._BYTES_A_CELL", 2**21)
-    retriever = LSA(dims=3)
-    retriever.limit_memory(2**24)
-    assert retriever._block_cells == 8
-    retriever.embed_corpus(corpus())
-    same_rankings(ask(retriever), ask(built("lsa:dims=3")))
-    with pytest.raises(ConfigError, match="too small"):
-        retriever.limit_memory(1)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -67,9 +67,3 @@ def test_text_that_is_no_unicode() -> None:
 def test_saving_changes_nothing(tmp_path: Path) -> None:
     saved, loaded = reloaded("random:seed=3", tmp_path)
     assert _found(loaded) == _found(saved)
-
-
-def test_memory_limit() -> None:
-    built("random").limit_memory(2**24)
-    with pytest.raises(ConfigError, match="too small to index with"):
-        built("random").limit_memory(1000)

@@ -151,12 +151,3 @@ def test_saving_changes_nothing(spec: str, tmp_path: Path) -> None:
 def test_saving_an_index_without_words(tmp_path: Path) -> None:
     tables = MemoryCorpus([table("t", "")])
     saving_changes_nothing("tfidf:fields=[title]", tmp_path, tables)
-
-
-def test_memory_limit() -> None:
-    retriever = TfIdf()
-    retriever.limit_memory(2**24)
-    retriever.embed_corpus(corpus())
-    assert ask(retriever) == ask(built("tfidf"))
-    with pytest.raises(ConfigError, match=r"allow at least 16777216 bytes \(16 MB\)"):
-        TfIdf().limit_memory(2**24 - 1)

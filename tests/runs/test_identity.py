@@ -104,6 +104,27 @@ def test_source_file_counts(tmp_path: Path) -> None:
     assert _identity(spec) == first
 
 
+def test_imported_files_beside_it_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those that such a file imports; the standard library and installed packages do not."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "deepest.py").write_text("K = 1\n", encoding="utf-8")
+    (tmp_path / "helper.py").write_text("import deepest\n", encoding="utf-8")
+    spec = _write(tmp_path / "mine.py", "import json, numpy\nimport helper\n" + SOURCE)
+    first = _identity(spec)
+    (tmp_path / "other.py").write_text("", encoding="utf-8")
+    assert _identity(spec) == first
+    (tmp_path / "deepest.py").write_text("K = 2\n", encoding="utf-8")
+    assert _identity(spec)["code"] != first["code"]
+
+
+def test_where_a_file_lies_does_not_count(tmp_path: Path) -> None:
+    (tmp_path / "moved").mkdir()
+    specs = [_write(tmp_path / "mine.py"), _write(tmp_path / "moved" / "mine.py")]
+    here, there = map(_identity, specs)
+    assert here == there
+    assert here["class"] == "mine.py:Mine"
+
+
 def test_source_files_of_the_bases_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     base = "target_bench_test_base"

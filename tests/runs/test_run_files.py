@@ -86,13 +86,16 @@ def test_ranks_that_say_nothing(tmp_path: Path) -> None:
 
 
 def test_names_that_other_tools_write(tmp_path: Path) -> None:
-    """A table may stand as it is, where that is one word; an encoded name is never mistaken."""
+    """A table may stand as it is, where that is one word; what may be two tables is refused."""
     per_cent, encoded, spaced = (TableId("0", n) for n in ("100%", "a%20b", "a b"))
     dataset = _dataset((per_cent, encoded, spaced), ("a%20b", "a b"))
-    found = _read(tmp_path, "a%20b Q0 100% 1 2 x\na%20b Q0 a%20b 2 1 x\n", dataset)
+    run = "a%20b Q0 100%25 1 2 target-bench\na%20b Q0 a%20b 2 1 target-bench\n"
+    found = _read(tmp_path, run, dataset)
     assert {q: r.tables for q, r in found.retrievals.items()} == {"a b": (per_cent, spaced)}
-    found = _read(tmp_path, "a%2520b Q0 a%2520b 2 1 x\n", dataset)
-    assert {q: r.tables for q, r in found.retrievals.items()} == {"a%20b": (encoded,)}
+    with pytest.raises(DataError, match=r"'a%20b' is both '0/a%20b' as it stands and '0/a b' with"):
+        _read(tmp_path, "a%2520b Q0 100% 1 2 x\na%2520b Q0 a%20b 2 1 x\n", dataset)
+    found = _read(tmp_path, "a%2520b Q0 a%2520b 2 1 x\na%2520b Q0 100% 3 0 x\n", dataset)
+    assert {q: r.tables for q, r in found.retrievals.items()} == {"a%20b": (encoded, per_cent)}
     record = {"query_id": "a%20b", "tables": ["a%20b", "a b", "100%"]}
     found = _read(tmp_path, json.dumps(record), dataset)
     assert found.retrievals["a%20b"].tables == (encoded, spaced, per_cent)
@@ -107,6 +110,19 @@ def test_databases(tmp_path: Path) -> None:
     assert _read(tmp_path, json.dumps(record), dataset).retrievals["q1"].tables == ids[::-1]
     with pytest.raises(DataError, match=r"table 't' is not in shop test"):
         _read(tmp_path, '{"query_id": "q1", "tables": ["t"]}', dataset)
+
+
+def test_a_log_is_read_as_a_run_reads_it(tmp_path: Path) -> None:
+    """A ranking replaces an earlier error; half a last line, of a killed process, is left out."""
+    lines = [
+        '{"query_id": "q1", "tables": [], "error": "PluginError: gone"}',
+        '{"query_id": "q1", "tables": [["0", "a"]]}',
+        '{"query_id": "q2", "tab',
+    ]
+    found = _read(tmp_path, "\n".join(lines))
+    assert {q: (r.tables, r.error) for q, r in found.retrievals.items()} == {
+        "q1": ((TableId("0", "a"),), None)
+    }
 
 
 def test_numbers_for_ids(tmp_path: Path) -> None:
@@ -139,7 +155,7 @@ def test_numbers_for_ids(tmp_path: Path) -> None:
         ('{"query_id": "q1", "tables": "a"}', ["'tables' should be list"]),
         ('{"query_id": "q1", "tables": []}\n{"query_id": "q1", "tables": ["a"]}', ["two rankings"]),
         ('{"query_id": "q1", "tables": []}\n[]', ["line 2", "expected a JSON object"]),
-        ('{"query_id": "q1", "tables": []}\n{"query', ["line 2", "not valid JSON"]),
+        ('{"query_id": "q1", "tables": []}\n{"query\n', ["line 2", "not valid JSON"]),
         ('{"query_id": "q1", "tables": ["a", ["0", "a"]]}', ["line 1", "'q1' has a table twice"]),
         ('{"query_id": "q1", "tables": [["0", "z"]]}', ["table ['0', 'z'] is not in shop test"]),
         ('{"query_id": "q1", "tables": [5]}', ["table 5 is not in"]),
@@ -168,11 +184,11 @@ def test_broken_files(tmp_path: Path, content: str | bytes, parts: list[str]) ->
         assert part in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["nowhere.run", "folder"])
-def test_no_file(tmp_path: Path, name: str) -> None:
-    (tmp_path / "folder").mkdir()
-    with pytest.raises(DataError, match=rf"--run .*{name}: there is no such file"):
-        run_files.read(tmp_path / name, _dataset())
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"--run .*nowhere\.run: there is no such file"):
+        run_files.read(tmp_path / "nowhere.run", _dataset())
+    with pytest.raises(DataError, match=r"is a folder; name the file, as in .*/retrieval\.jsonl"):
+        run_files.read(tmp_path, _dataset())
 
 
 def test_damaged_archives(tmp_path: Path) -> None:

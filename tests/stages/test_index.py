@@ -69,7 +69,7 @@ def test_budget_that_does_not_arrive(tmp_path: Path, base: type) -> None:
     result, recorder = _run(tmp_path, Plain(), memory="1GB")
     assert result.counts.answered == 5
     (warning,) = recorder.warnings
-    assert warning == "the memory budget does not reach Plain: it has no limit_memory"
+    assert warning == "the memory budget does not bound Plain, which keeps no limit"
 
 
 def test_mistake_in_limit_memory_is_told(tmp_path: Path) -> None:

@@ -1,0 +1,30 @@
+"""Files as a whole: what is in them, and that it has reached the disk."""
+
+import hashlib
+import os
+from pathlib import Path
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file's content, in hexadecimal.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sync(folder: Path) -> None:
+    """Make sure that a folder and all that is in it are on disk.
+
+    Raises:
+        OSError: they cannot be.
+    """
+    for path in [*folder.rglob("*"), folder]:
+        if path.is_file() or os.name == "posix":  # a folder cannot be opened elsewhere
+            descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)

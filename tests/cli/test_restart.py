@@ -1,0 +1,134 @@
+"""Going on with a stored run: nothing stored is taken for what it is not."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.builders import json_lines
+from tests.cli.inside import Inside
+
+RUN = ("run", "./shop", "--retriever", "bm25", "--top-k", "1", "--task")
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """Five tables of one cell each, and a question about each."""
+    (tmp_path / "shop" / "tables").mkdir(parents=True)
+    _write_tables(tmp_path / "shop", range(5))
+    _write_queries(tmp_path / "shop", "answer {}")
+    return tmp_path / "shop"
+
+
+def _write_tables(shop: Path, words: Any) -> None:
+    for i, word in enumerate(words):
+        (shop / "tables" / f"t{i}.csv").write_text(f"a\nword{word}\n", encoding="utf-8")
+
+
+def _write_queries(shop: Path, answer: str) -> None:
+    queries = [
+        {
+            "query_id": f"q{i}",
+            "query": f"word{i}",
+            "table_id": f"t{i}",
+            "answer": answer.format(i),
+        }
+        for i in range(5)
+    ]
+    (shop / "queries.jsonl").write_text(json_lines(queries), encoding="utf-8")
+
+
+def _one(out: str) -> dict[str, Any]:
+    (result,) = json.loads(out)["results"]
+    found: dict[str, Any] = result
+    return found
+
+
+def test_other_tables_are_refused(inside: Inside, shop: Path) -> None:
+    """Old rankings are never filed under the new data."""
+    folder = _one(inside.good(*RUN, "retrieval", "--json"))["folder"]
+    _write_tables(shop, [1, 2, 3, 4, 0])
+    message = inside.bad(2, "score", folder)
+    assert f"the tables of {shop} are not what they were" in message
+    assert "not what they were" in inside.bad(2, "generate", folder, "--task", "qa")
+    assert len(list(Path("runs").iterdir())) == 1
+    assert _one(inside.good(*RUN, "retrieval", "--json"))["scores"]["recall@1"]["value"] == 0
+
+
+def test_other_answers_are_refused(inside: Inside, shop: Path) -> None:
+    folder = _one(inside.good(*RUN, "qa", "--json"))["folder"]
+    _write_queries(shop, "another {}")
+    assert "the reference answers of" in inside.bad(2, "score", folder)
+
+
+def test_answers_keep_the_prompt_they_were_made_with(inside: Inside, shop: Path) -> None:
+    """Scoring files nothing under the prompt of a run that was never made."""
+    more = ("--prompt-tokens", "1", "--json")
+    asked = _one(inside.good(*RUN, "qa", *more))
+    assert asked["answers"]["truncated"] == 5
+    scores = Path(asked["folder"]) / "scores.json"
+    scores.unlink()
+    inside.good("score", asked["folder"])
+    assert scores.is_file()
+    assert len(list(Path("runs").iterdir())) == 2
+    assert "reused" not in inside.good(*RUN, "qa")
+
+
+def test_failures_are_not_stored_again(inside: Inside, shop: Path) -> None:
+    (shop.parent / "lame.py").write_text(
+        "class Lame:\n"
+        "    def embed_corpus(self, corpus):\n"
+        "        self.ids = corpus.ids\n"
+        "    def retrieve(self, query, top_k):\n"
+        "        if query == 'word3':\n"
+        "            raise RuntimeError('lame')\n"
+        "        return self.ids[:top_k]\n",
+        encoding="utf-8",
+    )
+    run = ("run", "./shop", "--retriever", "lame.py:Lame", "--top-k", "1", "--task", "retrieval")
+    done = inside(*run, "--on-error", "record", "--json")
+    folder = Path(_one(done.out)["folder"])
+    before = (folder / "retrieval.jsonl").read_bytes()
+    for _ in range(2):
+        assert inside("generate", folder, "--task", "qa", "--retry-failed").code == 3
+    assert (folder / "retrieval.jsonl").read_bytes() == before
+    done = inside(*run, "--retry-failed")
+    assert done.code == 3
+    assert "failed on 1 of 5" in done.err
+
+
+def test_distractors_are_found_from_any_folder(
+    inside: Inside, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (shop.parent / "more" / "tables").mkdir(parents=True)
+    (shop.parent / "more" / "tables" / "x.csv").write_text("a\nx\n", encoding="utf-8")
+    run = (*RUN, "retrieval", "--distractors", "./more:n=1", "--json")
+    folder = Path(_one(inside.good(*run))["folder"]).resolve()
+    (shop.parent / "elsewhere").mkdir()
+    monkeypatch.chdir(shop.parent / "elsewhere")
+    assert "5 of 5 answered" in inside.good("score", folder)
+    inside.good("export", folder, "--to", "trec")
+
+
+@pytest.mark.parametrize(
+    ("entry", "value"),
+    [("identity", None), ("identity", {"task": "retrieval"}), ("asked", []), ("asked", {})],
+)
+@pytest.mark.parametrize("command", ["score", "export", "generate"])
+def test_damaged_manifest(
+    inside: Inside, shop: Path, entry: str, value: object, command: str
+) -> None:
+    folder = Path(_one(inside.good(*RUN, "retrieval", "--json"))["folder"])
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(manifest | {entry: value}), encoding="utf-8")
+    message = inside.bad(4, command, folder)
+    assert f"manifest.json: damaged (no {entry}." in message
+
+
+def test_answers_go_where_they_are_told(inside: Inside, shop: Path) -> None:
+    folder = _one(inside.good(*RUN, "retrieval", "--json"))["folder"]
+    inside.good("generate", folder, "--task", "qa", "--out", "answers")
+    assert len(list(Path("runs").iterdir())) == 1
+    assert list(Path("answers").glob("question-answering-*/generations.jsonl"))
