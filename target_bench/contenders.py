@@ -1,6 +1,6 @@
 """Who takes part: what ranks and what answers, by name, as an object, or from a file."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ from target_bench.interfaces import Observer
 from target_bench.prompting import Prompt, Prompter
 from target_bench.runs import run_files
 from target_bench.runs.identity import plugin_identity
-from target_bench.schema import LabelMode
 from target_bench.selection import Loaded
 from target_bench.serialization import Format
 from target_bench.stages.generate import (
@@ -23,6 +22,7 @@ from target_bench.stages.generate import (
     check_generator,
 )
 from target_bench.stages.retrieve import MODES, Subject
+from target_bench.tasks.scoring import Scoring
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Answering:
         prompt: a file with prompts, or None for our own.
         prompt_tokens: about how many tokens the tables of a prompt may take.
         table_format: how tables are written.
-        labels: how a label is read.
+        scoring: how the answers are judged.
         confirm: is asked before requests that may cost money.
         label: what the generator is called in results; default: as it was asked for.
     """
@@ -43,7 +43,7 @@ class Answering:
     prompt: Path | None = None
     prompt_tokens: int = 8000
     table_format: Format = "markdown"
-    labels: LabelMode = "strict"
+    scoring: Scoring = field(default_factory=Scoring)
     confirm: Confirm | None = None
     label: str | None = None
 
@@ -53,10 +53,10 @@ class Answering:
         return Prompter(task, prompt, self.table_format, self.prompt_tokens)
 
     def task(self, name: str) -> Any:
-        """The task, told how labels are read where it asks for that."""
+        """The task, told of the scoring what it asks for."""
         cls = registry.resolve("task", name)
-        known = signature(cls).parameters
-        return cls(labels=self.labels) if "labels" in known else cls()
+        chosen = asdict(self.scoring)
+        return cls(**{key: chosen[key] for key in signature(cls).parameters if key in chosen})
 
     def answerer(self, observer: Observer) -> Answerer:
         """What answers.
@@ -118,7 +118,7 @@ def given_rankings(
 def given_answers(
     predictions: str | Path | None,
     order: str | Path | None,
-    labels: LabelMode,
+    scoring: Scoring,
     loaded: Loaded,
     observer: Observer,
 ) -> Answering:
@@ -143,4 +143,4 @@ def given_answers(
             f"{predictions}: {n - known} of its {n} answers are to no query of {where}, and were "
             "not used"
         )
-    return Answering(replay, labels=labels, label=Path(predictions).name)
+    return Answering(replay, scoring=scoring, label=Path(predictions).name)

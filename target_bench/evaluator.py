@@ -14,11 +14,12 @@ from target_bench.interfaces import Observer
 from target_bench.memory import n_bytes
 from target_bench.pipeline import Cell
 from target_bench.results import Results
-from target_bench.schema import LabelMode, OnError
+from target_bench.schema import OnError
 from target_bench.selection import CorpusLike, Loaded, Loader, once, tasks_and_corpora
 from target_bench.serialization import Format
 from target_bench.stages.generate import Confirm, GeneratorLike
 from target_bench.stages.retrieve import RetrievalOptions, Subject
+from target_bench.tasks.scoring import Scoring
 
 
 class TARGET:
@@ -69,7 +70,7 @@ class TARGET:
         prompt: str | Path | None = None,
         prompt_tokens: int = 8000,
         table_format: Format = "markdown",
-        labels: LabelMode = "strict",
+        scoring: Scoring | None = None,
         confirm: Confirm | None = None,
     ) -> Results:
         """Evaluate one retriever, and for tasks about answers one generator, on every pair.
@@ -97,8 +98,7 @@ class TARGET:
             prompt: a YAML file with prompts of your own.
             prompt_tokens: about how many tokens the tables of a prompt may take.
             table_format: how tables are written in a prompt.
-            labels: how a label is read in fact verification: ``strict``, or ``target`` as the
-                original package does it.
+            scoring: how answers are judged, where that can be chosen.
             confirm: is asked before requests that may cost money; default: nobody is.
 
         Raises:
@@ -119,7 +119,8 @@ class TARGET:
         )
         subject = contenders.subject(retriever, self._observer)
         own_prompt = None if prompt is None else Path(prompt)
-        answering = Answering(generator, own_prompt, prompt_tokens, table_format, labels, confirm)
+        judged = scoring or Scoring()
+        answering = Answering(generator, own_prompt, prompt_tokens, table_format, judged, confirm)
         loaded = self._load_all(split, distractors, limit)
         cells = [(task, self._cell(one, subject, cutoffs, options)) for task, one in loaded]
         return Results([pipeline.evaluate(task, cell, answering) for task, cell in cells])
@@ -134,7 +135,7 @@ class TARGET:
         order: str | Path | None = None,
         limit: int | None = None,
         distractors: str | Sequence[str] = (),
-        labels: LabelMode = "strict",
+        scoring: Scoring | None = None,
     ) -> Results:
         """Score rankings, or answers, that were made elsewhere.
 
@@ -147,7 +148,7 @@ class TARGET:
             order: a JSON list of query ids, for predictions with an answer a line.
             limit: as for ``run``.
             distractors: as for ``run``.
-            labels: as for ``run``.
+            scoring: as for ``run``.
 
         Raises:
             ConfigError: an argument that cannot be.
@@ -167,7 +168,7 @@ class TARGET:
                 subject = contenders.given_rankings(run_file, loaded, limit, self._observer)
             else:
                 answering = contenders.given_answers(
-                    predictions, order, labels, loaded, self._observer
+                    predictions, order, scoring or Scoring(), loaded, self._observer
                 )
             cell = self._cell(one, subject, cutoffs, options)
             results.append(pipeline.evaluate(task, cell, answering))

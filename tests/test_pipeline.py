@@ -16,6 +16,7 @@ from target_bench.evaluator import TARGET
 from target_bench.interfaces import Dataset
 from target_bench.results import Result
 from target_bench.schema import Query
+from target_bench.tasks.scoring import Scoring
 from tests.builders import Recorder, only, same_scores
 from tests.stages.answering import FAULTY, QUESTIONS, Own, answered
 
@@ -105,7 +106,7 @@ def test_other_references_are_another_run(tmp_path: Path) -> None:
 
 def test_how_labels_are_read_is_part_of_the_run(tmp_path: Path) -> None:
     strict = _run(tmp_path, task="fv", **BASE)
-    target = _run(tmp_path, task="fv", **BASE, labels="target")
+    target = _run(tmp_path, task="fv", **BASE, scoring=Scoring(labels="target"))
     assert strict.folder != target.folder
 
 

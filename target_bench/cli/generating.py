@@ -1,13 +1,14 @@
 """``target-bench generate``: answers to the rankings of a stored run."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from target_bench.cli import paying
 from target_bench.cli.options import (
     AsJson,
+    BERTScoreModel,
     DataDir,
     Debug,
     Labels,
@@ -18,7 +19,9 @@ from target_bench.cli.options import (
     Yes,
 )
 from target_bench.cli.output import printed
-from target_bench.schema import LabelMode
+
+if TYPE_CHECKING:
+    from target_bench.tasks.scoring import Scoring
 
 HELP = """Have the rankings of a stored run answered.
 
@@ -41,6 +44,7 @@ def generate(
     prompt_tokens: PromptTokens = 8000,
     table_format: TableFormat = "markdown",
     labels: Labels = "strict",
+    bertscore: BERTScoreModel = None,
     yes: Yes = False,
     out: Annotated[
         Path | None, typer.Option(help="Folder of all runs. Default: where the run folder lies.")
@@ -52,20 +56,22 @@ def generate(
     """Answer, score and print."""
     from target_bench.contenders import Answering
     from target_bench.restart import StoredRun
+    from target_bench.tasks.scoring import Scoring
 
     with printed(as_json) as (observer, results):
         stored = StoredRun(folder, data_dir, observer, out)
         for generator in generators or ["extractive"]:
             confirm = None if yes else paying.agreed
-            answering = Answering(generator, prompt, prompt_tokens, table_format, labels, confirm)
+            scoring = Scoring(labels, bertscore)
+            answering = Answering(generator, prompt, prompt_tokens, table_format, scoring, confirm)
             results += stored.generate(answering, task, retry_failed)
 
 
-def score_stored(folder: Path, labels: LabelMode, data_dir: Path | None, as_json: bool) -> None:
+def score_stored(folder: Path, scoring: "Scoring", data_dir: Path | None, as_json: bool) -> None:
     """Score a run folder anew and print."""
     from target_bench.contenders import Answering
     from target_bench.restart import StoredRun
 
     with printed(as_json) as (observer, results):
-        answering = Answering("extractive", labels=labels)
+        answering = Answering("extractive", scoring=scoring)
         results += StoredRun(folder, data_dir, observer).score(answering)

@@ -49,6 +49,15 @@ Labels = Annotated[
         "--labels", help="How a label is read: strict, or target as the original package does it."
     ),
 ]
+BERTScoreModel = Annotated[
+    str | None,
+    typer.Option(
+        "--bertscore",
+        help="Question answering: score with BERTScore too, by this model, as in roberta-large "
+        "or folder@6 (extra bertscore).",
+        show_default=False,
+    ),
+]
 PromptFile = Annotated[
     Path | None, typer.Option("--prompt", help="A YAML file with prompts of your own.")
 ]

@@ -12,6 +12,7 @@ from target_bench import registry
 from target_bench.cli import generating, paying
 from target_bench.cli.options import (
     AsJson,
+    BERTScoreModel,
     Corpora,
     DataDir,
     Debug,
@@ -100,6 +101,7 @@ def run(
     prompt_tokens: PromptTokens = 8000,
     table_format: TableFormat = "markdown",
     labels: Labels = "strict",
+    bertscore: BERTScoreModel = None,
     yes: Yes = False,
     data_dir: DataDir = None,
     out: Out = Path("runs"),
@@ -107,6 +109,8 @@ def run(
     debug: Debug = False,
 ) -> None:
     """Run every retriever, and every generator, on every corpus."""
+    from target_bench.tasks.scoring import Scoring
+
     wanted = wanted_corpora(corpus, corpora)
     ks = cutoffs(top_k)
     pairs = _pairs(task, wanted, answered=bool(generators))
@@ -129,7 +133,7 @@ def run(
                 prompt=prompt,
                 prompt_tokens=prompt_tokens,
                 table_format=table_format,
-                labels=labels,
+                scoring=Scoring(labels, bertscore),
                 confirm=None if yes else paying.agreed,
             )
             folders = [result.folder for result in results]  # one retrieval serves all generators
@@ -180,12 +184,16 @@ def score(
     limit: Limit = None,
     distractors: DistractorSpecs = None,
     labels: Labels = "strict",
+    bertscore: BERTScoreModel = None,
     data_dir: DataDir = None,
     out: Out = Path("runs"),
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
     """Score rankings or answers on a corpus, or what a run folder holds."""
+    from target_bench.tasks.scoring import Scoring
+
+    scoring = Scoring(labels, bertscore)
     if corpus and (Path(corpus) / "manifest.json").is_file():
         if any((run_file, predictions, order, corpora, split, limit, distractors)):
             raise ConfigError(
@@ -193,7 +201,7 @@ def score(
                 "Leave out --run, --predictions, --order, --corpus, --split, --limit and "
                 "--distractors."
             )
-        generating.score_stored(Path(corpus), labels, data_dir, as_json)
+        generating.score_stored(Path(corpus), scoring, data_dir, as_json)
         return
     wanted = wanted_corpora(corpus, corpora)
     ks = cutoffs(top_k)
@@ -206,7 +214,7 @@ def score(
             order=order,
             limit=limit,
             distractors=distractors or (),
-            labels=labels,
+            scoring=scoring,
         )
 
 

@@ -9,15 +9,28 @@ from target_bench.schema import Generation, Query
 
 
 class QuestionAnswering:
-    """Free-form and short answers, compared with the reference answers of each question."""
+    """Free-form and short answers, compared with the reference answers of each question.
+
+    Args:
+        bertscore: the model of the additional metric BERTScore, or None.
+    """
 
     name = "question_answering"
     title = "Table Question Answering"
     aliases = ("qa", "table_qa")
 
+    def __init__(self, bertscore: str | None = None) -> None:
+        self.bertscore = bertscore
+
     def metrics(self, queries: Sequence[Query]) -> list[Metric[Any]]:
         """Every metric of generated text."""
-        return text_metrics(number_of_references([references(query) for query in queries]))
+        found: list[Metric[Any]] = []
+        found += text_metrics(number_of_references([references(query) for query in queries]))
+        if self.bertscore is not None:
+            from target_bench.metrics.bertscore import BERTScore
+
+            found.append(BERTScore(self.bertscore))
+        return found
 
     def examples(
         self, queries: Sequence[Query], generations: Sequence[Generation]

@@ -1,0 +1,75 @@
+"""BERTScore of generated text; needs the extra ``bertscore``."""
+
+import importlib.util
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from target_bench.errors import ConfigError, MissingExtraError
+from target_bench.metrics.text import Floats, JudgedAnswers, MeanOverAnswers
+
+
+class BERTScore(MeanOverAnswers):
+    """The F measure of BERTScore (Zhang et al. 2020), best reference, mean over queries.
+
+    As the package bert-score computes it, without idf weights and without rescaling. An empty
+    answer or reference scores 0.
+
+    Args:
+        model: a name on the Hugging Face hub, or a folder; perhaps with ``@`` and the number of
+            the hidden layer that is compared (default: what bert-score knows for the model).
+
+    Raises:
+        ConfigError: the layer is no number.
+        MissingExtraError: the package bert-score is missing.
+    """
+
+    def __init__(self, model: str) -> None:
+        if importlib.util.find_spec("bert_score") is None:
+            raise MissingExtraError("bert-score", "bertscore", "the metric bertscore")
+        self._model, _, layer = model.partition("@")
+        if layer and not layer.isdigit():
+            raise ConfigError(f"bertscore={model}: expected a number after @, as in model@17")
+        self._layer = int(layer) if layer else None
+        self._scorer: Any = None
+        packages = ", ".join(f"{name} {version(name)}" for name in ("bert-score", "transformers"))
+        described = f"F measure, best reference|model:{self._model}|layer:{layer or 'default'}"
+        super().__init__("bertscore", f"{described}|idf:no|rescaled:no|{packages}", self._one)
+
+    def statistics(self, examples: JudgedAnswers) -> Floats:
+        """(n, 2) the value of each answer, and 1."""
+        pairs = [
+            (place, text, reference)
+            for place, (text, references) in enumerate(
+                zip(examples.texts, examples.references, strict=True)
+            )
+            for reference in references
+            if text.strip() and reference.strip()
+        ]
+        best = np.zeros(len(examples.texts))
+        if pairs:
+            places, texts, references = zip(*pairs, strict=True)
+            np.maximum.at(best, list(places), self._scores(list(texts), list(references)))
+        return np.column_stack([best, np.ones(len(best))])
+
+    def _one(self, text: str, reference: str) -> float:
+        return float(self._scores([text], [reference])[0])
+
+    def _scores(self, texts: list[str], references: list[str]) -> Floats:
+        _, _, f_measures = self._loaded().score(texts, references)
+        found: Floats = f_measures.numpy().astype(np.float64)
+        return found
+
+    def _loaded(self) -> Any:
+        if self._scorer is None:
+            from bert_score import BERTScorer
+
+            try:
+                self._scorer = BERTScorer(model_type=self._model, num_layers=self._layer)
+            except (OSError, ValueError, KeyError, AssertionError) as error:
+                raise ConfigError(
+                    f"bertscore={self._model}: bert-score cannot load it ({error}). A model that "
+                    "it does not know needs its layer, as in folder@6."
+                ) from error
+        return self._scorer

@@ -1,0 +1,214 @@
+"""Runs of answers by a model behind the OpenAI API, from the command line, over real sockets."""
+
+import json
+import os
+import signal
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("openai")
+
+from tests import openai_server as served
+from tests.cli.inside import Inside
+from tests.openai_server import OpenAIServer, Reply
+from tests.runs.processes import command, finish, start
+
+QA = ("run", "mini", "--task", "qa", "--retriever", "oracle", "--top-k", "1")
+SECRET = "sk-very-secret-0123456789abcdef"
+
+QUICK = """
+from target_bench.generators.openai import OpenAI
+from target_bench.remote.endpoint import Patience
+
+
+class Quick(OpenAI):
+    patience = Patience(first=0.01)
+"""
+
+
+@pytest.fixture(autouse=True)
+def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "quick.py").write_text(QUICK, encoding="utf-8")
+    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer() as running:
+        yield running
+
+
+def _generator(server: OpenAIServer, *more: str) -> tuple[str, str]:
+    settings = ",".join(("model=m", f"base_url={server.base_url}", *more))
+    return "--generator", f"quick.py:Quick:{settings}"
+
+
+def _one(out: str) -> dict[str, Any]:
+    (result,) = json.loads(out)["results"]
+    found: dict[str, Any] = result
+    return found
+
+
+def _generations(folder: str) -> dict[str, dict[str, Any]]:
+    path = Path(folder) / "generations.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return {record["query_id"]: record for record in map(json.loads, lines)}
+
+
+def test_paid_requests_are_agreed_to_first(inside: Inside, server: OpenAIServer) -> None:
+    prices = "prices={input: 1000, output: 1000}"
+    message = inside.bad(2, *QA, *_generator(server, prices))
+    assert "144 requests with about " in message
+    assert "cost about " in message
+    assert "pass --yes" in message
+    assert not server.requests
+    result = _one(inside.good(*QA, *_generator(server, prices), "--yes", "--json"))
+    assert len(server.requests) == 144
+    assert result["answers"]["answered"] == 144
+    assert result["answers"]["input_tokens"] == 1440
+    assert result["answers"]["cost"] > 1.44
+
+
+def test_an_answer_is_never_asked_for_twice(inside: Inside, server: OpenAIServer) -> None:
+    """Neither by the same run nor by one of another folder."""
+    for out in ("a", "a", "b"):
+        inside.good(*QA, *_generator(server), "--yes", "--out", out)
+    assert len(server.requests) == len(server.answered) == 144
+    inside.good(*QA, *_generator(server, "seed=1"), "--yes")
+    assert len(server.requests) == 288
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (served.overflow(), "context_overflow"),
+        (served.answer(None, refusal="I would rather not"), "refusal"),
+        (served.answer(""), "empty_answer"),
+        (served.answer("", finish_reason="length"), "truncated"),
+        (served.error(400, "no such thing"), "bad_request"),
+        (served.broken_json(), "server_error"),
+        (served.cut(), "connection"),
+        (served.wrong_key(SECRET), "authentication"),
+        (served.unknown_model(), "unknown_model"),
+    ],
+)
+def test_failures_are_counted_and_shown(
+    inside: Inside, server: OpenAIServer, reply: Reply, kind: str
+) -> None:
+    """The run ends with scores over what was asked, and says that some failed."""
+    inside.good(*QA, *_generator(server), "--yes", "--limit", "1", "--out", "first")
+    server.script = lambda request: reply if "Oslo" in request.content else None
+    done = inside(*QA, *_generator(server, "attempts=2", "concurrency=1"), "--yes", "--json")
+    assert done.code == 3
+    result = _one(done.out)
+    failed = result["answers"]["failed"]
+    assert 0 < failed < 144
+    assert f"failed on {failed} of 144" in done.err
+    assert result["scores"]["exact_match"]["n"] == result["answers"]["asked"] == 144
+    errors = [g["error"] for g in _generations(result["folder"]).values() if "error" in g]
+    assert len(errors) == failed
+    assert all(error.startswith(f"{kind}: ") for error in errors)
+    server.script = None
+    again = inside(*QA, *_generator(server, "attempts=2", "concurrency=1"), "--yes")
+    assert again.code == 3, "recorded failures are not asked again unless that is wanted"
+    before = len(server.requests)
+    inside.good(*QA, *_generator(server), "--yes", "--retry-failed")
+    assert len(server.requests) - before == failed
+
+
+def test_nothing_works(inside: Inside, server: OpenAIServer, tmp_path: Path) -> None:
+    """A wrong key, model or address ends the run at once, with what to do."""
+    server.script = lambda request: served.wrong_key(request.key)
+    message = inside.bad(2, *QA, *_generator(server), "--yes")
+    assert "authentication: HTTP 401" in message
+    assert "OPENAI_API_KEY" in message
+    assert len(server.requests) <= 32
+    server.script = lambda _: served.unknown_model()
+    assert "unknown_model" in inside.bad(2, *QA, *_generator(server), "--yes")
+    gone = "quick.py:Quick:model=m,base_url=http://127.0.0.1:9/v1,attempts=1"
+    assert "connection: " in inside.bad(2, *QA, "--generator", gone, "--yes")
+    openai = "openai:model=gpt-x"
+    assert "set the environment variable" in inside.bad(2, *QA, "--generator", openai, "--yes")
+
+
+def test_random_faults_lose_nothing(inside: Inside) -> None:
+    """The scores are those of an undisturbed run, byte for byte, once all are answered."""
+    scores = []
+    for n, rate in enumerate((0.0, 0.2)):
+        with OpenAIServer(fault_rate=rate, seed=5) as server:
+            done = inside(*QA, *_generator(server), "--yes", "--json", "--out", str(n))
+            if done.code:
+                again = (*_generator(server), "--yes", "--json", "--out", str(n), "--retry-failed")
+                done = inside(*QA, *again)
+            assert done.code == 0, done.err
+            assert set(server.answered.values()) == {1}
+            assert sum(server.answered.values()) == 144
+        scores.append((Path(_one(done.out)["folder"]) / "scores.json").read_bytes())
+    assert scores[0] == scores[1]
+
+
+def test_killed_in_the_middle(tmp_path: Path) -> None:
+    """What was recorded is not sent again, and the scores are those of an undisturbed run."""
+    with OpenAIServer() as server:
+        code, _, err = finish(
+            command(*QA, *_generator(server), "--yes", "--out", "whole"), tmp_path
+        )
+        assert code == 0, err
+    (whole,) = (tmp_path / "whole").glob("question-answering-*/scores.json")
+    cache = {"TARGET_BENCH_CACHE": str(tmp_path / "another")}
+    with OpenAIServer(delay=0.1) as server:
+        run = command(*QA, *_generator(server, "concurrency=8"), "--yes", "--out", "runs")
+        for moment in (30, 90):
+            process = start(run, tmp_path, **cache)
+            while len(server.answered) < moment and process.poll() is None:
+                time.sleep(0.005)
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            recorded = _recorded(tmp_path / "another" / "responses.sqlite")
+            assert moment - 16 <= recorded < 144
+            sent = len(server.requests)
+        code, _, err = finish(run, tmp_path, **cache)
+        assert code == 0, err
+        assert len(server.requests) - sent == 144 - recorded
+        assert len(server.answered) == 144
+        assert sum(server.answered.values()) <= 144 + 2 * 8
+    (scores,) = (tmp_path / "runs").glob("question-answering-*/scores.json")
+    assert scores.read_bytes() == whole.read_bytes()
+
+
+def _recorded(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as database:
+        (n,) = database.execute("SELECT count(*) FROM answers").fetchone()
+    return int(n)
+
+
+def test_the_key_is_nowhere(
+    inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: OpenAIServer
+) -> None:
+    """Neither on the terminal, tracebacks included, nor in any file."""
+    monkeypatch.setenv("MY_KEY", SECRET)
+    named = ("api_key_env=MY_KEY", "attempts=2")
+    said = [str(inside(*QA, *_generator(server, *named), "--yes"))]
+    assert all(request.key == SECRET for request in server.requests)
+    server.script = lambda request: (
+        served.wrong_key(request.key) if "Oslo" in request.content else served.error(500, SECRET)
+    )
+    for more in ((), ("--debug",)):
+        again = _generator(server, *named, "seed=2")
+        said.append(str(inside(*QA, *again, "--yes", "--out", "wrong", *more)))
+    server.script = lambda request: served.answer(request.key)
+    said.append(str(inside(*QA, *_generator(server, *named, "seed=3"), "--yes", "--limit", "1")))
+    assert "***" in "".join(said[:-1])
+    assert SECRET not in "".join(said)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) > 5
+    holding = [path.name for path in files if SECRET.encode() in path.read_bytes()]
+    assert not holding
+    assert os.environ["MY_KEY"] == SECRET
