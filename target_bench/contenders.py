@@ -1,9 +1,10 @@
 """Who takes part: what ranks and what answers, by name, as an object, or from a file."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from target_bench import contract, registry
 from target_bench.contract import RetrieverLike
@@ -12,6 +13,7 @@ from target_bench.interfaces import Observer
 from target_bench.prompting import Prompt, Prompter
 from target_bench.runs import run_files
 from target_bench.runs.identity import plugin_identity
+from target_bench.secrets import masked_settings
 from target_bench.selection import Loaded
 from target_bench.serialization import Format
 from target_bench.stages.generate import (
@@ -23,6 +25,9 @@ from target_bench.stages.generate import (
 )
 from target_bench.stages.retrieve import MODES, Subject
 from target_bench.tasks.scoring import Scoring
+
+if TYPE_CHECKING:
+    from target_bench.schema_prompting import SchemaScope
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,8 @@ class Answering:
         scoring: how the answers are judged.
         confirm: is asked before requests that may cost money.
         label: what the generator is called in results; default: as it was asked for.
+        schema_scope: text-to-SQL: which tables a prompt shows.
+        structured: text-to-SQL: whether the answer has to be JSON of a given schema.
     """
 
     generator: GeneratorLike | Answerer | str
@@ -46,11 +53,21 @@ class Answering:
     scoring: Scoring = field(default_factory=Scoring)
     confirm: Confirm | None = None
     label: str | None = None
+    schema_scope: "SchemaScope" = "database"
+    structured: bool = True
 
-    def prompter(self, task: str) -> Prompter:
-        """What makes the requests of a task."""
+    def prompter(self, task: str, databases: Mapping[str, Path]) -> Prompter:
+        """What makes the requests of a task, over these databases if it is about any."""
         prompt = Prompt.load(task, self.prompt)
-        return Prompter(task, prompt, self.table_format, self.prompt_tokens)
+        if task != "text_to_sql":
+            return Prompter(task, prompt, self.table_format, self.prompt_tokens)
+        from target_bench.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
+
+        schema = ANSWER_SCHEMA if self.structured else None
+        budget, scope = self.prompt_tokens, self.schema_scope
+        return SchemaPrompter(
+            task, prompt, self.table_format, budget, schema, scope=scope, databases=databases
+        )
 
     def task(self, name: str) -> Any:
         """The task, told of the scoring what it asks for."""
@@ -77,7 +94,7 @@ class Answering:
         identity, warning = plugin_identity(plugin)
         if warning:
             observer.warning(warning)
-        return Answerer(self.label or label, identity, generator=plugin)
+        return Answerer(self.label or masked_settings(label), identity, generator=plugin)
 
 
 def subject(retriever: RetrieverLike | str, observer: Observer) -> Subject:
@@ -95,7 +112,7 @@ def subject(retriever: RetrieverLike | str, observer: Observer) -> Subject:
     identity, warning = plugin_identity(plugin)
     if warning:
         observer.warning(warning)
-    return Subject(label, identity, retriever=plugin)
+    return Subject(masked_settings(label), identity, retriever=plugin)
 
 
 def given_rankings(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from target_bench.serialization import Format
 from target_bench.stages.generate import Confirm, GeneratorLike
 from target_bench.stages.retrieve import RetrievalOptions, Subject
 from target_bench.tasks.scoring import Scoring
+
+if TYPE_CHECKING:
+    from target_bench.schema_prompting import SchemaScope
 
 
 class TARGET:
@@ -60,6 +63,7 @@ class TARGET:
         top_k: int | Sequence[int] = 10,
         *,
         limit: int | None = None,
+        database: str | None = None,
         distractors: str | Sequence[str] = (),
         on_error: OnError = "stop",
         retry_failed: bool = False,
@@ -70,6 +74,8 @@ class TARGET:
         prompt: str | Path | None = None,
         prompt_tokens: int = 8000,
         table_format: Format = "markdown",
+        schema_scope: "SchemaScope" = "database",
+        structured: bool = True,
         scoring: Scoring | None = None,
         confirm: Confirm | None = None,
     ) -> Results:
@@ -82,6 +88,7 @@ class TARGET:
                 own, the one its paper reports on.
             top_k: one cutoff or several. Retrieval runs once, at the largest.
             limit: look at the first queries only.
+            database: look at the queries of this database only.
             distractors: tables to mix in, each as ``"ottqa:split=train,n=1000,seed=7"``: a corpus
                 or the path of a folder, and which part of it. A smaller ``n`` is part of a larger.
             on_error: at a query the retriever fails on, ``stop`` (what is finished stays on disk)
@@ -98,6 +105,9 @@ class TARGET:
             prompt: a YAML file with prompts of your own.
             prompt_tokens: about how many tokens the tables of a prompt may take.
             table_format: how tables are written in a prompt.
+            schema_scope: text-to-SQL: whether a prompt shows all tables of the first retrieved
+                ``database``, or the retrieved ``tables`` of it alone.
+            structured: text-to-SQL: whether the answer has to be JSON of a given schema.
             scoring: how answers are judged, where that can be chosen.
             confirm: is asked before requests that may cost money; default: nobody is.
 
@@ -120,9 +130,20 @@ class TARGET:
         subject = contenders.subject(retriever, self._observer)
         own_prompt = None if prompt is None else Path(prompt)
         judged = scoring or Scoring()
-        answering = Answering(generator, own_prompt, prompt_tokens, table_format, judged, confirm)
-        loaded = self._load_all(split, distractors, limit)
-        cells = [(task, self._cell(one, subject, cutoffs, options)) for task, one in loaded]
+        answering = Answering(
+            generator,
+            own_prompt,
+            prompt_tokens,
+            table_format,
+            judged,
+            confirm,
+            schema_scope=schema_scope,
+            structured=structured,
+        )
+        cells = [
+            (task, self._cell(one.of_database(database).limited(limit), subject, cutoffs, options))
+            for task, one in self._load_all(split, distractors)
+        ]
         return Results([pipeline.evaluate(task, cell, answering) for task, cell in cells])
 
     def score(
@@ -134,6 +155,7 @@ class TARGET:
         predictions: str | Path | None = None,
         order: str | Path | None = None,
         limit: int | None = None,
+        database: str | None = None,
         distractors: str | Sequence[str] = (),
         scoring: Scoring | None = None,
     ) -> Results:
@@ -147,6 +169,7 @@ class TARGET:
             predictions: for tasks about answers: a file that the generator ``replay`` reads.
             order: a JSON list of query ids, for predictions with an answer a line.
             limit: as for ``run``.
+            database: as for ``run``.
             distractors: as for ``run``.
             scoring: as for ``run``.
 
@@ -160,8 +183,8 @@ class TARGET:
         _check_arguments(limit, "record", 0)
         options = RetrievalOptions(on_error="record")
         results = []
-        for task, loaded in self._load_all(split, distractors, limit=None):
-            one = loaded.limited(limit)
+        for task, loaded in self._load_all(split, distractors):
+            one = loaded.of_database(database).limited(limit)
             subject = contenders.subject("no-context", self._observer)
             answering = None
             if task == "retrieval":
@@ -184,11 +207,11 @@ class TARGET:
         return Cell(loaded, subject, cutoffs, options, self._out, self._observer)
 
     def _load_all(
-        self, split: str | None, distractors: str | Sequence[str], limit: int | None
+        self, split: str | None, distractors: str | Sequence[str]
     ) -> list[tuple[str, Loaded]]:
         specs = (distractors,) if isinstance(distractors, str) else tuple(distractors)
         return [
-            (task, self._loader.load(corpus, split, specs).of_task(task).limited(limit))
+            (task, self._loader.load(corpus, split, specs).of_task(task))
             for task, corpus in self._pairs
         ]
 

@@ -269,10 +269,13 @@ class Generator(ABC):
     Attributes:
         packages: distributions whose versions can change an answer; recorded with every run.
         paid: whether asking may cost money; the command line then asks before it starts.
+        converses: whether it reads the messages of a request, so that it can be told what was
+            wrong with its first answer.
     """
 
     packages: ClassVar[tuple[str, ...]] = ()
     paid: ClassVar[bool] = False
+    converses: ClassVar[bool] = False
 
     @abstractmethod
     def generate(self, request: GenerationRequest) -> Generation | str:
@@ -295,6 +298,10 @@ class Generator(ABC):
         for request in requests:
             answer = self.generate(request)
             yield Generation(request.query_id, answer) if isinstance(answer, str) else answer
+
+    def unanswered(self, requests: Iterable[GenerationRequest]) -> Iterator[GenerationRequest]:
+        """Those of the requests that would have to be sent. Default: all."""
+        yield from requests
 
     def estimated_cost(
         self,
@@ -337,6 +344,10 @@ class Metric(ABC, Generic[ExamplesT]):
     @abstractmethod
     def value(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
         """The metric from (..., m) sums of statistics, shape (...)."""
+
+    def counted(self, statistics: NDArray[np.float64]) -> int:
+        """Over how many queries the metric is. Default: all of them."""
+        return len(statistics)
 
     def per_query(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n,) the value of each query alone. Default: ``value`` of its row."""

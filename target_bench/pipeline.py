@@ -57,8 +57,8 @@ def evaluate(task_name: str, cell: Cell, answering: Answering | None) -> Result:
         return retrieve(cell)[0]
     assert answering is not None
     answerer = answering.answerer(cell.observer)
-    task, prompter = answering.task(task_name), answering.prompter(task_name)
-    return answer(cell, task, answerer, prompter, answering.confirm)
+    prompter = answering.prompter(task_name, cell.dataset.databases)
+    return answer(cell, answering.task(task_name), answerer, prompter, answering.confirm)
 
 
 def retrieve(cell: Cell) -> tuple[Result, dict[str, Retrieval]]:
@@ -71,7 +71,7 @@ def retrieve(cell: Cell) -> tuple[Result, dict[str, Retrieval]]:
     dataset, subject, depth = cell.dataset, cell.subject, cell.depth
     _warn_of_depth(cell)
     task = registry.create("task", "retrieval")
-    metrics: list[Metric[Any]] = task.metrics(cell.cutoffs)
+    metrics: list[Metric[Any]] = task.metrics(cell.cutoffs, dataset)
     identity = _data_identity("retrieval", dataset, queries_fingerprint(dataset.queries)) | {
         "top_k": list(cell.cutoffs),
         "retriever": subject.identity,
@@ -91,7 +91,7 @@ def retrieve(cell: Cell) -> tuple[Result, dict[str, Retrieval]]:
         query_ids = [query.id for query in dataset.queries]
         scored = score(metrics, task.examples(dataset, retrievals, depth), query_ids)
         counts = count(dataset.queries, retrievals, min(depth, len(dataset.corpus)))
-        store.write_scores(_scores_file(scored.scores, counts=counts))
+        store.write_scores(_scores_file(scored.scores, counts=counts.to_json()))
         _record_scoring(store, start, reused)
     _warn_of_order(cell, counts)
     result = Result(
@@ -169,10 +169,16 @@ def answer(
         cell.observer.stage(f"{answerer.label}: score")
         start = time.perf_counter()
         generations = [answered.generation for answered in answers]
-        scored = score(metrics, task.examples(dataset.queries, generations), retrieved.query_ids)
+        examples = task.examples(dataset, generations, by_query)
+        scored = score(metrics, examples, retrieved.query_ids)
         counts = count_answers(answers, task.parse)
         scores = {**retrieved.scores, **scored.scores}
-        store.write_scores(_scores_file(scores, counts=retrieved.counts, answers=counts))
+        report = task.report(dataset, examples) if hasattr(task, "report") else None
+        if hasattr(task, "records"):
+            store.write_judgements(task.records(examples))
+        parts = {"counts": retrieved.counts.to_json(), "answers": counts.to_json()}
+        more = {"report": report} if report else {}
+        store.write_scores(_scores_file(scored.scores, **parts, **more))
         _record_scoring(store, start, reused)
     failed = {g.query_id: g.error for g in generations if g.error is not None}
     return replace(
@@ -182,6 +188,7 @@ def answer(
         scores=scores,
         per_query={**retrieved.per_query, **scored.per_query},
         answers=counts,
+        report=report,
         seconds={**retrieved.seconds, **store.manifest["seconds"]},
         errors={**retrieved.errors, **failed},
         folder=store.folder,
@@ -220,11 +227,8 @@ def _data(dataset: Dataset, identity: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _scores_file(scores: Mapping[str, Score], **counts: Any) -> dict[str, Any]:
-    return {
-        **{name: found.to_json() for name, found in counts.items()},
-        "scores": {name: value.to_json() for name, value in scores.items()},
-    }
+def _scores_file(scores: Mapping[str, Score], **parts: Any) -> dict[str, Any]:
+    return {**parts, "scores": {name: value.to_json() for name, value in scores.items()}}
 
 
 def _warn_of_depth(cell: Cell) -> None:

@@ -3,14 +3,15 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from target_bench.errors import ConfigError
-from target_bench.schema import GenerationRequest, Message, Query, Table
+from target_bench.interfaces import Corpus
+from target_bench.schema import Generation, GenerationRequest, Message, Query, Table, TableId
 from target_bench.serialization import Format, Serializer
 
 _FOLDER = Path(__file__).parent / "prompts"
@@ -163,6 +164,14 @@ class Prompted:
     truncated: bool
 
 
+@cache
+def _code() -> str:
+    """A hash of what writes prompts."""
+    names = ("prompting.py", "schema_prompting.py", "serialization.py")
+    sources = [Path(__file__).with_name(name).read_bytes() for name in names]
+    return hashlib.sha256(b"\0".join(sources)).hexdigest()[:12]
+
+
 @dataclass(frozen=True)
 class Prompter:
     """Makes requests.
@@ -196,7 +205,20 @@ class Prompter:
             "format": self.format,
             "budget": self.budget,
             "answer_schema": self.answer_schema,
+            "code": _code(),
         }
+
+    def tables(self, corpus: Corpus, ranking: Sequence[TableId]) -> list[Table]:
+        """The tables of a prompt: those of a ranking, in its order."""
+        return [corpus[table_id] for table_id in ranking]
+
+    def repaired(
+        self,
+        prompted: Prompted,  # noqa: ARG002 (for prompts of which an answer can be checked)
+        generation: Generation,  # noqa: ARG002
+    ) -> Prompted | None:
+        """The request that asks for a better answer, where this one cannot be right; else None."""
+        return None
 
     def prompted(self, query: Query, tables: Sequence[Table]) -> Prompted:
         """The request for a query, with as much of its tables as fits."""

@@ -34,7 +34,12 @@ def code_hash(cls: type) -> str:
         if base.__module__.startswith("target_bench."):
             files.update(_PACKAGE / name for name in _SHARED)
             folder = _source_file(base).parent
-            files.update(folder.glob("*.py") if folder != _PACKAGE else ())
+            if folder.name == "generators":  # which have little in common
+                _add_with_imports(
+                    _source_file(base), sys.modules.get(base.__module__), files, _PACKAGE
+                )
+            elif folder != _PACKAGE:
+                files.update(folder.glob("*.py"))
         else:
             _add_with_imports(_source_file(base), sys.modules.get(base.__module__), files)
     whole = hashlib.sha256()
@@ -43,16 +48,20 @@ def code_hash(cls: type) -> str:
     return whole.hexdigest()
 
 
-def _add_with_imports(file: Path, module: ModuleType | None, files: set[Path]) -> None:
+def _add_with_imports(
+    file: Path, module: ModuleType | None, files: set[Path], folder: Path | None = None
+) -> None:
+    """Add a file and those that it imports from a folder (default: its own) or below."""
     if file in files:
         return
+    folder = folder or file.parent
     files.add(file)
     for value in list(vars(module).values()) if module else ():
         name = value.__name__ if isinstance(value, ModuleType) else _module_of(value)
         imported = sys.modules.get(name)
         found = Path(getattr(imported, "__file__", None) or "")
-        if found.suffix == ".py" and found.is_relative_to(file.parent) and not _installed(found):
-            _add_with_imports(found, imported, files)
+        if found.suffix == ".py" and found.is_relative_to(folder) and not _installed(found):
+            _add_with_imports(found, imported, files, folder)
 
 
 def _module_of(value: object) -> str:

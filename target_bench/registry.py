@@ -20,6 +20,7 @@ from typing import Any, Literal
 import yaml
 
 from target_bench.errors import ConfigError, MissingExtraError
+from target_bench.secrets import masked_settings
 
 Kind = Literal["retriever", "generator", "corpus", "task"]
 
@@ -46,11 +47,14 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "ottqa": "target_bench.corpora.ottqa:OTTQA",
         "fetaqa": "target_bench.corpora.fetaqa:FeTaQA",
         "tabfact": "target_bench.corpora.tabfact:TabFact",
+        "spider": "target_bench.corpora.spider:Spider",
+        "bird": "target_bench.corpora.bird:Bird",
     },
     "task": {
         "retrieval": "target_bench.tasks.retrieval:TableRetrieval",
         "question_answering": "target_bench.tasks.question_answering:QuestionAnswering",
         "fact_verification": "target_bench.tasks.fact_verification:FactVerification",
+        "text_to_sql": "target_bench.tasks.text_to_sql:TextToSQL",
     },
 }
 
@@ -154,7 +158,7 @@ def build(
         problem = (
             str(error) if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
         )
-        raise ConfigError(f"{kind} {text!r}: {problem}") from error
+        raise ConfigError(f"{kind} {masked_settings(text)!r}: {problem}") from error
 
 
 def resolve(kind: Kind, target: str, also: Iterable[str] = ()) -> Any:

@@ -40,6 +40,7 @@ class StoredRun:
         observer: Observer | None = None,
         out: Path | None = None,
     ) -> None:
+        folder = folder.resolve()
         self._folder = folder
         self._out = out or folder.parent
         self._data_dir = data_dir
@@ -117,6 +118,7 @@ class StoredRun:
         mixed_in = tuple(self._asked["distractors"])
         loaded = loader.load(corpus, identity["split"], mixed_in)
         loaded = loaded.of_task(self._asked.get("about", "retrieval"))
+        loaded = loaded.of_database(self._asked.get("database"))
         loaded = loaded.limited(self._asked.get("limit"))
         corpus_now, queries = loaded.dataset.corpus.fingerprint, loaded.dataset.queries
         self._check_same("tables", identity["corpus_fingerprint"], corpus_now)

@@ -39,6 +39,7 @@ class Result:
         data: what was asked of what: ``corpus`` and ``queries`` fingerprints, ``files`` (SHA-256
             by name) and ``distractors`` (how each was asked for).
         answers: the denominators of the answers, for tasks about them.
+        report: what else a task says of the answers: outcomes, scores of groups of queries.
     """
 
     corpus: str
@@ -58,6 +59,7 @@ class Result:
     reused: bool
     data: Mapping[str, Any] = field(default_factory=dict)
     answers: AnswerCounts | None = None
+    report: Mapping[str, Any] | None = None
 
     def __str__(self) -> str:
         return str(Results([self]))
@@ -73,6 +75,7 @@ class Result:
             "n_queries": self.counts.asked,
             "counts": self.counts.to_json(),
             "answers": self.answers.to_json() if self.answers else None,
+            **({"report": dict(self.report)} if self.report else {}),
             "scores": {name: score.to_json() for name, score in self.scores.items()},
             "seconds": dict(self.seconds),
             "latency_ms": self.latency,
@@ -277,8 +280,13 @@ _ANSWERS = (
     "accuracy",
     "f1_weighted",
     "f1_macro",
+    "ex[bird]",
+    "ex[spider]",
+    "ex[multiset]",
+    "soft_f1",
+    "r_ves",
 )
-_PERCENT = ("sacrebleu", "chrf")
+_PERCENT = ("sacrebleu", "chrf", "r_ves")
 """Metrics that their libraries print from 0 to 100, and so do we."""
 
 
@@ -297,8 +305,13 @@ def _shown_metrics(results: Sequence[Result]) -> list[str]:
     """
     names = list(results[0].scores)
     recalls = [name for name in names if name.startswith("recall@")]
+    databases = [name for name in names if name.startswith("recall[db]@")]
     if results[0].generator:
-        return [*recalls[-1:], *(name for name in _ANSWERS if name in names)]
+        retrieved = any(result.retriever != "no-context" for result in results)
+        return [
+            *((databases[:1] or recalls[-1:]) if retrieved else ()),
+            *(name for name in _ANSWERS if name in names),
+        ]
     copies = [name for name in names if name.startswith("recall[dup]@")][:1]
     full = [name for name in names if name.startswith("full_recall@")][-1:]
     varied = [
@@ -306,15 +319,15 @@ def _shown_metrics(results: Sequence[Result]) -> list[str]:
         for name in (*copies, *full)
         if any(r.scores[name].value != r.scores[_plain(name)].value for r in results)
     ]
-    return [*recalls, *varied, *(name for name in names if name == "mrr")]
+    return [*recalls, *databases, *varied, *(name for name in names if name == "mrr")]
 
 
 def _heading(name: str) -> str:
     """A metric's name on two lines."""
     if name.startswith(("f1_", "exact_")):
         return name.replace("_", "_\n")
-    if "[dup]" in name:
-        return name.replace("[dup]", "\n[dup]")
+    if "[" in name:
+        return name.replace("[", "\n[", 1)
     return name.replace("full_", "full_\n") if "full_" in name else name.replace("@", "\n@")
 
 

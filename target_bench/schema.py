@@ -29,10 +29,14 @@ SQLOutcome = Literal[
 """What became of a SQL statement. ``memory`` is any limit of size: memory, rows, or cells."""
 
 
+NO_DATABASE = "0"
+"""The database id of tables that are in no database."""
+
+
 class TableId(NamedTuple):
     """What identifies a table: its own id is unique only together with its database's.
 
-    Corpora without databases use the database id ``"0"``. A plain pair of strings is equal to a
+    A plain pair of strings is equal to a
     ``TableId`` and accepted wherever one is.
     """
 
@@ -148,6 +152,7 @@ class Generation:
         cost: in the currency of the price table, where there is one.
         seconds: wall-clock time of the answer, waiting for a rate limit excluded.
         cached: whether it was recorded before and not asked for now.
+        finish_reason: why it ended, as the provider calls it: ``length`` if it was cut.
     """
 
     query_id: str
@@ -158,6 +163,7 @@ class Generation:
     cost: float | None = None
     seconds: float | None = None
     cached: bool = False
+    finish_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +247,7 @@ class AnswerCounts:
             count as wrong.
         unparsed: answers in which what the task asks for could not be read; they count as wrong.
         truncated: prompts in which rows or tables were left out for want of room.
+        cut: answers that reached their largest number of tokens.
         input_tokens: tokens of all prompts, as far as the provider counts them.
         output_tokens: tokens of all answers, as far as the provider counts them.
         cost: of all answers, in the currency of the price table.
@@ -251,6 +258,7 @@ class AnswerCounts:
     failed: int
     unparsed: int
     truncated: int
+    cut: int
     input_tokens: int
     output_tokens: int
     cost: float

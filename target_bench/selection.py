@@ -34,6 +34,20 @@ class Loaded:
         """The same with the first n queries only."""
         return self if n is None else self._with(self.dataset.queries[:n], limit=n)
 
+    def of_database(self, name: str | None) -> "Loaded":
+        """The same with the queries of one database only.
+
+        Raises:
+            ConfigError: no query is about it.
+        """
+        if name is None:
+            return self
+        queries = tuple(q for q in self.dataset.queries if q.database_id == name)
+        if not queries:
+            known = ", ".join(sorted({q.database_id for q in self.dataset.queries}))
+            raise ConfigError(f"no query is about the database {name!r}; there are {known}")
+        return self._with(queries, database=name)
+
     def of_task(self, task: str) -> "Loaded":
         """The same with the queries that are about a task only.
 

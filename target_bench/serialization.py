@@ -15,9 +15,11 @@ from typing import Literal, get_args
 from target_bench.errors import ConfigError
 from target_bench.schema import Cell, Table
 
-Field = Literal["id", "title", "section", "header", "rows", "keys"]
+Field = Literal[
+    "id", "title", "section", "header", "rows", "keys", "database", "columns", "descriptions"
+]
 Format = Literal["text", "markdown", "csv", "json", "html", "sentences"]
-RowLimit = int | Literal["all"]
+RowLimit = int | Literal["all", "auto"]
 
 _CONTEXT_KEYS = {"title": "title", "section": "section_title"}
 
@@ -27,12 +29,15 @@ class Serializer:
     """Turns a table into text.
 
     Args:
-        fields: what to write. ``id`` is the table's own id, ``title`` and ``section`` come from
-            its context, ``header`` and ``rows`` from the table, ``keys`` are primary and foreign
-            keys. Text fields are written in the order given; header and rows stand together, at
-            the place of the first of the two.
+        fields: what to write. ``id`` is the table's own id, ``database`` its database's (without
+            the corpus it was mixed in from; nothing for web tables, which have none), ``title`` and
+            ``section`` come from its context, and so do ``columns`` (the names of the columns as
+            people say them) and ``descriptions`` (of the columns); ``header`` and ``rows`` come
+            from the table, ``keys`` are primary and foreign keys. Text fields are written in the
+            order given; header and rows stand together, at the place of the first of the two.
         format: how header and rows are written; ``text`` is cells with spaces between.
-        rows: how many data rows, from the first: a number or ``all``.
+        rows: how many data rows, from the first: a number, ``all``, or ``auto``: all of a table in
+            memory, but of one whose rows lie in a database no more than they advise (1,000).
 
     Raises:
         ConfigError: an unknown field or format, no field, or a negative number of rows.
@@ -51,8 +56,9 @@ class Serializer:
             )
         if self.format not in _FORMATS:
             raise ConfigError(f"format={self.format!r}: expected one of {', '.join(_FORMATS)}")
-        if self.rows != "all" and (not isinstance(self.rows, int) or self.rows < 0):
-            raise ConfigError(f"rows={self.rows!r}: expected 'all' or a number from 0")
+        named = self.rows in ("all", "auto")
+        if not named and (not isinstance(self.rows, int) or self.rows < 0):
+            raise ConfigError(f"rows={self.rows!r}: expected 'all' or a number from 0, or 'auto'")
 
     def __call__(self, table: Table) -> str:
         """The table as text; parts that the table does not have are left out."""
@@ -64,8 +70,8 @@ class Serializer:
         for name in self.fields:
             if name == "id":
                 yield table.id.table_id
-            elif name == "keys":
-                yield _keys(table)
+            elif name in _SPECIAL:
+                yield _SPECIAL[name](table)
             elif name in _CONTEXT_KEYS:
                 yield str(table.context.get(_CONTEXT_KEYS[name]) or "")
             elif not body_written:
@@ -79,7 +85,10 @@ class Serializer:
     def _rows(self, table: Table) -> Sequence[Sequence[Cell]]:
         if "rows" not in self.fields:
             return ()
-        return table.rows if self.rows == "all" else table.rows[: self.rows]
+        limit: int | None = None if isinstance(self.rows, str) else self.rows
+        if self.rows == "auto":
+            limit = getattr(table.rows, "advised", None)
+        return table.rows if limit is None else table.rows[:limit]
 
 
 def cell_text(cell: Cell) -> str:
@@ -94,6 +103,28 @@ def cell_text(cell: Cell) -> str:
 def _keys(table: Table) -> str:
     keys = {k: table.context[k] for k in ("primary_key", "foreign_keys") if table.context.get(k)}
     return json.dumps(keys, ensure_ascii=False) if keys else ""
+
+
+def _database(table: Table) -> str:
+    name = table.id.database_id.rpartition(":")[2]
+    return "" if name == "0" else name
+
+
+def _columns(table: Table) -> str:
+    return " ".join(map(str, table.context.get("columns") or ()))
+
+
+def _descriptions(table: Table) -> str:
+    described = table.context.get("column_descriptions") or {}
+    return "\n".join(f"{column}: {text}" for column, text in described.items())
+
+
+_SPECIAL: dict[str, Callable[[Table], str]] = {
+    "database": _database,
+    "columns": _columns,
+    "descriptions": _descriptions,
+    "keys": _keys,
+}
 
 
 _Body = Callable[[Sequence[str], Sequence[Sequence[Cell]]], str]

@@ -311,7 +311,7 @@ def test_hashes_of_the_prompts_in_this_package() -> None:
 HASHES = {
     "question_answering": "f1e7c22ad07a",
     "fact_verification": "de28b3d3decd",
-    "text_to_sql": "5f5d515b0a8f",
+    "text_to_sql": "5a88a18d42f0",
 }
 
 

@@ -49,13 +49,13 @@ def test_every_metric_is_there(one: Results) -> None:
     assert set(one.scores) == set(one.per_query) == expected | {"mrr", "map", "r_precision"}
     for score in one.scores.values():
         assert 0 <= score.low <= score.value <= score.high <= 1
-        assert score.n == 223
+        assert score.n == 280
         assert "bootstrap" in score.signature
 
 
 def test_per_query_values_average_to_the_score(one: Results) -> None:
     for name, values in one.per_query.items():
-        assert values.shape == (223,)
+        assert values.shape == (280,)
         if "micro" not in name and "target" not in name:
             assert one.scores[name].value == pytest.approx(np.mean(values))
 
@@ -73,7 +73,7 @@ def test_several_results_need_a_choice(two: Results) -> None:
 def test_prints_as_a_table(one: Results, two: Results) -> None:
     text = str(one)
     assert repr(one) == text == str(one[0])
-    assert "mini test: retrieval, 223 queries" in text
+    assert "mini test: retrieval, 280 queries" in text
     assert f"{one.scores['recall@10'].value:.3f}" in text
     assert max(map(len, text.split("\n"))) <= 100
     both = str(two)
@@ -91,8 +91,8 @@ def test_to_arrow(one: Results, two: Results) -> None:
     assert table.column("query_id").to_pylist() == list(one[0].query_ids)
     assert table.column("recall@5").to_pylist() == one.per_query["recall@5"].tolist()
     both = two.to_arrow()
-    assert both.num_rows == 2 + 223
-    assert both.column("corpus").to_pylist() == ["ottqa"] * 2 + ["mini"] * 223
+    assert both.num_rows == 2 + 280
+    assert both.column("corpus").to_pylist() == ["ottqa"] * 2 + ["mini"] * 280
 
 
 def test_to_pandas(one: Results) -> None:

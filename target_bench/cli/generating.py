@@ -11,11 +11,17 @@ from target_bench.cli.options import (
     BERTScoreModel,
     DataDir,
     Debug,
+    Engine,
     Labels,
     PromptFile,
     PromptTokens,
+    Repeats,
     RetryFailed,
+    RuleName,
+    SchemaScopeName,
+    Structured,
     TableFormat,
+    Timeout,
     Yes,
 )
 from target_bench.cli.output import printed
@@ -43,8 +49,14 @@ def generate(
     prompt: PromptFile = None,
     prompt_tokens: PromptTokens = 8000,
     table_format: TableFormat = "markdown",
+    schema_scope: SchemaScopeName = "database",
+    structured: Structured = True,
     labels: Labels = "strict",
     bertscore: BERTScoreModel = None,
+    engine: Engine = "sqlite",
+    rule: RuleName = "bird",
+    timeout: Timeout = 30.0,
+    repeats: Repeats = 1,
     yes: Yes = False,
     out: Annotated[
         Path | None, typer.Option(help="Folder of all runs. Default: where the run folder lies.")
@@ -62,8 +74,17 @@ def generate(
         stored = StoredRun(folder, data_dir, observer, out)
         for generator in generators or ["extractive"]:
             confirm = None if yes else paying.agreed
-            scoring = Scoring(labels, bertscore)
-            answering = Answering(generator, prompt, prompt_tokens, table_format, scoring, confirm)
+            scoring = Scoring(labels, bertscore, engine, rule, timeout, repeats)
+            answering = Answering(
+                generator,
+                prompt,
+                prompt_tokens,
+                table_format,
+                scoring,
+                confirm,
+                schema_scope=schema_scope,
+                structured=structured,
+            )
             results += stored.generate(answering, task, retry_failed)
 
 

@@ -5,7 +5,16 @@ import traceback
 
 import typer
 
-from target_bench.cli import caching, describing, exporting, generating, listing, pulling, run
+from target_bench.cli import (
+    caching,
+    describing,
+    exporting,
+    generating,
+    listing,
+    pulling,
+    run,
+    verifying,
+)
 from target_bench.cli.options import debugging
 from target_bench.errors import TargetBenchError
 
@@ -25,6 +34,7 @@ app.command("describe", help=describing.HELP)(describing.describe)
 app.command("pull", help=pulling.HELP)(pulling.pull)
 app.command("score", help=run.SCORE_HELP)(run.score)
 app.command("generate", help=generating.HELP)(generating.generate)
+app.command("verify-gold", help=verifying.HELP)(verifying.verify_gold)
 app.command("export", help=exporting.HELP)(exporting.export)
 app.add_typer(caching.app, name="cache")
 

@@ -1,7 +1,7 @@
 """Options that several commands share."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -57,6 +57,34 @@ BERTScoreModel = Annotated[
         "or folder@6 (extra bertscore).",
         show_default=False,
     ),
+]
+Database = Annotated[
+    str | None, typer.Option("--database", help="Only the queries of this database.")
+]
+Engine = Annotated[
+    Literal["sqlite", "duckdb"],
+    typer.Option("--engine", help="Text-to-SQL: what runs SQL; duckdb runs copies, translated."),
+]
+RuleName = Annotated[
+    Literal["bird", "spider", "multiset"],
+    typer.Option("--rule", help="Text-to-SQL: the rule of the outcomes; all are scored."),
+]
+Timeout = Annotated[
+    float, typer.Option("--timeout", help="Text-to-SQL: seconds that a statement may take.")
+]
+Repeats = Annotated[
+    int, typer.Option("--repeats", help="Text-to-SQL: run SQL so often, for VES and R-VES.")
+]
+SchemaScopeName = Annotated[
+    Literal["database", "tables"],
+    typer.Option(
+        "--schema-scope",
+        help="Text-to-SQL: show all tables of the first retrieved database, or the retrieved ones.",
+    ),
+]
+Structured = Annotated[
+    bool,
+    typer.Option("--structured/--free-text", help="Text-to-SQL: whether an answer has to be JSON."),
 ]
 PromptFile = Annotated[
     Path | None, typer.Option("--prompt", help="A YAML file with prompts of your own.")

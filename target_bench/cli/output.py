@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING
 
@@ -65,7 +65,8 @@ def _print(results: "Results") -> None:
     console = Console(emoji=False) if sys.stdout.isatty() else Console(width=120, emoji=False)
     console.print(results.table())
     for result in results:
-        console.print(_counts(result), highlight=False, soft_wrap=True, markup=False)
+        for line in (_counts(result), *_report(result)):
+            console.print(line, highlight=False, soft_wrap=True, markup=False)
 
 
 def _counts(result: "Result") -> str:
@@ -88,12 +89,33 @@ def _counts(result: "Result") -> str:
     return f"{result.folder}: {', '.join(parts)}"
 
 
+def _report(result: "Result") -> list[str]:
+    """Outcomes, and execution accuracy by group, where there are several groups."""
+    if result.report is None:
+        return []
+    lines = ["  outcomes: " + _listed(result.report["outcomes"])]
+    for name, groups in result.report["by"].items():
+        shares = {
+            f"{group} ({found['runnable']})": f"{found['ex[bird]']:.3f}"
+            for group, found in groups.items()
+            if found["runnable"]
+        }
+        if len(shares) > 1:
+            lines.append(f"  ex[bird] by {name}: {_listed(shares)}")
+    return lines
+
+
+def _listed(found: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in found.items())
+
+
 def _answer_counts(counts: "AnswerCounts") -> list[str]:
     parts = [f"{counts.answered} of {counts.asked} answered"]
     for n, what in (
         (counts.failed, "failed"),
-        (counts.unparsed, "without a label that can be read"),
+        (counts.unparsed, "that cannot be read"),
         (counts.truncated, "from tables cut short"),
+        (counts.cut, "cut at the largest number of tokens"),
     ):
         if n:
             parts.append(f"{n} {what}")

@@ -14,18 +14,25 @@ from target_bench.cli.options import (
     AsJson,
     BERTScoreModel,
     Corpora,
+    Database,
     DataDir,
     Debug,
     DistractorSpecs,
+    Engine,
     Labels,
     Limit,
     Out,
     PromptFile,
     PromptTokens,
+    Repeats,
     RetryFailed,
+    RuleName,
+    SchemaScopeName,
     Split,
+    Structured,
     TableFormat,
     TaskName,
+    Timeout,
     TopK,
     Yes,
     cutoffs,
@@ -58,8 +65,8 @@ def run(
     task: Annotated[
         str | None,
         typer.Option(
-            help="retrieval, qa or fact_verification. Default: retrieval; with --generator what "
-            "the corpus has answers for; of mini all.",
+            help="retrieval, qa, fact_verification or text_to_sql. Default: retrieval; with "
+            "--generator what the corpus has answers for; of mini all.",
             show_default=False,
         ),
     ] = None,
@@ -75,6 +82,7 @@ def run(
     ] = None,
     top_k: TopK = "1,5,10",
     limit: Limit = None,
+    database: Database = None,
     distractors: DistractorSpecs = None,
     on_error: Annotated[
         OnError, typer.Option(help="At a failed query: stop, or record it with score 0.")
@@ -100,8 +108,14 @@ def run(
     prompt: PromptFile = None,
     prompt_tokens: PromptTokens = 8000,
     table_format: TableFormat = "markdown",
+    schema_scope: SchemaScopeName = "database",
+    structured: Structured = True,
     labels: Labels = "strict",
     bertscore: BERTScoreModel = None,
+    engine: Engine = "sqlite",
+    rule: RuleName = "bird",
+    timeout: Timeout = 30.0,
+    repeats: Repeats = 1,
     yes: Yes = False,
     data_dir: DataDir = None,
     out: Out = Path("runs"),
@@ -123,6 +137,7 @@ def run(
                 split,
                 ks,
                 limit=limit,
+                database=database,
                 distractors=distractors or (),
                 on_error=on_error,
                 retry_failed=retry_failed,
@@ -133,7 +148,9 @@ def run(
                 prompt=prompt,
                 prompt_tokens=prompt_tokens,
                 table_format=table_format,
-                scoring=Scoring(labels, bertscore),
+                schema_scope=schema_scope,
+                structured=structured,
+                scoring=Scoring(labels, bertscore, engine, rule, timeout, repeats),
                 confirm=None if yes else paying.agreed,
             )
             folders = [result.folder for result in results]  # one retrieval serves all generators
@@ -182,9 +199,14 @@ def score(
     split: Split = None,
     top_k: TopK = "1,5,10",
     limit: Limit = None,
+    database: Database = None,
     distractors: DistractorSpecs = None,
     labels: Labels = "strict",
     bertscore: BERTScoreModel = None,
+    engine: Engine = "sqlite",
+    rule: RuleName = "bird",
+    timeout: Timeout = 30.0,
+    repeats: Repeats = 1,
     data_dir: DataDir = None,
     out: Out = Path("runs"),
     as_json: AsJson = False,
@@ -193,13 +215,13 @@ def score(
     """Score rankings or answers on a corpus, or what a run folder holds."""
     from target_bench.tasks.scoring import Scoring
 
-    scoring = Scoring(labels, bertscore)
+    scoring = Scoring(labels, bertscore, engine, rule, timeout, repeats)
     if corpus and (Path(corpus) / "manifest.json").is_file():
-        if any((run_file, predictions, order, corpora, split, limit, distractors)):
+        if any((run_file, predictions, order, corpora, split, limit, database, distractors)):
             raise ConfigError(
                 f"{corpus} is a run folder: it holds rankings or answers, and knows their corpus. "
-                "Leave out --run, --predictions, --order, --corpus, --split, --limit and "
-                "--distractors."
+                "Leave out --run, --predictions, --order, --corpus, --split, --limit, --database "
+                "and --distractors."
             )
         generating.score_stored(Path(corpus), scoring, data_dir, as_json)
         return
@@ -213,6 +235,7 @@ def score(
             predictions=predictions,
             order=order,
             limit=limit,
+            database=database,
             distractors=distractors or (),
             scoring=scoring,
         )

@@ -14,7 +14,7 @@ __all__ = ["ENVIRONMENT", "from_database", "from_dataframe", "from_folder", "loa
 ENVIRONMENT = "TARGET_BENCH_DATA"
 """The variable that names the folder with one sub-folder a corpus."""
 
-_ALIASES = {"dev": "validation", "val": "validation"}
+_ALIASES = {"dev": "validation", "val": "validation", "mini-dev": "mini_dev", "minidev": "mini_dev"}
 
 
 def loader(name: str | Path) -> CorpusLoader:

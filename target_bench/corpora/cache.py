@@ -34,6 +34,9 @@ ENVIRONMENT = "TARGET_BENCH_CACHE"
 FORMAT = 2
 """The version of the layout; entries of another version are not used."""
 
+DATABASES = "databases"
+"""The folder of database files that were built or unpacked (``database_cache``)."""
+
 _TEMPORARY = ".new-"
 _ABANDONED = 24 * 3600  # seconds
 
@@ -326,7 +329,7 @@ def _folder_bytes(folder: Path) -> int:
 
 
 def clear() -> list[Entry]:
-    """Remove all entries, and say which there were.
+    """Remove all entries, and say which there were; built and unpacked databases go too.
 
     Raises:
         StoreError: one cannot be removed.
@@ -335,6 +338,7 @@ def clear() -> list[Entry]:
     try:
         for entry in gone:
             _remove(entry.folder)
+        _remove(root() / DATABASES)
     except OSError as error:
         raise StoreError(f"{error.filename} cannot be removed: {error.strerror}") from error
     return gone

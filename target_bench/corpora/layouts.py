@@ -5,6 +5,7 @@ from pathlib import Path
 from target_bench.corpora.beir import BeirFolder
 from target_bench.corpora.database import SUFFIXES, DatabaseFile
 from target_bench.corpora.folder import TableFolder
+from target_bench.corpora.target_databases import TargetDatabases
 from target_bench.corpora.target_layout import TargetLayout
 from target_bench.errors import DataError
 from target_bench.interfaces import CorpusLoader
@@ -24,7 +25,7 @@ def of_path(path: Path) -> CorpusLoader:
         )
     if not path.is_dir():
         raise DataError(f"{path}: there is no such folder or database file")
-    for layout in (BeirFolder, TargetLayout, TableFolder):
+    for layout in (BeirFolder, TargetDatabases, TargetLayout, TableFolder):
         if layout.is_in(path):
             return layout(path)
     raise DataError(

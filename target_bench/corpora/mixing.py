@@ -7,7 +7,7 @@ that gives every table the same score gains nothing from the order.
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,8 +16,8 @@ from target_bench import registry
 from target_bench.corpora import folder_of, is_path, loader, reading, split_of
 from target_bench.corpora.store import Digest, HashedCorpus, digests_of
 from target_bench.errors import ConfigError
-from target_bench.interfaces import Corpus, Dataset, Distractors
-from target_bench.schema import Table, TableId
+from target_bench.interfaces import Corpus, CorpusLoader, Dataset, Distractors
+from target_bench.schema import NO_DATABASE, Table, TableId
 
 
 def mixed(dataset: Dataset, specs: Sequence[str], data_dir: str | Path | None = None) -> Dataset:
@@ -80,7 +80,8 @@ def _with(dataset: Dataset, asked: _Asked, data_dir: str | Path | None) -> Datas
     plugin = loader(asked.name)
     split = split_of(plugin, asked.split)
     same = (plugin.info.name, plugin.info.source) == (dataset.info.name, dataset.info.source)
-    tables = reading.read_tables(plugin, folder_of(plugin, data_dir, strict=not same), split)
+    folder = folder_of(plugin, data_dir, strict=not same)
+    tables = reading.read_tables(plugin, folder, split)
     corpus = MixedCorpus(dataset.corpus, tables.value, same, asked)
     notes = (*tables.notes, *corpus.notes())
     origin = f"{plugin.info.name} {split}"
@@ -93,7 +94,22 @@ def _with(dataset: Dataset, asked: _Asked, data_dir: str | Path | None) -> Datas
             *dataset.distractors,
             Distractors(asked.spec, tuple(corpus.drawn_ids), notes),
         ),
+        databases={**_databases(plugin, folder, split, corpus), **dataset.databases},
     )
+
+
+def _databases(
+    plugin: CorpusLoader, folder: Path, split: str, corpus: "MixedCorpus"
+) -> dict[str, Path]:
+    """The databases that the distractors were drawn from, as they are called in the mixture."""
+    if "text_to_sql" not in plugin.info.tasks:
+        return {}
+    found = reading.read_databases(plugin, folder, split)
+    return {
+        mixed_id: found[own_id]
+        for own_id, mixed_id in corpus.drawn_databases.items()
+        if own_id in found
+    }
 
 
 class MixedCorpus(HashedCorpus):
@@ -133,6 +149,9 @@ class MixedCorpus(HashedCorpus):
         self._places = [(part, i) for _, part, i, _ in merged]
         self._ids = tuple(table_id for *_, table_id in merged)
         self.drawn_ids = [table_id for _, part, _, table_id in merged if part]
+        self.drawn_databases = {
+            source.ids[i].database_id: new_ids[i].database_id for i in sorted(drawn)
+        }
 
     def __iter__(self) -> Iterator[Table]:
         return map(self._at, range(len(self._ids)))
@@ -170,14 +189,29 @@ class MixedCorpus(HashedCorpus):
 
 
 def _renamed(source: Corpus, base: Corpus) -> list[TableId]:
-    """The ids of the source's tables; another one where it is that of another table of the base."""
-    known, theirs, ours = base.positions, digests_of(source), digests_of(base)
-    return [
-        table_id
-        if table_id not in known or theirs[i] == ours[known[table_id]]
-        else TableId(f"{table_id.database_id}~{theirs[i].content.hex()[:8]}", table_id.table_id)
-        for i, table_id in enumerate(source.ids)
-    ]
+    """The ids of the source's tables, with another database id where one is taken.
+
+    A database is renamed as a whole if the base has another one of its name; a table of no
+    database if the base has another one of its id.
+    """
+    theirs = dict(zip(source.ids, digests_of(source), strict=True))
+    ours = dict(zip(base.ids, digests_of(base), strict=True))
+    other = {table_id for table_id in ours if theirs.get(table_id) != ours[table_id]}
+    taken = {table_id.database_id for table_id in other} - {NO_DATABASE}
+    tags = {name: _tag(d for t, d in theirs.items() if t.database_id == name) for name in taken}
+
+    def new(table_id: TableId) -> TableId:
+        tag = tags.get(table_id.database_id)
+        if table_id.database_id == NO_DATABASE and table_id in other:
+            tag = _tag([theirs[table_id]])
+        return table_id._replace(database_id=f"{table_id.database_id}~{tag}") if tag else table_id
+
+    return [new(table_id) for table_id in source.ids]
+
+
+def _tag(digests: Iterable[Digest]) -> str:
+    whole = b"".join(digest.content for digest in digests)
+    return hashlib.blake2b(whole, digest_size=4).hexdigest()
 
 
 def _hash(seed: int, table_id: TableId) -> tuple[int, int]:

@@ -15,13 +15,16 @@ _PREFERENCE = ("test", "validation", "train")
 _FIELDS = ("query_id", "query", "table_id", "database_id", "answer", "split")
 
 
-def info(path: Path, splits: Iterable[str], others: Iterable[str] = ()) -> CorpusInfo:
+def info(
+    path: Path, splits: Iterable[str], others: Iterable[str] = (), with_database: bool = False
+) -> CorpusInfo:
     """The declaration of a corpus that is a path.
 
     Args:
         path: the folder or file.
         splits: the splits that have queries.
         others: splits that have tables alone.
+        with_database: whether the tables lie in a database, which SQL can be run on.
     """
     path = path.resolve()
     words = path.name if path.is_dir() else path.stem
@@ -29,7 +32,12 @@ def info(path: Path, splits: Iterable[str], others: Iterable[str] = ()) -> Corpu
     return CorpusInfo(
         name=name,
         title=path.name,
-        tasks=("retrieval", "question_answering", "fact_verification"),
+        tasks=(
+            "retrieval",
+            "question_answering",
+            "fact_verification",
+            *(["text_to_sql"] if with_database else []),
+        ),
         splits=(*sorted(splits, key=_order), *sorted(others, key=_order)) or (DEFAULT_SPLIT,),
         licence="your own",
         citation="your own",

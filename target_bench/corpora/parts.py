@@ -3,7 +3,8 @@
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
@@ -93,15 +94,24 @@ class Part:
             DataError: a file cannot be read.
             PluginError: a plug-in that is not ours raised, or gave something else.
         """
-        plugin = type(self.loader)
-        where = f"corpus {self.loader.info.name} ({plugin.__name__}), {self.kind} of {self.split}"
-        try:
+        with self.named_faults() as where:
             for item in read():
                 if not isinstance(item, kind):
                     raise PluginError(
                         f"{where}: expected {kind.__name__}, found {type(item).__name__}"
                     )
                 yield item
+
+    @contextmanager
+    def named_faults(self) -> Iterator[str]:
+        """What goes wrong inside becomes an error of the plug-in's name; errors as for ``given``.
+
+        It gives what such a message begins with.
+        """
+        plugin = type(self.loader)
+        where = f"corpus {self.loader.info.name} ({plugin.__name__}), {self.kind} of {self.split}"
+        try:
+            yield where
         except TargetBenchError:
             raise
         except OSError as error:
@@ -170,6 +180,28 @@ class Queries(Part):
         """The queries, read back."""
         with path.open("rb") as file:
             return [_query(decoded(line)) for line in file]
+
+
+def databases(loader: CorpusLoader, folder: Path, split: str) -> Mapping[str, Path]:
+    """Database id -> file of a split, by the loader.
+
+    Raises:
+        DataError: a file is broken.
+        PluginError: a plug-in that is not ours raised, or gave something else.
+    """
+    part = _Databases(loader, folder, split)
+    with part.named_faults() as where:
+        found = loader.databases(part.release(), split)
+        for name, path in found.items():
+            if not isinstance(name, str) or not isinstance(path, Path) or not path.is_file():
+                raise PluginError(f"{where}: {name!r} should be the path of a file, not {path!r}")
+        return dict(found)
+
+
+class _Databases(Part):
+    """The database files of a split, which stay where they are."""
+
+    kind = "databases"
 
 
 def _settings(loader: CorpusLoader) -> str:

@@ -1,11 +1,20 @@
 """Reading one split: which layout the folder has, through the cache, checked."""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from target_bench.corpora import cache
+from target_bench.corpora.parts import databases
 from target_bench.corpora.store import dataset
+from target_bench.corpora.target_databases import TargetDatabases
 from target_bench.corpora.target_layout import TargetLayout
-from target_bench.interfaces import CorpusLoader, Dataset
+from target_bench.interfaces import Corpus, CorpusLoader, Dataset
+from target_bench.schema import Query
+
+_NAMED = 12
+"""How many tables or databases a note names at most."""
 
 
 def read(loader: CorpusLoader, folder: Path, split: str) -> Dataset:
@@ -21,9 +30,14 @@ def read(loader: CorpusLoader, folder: Path, split: str) -> Dataset:
     tables = read_tables(loader, folder, split)
     queries = cache.queries(loader, folder, split)
     files = tables.files | queries.files
-    return dataset(
+    found = dataset(
         loader.info, split, tables.value, queries.value, files, [*tables.notes, *queries.notes]
     )
+    if "text_to_sql" not in loader.info.tasks:
+        return found
+    there = databases(loader, folder, split)
+    notes = database_notes(found.corpus, found.queries, there)
+    return replace(found, databases=there, notes=(*found.notes, *notes))
 
 
 def read_tables(loader: CorpusLoader, folder: Path, split: str) -> cache.Cached:
@@ -31,7 +45,45 @@ def read_tables(loader: CorpusLoader, folder: Path, split: str) -> cache.Cached:
     return cache.tables(_by_layout(loader, folder), folder, split)
 
 
+def read_databases(loader: CorpusLoader, folder: Path, split: str) -> Mapping[str, Path]:
+    """Database id -> file of one split; errors as for ``read``."""
+    return databases(_by_layout(loader, folder), folder, split)
+
+
+def database_notes(
+    corpus: Corpus, queries: Sequence[Query], there: Mapping[str, Path]
+) -> list[str]:
+    """What a user should know about the databases: which are missing, which tables are empty.
+
+    Args:
+        corpus: the tables.
+        queries: those of them that are about other tasks say so in their metadata.
+        there: database id -> its file.
+    """
+    about = (q for q in queries if q.metadata.get("task", "text_to_sql") == "text_to_sql")
+    asked = Counter(query.database_id for query in about)
+    n_tables = Counter(table_id.database_id for table_id in corpus.ids)
+    missing = [name for name in asked if name not in there]
+    notes = []
+    if missing:
+        notes.append(
+            f"{len(missing)} of {len(asked)} databases are not here ({_some(missing)}): their "
+            f"{sum(n_tables[name] for name in missing)} tables are known by their schema alone, "
+            f"and the {sum(asked[name] for name in missing)} queries on them cannot be run"
+        )
+    empty = [str(t) for t in corpus.ids if t.database_id in there and not corpus[t].rows]
+    if empty:
+        notes.append(f"tables without rows: {_some(empty)}")
+    return notes
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
 def _by_layout(loader: CorpusLoader, folder: Path) -> CorpusLoader:
     if loader.embedded is not None or not TargetLayout.is_in(folder):
         return loader
-    return TargetLayout(folder, loader.info)
+    layout = TargetDatabases if TargetDatabases.is_in(folder) else TargetLayout
+    return layout(folder, loader.info)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from target_bench.corpora.lazy_rows import LazyRows
 from target_bench.errors import DataError
 from target_bench.interfaces import Corpus, Dataset
 from target_bench.schema import CorpusInfo, Query, Table, TableId
@@ -87,14 +88,21 @@ class MemoryCorpus(HashedCorpus):
     @cached_property
     def digests(self) -> Sequence[Digest]:
         """One a table, in corpus order."""
-        return [digest(encoded_body(table), encoded_context(table)) for table in self._tables]
+        return [_digest_of(table) for table in self._tables]
 
 
 def digests_of(corpus: Corpus) -> Sequence[Digest]:
     """The digests of any corpus's tables, in its order."""
     if isinstance(corpus, HashedCorpus):
         return corpus.digests
-    return [digest(encoded_body(table), encoded_context(table)) for table in corpus]
+    return [_digest_of(table) for table in corpus]
+
+
+def _digest_of(table: Table) -> Digest:
+    """The digest; rows in a database stand for themselves by its version, they are not read."""
+    if isinstance(table.rows, LazyRows):
+        return digest(_encode([table.header, table.rows.content]), encoded_context(table))
+    return digest(encoded_body(table), encoded_context(table))
 
 
 def fingerprint(ids: Iterable[TableId], digests: Iterable[Digest]) -> str:
@@ -138,6 +146,8 @@ def _check_grid(table: Table) -> None:
         raise DataError(f"table {table.id} has no header; give every column a name")
     if isinstance(table.header, str) or not all(isinstance(name, str) for name in table.header):
         raise DataError(f"table {table.id}: a column name is no text: {table.header!r:.80}")
+    if isinstance(table.rows, LazyRows):  # a database keeps them in shape
+        return
     for number, row in enumerate(table.rows, start=1):
         if len(row) != width:
             raise DataError(
@@ -168,7 +178,8 @@ def encoded_body(table: Table) -> bytes:
         DataError: a cell is of a type no cell can have, or a number of too many digits.
     """
     try:
-        return _encode([table.header, table.rows])
+        rows = list(table.rows) if isinstance(table.rows, LazyRows) else table.rows
+        return _encode([table.header, rows])
     except (TypeError, ValueError, RecursionError) as error:
         raise DataError(f"table {table.id}: {error}") from error
 

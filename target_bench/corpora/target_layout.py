@@ -2,7 +2,8 @@
 
 ``corpus`` holds ``database_id``, ``table_id``, ``table`` (rows of cells, the header first) and
 ``context``; ``queries`` holds ``query_id``, ``query``, ``answer``, ``table_id`` (one or a list) and
-``database_id``. Each is one file or a file a split, Parquet or JSON lines, perhaps in shards.
+``database_id``. Each is one file or a file a split, Parquet or JSON lines, perhaps in shards; the
+corpus of a text-to-SQL data set on the hub is one JSON object of four equally long lists.
 """
 
 import re
@@ -21,6 +22,11 @@ _SHARD = re.compile(
     r"(?P<split>.+?)(-(?P<number>\d{5})-of-(?P<total>\d{5})(-[0-9a-f]+)?)?"
     r"\.(parquet|jsonl|jsonl\.gz)"
 )
+_LISTS = re.compile(
+    r".+-(corpus|queries)-(?P<split>[a-z]+)((?P<number>\0)(?P<total>\0))?\.json(\.gz)?"
+)
+"""``spider-corpus-test.json``, never in shards."""
+
 _SPLITS = {"dev": "validation", "val": "validation"}
 _ANY = ""
 _NAMED_SPLITS = ("train", "validation", "test", "dev", "val")
@@ -62,11 +68,15 @@ class TargetLayout(CorpusLoader):
 
 def _files(release: Release, part: str) -> Iterator[tuple[str, re.Match[str], Path]]:
     """(place, name parsed, path) of the files that hold corpus or queries."""
-    for pattern in (f"{part}.*", f"{part}/*", f"{part}/data/*", f"*-{part}/*", f"*-{part}/data/*"):
-        for path in release.matching(pattern):
-            match = _SHARD.fullmatch(path.name)
+    for folder in (f"{part}", f"*-{part}", f"*-{part}-*"):
+        for path in (*release.matching(f"{folder}/*"), *release.matching(f"{folder}/data/*")):
+            match = _SHARD.fullmatch(path.name) or _LISTS.fullmatch(path.name)
             if match:
                 yield path.relative_to(release.folder).parent.as_posix(), match, path
+    for path in (*release.matching(f"{part}.*"), *release.matching(f"*-{part}-*.json*")):
+        match = _SHARD.fullmatch(path.name) or _LISTS.fullmatch(path.name)
+        if match:
+            yield ".", match, path
     if release.folder.resolve().name.endswith(f"-{part}"):  # one of the hub's repositories alone
         for path in (*release.matching("data/*"), *release.matching("*")):
             match = _SHARD.fullmatch(path.name)
@@ -81,16 +91,18 @@ def _shards(release: Release, part: str) -> dict[str, list[Path]]:
         DataError: a shard is missing, or the files lie in several places.
     """
     found: dict[str, list[tuple[re.Match[str], Path]]] = {}
-    places: dict[str, None] = {}
+    places: dict[str, dict[str, None]] = {}
     for place, match, path in _files(release, part):
-        places[place] = None
         split = _SPLITS.get(match["split"], match["split"])
+        several = f"-{part}-" in place  # the hub has a repository a split for some
+        places.setdefault(split if several else _ANY, {})[place] = None
         found.setdefault(_ANY if split == part else split, []).append((match, path))
-    if len(places) > 1:
-        raise DataError(
-            f"{release.folder}: the {part} is there more than once, in {', '.join(places)}. "
-            "Keep one of them, or name the folder of one corpus."
-        )
+    for there in places.values():
+        if len(there) > 1:
+            raise DataError(
+                f"{release.folder}: the {part} is there more than once, in {', '.join(there)}. "
+                "Keep one of them, or name the folder of one corpus."
+            )
     for split, shards in found.items():
         _check_complete(release.folder, part, split, shards)
     return {split: [path for _, path in shards] for split, shards in found.items()}
@@ -132,8 +144,22 @@ def _records(release: Release, part: str, split: str) -> Iterator[tuple[str, Map
     for path in paths:
         if path.name.endswith(".parquet"):
             yield from parquet_records(release, path)
+        elif path.name.endswith((".json", ".json.gz")):
+            yield from _from_lists(release, path)
         else:
             yield from release.json_lines(path)
+
+
+def _from_lists(release: Release, path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """(place, record) of an object of equally long lists."""
+    found = release.json(path)
+    if not isinstance(found, dict) or not all(isinstance(v, list) for v in found.values()):
+        raise DataError(f"{path}: expected an object of lists, a list a field")
+    lengths = {name: len(values) for name, values in found.items()}
+    if len(set(lengths.values())) > 1:
+        raise DataError(f"{path}: its lists are not equally long: {lengths}")
+    for number, values in enumerate(zip(*found.values(), strict=True), start=1):
+        yield f"{path}, record {number}", dict(zip(found, values, strict=True))
 
 
 def _table(place: str, record: Mapping[str, Any]) -> Table:

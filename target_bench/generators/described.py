@@ -15,18 +15,7 @@ from pydantic import BaseModel, SecretBytes, SecretStr
 
 from target_bench.interfaces import constructor_arguments
 from target_bench.provenance import code_hash, installed_version
-
-_SECRET_NAME = re.compile(
-    r"(^|_)(\w*key|(?!(bos|eos|pad|stop|unk|sep|mask|cls)_token)(\w+_)?token|secrets?"
-    r"|passw(or)?d|authorization|auth|credentials?|cookies?)$"
-)
-_SECRET_TEXT = (
-    (re.compile(r"(://)[^/@\s]+(?=@)"), r"\1***"),
-    (re.compile(r"(\bbearer\s+)[^\s\"',}]+", re.IGNORECASE), r"\1***"),
-    (re.compile(r"([?&][\w-]*(?:key|token|secret|password|sig)=)[^&\s\"']+", re.I), r"\1***"),
-    (re.compile(r"\b(?:sk-[\w-]{12,}|(?:hf|gsk)_\w{20,}|xai-\w{20,})"), "***"),
-)
-_SHORTEST = 8  # characters of a secret; shorter ones are placeholders, or parts of other words
+from target_bench.secrets import is_secret, without_secrets
 
 _CHANGES_NO_ANSWER = frozenset(
     (
@@ -47,22 +36,6 @@ _CHANGES_ANSWERS = frozenset(
     ("completion_to_prompt", "messages_to_prompt", "output_parser", "query_wrapper_prompt")
 )
 """Fields that their package leaves out when it stores a model, though they matter."""
-
-
-def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
-    """The text without the secrets named, those of the environment, and what looks like one."""
-    named = (value for name, value in os.environ.items() if is_secret(name))
-    for secret in sorted({*secrets, *named}, key=len, reverse=True):
-        if len(secret) >= _SHORTEST:
-            text = text.replace(secret, "***")
-    for pattern, replacement in _SECRET_TEXT:
-        text = pattern.sub(replacement, text)
-    return text
-
-
-def is_secret(name: str) -> bool:
-    """Whether something with this name should be shown to nobody."""
-    return _SECRET_NAME.search(re.sub(r"[\W_]+", "_", name).lower()) is not None
 
 
 class Description:

@@ -26,7 +26,8 @@ class Extractive(Generator):
     question mentions, else the first that the question does not hold already. A statement is True
     when the best row holds all its numbers, and all of its words that any row of the table holds;
     else it is False: it speaks of another row. Where next to nothing matches, the answer is "Not
-    Enough Information".
+    Enough Information". A question to a database is answered with SQL of simple templates over the
+    table that matches best (``target_bench.sql.templates``).
 
     Args:
         tables: how many of the retrieved tables to look at.
@@ -46,6 +47,10 @@ class Extractive(Generator):
 
     def generate(self, request: GenerationRequest) -> str:
         """The answer, as the task asks for it."""
+        if request.task == "text_to_sql":
+            from target_bench.sql.templates import compose
+
+            return compose(request.query, request.tables) or ""
         best = _best_row(request.query, request.tables[: self.tables])
         if best is None:
             return NOT_ENOUGH

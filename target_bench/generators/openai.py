@@ -59,6 +59,7 @@ class OpenAI(Generator):
 
     packages = ("openai",)
     paid = True
+    converses = True
     patience: ClassVar[Patience] = Patience()
 
     def __init__(
@@ -121,6 +122,17 @@ class OpenAI(Generator):
         settings = constructor_arguments(self)
         kept = {name: value for name, value in settings.items() if name not in _CHANGES_NO_ANSWER}
         return kept | {"base_url": self._server.address}
+
+    def unanswered(self, requests: Iterable[GenerationRequest]) -> Iterator[GenerationRequest]:
+        """Those of the requests whose answers are not recorded."""
+        if not self.cache:
+            yield from requests
+            return
+        recorded = AnswerCache(file(), lambda _: None)
+        try:
+            yield from (r for r in requests if recorded.get(self.key(r)) is None)
+        finally:
+            recorded.close()
 
     def estimate(self, requests: Iterable[GenerationRequest]) -> int:
         """About how many tokens the prompts have together, at four characters each."""
@@ -191,6 +203,11 @@ class OpenAI(Generator):
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         return body
 
+    def key(self, request: GenerationRequest) -> str:
+        """What a recorded answer is found by."""
+        extra = dict(self.extra or {})
+        return request_key("openai", self._server.address, self.body(request) | {"extra": extra})
+
     def _cost(self, input_tokens: int | None, output_tokens: int | None) -> float | None:
         if self.prices is None or input_tokens is None or output_tokens is None:
             return None
@@ -208,6 +225,7 @@ class OpenAI(Generator):
             cost=self._cost(answer.input_tokens, answer.output_tokens),
             seconds=reply.seconds,
             cached=reply.cached,
+            finish_reason=answer.finish_reason,
         )
 
 
@@ -235,7 +253,7 @@ class _Asking:
             )
 
         tokens = estimated_tokens(request.messages) + (self._model.max_tokens or 0)
-        key = request_key("openai", self._server.address, body | {"extra": extra})
+        key = self._model.key(request)
         try:
             return self._model.answered(
                 request, await self._endpoint.ask(Asked(key, tokens, send, self._connected))

@@ -26,7 +26,7 @@ class Replay(Generator):
     ``generations.jsonl`` is; a JSON object of query id -> text, or one whose only value is such an
     object, as OTT-QA's reference is; BIRD's predictions, a JSON object of position -> SQL with its
     database; plain text with an answer a line, as FeTaQA's T5 predictions are. A record with an
-    ``error`` is no answer; two answers to one query are refused.
+    ``error``, and null, is no answer; two answers to one query are refused.
 
     Args:
         file: the predictions.
@@ -76,6 +76,8 @@ class Replay(Generator):
         if not text:
             raise DataError(f"{path}: the file is empty")
         start = text.lstrip()[:1]
+        if self.order is not None and not _is_json(text):
+            start = ""  # an answer a line, whatever the first one begins with
         if start == "[":
             return _records(_places(path, release.json(path)))
         if start == "{":
@@ -96,14 +98,15 @@ class Replay(Generator):
             found = values[0]
         if any(_BIRD in str(value) for value in found.values()):
             return self._from_bird(path, found)
-        return {query_id: _text(value, f"{path}, {query_id}") for query_id, value in found.items()}
+        given = {query_id: value for query_id, value in found.items() if value is not None}
+        return {query_id: _text(value, f"{path}, {query_id}") for query_id, value in given.items()}
 
     def _from_bird(self, path: Path, found: Mapping[str, Any]) -> dict[str, str]:
         answers = []
         for position in map(str, range(len(found))):
             if position not in found:
                 raise DataError(f"{path}: no answer at position {position!r} of {len(found)}")
-            answers.append(_text(found[position], f"{path}, {position}").partition(_BIRD)[0])
+            answers.append(_text(found[position], f"{path}, {position}"))
         return self._in_order(path, "answers", answers)
 
     def _in_order(self, path: Path, what: str, answers: Sequence[str]) -> dict[str, str]:
@@ -160,7 +163,9 @@ def _records(records: Iterable[tuple[str, Any]]) -> dict[str, str]:
             continue
         if query_id in answers:
             raise DataError(f"{place}: query {query_id!r} was answered before")
-        answers[query_id] = _text(_named(found, _TEXT_FIELDS, place), place)
+        value = _named(found, _TEXT_FIELDS, place)
+        if value is not None:  # null is no answer
+            answers[query_id] = _text(value, place)
     return answers
 
 

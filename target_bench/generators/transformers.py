@@ -44,6 +44,7 @@ class Transformers(Generator):
     """
 
     packages = ("transformers", "tokenizers", "torch")
+    converses = True
 
     def __init__(
         self,
@@ -273,6 +274,7 @@ class _Loaded:
             input_tokens=len(prompt.ids),
             output_tokens=len(found) if end is None else end + 1,
             seconds=seconds,
+            finish_reason="length" if end is None else "stop",
         )
 
 

@@ -13,11 +13,12 @@ from pydantic import ValidationError
 
 from target_bench import registry
 from target_bench.errors import ConfigError, TargetBenchError
-from target_bench.generators.described import Description, file_hash, without_secrets
+from target_bench.generators.described import Description, file_hash
 from target_bench.interfaces import Generator
 from target_bench.remote.answers import Answer
 from target_bench.remote.failures import Failure, Kind, Refused
 from target_bench.schema import Generation, GenerationRequest
+from target_bench.secrets import without_secrets
 
 _LONGEST = 500  # characters of an error's own words
 
@@ -43,6 +44,7 @@ class WrappedModel(Generator):
     """
 
     paid: ClassVar[bool] = True
+    converses: ClassVar[bool] = True
 
     def __init__(self, model: object, concurrency: int, kind: type) -> None:
         if concurrency < 1:
@@ -89,6 +91,7 @@ class WrappedModel(Generator):
             input_tokens=answer.input_tokens,
             output_tokens=answer.output_tokens,
             seconds=round(time.perf_counter() - start, 6),
+            finish_reason=answer.finish_reason,
         )
 
     @abstractmethod

@@ -1,12 +1,15 @@
 """BERTScore of generated text; needs the extra ``bertscore``."""
 
+import hashlib
 import importlib.util
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from target_bench.errors import ConfigError, MissingExtraError
+from target_bench.files import sha256_of
 from target_bench.metrics.text import Floats, JudgedAnswers, MeanOverAnswers
 
 
@@ -21,7 +24,7 @@ class BERTScore(MeanOverAnswers):
             the hidden layer that is compared (default: what bert-score knows for the model).
 
     Raises:
-        ConfigError: the layer is no number.
+        ConfigError: the layer is no number, or the model cannot be loaded.
         MissingExtraError: the package bert-score is missing.
     """
 
@@ -32,10 +35,11 @@ class BERTScore(MeanOverAnswers):
         if layer and not layer.isdigit():
             raise ConfigError(f"bertscore={model}: expected a number after @, as in model@17")
         self._layer = int(layer) if layer else None
-        self._scorer: Any = None
+        self._scorer = self._loaded()
         packages = ", ".join(f"{name} {version(name)}" for name in ("bert-score", "transformers"))
-        described = f"F measure, best reference|model:{self._model}|layer:{layer or 'default'}"
-        super().__init__("bertscore", f"{described}|idf:no|rescaled:no|{packages}", self._one)
+        which = f"model:{_named(self._model)}|layer:{layer or 'default'}"
+        description = f"F measure, best reference|{which}|idf:no|rescaled:no|{packages}"
+        super().__init__("bertscore", description, self._one)
 
     def statistics(self, examples: JudgedAnswers) -> Floats:
         """(n, 2) the value of each answer, and 1."""
@@ -45,7 +49,7 @@ class BERTScore(MeanOverAnswers):
                 zip(examples.texts, examples.references, strict=True)
             )
             for reference in references
-            if text.strip() and reference.strip()
+            if text and text.strip() and reference.strip()
         ]
         best = np.zeros(len(examples.texts))
         if pairs:
@@ -57,19 +61,27 @@ class BERTScore(MeanOverAnswers):
         return float(self._scores([text], [reference])[0])
 
     def _scores(self, texts: list[str], references: list[str]) -> Floats:
-        _, _, f_measures = self._loaded().score(texts, references)
+        _, _, f_measures = self._scorer.score(texts, references)
         found: Floats = f_measures.numpy().astype(np.float64)
         return found
 
     def _loaded(self) -> Any:
-        if self._scorer is None:
-            from bert_score import BERTScorer
+        from bert_score import BERTScorer
 
-            try:
-                self._scorer = BERTScorer(model_type=self._model, num_layers=self._layer)
-            except (OSError, ValueError, KeyError, AssertionError) as error:
-                raise ConfigError(
-                    f"bertscore={self._model}: bert-score cannot load it ({error}). A model that "
-                    "it does not know needs its layer, as in folder@6."
-                ) from error
-        return self._scorer
+        try:
+            return BERTScorer(model_type=self._model, num_layers=self._layer)
+        except (OSError, ValueError, KeyError, AssertionError) as error:
+            raise ConfigError(
+                f"bertscore={self._model}: bert-score cannot load it ({error}). A model that it "
+                "does not know needs its layer, as in folder@6."
+            ) from error
+
+
+def _named(model: str) -> str:
+    """The name of a model on the hub, or a hash of what is in a folder."""
+    folder = Path(model)
+    if not folder.is_dir():
+        return model
+    files = [path for path in sorted(folder.iterdir()) if path.is_file()]
+    whole = "".join(f"{path.name}:{sha256_of(path)}" for path in files)
+    return hashlib.sha256(whole.encode()).hexdigest()[:12]

@@ -19,7 +19,8 @@ TRUE, FALSE, NOT_ENOUGH = "True", "False", "Not Enough Information"
 LABELS = (TRUE, FALSE, NOT_ENOUGH)
 _UNPARSED = len(LABELS)
 
-_WORDS = re.compile(r"\b(true|false|not enough info(?:rmation)?)\b")
+_WORDS = re.compile(r"(?<![^\W_])(true|false|not[\s_]+enough[\s_]+info(?:rmation)?)(?![^\W_])")
+_BEFORE = 40  # characters before a label in which it may be denied
 _DENIED = re.compile(r"(?:\bnot\b|n't\b|n’t\b|\bnever\b|\bneither\b|\bcannot be\b)[\s\w]{0,20}$")
 
 
@@ -40,10 +41,14 @@ def parse_label(text: str, mode: LabelMode = "strict") -> str | None:
     found = set()
     for match in _WORDS.finditer(lowered):
         label = {"true": TRUE, "false": FALSE}.get(match[1], NOT_ENOUGH)
-        if label != NOT_ENOUGH and _DENIED.search(lowered[: match.start()]):
+        if label != NOT_ENOUGH and _denied(lowered, match.start()):
             return None
         found.add(label)
     return found.pop() if len(found) == 1 else None
+
+
+def _denied(text: str, place: int) -> bool:
+    return _DENIED.search(text[max(0, place - _BEFORE) : place]) is not None
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,7 @@ class LabelMetric(Metric[JudgedLabels]):
         description: the definition.
         measure: (..., 3, 4) counts -> (...) values.
         answered: leave out the queries whose answer is Not Enough Information or none.
+        mode: how the labels were read.
     """
 
     def __init__(
@@ -92,16 +98,18 @@ class LabelMetric(Metric[JudgedLabels]):
         description: str,
         measure: Callable[[Floats], Floats],
         answered: bool = False,
+        mode: LabelMode = "strict",
     ) -> None:
         self.name = name
         self._description = description
         self._measure = measure
         self._answered = answered
+        self._mode = mode
 
     @property
     def signature(self) -> str:
-        """Name and definition."""
-        return f"{self.name}|{self._description}"
+        """Name, definition, and how labels are read."""
+        return f"{self.name}|{self._description}|labels:{self._mode}"
 
     def statistics(self, examples: JudgedLabels) -> Floats:
         """(n, 12) the cell of each query in the confusion table."""
@@ -114,9 +122,21 @@ class LabelMetric(Metric[JudgedLabels]):
             counts = np.where(np.arange(len(LABELS) + 1) < 2, counts, 0.0)
         return self._measure(counts)
 
+    def counted(self, statistics: Floats) -> int:
+        """Over how many queries it is."""
+        cells = statistics.reshape(-1, len(LABELS), len(LABELS) + 1)
+        return int(cells[..., :2].sum()) if self._answered else len(cells)
+
     def per_query(self, statistics: Floats) -> Floats:
-        """Whether each answer is right: the figures of one answer alone mean nothing else."""
-        return _accuracy(statistics.reshape(-1, len(LABELS), len(LABELS) + 1))
+        """Whether each answer is right: the figures of one answer alone mean nothing else.
+
+        NaN for a query that is left out.
+        """
+        cells = statistics.reshape(-1, len(LABELS), len(LABELS) + 1)
+        right = _accuracy(cells)
+        return (
+            np.where(cells[..., :2].any(axis=(-2, -1)), right, np.nan) if self._answered else right
+        )
 
 
 def _accuracy(counts: Floats) -> Floats:
@@ -172,12 +192,12 @@ class Family:
     Attributes:
         name: as users write it.
         description: the definition in one line.
-        make: the metric.
+        make: how labels are read -> the metric.
     """
 
     name: str
     description: str
-    make: Callable[[], LabelMetric]
+    make: Callable[[LabelMode], LabelMetric]
 
 
 _AVERAGES = {
@@ -191,11 +211,11 @@ def _family(name: str, description: str, measure: Callable[[Floats], Floats]) ->
     """The metric over all queries, and over those that got True or False as answer."""
     only = f"{description}, over queries answered True or False"
     return [
-        Family(name, description, lambda: LabelMetric(name, description, measure)),
+        Family(name, description, lambda mode: LabelMetric(name, description, measure, mode=mode)),
         Family(
             f"{name}[answered]",
             only,
-            lambda: LabelMetric(f"{name}[answered]", only, measure, answered=True),
+            lambda mode: LabelMetric(f"{name}[answered]", only, measure, True, mode),
         ),
     ]
 
@@ -214,6 +234,10 @@ FAMILIES: dict[str, Family] = {
 }
 
 
-def label_metrics() -> list[Metric[JudgedLabels]]:
-    """Every metric of labels."""
-    return [family.make() for family in FAMILIES.values()]
+def label_metrics(mode: LabelMode = "strict") -> list[Metric[JudgedLabels]]:
+    """Every metric of labels.
+
+    Args:
+        mode: how the labels are read.
+    """
+    return [family.make(mode) for family in FAMILIES.values()]

@@ -7,7 +7,7 @@ or got nothing counts with value 0. Definitions are in ``docs/metrics.md``.
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.metadata import version
 from typing import Any
@@ -31,6 +31,9 @@ class JudgedRankings:
         gold: (n,) number of gold tables.
         returned: (n,) number of tables returned, repeated ones included.
         depth: the largest rank looked at; ``found`` ends where the longest ranking does.
+        database_at: (n,) rank of the first table of the gold database, 0 where there is none; None
+            where tables are in no databases.
+        databases_to: (n,) how many databases the ranking has met there, the gold one included.
     """
 
     found: NDArray[np.int32]
@@ -38,6 +41,8 @@ class JudgedRankings:
     gold: NDArray[np.int32]
     returned: NDArray[np.int32]
     depth: int
+    database_at: NDArray[np.int32] | None = None
+    databases_to: NDArray[np.int32] | None = None
 
     def hits(self, k: int) -> Floats:
         """(n,) gold tables among the first k."""
@@ -88,6 +93,26 @@ def judge(
     )
 
 
+def with_databases(
+    judged: JudgedRankings, rankings: Sequence[Sequence[str]], gold: Sequence[str]
+) -> JudgedRankings:
+    """The same rankings, judged by databases too.
+
+    Args:
+        judged: the rankings of tables.
+        rankings: for each query the databases of its tables, best first.
+        gold: for each query its database.
+    """
+    n = len(gold)
+    at, to = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.int32)
+    for i, (ranking, database) in enumerate(zip(rankings, gold, strict=True)):
+        looked_at = list(ranking[: judged.depth])
+        if database in looked_at:
+            at[i] = looked_at.index(database) + 1
+            to[i] = len(set(looked_at[: at[i]]))
+    return replace(judged, database_at=at, databases_to=to)
+
+
 def _mark(row: NDArray[np.int32], ranking: Sequence[Hashable], wanted: dict[Hashable, int]) -> None:
     for rank, table in enumerate(ranking):
         if table in wanted:
@@ -107,6 +132,7 @@ class Family:
         description: the definition in one line.
         at_k: whether it is read at a cutoff; else it is read over the whole ranking.
         measure: the ir-measures measure behind it, where one is.
+        of_databases: whether it is about databases rather than tables.
     """
 
     name: str
@@ -114,6 +140,7 @@ class Family:
     description: str
     at_k: bool = True
     measure: str = ""
+    of_databases: bool = False
 
 
 @dataclass(frozen=True)
@@ -183,11 +210,17 @@ def parse(name: str) -> RetrievalMetric:
     return RetrievalMetric(family, k)
 
 
-def at_cutoffs(cutoffs: Iterable[int]) -> list[RetrievalMetric]:
-    """Every family: at every cutoff, or over rankings as deep as the largest one."""
+def at_cutoffs(cutoffs: Iterable[int], databases: bool = False) -> list[RetrievalMetric]:
+    """Every family: at every cutoff, or over rankings as deep as the largest one.
+
+    Args:
+        cutoffs: the cutoffs.
+        databases: those about databases too.
+    """
     ks = sorted(set(cutoffs))
-    metrics = [RetrievalMetric(f, k) for f in FAMILIES.values() if f.at_k for k in ks]
-    whole = [RetrievalMetric(f, depth=ks[-1]) for f in FAMILIES.values() if not f.at_k]
+    families = [f for f in FAMILIES.values() if databases or not f.of_databases]
+    metrics = [RetrievalMetric(f, k) for f in families if f.at_k for k in ks]
+    whole = [RetrievalMetric(f, depth=ks[-1]) for f in families if not f.at_k]
     return metrics + whole
 
 
@@ -223,6 +256,22 @@ def _capped_recall_target(judged: JudgedRankings, k: int) -> tuple[Floats, Float
 def _full_recall(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
     full = (judged.hits(k) == judged.gold) & (judged.gold > 0)
     return full.astype(np.float64), np.ones(len(judged.gold))
+
+
+def _of_databases(judged: JudgedRankings) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    if judged.database_at is None or judged.databases_to is None:
+        raise ConfigError("the tables of this corpus are in no databases")
+    return judged.database_at, judged.databases_to
+
+
+def _recall_of_database(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
+    at, _ = _of_databases(judged)
+    return ((at > 0) & (at <= k)).astype(np.float64), np.ones(len(at))
+
+
+def _mrr_of_database(judged: JudgedRankings, _k: int) -> tuple[Floats, Floats]:
+    at, to = _of_databases(judged)
+    return _ratio((at > 0).astype(np.float64), to), np.ones(len(at))
 
 
 def _from_ir_measures(measure: str, at_k: bool = True) -> Statistics:
@@ -309,6 +358,19 @@ FAMILIES: dict[str, Family] = {
             "mean precision at the number of gold tables",
             at_k=False,
             measure="Rprec",
+        ),
+        Family(
+            "recall[db]",
+            _recall_of_database,
+            "share of queries with a table of the gold database among the first k (TARGET's rule)",
+            of_databases=True,
+        ),
+        Family(
+            "mrr[db]",
+            _mrr_of_database,
+            "mean of 1 / rank of the gold database, databases ranked by their best tables",
+            at_k=False,
+            of_databases=True,
         ),
     )
 }

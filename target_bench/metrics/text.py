@@ -26,11 +26,11 @@ class JudgedAnswers:
     """Answers and what is accepted; n queries.
 
     Attributes:
-        texts: the answers; empty for one that failed.
+        texts: the answers; None for one that failed, which is 0 whatever the reference.
         references: the accepted texts of each query, at least one.
     """
 
-    texts: Sequence[str]
+    texts: Sequence[str | None]
     references: Sequence[tuple[str, ...]]
 
     @cached_property
@@ -83,7 +83,7 @@ class SacreBLEU(Metric[JudgedAnswers]):
     def statistics(self, examples: JudgedAnswers) -> Floats:
         """(n, m) sacreBLEU's counts of each answer."""
         pairs = zip(examples.texts, examples.references, strict=True)
-        rows = [self._counts(text, references) for text, references in pairs]
+        rows = [self._counts(text or "", references) for text, references in pairs]
         return np.array(rows, dtype=np.float64)
 
     def _counts(self, text: str, references: tuple[str, ...]) -> list[float]:
@@ -129,7 +129,10 @@ class MeanOverAnswers(Metric[JudgedAnswers]):
     def statistics(self, examples: JudgedAnswers) -> Floats:
         """(n, 2) the value of each answer, and 1."""
         pairs = zip(examples.texts, examples.references, strict=True)
-        best = [max(self._measure(text, r) for r in references) for text, references in pairs]
+        best = [
+            0.0 if text is None else max(self._measure(text, r) for r in references)
+            for text, references in pairs
+        ]
         return np.column_stack([np.array(best, dtype=np.float64), np.ones(len(best))])
 
     def value(self, totals: Floats) -> Floats:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Protocol
 
-from target_bench.errors import ConfigError
+from target_bench.errors import ConfigError, PluginError
 from target_bench.remote.answers import Answer
 from target_bench.remote.failures import Failure
 from target_bench.remote.limits import Limiter, Tell, Window
@@ -196,12 +196,16 @@ class Endpoint:
         Raises:
             Failure: there is no next attempt.
             ConfigError: nor will any other request have an answer.
+            PluginError: nor will they for a long time.
         """
         if not failure.again or attempt == self._patience.attempts:
             raise self._final(failure, attempt)
-        seconds = failure.wait
-        if seconds is None:
-            seconds = self._patience.wait(attempt, self._random)
+        if failure.wait is not None and failure.wait > self._patience.total:
+            raise PluginError(
+                f"{failure}. The server asks to wait {failure.wait:.0f} s; the answers so far are "
+                "kept, run the same command again then."
+            )
+        seconds = failure.wait or self._patience.wait(attempt, self._random)
         if waited + seconds > self._patience.total:
             raise self._final(failure, attempt, seconds)
         if failure.wait is None and failure.kind != "rate_limit":
@@ -211,7 +215,7 @@ class Endpoint:
         return seconds
 
     def _final(self, failure: Failure, attempt: int, seconds: float | None = None) -> Exception:
-        if failure.hopeless and not self._reach.reached:
+        if failure.hopeless and (not self._reach.reached or failure.kind == "rate_limit"):
             return ConfigError(self._advice(failure))
         if not failure.hopeless and failure.kind not in ("rate_limit", "server_error", "timeout"):
             self._reach.reached = True

@@ -29,10 +29,11 @@ _OVERFLOW = re.compile(
     re.IGNORECASE,
 )
 _NO_MODEL = re.compile(
-    r"\bmodel\b.*(not found|not exist|unknown|not supported|no access|invalid)"
-    r"|(no such|unknown|invalid) model",
-    re.IGNORECASE | re.DOTALL,
+    r"\bmodel\b[^.:;,]{0,80}(not found|not exist|is unknown|is not supported|no access)"
+    r"|(no such|unknown|invalid) model\b",
+    re.IGNORECASE,
 )
+_FLAGGED = re.compile(r"flagged|moderation|content[_ ]polic", re.IGNORECASE)
 _SCHEMA = re.compile(r"response_format|json_schema|guided|structured output", re.IGNORECASE)
 
 
@@ -111,6 +112,10 @@ class Refused:
             with_schema: whether a JSON schema was sent along.
         """
         said = f"HTTP {self.status}: {self.message}"
+        if self.status == 402:
+            return Failure("rate_limit", said, hopeless=True)
+        if self.status == 403 and _FLAGGED.search(self.message):
+            return Failure("content_filter", said)
         if self.status in (401, 403):
             return Failure("authentication", said, hopeless=True)
         if self.status == 429:
@@ -124,10 +129,10 @@ class Refused:
 
     def _final(self, said: str, with_schema: bool) -> Failure:
         text = f"{self.code} {self.message}"
-        if self.code == "model_not_found" or (self.known and _NO_MODEL.search(self.message)):
-            return Failure("unknown_model", said, hopeless=True)
         if self.code == "context_length_exceeded" or _OVERFLOW.search(text):
             return Failure("context_overflow", said)
+        if self.code == "model_not_found" or (self.known and _NO_MODEL.search(self.message)):
+            return Failure("unknown_model", said, hopeless=True)
         if "content_filter" in text or "content_policy" in text:
             return Failure("content_filter", said)
         if with_schema and _SCHEMA.search(text):

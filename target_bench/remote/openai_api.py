@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from target_bench.errors import ConfigError, MissingExtraError
 from target_bench.remote.failures import Failure, Refused, error_in
 from target_bench.remote.limits import retry_after
+from target_bench.secrets import looks_secret
 
 HOME = "https://api.openai.com/v1"
 _NO_KEY = "no-key"
@@ -46,7 +47,7 @@ class Server:
         """
         if importlib.util.find_spec("openai") is None:
             raise MissingExtraError("openai", "openai", self.needed_for)
-        if not _VARIABLE.fullmatch(self.api_key_env):
+        if not _VARIABLE.fullmatch(self.api_key_env) or looks_secret(self.api_key_env):
             raise ConfigError(
                 "api_key_env is the name of the environment variable that holds the key, as in "
                 "api_key_env=OPENAI_API_KEY, and never the key itself"
@@ -78,6 +79,11 @@ class Server:
             raise ConfigError(
                 f"no API key: set the environment variable {self.api_key_env}, name another with "
                 "api_key_env=NAME, or name a server that needs none with base_url=ADDRESS"
+            )
+        if not (key.isascii() and key.isprintable()) or " " in key:
+            raise ConfigError(
+                f"the key in ${self.api_key_env} holds a line break, a space or another character "
+                "that no key has; set the variable to the key alone"
             )
         return key or _NO_KEY
 

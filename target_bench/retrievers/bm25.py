@@ -47,7 +47,8 @@ class BM25(Retriever):
     Args:
         fields: one list of parts for one field, a list of lists for several.
         weights: one weight a field; default: (0.4, 0.6) for the default fields, else 1 for each.
-        rows: how many rows of each table to index.
+        rows: how many rows of each table to index: a number, ``all``, or ``auto``, which is all of
+            a web table and the first 1,000 of a table in a database.
         format: how header and rows are written before they are split into tokens.
         method: the BM25 variant: lucene (default), robertson, atire, bm25l or bm25+ with bm25s;
             okapi (default), l or plus with rank-bm25.
@@ -71,7 +72,7 @@ class BM25(Retriever):
         self,
         fields: Fields = TITLE_AND_ALL,
         weights: Sequence[float] | None = None,
-        rows: RowLimit = "all",
+        rows: RowLimit = "auto",
         format: Format = "text",
         method: Method | None = None,
         k1: float = 0.5,

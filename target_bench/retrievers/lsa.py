@@ -40,7 +40,8 @@ class LSA(TfIdf):
         seed: fixes the random start of the decomposition.
         iterations: power iterations of the decomposition (Halko et al. 2011).
         fields: the parts of a table to index, as one text.
-        rows: how many rows of each table to index.
+        rows: how many rows of each table to index: a number, ``all``, or ``auto``, which is all of
+            a web table and the first 1,000 of a table in a database.
         format: how header and rows are written before they are split into tokens.
         ngram: as for ``TfIdf``.
         sublinear: as for ``TfIdf``.
@@ -60,7 +61,7 @@ class LSA(TfIdf):
         seed: int = 0,
         iterations: int = 2,
         fields: Sequence[Field] = ("title", "section", "header", "rows"),
-        rows: RowLimit = "all",
+        rows: RowLimit = "auto",
         format: Format = "text",
         ngram: int = 1,
         sublinear: bool = True,

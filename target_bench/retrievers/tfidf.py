@@ -28,7 +28,8 @@ class TfIdf(Retriever):
 
     Args:
         fields: the parts of a table to index, as one text.
-        rows: how many rows of each table to index.
+        rows: how many rows of each table to index: a number, ``all``, or ``auto``, which is all of
+            a web table and the first 1,000 of a table in a database.
         format: how header and rows are written before they are split into tokens.
         ngram: the longest word n-gram; all shorter ones are counted too.
         sublinear: 1 + ln(tf) in place of tf.
@@ -46,7 +47,7 @@ class TfIdf(Retriever):
     def __init__(
         self,
         fields: Sequence[Field] = ("title", "section", "header", "rows"),
-        rows: RowLimit = "all",
+        rows: RowLimit = "auto",
         format: Format = "text",
         ngram: int = 1,
         sublinear: bool = True,

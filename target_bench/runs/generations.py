@@ -36,6 +36,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "cost": (int, float, NoneType),
     "seconds": (int, float, NoneType),
     "cached": (bool,),
+    "finish_reason": (str, NoneType),
 }
 
 
@@ -50,6 +51,8 @@ def fault(generation: Generation) -> str | None:
             return f"its {name} is {type(value).__name__}"
         if isinstance(value, float) and not isfinite(value):
             return f"its {name} is {value}"
+        if isinstance(value, int | float) and value < 0:
+            return f"its {name} is {value}, less than 0"
     return None
 
 

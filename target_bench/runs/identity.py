@@ -12,6 +12,7 @@ from target_bench.interfaces import constructor_arguments
 from target_bench.provenance import code_hash, installed_version
 from target_bench.registry import FILE_MODULE
 from target_bench.schema import Query
+from target_bench.secrets import is_secret
 
 
 def run_key(identity: Mapping[str, Any]) -> str:
@@ -68,7 +69,8 @@ def _module_name(cls: type) -> str:
 def _config(plugin: object) -> Any:
     own = getattr(plugin, "config", None)
     config = own() if callable(own) else constructor_arguments(plugin)
+    shown = {name: "***" if is_secret(str(name)) else value for name, value in config.items()}
     try:
-        return json.loads(json.dumps(dict(config), sort_keys=True))
+        return json.loads(json.dumps(shown, sort_keys=True))
     except TypeError as error:
         raise TypeError(f"its settings are no JSON: {error}") from error

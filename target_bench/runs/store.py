@@ -112,10 +112,17 @@ class Run:
         """Write ``scores.json``: it depends on the identity and the retrievals alone."""
         self._replace("scores.json", scores)
 
+    def write_judgements(self, records: Iterable[Mapping[str, Any]]) -> None:
+        """Write ``judgements.jsonl``: what became of each answer, a line a query."""
+        lines = [json.dumps(record, ensure_ascii=False) + "\n" for record in records]
+        self._replace_with("judgements.jsonl", "".join(lines))
+
     def _replace(self, name: str, content: Mapping[str, Any]) -> None:
+        self._replace_with(name, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+
+    def _replace_with(self, name: str, text: str) -> None:
         """Replace a file as a whole, unless it holds this content already."""
         path = self.folder / name
-        text = json.dumps(content, ensure_ascii=False, indent=2) + "\n"
         encoded = text.encode("utf-8", "surrogatepass")
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
         try:

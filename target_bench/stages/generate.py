@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from target_bench.errors import ConfigError, PluginError, TargetBenchError
@@ -178,10 +178,10 @@ class GenerateStage:
         if self.confirm is None or not getattr(generator, "paid", False):
             return
         n_requests = tokens = 0
-        for prompted in self._prompts(todo):
+        unanswered = getattr(generator, "unanswered", iter)
+        for request in unanswered(prompted.request for prompted in self._prompts(todo)):
             n_requests += 1
-            messages = prompted.request.messages
-            tokens += sum(estimated_tokens(message.content) for message in messages)
+            tokens += sum(estimated_tokens(message.content) for message in request.messages)
         if n_requests == 0:
             return
         estimated_cost = getattr(generator, "estimated_cost", None)
@@ -193,8 +193,8 @@ class GenerateStage:
         for query in queries:
             retrieval = self.retrievals[query.id]
             if retrieval.error is None:
-                corpus = self.dataset.corpus
-                tables = [corpus[table_id] for table_id in retrieval.tables[: self.depth]]
+                ranking = retrieval.tables[: self.depth]
+                tables = self.prompter.tables(self.dataset.corpus, ranking)
                 yield self.prompter.prompted(query, tables)
 
     def _answer(self, todo: Sequence[Query]) -> dict[str, Answered]:
@@ -222,8 +222,26 @@ class GenerateStage:
             error = self.retrievals[query.id].error
             if error is not None:
                 yield Answered(Generation(query.id, "", error=f"{_NOT_RETRIEVED}{error}"))
-        asking = _Asking(self.answerer.generator, self.answerer.label)
-        yield from asking.answers(self._prompts(todo), self.observer)
+        yield from self._asked(self.answerer.generator, todo)
+
+    def _asked(self, generator: GeneratorLike, todo: Sequence[Query]) -> Iterator[Answered]:
+        """The answers; those that cannot be right are asked for a second time."""
+        asking = _Asking(generator, self.answerer.label)
+        again: dict[str, tuple[Prompted, Answered]] = {}
+        for prompted, answered in asking.answers(self._prompts(todo), self.observer):
+            repaired = None
+            if getattr(generator, "converses", False):
+                repaired = self.prompter.repaired(prompted, answered.generation)
+            if repaired is None:
+                yield answered
+            else:
+                again[prompted.request.query_id] = repaired, answered
+        if not again:
+            return
+        asking = _Asking(generator, self.answerer.label)
+        repairs = (repaired for repaired, _ in again.values())
+        for prompted, answered in asking.answers(repairs, self.observer):
+            yield _second(again[prompted.request.query_id][1], answered)
 
 
 class _Asking:
@@ -234,10 +252,13 @@ class _Asking:
         self._label = label
         self._open: dict[str, Prompted] = {}
 
-    def answers(self, prompts: Iterator[Prompted], observer: Observer) -> Iterator[Answered]:
+    def answers(
+        self, prompts: Iterator[Prompted], observer: Observer
+    ) -> Iterator[tuple[Prompted, Answered]]:
+        """The prompts with their answers, as they come."""
         own = getattr(type(self._generator), "generate_many", Generator.generate_many)
         if own is Generator.generate_many:
-            yield from map(self._one, prompts)
+            yield from ((prompted, self._one(prompted)) for prompted in prompts)
             return
         requests = self._drawn(prompts)
         try:
@@ -253,9 +274,8 @@ class _Asking:
         for _ in requests:  # those it did not care to draw
             pass
         for query_id, prompted in self._open.items():
-            yield _answered(
-                Generation(query_id, "", error="missing: no answer was given"), prompted
-            )
+            missing = Generation(query_id, "", error="missing: no answer was given")
+            yield prompted, _answered(missing, prompted)
 
     def _one(self, prompted: Prompted) -> Answered:
         query_id = prompted.request.query_id
@@ -280,13 +300,14 @@ class _Asking:
             self._open[prompted.request.query_id] = prompted
             yield prompted.request
 
-    def _checked(self, generation: Any) -> Answered:
+    def _checked(self, generation: Any) -> tuple[Prompted, Answered]:
         if not isinstance(generation, Generation) or generation.query_id not in self._open:
             raise PluginError(
                 f"generator {self._label}: generate_many gave {generation!r:.200}, which is no "
                 "Generation for a request that is open"
             )
-        return _answered(generation, self._open.pop(generation.query_id))
+        prompted = self._open.pop(generation.query_id)
+        return prompted, _answered(generation, prompted)
 
 
 def _answered(generation: Generation, prompted: Prompted) -> Answered:
@@ -295,3 +316,15 @@ def _answered(generation: Generation, prompted: Prompted) -> Answered:
         query_id = prompted.request.query_id
         generation = Generation(query_id, "", error=f"contract: no Generation: {problem}")
     return Answered(generation, prompted.shown_rows, prompted.truncated)
+
+
+def _second(first: Answered, second: Answered) -> Answered:
+    """The second answer with what both took; the first if the second failed."""
+    one, two = first.generation, second.generation
+    if two.error is not None:
+        return first
+    took: dict[str, Any] = {}
+    for name in ("input_tokens", "output_tokens", "cost", "seconds"):
+        both = getattr(one, name), getattr(two, name)
+        took[name] = None if None in both else sum(both)
+    return replace(second, generation=replace(two, **took))

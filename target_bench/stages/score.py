@@ -46,7 +46,7 @@ def score(metrics: Sequence[Metric[Any]], examples: Any, query_ids: Sequence[str
             value=float(metric.value(statistics[by_id].sum(axis=0))),
             low=low,
             high=high,
-            n=len(query_ids),
+            n=metric.counted(statistics),
             signature=f"{metric.signature}|{bootstrap.SIGNATURE}",
         )
         per_query[metric.name] = metric.per_query(statistics)
@@ -84,6 +84,7 @@ def count_answers(
         failed=len(answers) - len(given),
         unparsed=sum(1 for generation in given if parse(generation.text) is None),
         truncated=sum(1 for answered in answers if answered.truncated),
+        cut=sum(1 for generation in given if generation.finish_reason == "length"),
         input_tokens=sum(generation.input_tokens or 0 for generation in generations),
         output_tokens=sum(generation.output_tokens or 0 for generation in generations),
         cost=sum(generation.cost or 0.0 for generation in generations),

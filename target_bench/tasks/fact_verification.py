@@ -1,12 +1,12 @@
 """Fact verification: is the statement supported by the tables, or contradicted?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from target_bench.errors import DataError
-from target_bench.interfaces import Metric
+from target_bench.interfaces import Dataset, Metric
 from target_bench.metrics.classification import JudgedLabels, label_metrics, parse_label
-from target_bench.schema import Generation, LabelMode, Query
+from target_bench.schema import Generation, LabelMode, Query, Retrieval
 
 _GOLD = {"true": "True", "false": "False", "not enough information": "Not Enough Information"}
 
@@ -27,18 +27,23 @@ class FactVerification:
 
     def metrics(self, _queries: Sequence[Query]) -> list[Metric[Any]]:
         """Every metric of labels."""
-        return label_metrics()
+        return label_metrics(self.labels)
 
-    def examples(self, queries: Sequence[Query], generations: Sequence[Generation]) -> JudgedLabels:
+    def examples(
+        self,
+        dataset: Dataset,
+        generations: Sequence[Generation],
+        _retrievals: Mapping[str, Retrieval],
+    ) -> JudgedLabels:
         """The labels, a failed answer as none."""
         return JudgedLabels(
             [None if g.error is not None else self.parse(g.text) for g in generations],
-            [_gold(query) for query in queries],
+            [_gold(query) for query in dataset.queries],
         )
 
     def settings(self) -> list[str]:
-        """What changes a score besides the metrics: how labels are read."""
-        return [f"labels:{self.labels}"]
+        """What changes a score besides the metrics: nothing."""
+        return []
 
     def parse(self, text: str) -> str | None:
         """The label in a text, or None where none can be read."""

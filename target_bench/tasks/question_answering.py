@@ -1,11 +1,11 @@
 """Table question answering: is the answer right?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from target_bench.interfaces import Metric
+from target_bench.interfaces import Dataset, Metric
 from target_bench.metrics.text import JudgedAnswers, number_of_references, text_metrics
-from target_bench.schema import Generation, Query
+from target_bench.schema import Generation, Query, Retrieval
 
 
 class QuestionAnswering:
@@ -33,12 +33,15 @@ class QuestionAnswering:
         return found
 
     def examples(
-        self, queries: Sequence[Query], generations: Sequence[Generation]
+        self,
+        dataset: Dataset,
+        generations: Sequence[Generation],
+        _retrievals: Mapping[str, Retrieval],
     ) -> JudgedAnswers:
-        """The answers, a failed one as an empty text."""
+        """The answers, a failed one as None."""
         return JudgedAnswers(
-            ["" if generation.error is not None else generation.text for generation in generations],
-            [references(query) for query in queries],
+            [None if g.error is not None else g.text for g in generations],
+            [references(query) for query in dataset.queries],
         )
 
     def settings(self) -> list[str]:

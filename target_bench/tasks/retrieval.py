@@ -8,8 +8,9 @@ from target_bench.metrics.retrieval import (
     RetrievalMetric,
     at_cutoffs,
     judge,
+    with_databases,
 )
-from target_bench.schema import Retrieval
+from target_bench.schema import NO_DATABASE, Retrieval
 
 
 class TableRetrieval:
@@ -18,9 +19,9 @@ class TableRetrieval:
     name = "retrieval"
     title = "Table Retrieval"
 
-    def metrics(self, cutoffs: Sequence[int]) -> list[RetrievalMetric]:
-        """Every retrieval metric at these cutoffs."""
-        return at_cutoffs(cutoffs)
+    def metrics(self, cutoffs: Sequence[int], dataset: Dataset) -> list[RetrievalMetric]:
+        """Every retrieval metric at these cutoffs, those about databases if there are any."""
+        return at_cutoffs(cutoffs, _has_databases(dataset))
 
     def examples(
         self, dataset: Dataset, retrievals: Sequence[Retrieval], depth: int
@@ -30,9 +31,18 @@ class TableRetrieval:
         copies = None
         if any(first != i for i, first in enumerate(groups)):
             copies = dict(zip(dataset.corpus.ids, groups, strict=True))
-        return judge(
+        judged = judge(
             [retrieval.tables for retrieval in retrievals],
             [query.gold for query in dataset.queries],
             depth,
             copies,  # type: ignore[arg-type]  # ids are hashable, groups too
         )
+        if not _has_databases(dataset):
+            return judged
+        found = [[table.database_id for table in r.tables] for r in retrievals]
+        return with_databases(judged, found, [query.database_id for query in dataset.queries])
+
+
+def _has_databases(dataset: Dataset) -> bool:
+    """Whether every query is about a database; in a mixture of tasks some are about none."""
+    return all(query.database_id != NO_DATABASE for query in dataset.queries)

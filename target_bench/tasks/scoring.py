@@ -1,7 +1,9 @@
 """How answers are judged, as far as it can be chosen."""
 
 from dataclasses import dataclass
+from typing import Literal
 
+from target_bench.metrics.sql import Rule
 from target_bench.schema import LabelMode
 
 
@@ -13,7 +15,17 @@ class Scoring:
         labels: fact verification: how a label is read from an answer.
         bertscore: question answering: the model of the additional metric BERTScore, perhaps with
             ``@`` and its layer; None for none.
+        engine: text-to-SQL: what runs the statements.
+        rule: text-to-SQL: which rule the verdicts follow.
+        timeout: text-to-SQL: seconds that a statement may take.
+        repeats: text-to-SQL: how often statements are run for VES and R-VES; 1 for neither.
+        workers: text-to-SQL: how many processes run statements; None for one a core.
     """
 
     labels: LabelMode = "strict"
     bertscore: str | None = None
+    engine: Literal["sqlite", "duckdb"] = "sqlite"
+    rule: Rule = "bird"
+    timeout: float = 30.0
+    repeats: int = 1
+    workers: int | None = None

@@ -131,6 +131,7 @@ def test_json(inside: Inside, tmp_path: Path) -> None:
         "failed": 0,
         "unparsed": 0,
         "truncated": 0,
+        "cut": 0,
         "input_tokens": 0,
         "output_tokens": 0,
         "cost": 0.0,

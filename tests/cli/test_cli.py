@@ -63,7 +63,12 @@ def test_run_mini(tmp_path: Path) -> None:
     """Every offline retriever, from rankings to answers; the second time reused."""
     done = _command(tmp_path, "run", "mini")
     assert (done.returncode, done.stderr) == (0, "")
-    counts = {"retrieval": 223, "question_answering": 144, "fact_verification": 79}
+    counts = {
+        "retrieval": 280,
+        "question_answering": 144,
+        "fact_verification": 79,
+        "text_to_sql": 57,
+    }
     names = list(registry.BUILT_IN["retriever"])
     for task, n in counts.items():
         assert f"mini test: {task}, {n} queries" in done.stdout
@@ -71,12 +76,11 @@ def test_run_mini(tmp_path: Path) -> None:
         for name in names:
             assert f"\n {name} " in done.stdout
             assert f"{task.replace('_', '-')}-mini-test-{name}-" in done.stdout
-    assert done.stdout.count(" extractive ") == 2 * len(names)
-    assert len(list((tmp_path / "runs").iterdir())) == 5 * len(
-        names
-    )  # an answering task ranks its own queries
+    assert done.stdout.count(" extractive ") == 3 * len(names)
+    folders = list((tmp_path / "runs").iterdir())
+    assert len(folders) == 7 * len(names), "an answering task ranks its own queries"
     again = _command(tmp_path, "run", "mini")
-    assert again.stdout.count("reused") == 3 * len(names)
+    assert again.stdout.count("reused") == 4 * len(names)
 
 
 def test_json(tmp_path: Path) -> None:
@@ -165,14 +169,14 @@ def test_failed_query_stops(tmp_path: Path, mine: str) -> None:
     assert recorded.returncode == 3
     (result,) = json.loads(recorded.stdout)["results"]
     assert result["counts"]["failed"] == 1
-    assert result["n_queries"] == 223
-    assert "failed on 1 of 223 queries of mini (scored 0)" in recorded.stderr
+    assert result["n_queries"] == 280
+    assert "failed on 1 of 280 queries of mini (scored 0)" in recorded.stderr
     assert f"the first is {query.id!r}: raised RuntimeError" in recorded.stderr
     assert "Traceback" not in recorded.stderr
 
     table = _command(tmp_path, *arguments[:-1], "--on-error", "record")
     assert table.returncode == 3
-    assert "222 of 223 answered, 1 failed" in table.stdout
+    assert "279 of 280 answered, 1 failed" in table.stdout
 
 
 @pytest.mark.parametrize(
@@ -249,7 +253,7 @@ def test_list(tmp_path: Path, what: str, parts: list[str]) -> None:
 def test_describe_corpus(tmp_path: Path) -> None:
     done = _command(tmp_path, "describe", "corpus", "Mini", "--split", "val")
     assert (done.returncode, done.stderr) == (0, "")
-    for part in ("split validation", "120", "9.433333", "4.225000", "Apache-2.0", "First query"):
+    for part in ("split validation", "139", "9.525180", "4.395683", "Apache-2.0", "First query"):
         assert part in done.stdout
     write_ottqa(tmp_path, [ottqa_table("[b]Cup")], [ottqa_question("[i]", "[b]Cup")])
     done = _command(tmp_path, "describe", "corpus", "ottqa", "--data-dir", ".")

@@ -115,7 +115,7 @@ def test_distractors(inside: Inside, tmp_path: Path) -> None:
     _own(tmp_path / "more", 5)
     run = (*RUN, "oracle", "--distractors")
     text = inside.good(*run, "./more:n=2")
-    assert "mini test + ./more:n=2: retrieval, 223 queries" in text
+    assert "mini test + ./more:n=2: retrieval, 280 queries" in text
     both = _one(inside.good(*run, "./more:n=2", "--json"))
     assert both["data"]["distractors"] == ["./more:n=2"]
     other = _one(inside.good(*run, "./more:n=3", "--json"))
@@ -170,7 +170,7 @@ def test_earlier_results_are_printed_when_a_later_retriever_fails(
     for later, code in ((fails, 3), ("fails.py:FailsToIndex", 3), ("bm52", 2)):
         done = inside(*RUN, "oracle", "--retriever", later, "--retriever", "bm25")
         assert done.code == code
-        assert "mini test: retrieval, 223 queries" in done.out
+        assert "mini test: retrieval, 280 queries" in done.out
         assert "oracle" in done.out
         assert "bm25" not in done.out
         assert "Error: " in done.err

@@ -31,7 +31,7 @@ def test_there_and_back(inside: Inside) -> None:
     assert again["retriever"] == "run.trec"
     table = inside.good(*score)
     assert f"{first['scores']['recall@10']['value']:.3f}" in table
-    assert "223 of 223 answered" in table
+    assert "280 of 280 answered" in table
     assert "reused" in table
     own = Path(first["folder"]) / "retrieval.jsonl"
     assert (
@@ -120,8 +120,8 @@ def test_score_with_limit(inside: Inside, tmp_path: Path) -> None:
     assert (result["n_queries"], result["scores"]["mrr"]["value"]) == (1, 1)
     done = inside(*score)
     assert done.code == 0
-    assert "no ranking for 222 of 223 queries; they score 0" in " ".join(done.err.split())
-    assert _result(done.out)["counts"]["empty"] == 222
+    assert "no ranking for 279 of 280 queries; they score 0" in " ".join(done.err.split())
+    assert _result(done.out)["counts"]["empty"] == 279
 
 
 @pytest.mark.parametrize(
@@ -166,4 +166,4 @@ def test_run_folder_takes_no_other_data(inside: Inside, more: tuple[str, ...]) -
     """What would be ignored is refused."""
     folder = _result(inside.good(*RUN))["folder"]
     assert "is a run folder" in inside.bad(2, "score", folder, *more)
-    assert "223 of 223 answered" in inside.good("score", folder)
+    assert "280 of 280 answered" in inside.good("score", folder)

@@ -14,7 +14,7 @@ from target_bench import corpora
 from target_bench.corpora import cache
 from target_bench.errors import ConfigError, DataError
 from target_bench.interfaces import Dataset
-from tests.corpora.strategies import exact
+from target_bench.schema import Table
 from tests.corpora.written import asked, write_queries
 
 
@@ -40,6 +40,10 @@ def _fault(path: Path) -> str:
         _load(path)
     assert str(path) in str(caught.value) or f"(from {path.name}" in str(caught.value)
     return str(caught.value)
+
+
+def _without_types(table: Table) -> dict[str, Any]:
+    return {k: v for k, v in table.context.items() if k not in ("column_types", "schema")}
 
 
 SCHEMA = '''
@@ -72,21 +76,22 @@ def test_every_field(tmp_path: Path, suffix: str) -> None:
     rows = [list(row) for row in city.rows]
     expected = [[2, "Öhringen", 2.5, b"\0\xff"], [1, None, 0.5, None]]
     assert sorted(map(repr, rows)) == sorted(map(repr, expected))
-    assert city.context == {"title": "city", "primary_key": ["id"]}
-    assert (list(empty.header), list(empty.rows), empty.context) == (
-        ["a"],
-        [],
-        {"title": "empty 1"},
-    )
+    assert _without_types(city) == {"title": "city", "primary_key": ["id"]}
+    assert city.context["column_types"][0] == "INTEGER"
+    assert city.context["schema"].startswith("CREATE TABLE city")
+    assert (list(empty.header), list(empty.rows)) == (["a"], [])
+    assert _without_types(empty) == {"title": "empty 1"}
     assert list(order.header) == ["select", 'a "b"', "city"]
     assert [list(row) for row in order.rows] == [["x", 2**63 - 1, 1]]
-    assert order.context == {
+    assert _without_types(order) == {
         "title": "order",
         "primary_key": ['a "b"', "select"],
         "foreign_keys": [["city", "city.id"]],
     }
     assert dataset.queries[0].gold == (("shop", "city"),)
-    assert dataset.notes == ("1 of 3 tables have no rows",)
+    assert dataset.notes == ("1 of 3 tables have no rows", "tables without rows: shop/empty 1")
+    assert dataset.databases == {"shop": path}
+    assert "text_to_sql" in dataset.info.tasks
     assert corpora.load(path).corpus.fingerprint == dataset.corpus.fingerprint
 
 
@@ -218,9 +223,9 @@ def test_schemas_of_duckdb(tmp_path: Path) -> None:
 def test_duckdb_under_another_suffix(tmp_path: Path) -> None:
     """What a file is shows in its first bytes."""
     path = _duckdb(tmp_path / "x.db", "CREATE TABLE t AS SELECT 1 AS a")
-    assert [exact(t) for t in _load(path).corpus] == [
-        "(('x', 't'), ['a'], [[1]], [('title', 't')])"
-    ]
+    (found,) = _load(path).corpus
+    assert (found.id, list(found.header), found.rows) == (("x", "t"), ["a"], [[1]])
+    assert found.context["title"] == "t"
 
 
 def test_queries_of_its_own_go_first(tmp_path: Path) -> None:
@@ -258,4 +263,5 @@ def test_database_without_queries_as_distractors(tmp_path: Path) -> None:
     dataset = corpora.load("mini", distractors=[f"{path}:n=1"])
     (added,) = dataset.distractors[0].ids
     assert added.database_id == "x"
-    assert cache.entries()
+    assert dataset.databases["x"] == path
+    assert not [entry for entry in cache.entries() if entry.folder.name.startswith("x-")]

@@ -93,7 +93,12 @@ def test_a_schema_is_sent_and_its_answer_is_json(server: OpenAIServer) -> None:
         (served.answer(None, refusal="I will not"), "refusal: I will not"),
         (served.answer("part", "content_filter"), "content_filter: "),
         (served.answer("", "length"), "truncated: "),
-        (served.error(429, "pay", "insufficient_quota"), "rate_limit: HTTP 429: pay"),
+        (served.error(403, "Your input was flagged by moderation"), "content_filter: HTTP 403"),
+        (
+            served.error(400, "the model's maximum context length is 9; type: invalid_request_error"),
+            "context_overflow: ",
+        ),
+        (served.error(400, "This model takes no temperature: unknown parameter"), "bad_request: "),
     ],
 )
 def test_final_failures(server: OpenAIServer, reply: served.Reply, error: str) -> None:
@@ -127,6 +132,26 @@ def test_passing_failures(server: OpenAIServer, reply: served.Reply, error: str)
     lasting = ask(server, *[reply] * 3, attempts=3, timeout=timeout)
     assert (lasting.error or "").startswith(error)
     assert server.asked["q"] == 6
+
+
+@pytest.mark.parametrize(("status", "code"), [(429, "insufficient_quota"), (402, None)])
+def test_no_money_ends_the_run_whenever_it_happens(
+    server: OpenAIServer, status: int, code: str | None
+) -> None:
+    """Every request after it would fail alike."""
+    assert ask(server, served.answer("first")).text == "first"
+    with pytest.raises(ConfigError, match="pay"):
+        ask(server, served.error(status, "pay", code))
+
+
+@pytest.mark.parametrize("key", ["sk-first-SECRET\nsk-second-SECRET", "sk SECRET", "sk-é-SECRET"])
+def test_keys_that_cannot_be(monkeypatch: pytest.MonkeyPatch, server: OpenAIServer, key: str) -> None:
+    """They are told without being shown, and nothing is sent."""
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(ConfigError, match="no key has") as caught:
+        ask(server)
+    assert "SECRET" not in str(caught.value)
+    assert not server.requests
 
 
 def test_an_answer_cut_short_is_kept_but_is_no_json(server: OpenAIServer) -> None:

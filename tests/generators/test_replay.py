@@ -57,7 +57,9 @@ def _answers(folder: Path, name: str, answers: Written, how: How = "plain") -> d
     replay.query_ids = list(answers)
     ordered = Replay(str(path), str(order)).answers
     assert replay.answers == ordered
-    return ordered
+    if name == "bird":
+        assert all(text.endswith(f"{BIRD}cups") for text in ordered.values())
+    return {query_id: text.removesuffix(f"{BIRD}cups") for query_id, text in ordered.items()}
 
 
 @pytest.mark.parametrize("how", HOWS)
@@ -115,6 +117,22 @@ def test_ids_that_are_numbers(tmp_path: Path) -> None:
     assert Replay(str(lines), str(order)).answers == {"7": "x"}
 
 
+@pytest.mark.parametrize(
+    "content", ['[{"id": "a", "text": null}, {"id": "b", "text": "x"}]', '{"a": null, "b": "x"}']
+)
+def test_null_is_no_answer(tmp_path: Path, content: str) -> None:
+    """It costs that query and not the file."""
+    path = write_release(tmp_path, "predictions", content)
+    assert Replay(str(path)).answers == {"b": "x"}
+
+
+@pytest.mark.parametrize("first", ["[unknown] team", "{x}"])
+def test_lines_with_an_order_are_lines(tmp_path: Path, first: str) -> None:
+    path = write_release(tmp_path, "predictions.txt", f"{first}\nOslo\n")
+    order = write_release(tmp_path, "order.json", '["a", "b"]')
+    assert Replay(str(path), str(order)).answers == {"a": first, "b": "Oslo"}
+
+
 def test_bird_needs_every_position(tmp_path: Path) -> None:
     """A position that is missing would shift nothing, but may not go unnoticed either."""
     whole = json.loads(_bird({"a": "SELECT 1", "b": "SELECT 2", "c": "SELECT 3"}))
@@ -130,7 +148,7 @@ def test_bird_in_another_order_of_keys(tmp_path: Path) -> None:
     content = json.dumps({"1": f"SELECT 2{BIRD}x", "0": f"SELECT\n1{BIRD}x"})
     replay = Replay(str(write_release(tmp_path, "p.json", content)))
     replay.query_ids = ["a", "b"]
-    assert replay.answers == {"a": "SELECT\n1", "b": "SELECT 2"}
+    assert replay.answers == {"a": f"SELECT\n1{BIRD}x", "b": f"SELECT 2{BIRD}x"}
 
 
 @pytest.mark.parametrize("how", HOWS)
@@ -146,7 +164,7 @@ def test_bird_in_another_order_of_keys(tmp_path: Path) -> None:
         ('{"id": "a", "text": "x"}\n\n{"id": "a", "text": "x"}', [", line 3: query 'a' was ans"]),
         ('[{"id": "a", "text": "x"}, {"id": "a", "text": "y"}]', [", record 2: query 'a' was"]),
         ('[{"id": "a", "text": "x"}, "y"]', [", record 2: field 'record' should be dict"]),
-        ('[{"id": "a", "text": null}]', [", record 1: an answer should be text, but is None"]),
+        ('[{"id": "a", "text": [1]}]', [", record 1: an answer should be text, but is [1]"]),
         ('{"id": "a", "text": ["x"]}', ["an answer should be text, but is ['x']"]),
         ('{"a": "x", "b": {"c": "y"}}', [", b: an answer should be text"]),
         ('{"text": "x", "id_": "a"}\n{"text": "y"}', ["line 1: no field query_id or", "text, id_"]),

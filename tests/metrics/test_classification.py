@@ -9,6 +9,7 @@ from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 from target_bench.metrics.classification import (
     FAMILIES,
     LABELS,
+    NOT_ENOUGH,
     JudgedLabels,
     confusion,
     parse_label,
@@ -24,7 +25,7 @@ def _examples(found: list[tuple[str | None, str]]) -> JudgedLabels:
 
 
 def _value(name: str, examples: JudgedLabels) -> float:
-    metric = FAMILIES[name].make()
+    metric = FAMILIES[name].make("strict")
     return float(metric.value(metric.statistics(examples).sum(axis=0)))
 
 
@@ -78,7 +79,7 @@ def test_many_samples_at_once() -> None:
     """A bootstrap's rows are each what they are alone."""
     examples = _examples([("True", "True"), ("False", "True"), (None, "False")])
     for family in FAMILIES.values():
-        metric = family.make()
+        metric = family.make("strict")
         rows = metric.statistics(examples)
         both = metric.value(np.stack([rows.sum(axis=0), rows[0]]))
         alone = [float(metric.value(rows.sum(axis=0))), float(metric.value(rows[0]))]
@@ -87,7 +88,7 @@ def test_many_samples_at_once() -> None:
 
 def test_values_of_single_queries() -> None:
     examples = _examples([("True", "True"), ("False", "True"), (None, "False")])
-    metric = FAMILIES["f1_weighted"].make()
+    metric = FAMILIES["f1_weighted"].make("strict")
     assert metric.per_query(metric.statistics(examples)).tolist() == [1, 0, 0]
 
 
@@ -123,3 +124,31 @@ def test_strict_reading(text: str, label: str | None) -> None:
 )
 def test_reading_as_the_original_does(text: str, label: str) -> None:
     assert parse_label(text, "target") == label
+
+
+def test_answered_only_counts_what_it_is_over() -> None:
+    examples = _examples(
+        [("True", "True"), (NOT_ENOUGH, "True"), (None, "False"), ("False", "True")]
+    )
+    metric = FAMILIES["accuracy[answered]"].make("strict")
+    rows = metric.statistics(examples)
+    assert metric.counted(rows) == 2
+    assert metric.per_query(rows).tolist() == pytest.approx([1, np.nan, np.nan, 0], nan_ok=True)
+    assert FAMILIES["accuracy"].make("strict").counted(rows) == 4
+
+
+def test_how_labels_are_read_is_in_the_signature() -> None:
+    signatures = {FAMILIES["accuracy"].make(mode).signature for mode in ("strict", "target")}
+    assert len(signatures) == 2
+
+
+@pytest.mark.parametrize(
+    "text", ["Not Enough\nInformation", "not  enough info", "NOT_ENOUGH_INFORMATION."]
+)
+def test_not_enough_information_in_other_spellings(text: str) -> None:
+    assert parse_label(text) == NOT_ENOUGH
+
+
+def test_a_model_that_loops_is_read_at_once() -> None:
+    """Linear in its length: quadratic time would take minutes."""
+    assert parse_label("true " * 200_000) == "True"

@@ -13,6 +13,7 @@ from target_bench.metrics.retrieval import (
     at_cutoffs,
     judge,
     parse,
+    with_databases,
 )
 
 Rankings = Sequence[Sequence[Hashable]]
@@ -98,7 +99,34 @@ def test_of_all_queries(name: str, expected: float) -> None:
 
 
 def test_every_family_is_worked_out() -> None:
-    assert {name.partition("@")[0] for name, _ in BY_HAND} == set(FAMILIES)
+    about_tables = {name for name, family in FAMILIES.items() if not family.of_databases}
+    assert {name.partition("@")[0] for name, _ in BY_HAND} == about_tables
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("recall[db]@1", [1, 0, 0, 0]),
+        ("recall[db]@2", [1, 0, 0, 0]),
+        ("recall[db]@3", [1, 1, 0, 0]),
+        ("mrr[db]", [1, 1 / 2, 0, 0]),
+    ],
+)
+def test_databases_by_hand(name: str, expected: list[float]) -> None:
+    """The first table of the database counts; others of one database before it count as one."""
+    rankings = [["x", "x", "y"], ["y", "y", "x", "x"], ["y", "z"], []]
+    judged = judge(["abcd"] * 4, ["a"] * 4, 4)
+    assert _ratios(name, with_databases(judged, rankings, ["x"] * 4)) == expected
+
+
+def test_databases_below_the_depth_do_not_count() -> None:
+    judged = with_databases(judge(["abc"], ["a"], 2), [["y", "y", "x"]], ["x"])
+    assert _ratios("mrr[db]", judged) == [0]
+
+
+def test_no_databases() -> None:
+    with pytest.raises(ConfigError, match="in no databases"):
+        _ratios("recall[db]@1", _judged())
 
 
 @pytest.mark.parametrize("name", ["mrr", "map", "r_precision"])
@@ -164,7 +192,10 @@ def test_cutoff_below_the_rankings(name: str) -> None:
         metric.statistics(_judged(depth=4))
 
 
-@pytest.mark.parametrize("name", [f"{f.name}@3" if f.at_k else f.name for f in FAMILIES.values()])
+@pytest.mark.parametrize(
+    "name",
+    [f"{f.name}@3" if f.at_k else f.name for f in FAMILIES.values() if not f.of_databases],
+)
 def test_query_without_gold_table(name: str) -> None:
     """No corpus has one; as in trec_eval it would count 0, without a warning."""
     assert _ratios(name, judge(["abc"], [""], 3)) == [0]
@@ -173,6 +204,8 @@ def test_query_without_gold_table(name: str) -> None:
 def test_no_query() -> None:
     judged = judge([], [], 3)
     for family in FAMILIES.values():
+        if family.of_databases:
+            continue
         metric = RetrievalMetric(family, 2 if family.at_k else None)
         assert metric.statistics(judged).shape == (0, 2)
 
@@ -192,7 +225,8 @@ def test_cutoffs() -> None:
     metrics = at_cutoffs([10, 1, 10])
     assert [m.k for m in metrics if m.family.name == "recall"] == [1, 10]
     assert {m.depth for m in metrics if m.k is None} == {10}
-    assert {m.family.name for m in metrics} == set(FAMILIES)
+    assert {m.family.name for m in metrics} == set(FAMILIES) - {"recall[db]", "mrr[db]"}
+    assert {m.family.name for m in at_cutoffs([1], databases=True)} == set(FAMILIES)
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_equal_to_ir_measures(family: str, case: Case, k: int) -> None:
 @given(case=rankings_and_gold)
 @settings(deadline=None, max_examples=40)
 def test_between_0_and_1(case: Case) -> None:
-    for family in FAMILIES.values():
+    for family in (f for f in FAMILIES.values() if not f.of_databases):
         for value in _ours(f"{family.name}@3" if family.at_k else family.name, case):
             assert 0 <= value <= 1
 

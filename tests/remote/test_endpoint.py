@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from target_bench.errors import ConfigError
+from target_bench.errors import ConfigError, PluginError
 from target_bench.remote.answers import Answer
 from target_bench.remote.endpoint import Asked, Endpoint, Patience, Reach
 from target_bench.remote.failures import Failure
@@ -107,10 +107,18 @@ def test_after_a_pause_not_all_come_back_at_once() -> None:
 
 
 def test_a_wait_that_is_too_long_is_not_waited_for() -> None:
+    """Nor is any other request sent: the run ends, and goes on another day."""
     setting = Setting([_busy(3600)])
-    [error] = setting.clock.run(setting.ask())
-    assert error == "rate_limit: HTTP 429 (the next attempt would be in 3600 s, too late)"
+    with pytest.raises(PluginError, match=r"429\. The server asks to wait 3600 s; .* again"):
+        setting.clock.run(setting.ask())
     assert setting.clock.time == 1000.0
+    assert len(setting.sent) == 1
+
+
+def test_a_wait_of_nothing_is_as_if_none_was_asked_for() -> None:
+    setting = Setting([_busy(0)] * 3)
+    setting.clock.run(setting.ask())
+    assert setting.clock.time > 1000.0
 
 
 def test_all_waits_together_have_an_end() -> None:

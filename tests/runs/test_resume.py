@@ -194,7 +194,7 @@ def test_retry_failed_asks_the_failed_and_no_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queries = load("mini").queries
-    bad = [queries[i] for i in (0, 7, 100, 222)]
+    bad = [queries[i] for i in (0, 7, 100, 279)]
     monkeypatch.setattr(Failing, "bad", frozenset(query.text for query in bad))
     first = _run(tmp_path, Failing(), on_error="record")
     assert list(first.errors) == [query.id for query in bad]
@@ -228,8 +228,8 @@ def test_retry_failed_from_the_command_line(tmp_path: Path) -> None:
     recording = [*run_slow(), "--on-error", "record"]
     code, out, err = finish(recording, tmp_path, SLOW_FAILS_ON="|".join(bad))
     assert code == 3
-    assert "221 of 223 answered, 2 failed" in out
-    assert "failed on 2 of 223 queries of mini (scored 0)" in err
+    assert "278 of 280 answered, 2 failed" in out
+    assert "failed on 2 of 280 queries of mini (scored 0)" in err
 
     code, out, _ = finish(recording, tmp_path, SLOW_ASKED="quiet")
     assert code == 3
@@ -238,7 +238,7 @@ def test_retry_failed_from_the_command_line(tmp_path: Path) -> None:
 
     code, out, err = finish([*recording, "--retry-failed"], tmp_path, SLOW_ASKED="asked")
     assert (code, err) == (0, "")
-    assert "223 of 223 answered" in out
+    assert "280 of 280 answered" in out
     assert (tmp_path / "asked").read_text(encoding="utf-8").splitlines() == bad
     assert finish(run_slow("whole"), tmp_path)[0] == 0
     assert scores(tmp_path / "runs") == scores(tmp_path / "whole")

@@ -5,6 +5,7 @@ import pytest
 from target_bench.errors import DataError
 from target_bench.schema import Generation, LabelMode, Query
 from target_bench.tasks.fact_verification import FactVerification
+from tests.tasks.asked import dataset_of
 
 TRUE = Query("q1", "Ann won.", (), "True")
 
@@ -12,7 +13,7 @@ TRUE = Query("q1", "Ann won.", (), "True")
 def _judge(answer: str, *queries: Query, labels: LabelMode = "strict") -> list[str | None]:
     asked = queries or (TRUE,)
     given = [Generation(query.id, answer) for query in asked]
-    return list(FactVerification(labels).examples(asked, given).predicted)
+    return list(FactVerification(labels).examples(dataset_of(*asked), given, {}).predicted)
 
 
 def test_labels_are_read_from_the_answers() -> None:
@@ -28,7 +29,9 @@ def test_what_cannot_be_read_is_no_label() -> None:
 
 @pytest.mark.parametrize("error", ["raised: ValueError: no", ""])
 def test_a_failed_answer_is_no_label(error: str) -> None:
-    judged = FactVerification().examples([TRUE], [Generation("q1", "True", error=error)])
+    judged = FactVerification().examples(
+        dataset_of(TRUE), [Generation("q1", "True", error=error)], {}
+    )
     assert list(judged.predicted) == [None]
 
 
@@ -43,7 +46,7 @@ def test_a_failed_answer_is_no_label(error: str) -> None:
 )
 def test_gold_labels_in_any_case(answer: str, label: str) -> None:
     query = Query("q1", "Ann won.", (), answer)
-    judged = FactVerification().examples([query], [Generation("q1", "True")])
+    judged = FactVerification().examples(dataset_of(query), [Generation("q1", "True")], {})
     assert list(judged.gold) == [label]
 
 
@@ -51,8 +54,12 @@ def test_gold_labels_in_any_case(answer: str, label: str) -> None:
 def test_gold_that_is_no_label(answer: str | tuple[str, ...]) -> None:
     query = Query("q9", "Ann won.", (), answer)
     with pytest.raises(DataError, match=r"'q9'.*should be True, False or Not Enough Information"):
-        FactVerification().examples([query], [Generation("q9", "True")])
+        FactVerification().examples(dataset_of(query), [Generation("q9", "True")], {})
 
 
 def test_how_labels_are_read_is_part_of_the_identity() -> None:
-    assert FactVerification("strict").settings() != FactVerification("target").settings()
+    signatures = [
+        {metric.signature for metric in FactVerification(mode).metrics([])}
+        for mode in ("strict", "target")
+    ]
+    assert not signatures[0] & signatures[1]

@@ -1,18 +1,29 @@
 """The embedded corpus ``mini``: a folder in the layout that users have for their own data."""
 
+import hashlib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from target_bench.corpora.database_cache import built
 from target_bench.corpora.folder import TableFolder
-from target_bench.schema import CorpusInfo
+from target_bench.corpora.lazy_rows import LazyRows
+from target_bench.corpora.stored import stored_tables
+from target_bench.release import Release
+from target_bench.schema import CorpusInfo, Table, TableId
 
 
 class Mini(TableFolder):
-    """120 tables in families of look-alikes; both splits ask about all of them."""
+    """120 web tables in families of look-alikes, and three databases; both splits ask about all.
+
+    The databases ship as SQL text and are built into the cache folder when they are first used.
+    The metadata of a query says in ``task`` what it is about; a question on a database also has
+    ``hardness`` (Spider's), ``difficulty`` (in BIRD's words) and ``evidence``.
+    """
 
     info = CorpusInfo(
         name="mini",
         title="target-bench mini",
-        tasks=("retrieval", "question_answering", "fact_verification"),
+        tasks=("retrieval", "question_answering", "fact_verification", "text_to_sql"),
         splits=("test", "validation"),
         licence="Apache-2.0, written for this project from public facts",
         citation="The target-bench authors",
@@ -22,3 +33,34 @@ class Mini(TableFolder):
 
     def __init__(self) -> None:
         super().__init__(Path(__file__).parent / "data", self.info)
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:
+        """The web tables, then the tables of each database."""
+        yield from super().tables(release, split)
+        for name, script in _scripts(release).items():
+            path = built(name, script)
+            version = hashlib.sha256(script.encode()).hexdigest()
+            for table in stored_tables(path):
+                yield Table(
+                    TableId(name, table.name),
+                    table.header,
+                    LazyRows(path, table.source, version),
+                    {
+                        "title": _said(table.name),
+                        "columns": [_said(column) for column in table.header],
+                        **table.context,
+                    },
+                )
+
+    def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002
+        """The three databases."""
+        return {name: built(name, script) for name, script in _scripts(release).items()}
+
+
+def _scripts(release: Release) -> dict[str, str]:
+    """Database id -> its SQL text."""
+    return {path.stem: release.text(path) for path in release.matching("databases/*.sql")}
+
+
+def _said(name: str) -> str:
+    return name.replace("_", " ")

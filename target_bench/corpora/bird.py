@@ -1,0 +1,109 @@
+"""BIRD: questions over large, real databases, with evidence and the SQL (Li et al. 2023)."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from target_bench.corpora.bird_descriptions import descriptions
+from target_bench.corpora.database_folder import DatabaseFolder
+from target_bench.corpora.schemas import Schema, schemas
+from target_bench.corpora.text_to_sql import gold_of, tables_of
+from target_bench.errors import DataError
+from target_bench.interfaces import CorpusLoader
+from target_bench.release import Release, field
+from target_bench.schema import CorpusInfo, Query, Table
+
+_QUESTIONS = {"validation": "dev.json", "mini_dev": "mini_dev_sqlite.json"}
+
+
+class Bird(CorpusLoader):
+    """Questions with gold SQL; the corpus is the tables of all databases of the split.
+
+    A question's id is its ``question_id``. Mini-dev uses two of them twice: the second question
+    with an id gets its place in the file after it, as in ``137#412``. The metadata of a question
+    holds ``difficulty`` (simple, moderate or challenging), ``evidence`` (what its authors say about
+    values and formulas) and ``index`` (its place in the file, from 0, by which predictions go).
+
+    Descriptions of columns come from ``database_description/<table>.csv`` beside a database, which
+    need not be UTF-8, or from ``database_description.json``. A database whose file is not here has
+    tables without rows.
+    """
+
+    info = CorpusInfo(
+        name="bird",
+        title="BIRD",
+        tasks=("retrieval", "text_to_sql"),
+        splits=("validation", "mini_dev"),
+        licence="CC BY-SA 4.0",
+        citation="Li et al., Can LLM Already Serve as A Database Interface? A BIg Bench for "
+        "Large-Scale Database Grounded Text-to-SQLs, NeurIPS 2023",
+        source="https://bird-bench.github.io",
+        files=(
+            "dev.json, dev_tables.json",
+            "dev_databases/<db>/<db>.sqlite and dev_databases/<db>/database_description/*.csv",
+            "mini_dev_sqlite.json for the split mini_dev",
+        ),
+    )
+    cached = False
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:
+        """The tables of all databases of the split, database after database."""
+        databases = _databases(release)
+        for schema in _schemas(release, split):
+            about = descriptions(release, databases, schema.id)
+            yield from tables_of(schema, databases.find(schema.id), about)
+
+    def queries(self, release: Release, split: str) -> Iterable[Query]:
+        """The questions of the split."""
+        databases = _databases(release)
+        known = {schema.id: schema for schema in _schemas(release, split)}
+        times: Counter[str] = Counter()
+        for index, (place, record) in enumerate(_questions(release, split)):
+            sql = field(record, "SQL", str, place)
+            name = field(record, "db_id", str, place)
+            query_id = str(field(record, "question_id", int, place))
+            times[query_id] += 1
+            yield Query(
+                id=query_id if times[query_id] == 1 else f"{query_id}#{index}",
+                text=field(record, "question", str, place),
+                gold=gold_of(sql, known[name], databases.find(name), place),
+                answer=sql,
+                database_id=name,
+                metadata={
+                    "difficulty": field(record, "difficulty", str, place),
+                    "evidence": field(record, "evidence", str, place),
+                    "index": index,
+                },
+            )
+
+    def databases(self, release: Release, split: str) -> Mapping[str, Path]:
+        """The database files of the split that are here."""
+        databases = _databases(release)
+        found = {schema.id: databases.find(schema.id) for schema in _schemas(release, split)}
+        return {name: file.path for name, file in found.items() if file}
+
+
+def _databases(release: Release) -> DatabaseFolder:
+    return DatabaseFolder(release, ("dev_databases",), ("dev_databases",))
+
+
+def _schemas(release: Release, split: str) -> list[Schema]:
+    """The schemas of the databases that the split asks about, in the order of their file."""
+    path = release.require("dev_tables.json")
+    known = schemas(release, path)
+    asked = {field(r, "db_id", str, place): place for place, r in _questions(release, split)}
+    for name, place in asked.items():
+        if name not in known:
+            raise DataError(f"{place}: db_id {name!r} is not in {path.name}")
+    return [schema for name, schema in known.items() if name in asked]
+
+
+def _questions(release: Release, split: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """(place, record) of the split's questions."""
+    path = release.require(_QUESTIONS[split])
+    records = release.json(path)
+    if not isinstance(records, list):
+        raise DataError(f"{path}: expected a list of questions, found {type(records).__name__}")
+    for number, record in enumerate(records, start=1):
+        yield f"{path}, question {number}", record

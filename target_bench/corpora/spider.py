@@ -1,0 +1,131 @@
+"""Spider: questions over many databases, with the SQL that answers them (Yu et al. 2018)."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from target_bench.corpora.database_folder import DatabaseFolder
+from target_bench.corpora.schemas import Schema, schemas
+from target_bench.corpora.text_to_sql import gold_of, tables_of
+from target_bench.errors import DataError
+from target_bench.interfaces import CorpusLoader
+from target_bench.release import Release, field
+from target_bench.schema import CorpusInfo, Query, Table
+
+_QUESTIONS = {
+    "validation": ("dev.json",),
+    "train": ("train_spider.json", "train_others.json"),
+    "test": ("test.json",),
+}
+_GOLD = {"validation": "dev_gold.sql", "train": "train_gold.sql", "test": "test_gold.sql"}
+_SCHEMAS = {"validation": "tables.json", "train": "tables.json", "test": "test_tables.json"}
+_FOLDERS = {
+    "validation": ("database",),
+    "train": ("database",),
+    "test": ("test_database", "database"),
+}
+_ARCHIVES = ("database", "train_databases_distractors", "test_database", "spider_data", "spider")
+
+
+class Spider(CorpusLoader):
+    """Questions with gold SQL; the corpus is the tables of all databases of the split.
+
+    A question's id is its place in the file, from 0. Its metadata holds ``hardness`` (easy, medium,
+    hard or extra, by Spider's own rules) and ``index`` (the same place). Gold tables are those that
+    the gold SQL reads.
+
+    The databases of a split are those its questions or its gold file name; the databases of
+    ``train``, where both are missing, those of ``tables.json`` that validation does not name. A
+    database whose file is not here has tables without rows.
+    """
+
+    info = CorpusInfo(
+        name="spider",
+        title="Spider",
+        tasks=("retrieval", "text_to_sql"),
+        splits=("validation", "train", "test"),
+        licence="CC BY-SA 4.0 (data), Apache-2.0 (repository)",
+        citation="Yu et al., Spider: A Large-Scale Human-Labeled Dataset for Complex and "
+        "Cross-Domain Semantic Parsing and Text-to-SQL Task, EMNLP 2018",
+        source="https://yale-lily.github.io/spider",
+        files=(
+            "dev.json, tables.json and database/<db>/<db>.sqlite",
+            "train_spider.json and train_others.json for the split train",
+            "test.json, test_tables.json and test_database/ for the split test",
+        ),
+    )
+    cached = False
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:
+        """The tables of the split, database after database; its questions need not be there."""
+        databases = _databases(release, split)
+        for schema in _schemas(release, split):
+            yield from tables_of(schema, databases.find(schema.id))
+
+    def queries(self, release: Release, split: str) -> Iterable[Query]:
+        """The questions of the split."""
+        from target_bench.sql.hardness import hardness
+
+        databases = _databases(release, split)
+        known = schemas(release, release.require(_SCHEMAS[split]))
+        for index, (place, record) in enumerate(_questions(release, split)):
+            sql = field(record, "query", str, place)
+            name = field(record, "db_id", str, place)
+            if name not in known:
+                raise DataError(f"{place}: db_id {name!r} is not in {_SCHEMAS[split]}")
+            yield Query(
+                id=str(index),
+                text=field(record, "question", str, place),
+                gold=gold_of(sql, known[name], databases.find(name), place),
+                answer=sql,
+                database_id=name,
+                metadata={"hardness": hardness(sql), "index": index},
+            )
+
+    def databases(self, release: Release, split: str) -> Mapping[str, Path]:
+        """The database files of the split that are here."""
+        databases = _databases(release, split)
+        found = {schema.id: databases.find(schema.id) for schema in _schemas(release, split)}
+        return {name: file.path for name, file in found.items() if file}
+
+
+def _databases(release: Release, split: str) -> DatabaseFolder:
+    return DatabaseFolder(release, _FOLDERS[split], _ARCHIVES)
+
+
+def _schemas(release: Release, split: str) -> list[Schema]:
+    """The schemas of the split's databases, in the order of their file."""
+    path = release.require(_SCHEMAS[split])
+    known = schemas(release, path)
+    asked = _asked(release, split)
+    if asked is None:
+        if split != "train":
+            release.require(*_QUESTIONS[split], _GOLD[split])
+        others = _asked(release, "validation") or set()
+        return [schema for name, schema in known.items() if name not in others]
+    missing = sorted(asked - known.keys())
+    if missing:
+        raise DataError(f"{path}: no schema of database {missing[0]!r}, which questions are about")
+    return [schema for name, schema in known.items() if name in asked]
+
+
+def _asked(release: Release, split: str) -> set[str] | None:
+    """The ids of the databases that a split is about, or None where nothing here says so."""
+    if all(release.find(name) for name in _QUESTIONS[split]):
+        return {field(r, "db_id", str, place) for place, r in _questions(release, split)}
+    path = release.find(_GOLD[split])
+    if path is None:
+        return None
+    lines = (line for line in release.text(path).splitlines() if line.strip())
+    return {line.rpartition("\t")[2].strip() for line in lines}
+
+
+def _questions(release: Release, split: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """(place, record) of the split's questions, file after file."""
+    for name in _QUESTIONS[split]:
+        path = release.require(name)
+        records = release.json(path)
+        if not isinstance(records, list):
+            raise DataError(f"{path}: expected a list of questions, found {type(records).__name__}")
+        for number, record in enumerate(records, start=1):
+            yield f"{path}, question {number}", record

@@ -1,0 +1,218 @@
+"""SQLite and DuckDB files: opening them for reading, and what tables they hold."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from target_bench.errors import DataError
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTable:
+    """What a database says of one of its tables.
+
+    Attributes:
+        name: its name; of a DuckDB table outside the schema ``main``, ``schema.name``.
+        source: the name as SQL writes it.
+        header: the names of its columns.
+        types: their declared types, empty where none is declared.
+        primary_key: the columns of the primary key, in its order.
+        foreign_keys: (column, ``table.column`` it refers to) pairs; the table alone where no
+            column is declared.
+        schema: the CREATE TABLE statement.
+    """
+
+    name: str
+    source: str
+    header: tuple[str, ...]
+    types: tuple[str, ...]
+    primary_key: tuple[str, ...]
+    foreign_keys: tuple[tuple[str, str], ...]
+    schema: str
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """Keys, types and statement as a table's context has them; what is empty is left out."""
+        found = {
+            "primary_key": list(self.primary_key),
+            "foreign_keys": [list(pair) for pair in self.foreign_keys],
+            "column_types": list(self.types) if any(self.types) else [],
+            "schema": self.schema,
+        }
+        return {name: value for name, value in found.items() if value}
+
+
+def is_duckdb(path: Path) -> bool:
+    """Whether a file is a DuckDB database, by its first bytes.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    return _head(path, 12)[8:] == b"DUCK"
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Any]:
+    """A connection to a database file, for reading alone.
+
+    Bytes of text that are no UTF-8 come as backslash, x and two digits. No file is left beside the
+    database.
+
+    Raises:
+        DataError: it cannot be opened, or what is done inside fails; the message names the file.
+    """
+    with _opened_duckdb(path) if is_duckdb(path) else _opened_sqlite(path) as database:
+        yield database
+
+
+def stored_tables(path: Path) -> list[StoredTable]:
+    """The base tables of a database file, in the order of their names.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    with opened(path) as database:
+        return list(_duckdb_tables(database) if is_duckdb(path) else _sqlite_tables(database))
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _head(path: Path, n: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(n)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+@contextmanager
+def _opened_sqlite(path: Path) -> Iterator[sqlite3.Connection]:
+    _check_whole(path)
+    try:
+        with closing(sqlite3.connect(_uri(path), uri=True)) as database:
+            database.text_factory = lambda raw: raw.decode("utf-8", "backslashreplace")
+            yield database
+    except sqlite3.Error as error:
+        locked = "locked" in str(error)
+        advice = "Close the program that writes it." if locked else "Is it whole, and a database?"
+        raise DataError(f"{path}: cannot be read as SQLite: {error}. {advice}") from error
+
+
+def _check_whole(path: Path) -> None:
+    """Refuse a file that is shorter than its own header says (a download that broke off).
+
+    The number of pages counts only if the last program that wrote the file kept it up to date
+    (SQLite's file format, section 1.3.7).
+    """
+    head = _head(path, 100)
+    if len(head) < 100 or not head.startswith(b"SQLite format 3\0") or head[24:28] != head[92:96]:
+        return
+    page = int.from_bytes(head[16:18], "big")
+    if page & (page - 1):  # no power of two: not SQLite's
+        return
+    wanted = (65536 if page == 1 else page) * int.from_bytes(head[28:32], "big")
+    there = path.stat().st_size
+    if there < wanted and not _log(path).exists():
+        raise DataError(
+            f"{path}: cannot be read as SQLite: it is truncated: {there:,} of {wanted:,} bytes. "
+            "Copy or download it again, or move it away."
+        )
+
+
+def _log(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _uri(path: Path) -> str:
+    """Read-only, and without leaving a file beside a database that has a write-ahead log."""
+    has_log = _head(path, 20)[18:] == b"\x02\x02"
+    still = has_log and not _log(path).exists()
+    return f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' * still}"
+
+
+def _sqlite_tables(database: sqlite3.Connection) -> Iterator[StoredTable]:
+    found = database.execute(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'table' "
+        "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
+    ).fetchall()
+    for name, schema in found:
+        columns = database.execute(
+            "SELECT name, type, pk FROM pragma_table_info(?)", (name,)
+        ).fetchall()
+        types = {column: kind for column, kind, _ in columns}
+        header = _header(database, f"{quoted(name)} NOT INDEXED")
+        foreign = database.execute(
+            'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?)', (name,)
+        ).fetchall()
+        yield StoredTable(
+            name,
+            f"{quoted(name)} NOT INDEXED",  # the rows as they are stored, not as an index has them
+            header,
+            tuple(types.get(column, "") for column in header),
+            tuple(column for column, _, place in sorted(columns, key=lambda c: c[2]) if place),
+            tuple((column, f"{table}.{to}" if to else table) for column, table, to in foreign),
+            schema or "",
+        )
+
+
+def _header(database: Any, source: str) -> tuple[str, ...]:
+    cursor = database.execute(f"SELECT * FROM {source} LIMIT 0")  # noqa: S608 (quoted)
+    return tuple(column[0] for column in cursor.description)
+
+
+@contextmanager
+def _opened_duckdb(path: Path) -> Iterator[Any]:
+    import duckdb
+
+    try:
+        with duckdb.connect(path, read_only=True) as database:
+            yield database
+    except duckdb.Error as error:
+        raise DataError(f"{path}: cannot be read as DuckDB: {error}") from error
+
+
+def _duckdb_tables(database: Any) -> Iterator[StoredTable]:
+    found = database.execute(
+        "SELECT schema_name, table_name, sql FROM duckdb_tables() "
+        "WHERE NOT internal AND database_name = current_database() "
+        "ORDER BY schema_name, table_name"
+    ).fetchall()
+    for schema, name, statement in found:
+        source = f"{quoted(schema)}.{quoted(name)}"
+        cursor = database.execute(f"SELECT * FROM {source} LIMIT 0")  # noqa: S608 (quoted)
+        columns = [(column[0], str(column[1])) for column in cursor.description]
+        primary, foreign = _duckdb_keys(database, schema, name)
+        yield StoredTable(
+            name if schema == "main" else f"{schema}.{name}",
+            source,
+            tuple(column for column, _ in columns),
+            tuple(kind for _, kind in columns),
+            primary,
+            foreign,
+            statement or "",
+        )
+
+
+def _duckdb_keys(
+    database: Any, schema: str, name: str
+) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    found = database.execute(
+        "SELECT constraint_type, constraint_column_names, referenced_table, "
+        "referenced_column_names FROM duckdb_constraints() "
+        "WHERE schema_name = ? AND table_name = ?",
+        [schema, name],
+    ).fetchall()
+    primary = (column for kind, columns, *_ in found if kind == "PRIMARY KEY" for column in columns)
+    foreign = (
+        (column, f"{table}.{to}")
+        for kind, columns, table, targets in found
+        if kind == "FOREIGN KEY"
+        for column, to in zip(columns, targets, strict=True)
+    )
+    return tuple(primary), tuple(foreign)

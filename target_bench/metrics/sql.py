@@ -1,0 +1,282 @@
+"""Metrics of SQL by what it returns: execution accuracy under three rules, soft F1, VES and R-VES.
+
+A query is judged once, under every rule, from the results of the gold and the predicted statement;
+the metrics are means over judged queries. Queries whose database is missing are in no mean.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from math import isnan, nan, sqrt
+from operator import ne
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.interfaces import Metric
+from target_bench.metrics.sql_rules import (
+    Rows,
+    order_matters,
+    same_multiset,
+    same_set,
+    same_table,
+    soft_f1,
+)
+from target_bench.metrics.sql_times import reward, time_ratio
+from target_bench.schema import Executed
+
+Floats = NDArray[np.float64]
+
+Rule = Literal["bird", "spider", "multiset"]
+"""When two results count as the same; see ``target_bench.metrics.sql_rules``."""
+
+Verdict = Literal[
+    "correct",
+    "wrong_result",
+    "syntax_error",
+    "no_such_table",
+    "no_such_column",
+    "error",
+    "forbidden",
+    "timeout",
+    "memory",
+    "no_prediction",
+    "gold_failed",
+    "not_runnable",
+]
+"""What became of a prediction. ``not_runnable``: its database is missing, so nobody can say."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedQuery:
+    """One predicted statement, judged.
+
+    Attributes:
+        verdict: what became of it, by the rule that was asked for.
+        bird: 1 if right by BIRD's rule, else 0.
+        spider: 1 if right by Spider's test-suite rule, else 0.
+        multiset: 1 if right by the multiset rule, else 0.
+        soft_f1: BIRD's soft F1, a fraction (rarely above 1).
+        time_ratio: gold time over predicted time (see ``sql_times``); 0 if wrong by BIRD's rule,
+            NaN if right and not run at least twice.
+    """
+
+    verdict: Verdict
+    bird: float = 0.0
+    spider: float = 0.0
+    multiset: float = 0.0
+    soft_f1: float = 0.0
+    time_ratio: float = 0.0
+
+
+def judge(
+    gold: Executed | None,
+    predicted: Executed | None,
+    gold_sql: str,
+    rewritten: tuple[Executed, Executed] | None = None,
+    rule: Rule = "bird",
+) -> JudgedQuery:
+    """Compare what two statements gave, under every rule.
+
+    Args:
+        gold: what the gold gave; None if there is no database to run it on.
+        predicted: what the prediction gave; None if there is no prediction. As in BIRD, an empty
+            statement that was run nonetheless has an empty result, which can be right.
+        gold_sql: the gold; for Spider's rule the order of rows matters if it says "order by".
+        rewritten: what gold and prediction gave when run as Spider's rule has it (without DISTINCT,
+            with mended operators; ``target_bench.sql.normalising``), if that is other text.
+        rule: which rule the verdict follows.
+
+    Raises:
+        ValueError: gold and a right prediction were run several times, but not equally often.
+    """
+    if gold is None:
+        return JudgedQuery("not_runnable")
+    if predicted is None:
+        return JudgedQuery("no_prediction")
+    ours, theirs = _comparable(gold.rows), _comparable(predicted.rows)
+    ran = _ran(gold, predicted)
+    bird = ran and same_set(ours, theirs)
+    multiset = bird and same_multiset(ours, theirs)
+    spider = _same_in_spider(*(rewritten or (gold, predicted)), order_matters(gold_sql))
+    right = {"bird": bird, "spider": spider, "multiset": multiset}[rule]
+    decisive = rewritten if rewritten and rule == "spider" else (gold, predicted)
+    return JudgedQuery(
+        verdict="correct" if right else _failure(*decisive),
+        bird=float(bird),
+        spider=float(spider),
+        multiset=float(multiset),
+        soft_f1=soft_f1(ours, theirs) if ran else 0.0,
+        time_ratio=_time_ratio(gold, predicted) if bird else 0.0,
+    )
+
+
+def _same_in_spider(gold: Executed, predicted: Executed, ordered: bool) -> bool:
+    rows = _comparable(gold.rows), _comparable(predicted.rows)
+    return _ran(gold, predicted) and same_table(*rows, ordered)
+
+
+def _ran(gold: Executed, predicted: Executed) -> bool:
+    return gold.outcome == predicted.outcome == "executed"
+
+
+def _failure(gold: Executed, predicted: Executed) -> Verdict:
+    if gold.outcome != "executed":
+        return "gold_failed"
+    return "wrong_result" if predicted.outcome == "executed" else predicted.outcome
+
+
+def _comparable(rows: Rows) -> Rows:
+    """The rows with one NaN for all (DuckDB has them), since only the same NaN equals itself."""
+    if not any(map(ne, chain.from_iterable(rows), chain.from_iterable(rows))):
+        return rows
+    return [tuple(nan if value != value else value for value in row) for row in rows]
+
+
+def _time_ratio(gold: Executed, predicted: Executed) -> float:
+    if len(gold.seconds) < 2 and len(predicted.seconds) < 2:
+        return nan
+    return time_ratio(gold.seconds, predicted.seconds)
+
+
+@dataclass(frozen=True)
+class JudgedSQL:
+    """Judged predictions; n queries.
+
+    Attributes:
+        queries: the judgement of each.
+    """
+
+    queries: Sequence[JudgedQuery]
+
+    @cached_property
+    def verdicts(self) -> Mapping[Verdict, int]:
+        """How many queries got each verdict that occurs, the most frequent first."""
+        return dict(Counter(query.verdict for query in self.queries).most_common())
+
+    @cached_property
+    def timed(self) -> bool:
+        """Whether the time of every right query is known, as VES and R-VES need it."""
+        return not any(isnan(query.time_ratio) for query in self.queries)
+
+
+class MeanOverQueries(Metric[JudgedSQL]):
+    """The mean of a value that each judged query has; queries without database are left out.
+
+    Args:
+        name: as users write it.
+        description: the definition, and all that changes the value.
+        measure: a judged query -> its value, higher is better.
+    """
+
+    def __init__(
+        self, name: str, description: str, measure: Callable[[JudgedQuery], float]
+    ) -> None:
+        self.name = name
+        self._description = description
+        self._measure = measure
+
+    @property
+    def signature(self) -> str:
+        """Name and definition."""
+        return f"{self.name}|{self._description}"
+
+    def statistics(self, examples: JudgedSQL) -> Floats:
+        """(n, 2) the value of each query, and 1; two zeros where the database is missing.
+
+        Raises:
+            ValueError: a value is not known: VES or R-VES of a query that was not timed.
+        """
+        runnable = np.array([query.verdict != "not_runnable" for query in examples.queries])
+        values = np.array([self._measure(query) for query in examples.queries], dtype=np.float64)
+        unknown = int(np.isnan(values).sum())
+        if unknown:
+            raise ValueError(
+                f"{self.name} is not known for {unknown} of {len(values)} queries: run gold and "
+                "predicted SQL several times each to time them"
+            )
+        return np.column_stack([values, runnable]).astype(np.float64)
+
+    def counted(self, statistics: Floats) -> int:
+        """The queries whose database is there."""
+        return int(statistics[:, 1].sum())
+
+    def value(self, totals: Floats) -> Floats:
+        """The mean; 0 of nothing."""
+        counted = totals[..., 1]
+        out: Floats = np.zeros_like(counted)
+        np.divide(totals[..., 0], counted, out=out, where=counted != 0)
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A metric by name.
+
+    Attributes:
+        name: as users write it.
+        description: the definition in one line.
+        measure: a judged query -> its value.
+        timed: whether gold and predicted SQL have to be run several times for it.
+    """
+
+    name: str
+    description: str
+    measure: Callable[[JudgedQuery], float]
+    timed: bool = False
+
+    def make(self) -> MeanOverQueries:
+        """The metric."""
+        return MeanOverQueries(self.name, self.description, self.measure)
+
+
+FAMILIES: dict[str, Family] = {
+    family.name: family
+    for family in (
+        Family(
+            "ex[bird]",
+            "share of queries with the gold's set of rows (BIRD, Li et al. 2023)",
+            lambda query: query.bird,
+        ),
+        Family(
+            "ex[spider]",
+            "share of queries with the gold's rows under some order of columns, in order if the "
+            "gold says order by, DISTINCT ignored (Spider test suite, Zhong et al. 2020)",
+            lambda query: query.spider,
+        ),
+        Family(
+            "ex[multiset]",
+            "share of queries with the gold's rows, each equally often, in any order",
+            lambda query: query.multiset,
+        ),
+        Family(
+            "soft_f1",
+            "mean F1 of values, row by row, as a fraction (BIRD mini-dev)",
+            lambda query: query.soft_f1,
+        ),
+        Family(
+            "r_ves",
+            "mean of 100 * sqrt(reward of gold time over predicted time), 0-111.8 (BIRD mini-dev)",
+            lambda query: 100 * sqrt(reward(query.time_ratio)),
+            timed=True,
+        ),
+        Family(
+            "ves",
+            "mean of 100 * sqrt(gold time over predicted time) (BIRD, Li et al. 2023)",
+            lambda query: 100 * sqrt(query.time_ratio),
+            timed=True,
+        ),
+    )
+}
+
+
+def sql_metrics(timed: bool = False) -> list[Metric[JudgedSQL]]:
+    """Every metric of SQL.
+
+    Args:
+        timed: those of efficiency too; for ``JudgedSQL`` that is ``timed``.
+    """
+    return [family.make() for family in FAMILIES.values() if timed or not family.timed]

@@ -1,0 +1,244 @@
+"""When two query results count as the same: the rules of BIRD and Spider, each a pure function.
+
+A result is its rows in the order they came; values compare as Python compares them: 1 equals 1.0,
+'1' equals neither, NULL equals NULL. Give NaN as ``math.nan`` itself, or it equals nothing.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+from target_bench.schema import Cell
+
+Row = tuple[Cell, ...]
+Rows = Sequence[Row]
+Column = tuple[Cell, ...]
+
+
+def same_set(gold: Rows, predicted: Rows) -> bool:
+    """BIRD's rule (Li et al. 2023): the sets of rows are equal, columns in their order.
+
+    So duplicates and the order of rows are ignored, and two empty results are equal whatever their
+    columns are.
+    """
+    return set(gold) == set(predicted)
+
+
+def same_multiset(gold: Rows, predicted: Rows) -> bool:
+    """The same rows equally often, in any order, columns in their order."""
+    return len(gold) == len(predicted) and Counter(gold) == Counter(predicted)
+
+
+def same_table(gold: Rows, predicted: Rows, ordered: bool) -> bool:
+    """Spider's test-suite rule (Zhong et al. 2020): equal under some order of the columns.
+
+    Two empty results are equal. The official quick reject is part of the rule: it sorts the values
+    of each row by their text and type, so rows in which 1 and 1.0 sort differently are not equal.
+    The official search for the order of columns can take forever; this one is of bounded length.
+
+    Args:
+        gold: the gold result.
+        predicted: the result to judge.
+        ordered: whether the order of rows matters; see ``order_matters``.
+    """
+    if not gold or not predicted:
+        return not gold and not predicted
+    if len(gold) != len(predicted) or len(gold[0]) != len(predicted[0]):
+        return False
+    if ordered:
+        matched = Counter(zip(*gold, strict=True)) == Counter(zip(*predicted, strict=True))
+    else:
+        matched = same_multiset(gold, predicted) or _columns_match(gold, predicted)
+    return matched and _passes_quick_reject(gold, predicted, ordered)
+
+
+def order_matters(gold_sql: str) -> bool:
+    """Whether Spider's rule heeds the order of rows: "order by" is in the gold, with one space."""
+    return "order by" in gold_sql.lower()
+
+
+def soft_f1(gold: Rows, predicted: Rows) -> float:
+    """BIRD mini-dev's soft F1, as a fraction (the official script prints it times 100).
+
+    Duplicate rows go, then the i-th rows are compared with each other: each predicted value that
+    occurs anywhere in the gold row is a match, and all counts are divided by the gold row's
+    length. So the order of rows matters, and values that repeat can lift the score above 1. A row
+    without a partner is one false positive or one false negative.
+    """
+    if not gold and not predicted:
+        return 1.0
+    gold, predicted = list(dict.fromkeys(gold)), list(dict.fromkeys(predicted))
+    missing, extra = max(len(gold) - len(predicted), 0), max(len(predicted) - len(gold), 0)
+    pairs = [_overlap(*pair) for pair in zip(gold, predicted, strict=False)]
+    matched = sum(pair[0] for pair in pairs)
+    only_predicted = sum(pair[1] for pair in pairs) + extra
+    only_gold = sum(pair[2] for pair in pairs) + missing
+    if matched == 0:
+        return 0.0
+    precision, recall = matched / (matched + only_predicted), matched / (matched + only_gold)
+    return 2 * precision * recall / (precision + recall)
+
+
+def _overlap(gold: Row, predicted: Row) -> tuple[float, float, float]:
+    """Matches, predicted values that are not gold, gold values not predicted; per gold column."""
+    if gold == predicted:
+        return 1.0, 0.0, 0.0
+    matches = sum(value in gold for value in predicted)
+    missed = sum(value not in predicted for value in gold)
+    return matches / len(gold), (len(predicted) - matches) / len(gold), missed / len(gold)
+
+
+def _passes_quick_reject(gold: Rows, predicted: Rows, ordered: bool) -> bool:
+    """Spider's quick reject, for results already known to be equal under some order of columns.
+
+    Values that are equal sort alike unless their texts differ (1 and 1.0, 0.0 and -0.0), so only
+    rows with such values are looked at.
+    """
+    if len(gold[0]) == 1:
+        return True
+    ambiguous = _equal_but_written_differently([*gold, *predicted])
+    ours, theirs = (
+        [_unordered(row) for row in rows if not ambiguous.isdisjoint(row)]
+        for rows in (gold, predicted)
+    )
+    return ours == theirs if ordered else set(ours) == set(theirs)
+
+
+def _equal_but_written_differently(rows: Rows) -> set[Cell]:
+    if float not in set(map(type, chain.from_iterable(rows))):
+        return set()
+    floats = {value for row in rows for value in row if type(value) is float}
+    integers = {value for row in rows for value in row if type(value) is int}
+    zeros = {str(value) for row in rows for value in row if value == 0} if 0.0 in floats else set()
+    return {*(floats & integers), *([0.0] if "-0.0" in zeros else [])}
+
+
+_TYPE_TEXTS = {kind: str(kind) for kind in (str, int, float, bytes, type(None))}
+
+
+def _unordered(row: Row) -> Row:
+    return tuple(sorted(row, key=lambda value: str(value) + _TYPE_TEXTS[type(value)]))
+
+
+def _columns_match(gold: Rows, predicted: Rows) -> bool:
+    """Whether some order of columns makes the rows equal as multisets; no if that is not found."""
+    ours, theirs = (
+        _Side(Counter(zip(*rows, strict=True)), [0] * len(rows)) for rows in (gold, predicted)
+    )
+    try:
+        return _ColumnSearch(40 * len(gold) * len(gold[0])).finds(ours, theirs)
+    except _GivenUpError:
+        return False
+
+
+class _Side(NamedTuple):
+    """One of two results in the search for an order of columns.
+
+    Attributes:
+        columns: the columns not matched yet, and how often each occurs.
+        classes: the class of each row. Classes are shared by both sides; rows are in one class as
+            long as nothing is known that tells them apart.
+    """
+
+    columns: dict[Column, int]
+    classes: list[int]
+
+    def kinds(self) -> dict[Column, tuple[int, int]]:
+        """The kind of each column: the same for the same values in the same classes of rows."""
+        return {
+            column: (times, _fingerprint(zip(self.classes, column, strict=True)))
+            for column, times in self.columns.items()
+        }
+
+    def row_kinds(self, kinds: Mapping[Column, tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        """The kind of each row: the same for the same class and values in columns of each kind."""
+        rows = (zip(kinds.values(), row, strict=True) for row in zip(*kinds, strict=True))
+        return zip(self.classes, map(_fingerprint, rows), strict=True)
+
+    def matched(self, columns: Iterable[Column], classes: list[int]) -> "_Side":
+        """What is left when some columns are matched."""
+        left = dict(self.columns)
+        for column in columns:
+            del left[column]
+        return _Side(left, classes)
+
+
+class _GivenUpError(Exception):
+    """The search for an order of columns has looked at enough cells."""
+
+
+class _ColumnSearch:
+    """The search for an order of columns under which two results have the same rows.
+
+    It is colour refinement, as for graph isomorphism: columns match only if they are of one kind,
+    and every match tells more rows apart and with them more columns. Where no column is without a
+    rival, and rows say no more, each rival is tried.
+
+    Args:
+        enough: how many cells to look at, if more than 20 million (some seconds), before giving up.
+            That takes hundreds of columns of a symmetry that results of queries do not have.
+    """
+
+    def __init__(self, enough: int) -> None:
+        self._left = max(enough, 20_000_000)
+
+    def finds(self, gold: _Side, predicted: _Side) -> bool:
+        """Whether the columns that are left match in some order."""
+        if not gold.columns:
+            return True
+        self._left -= 4 * len(gold.columns) * len(gold.classes)
+        if self._left < 0:
+            raise _GivenUpError
+        ours, theirs = gold.kinds(), predicted.kinds()
+        if Counter(ours.values()) != Counter(theirs.values()):
+            return False
+        groups, rivals = _by_kind(ours), _by_kind(theirs)
+        certain = [kind for kind, columns in groups.items() if len(columns) == 1]
+        if certain:
+            pairs = [(groups[kind][0], rivals[kind][0]) for kind in certain]
+            return self._finds_with(pairs, gold, predicted)
+        classes = _shared_classes(gold.row_kinds(ours), predicted.row_kinds(theirs))
+        if classes is None:
+            return False
+        if max(classes[0]) > max(gold.classes):
+            return self.finds(_Side(gold.columns, classes[0]), _Side(predicted.columns, classes[1]))
+        column = min(groups.values(), key=len)[0]
+        return any(
+            self._finds_with([(column, rival)], gold, predicted) for rival in rivals[ours[column]]
+        )
+
+    def _finds_with(
+        self, pairs: Sequence[tuple[Column, Column]], gold: _Side, predicted: _Side
+    ) -> bool:
+        """Whether the columns left match in some order when these pairs are matched."""
+        ours, theirs = zip(*pairs, strict=True)
+        classes = _shared_classes(
+            zip(gold.classes, *ours, strict=True), zip(predicted.classes, *theirs, strict=True)
+        )
+        if classes is None:
+            return False
+        return self.finds(gold.matched(ours, classes[0]), predicted.matched(theirs, classes[1]))
+
+
+def _by_kind(kinds: Mapping[Column, tuple[int, int]]) -> dict[tuple[int, int], list[Column]]:
+    groups: dict[tuple[int, int], list[Column]] = {}
+    for column, kind in kinds.items():
+        groups.setdefault(kind, []).append(column)
+    return groups
+
+
+def _fingerprint(pairs: Iterable[tuple[Any, Any]]) -> int:
+    """The same for the same pairs in any order, another for nearly all others."""
+    return sum(map(hash, pairs))
+
+
+def _shared_classes(
+    gold: Iterable[Any], predicted: Iterable[Any]
+) -> tuple[list[int], list[int]] | None:
+    """Each item as the number of its kind; None unless both have the same items equally often."""
+    gold, predicted = list(gold), list(predicted)
+    if Counter(gold) != Counter(predicted):
+        return None
+    numbers = {item: number for number, item in enumerate(dict.fromkeys(gold))}
+    return [numbers[item] for item in gold], [numbers[item] for item in predicted]

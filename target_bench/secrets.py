@@ -1,0 +1,48 @@
+"""What nobody should read: names of secrets, and texts that look like one."""
+
+import os
+import re
+from collections.abc import Iterable
+
+_NAME = re.compile(
+    r"(^|_)(\w*key|(?!(bos|eos|pad|stop|unk|sep|mask|cls)_token)(\w+_)?token|secrets?"
+    r"|passw(or)?d|authorization|auth|credentials?|cookies?)$"
+)
+_TEXT = (
+    (re.compile(r"(://)[^/@\s]+(?=@)"), r"\1***"),
+    (re.compile(r"(\bbearer\s+)[^\s\"',}]+", re.IGNORECASE), r"\1***"),
+    (re.compile(r"([?&][\w-]*(?:key|token|secret|password|sig)=)[^&\s\"']+", re.I), r"\1***"),
+    (re.compile(r"\b(?:sk-[\w-]{12,}|(?:hf|gsk)_\w{20,}|xai-\w{20,})"), "***"),
+)
+_SETTING = re.compile(r"([A-Za-z_]\w*)=([^,]+)")
+_SHORTEST = 8  # characters of a secret; shorter ones are placeholders, or parts of other words
+
+
+def is_secret(name: str) -> bool:
+    """Whether something with this name should be shown to nobody."""
+    return _NAME.search(re.sub(r"[\W_]+", "_", name).lower()) is not None
+
+
+def looks_secret(text: str) -> bool:
+    """Whether a text has the form of a key, or holds a password."""
+    return any(pattern.search(text) for pattern, _ in _TEXT)
+
+
+def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
+    """The text without the secrets named, those of the environment, and what looks like one."""
+    named = (value for name, value in os.environ.items() if is_secret(name))
+    for secret in sorted({*secrets, *named}, key=len, reverse=True):
+        if len(secret) >= _SHORTEST:
+            text = text.replace(secret, "***")
+    for pattern, replacement in _TEXT:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def masked_settings(text: str) -> str:
+    """``name:key=value,...`` without the values of settings with the name of a secret."""
+
+    def shown(setting: re.Match[str]) -> str:
+        return f"{setting[1]}=***" if is_secret(setting[1]) else setting[0]
+
+    return without_secrets(_SETTING.sub(shown, text))

@@ -1,0 +1,225 @@
+"""The SQL in what a language model answered, however it is wrapped."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Form = Literal["json", "fence", "bird", "bare", "none"]
+
+_KEYS = {
+    "sql": ("sql", "sql_query", "query"),
+    "database_id": ("database_id", "db_id", "database"),
+    "reasoning": ("reasoning", "explanation", "thought"),
+}
+_BIRD = re.compile(r"\t----- bird -----\t?")
+_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>(.*)</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"```([^\n`]*)\n(.*?)(?:```|\Z)", re.DOTALL)
+_INLINE_FENCE = re.compile(r"```(?:sql|sqlite|sqlite3|duckdb)?[ \t]+([^\n]+?)```", re.IGNORECASE)
+_SQL_FENCES = ("", "sql", "sqlite", "sqlite3", "duckdb", "postgresql", "mysql", "text")
+_START = re.compile(
+    r"\bSELECT\b|\bWITH\s+(?:RECURSIVE\s+)?[\w\"`\[\]]+\s*(?:\([^()]*\)\s*)?AS\s*(?:MATERIALIZED\s*)?\(",
+    re.IGNORECASE,
+)
+_LINE_START = re.compile(r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*|\()*\Z", re.DOTALL)
+_BROKEN = r'"{key}"\s*:\s*"(.*?)"\s*(?:,\s*"\w+"\s*:|\}}|,?\s*\Z)'
+_TRIES = 50  # how many starts of an object, and how many ends of a statement, are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What was found in an answer.
+
+    Attributes:
+        sql: the SQL, without the semicolons at its end; None if there is none.
+        database_id: the database that the answer names, unchecked.
+        reasoning: what the answer says besides.
+        form: how the SQL was wrapped.
+    """
+
+    sql: str | None
+    database_id: str | None = None
+    reasoning: str | None = None
+    form: Form = "none"
+
+
+def extract(text: str) -> Extracted:
+    """The SQL of an answer.
+
+    Looked for in this order:
+
+    1. ``SQL<TAB>----- bird -----<TAB>database``, the form of BIRD's prediction files;
+    2. a JSON object with a field ``sql``, bare, in a fence or in a text; trailing commas, line
+       breaks and unescaped quotes inside its texts are read too. Its SQL is taken as it stands;
+    3. a fence: of several the last one that holds a query, for models try and then correct
+       themselves; in it the first query;
+    4. the first SELECT or WITH in the text: up to its semicolon, or as far as it can be parsed.
+
+    What a model thinks aloud before (``<think>``) is skipped. Never raises.
+    """
+    thought = _THOUGHT.match(text)
+    said = text[thought.end() :] if thought else text
+    before = _clean(thought[1]) if thought else None
+    for found in (_bird(said), _json(said), _fenced(said), _bare(said)):
+        if found is not None:
+            return Extracted(found.sql, found.database_id, found.reasoning or before, found.form)
+    return Extracted(None, reasoning=_clean(said) or before)
+
+
+def _bird(text: str) -> Extracted | None:
+    mark = _BIRD.search(text)
+    if mark is None:
+        return None
+    sql, database = text[: mark.start()], text[mark.end() :]
+    return Extracted(_ended(sql), _clean(database.partition("\n")[0]), form="bird")
+
+
+def _json(text: str) -> Extracted | None:
+    found: Mapping[str, Any] | None = None
+    for record in _objects(text):
+        if _field(record, "sql") is not None:
+            found = record
+    if found is None:
+        found = _broken_object(text)
+    if found is None:
+        return None
+    sql = _field(found, "sql") or ""
+    inner = _fenced(sql) if sql.lstrip().startswith("```") else None
+    database, reasoning = _field(found, "database_id"), _field(found, "reasoning")
+    wanted = inner.sql if inner else _ended(sql)
+    return Extracted(wanted, _clean(database), _clean(reasoning), "json")
+
+
+def _objects(text: str) -> Iterator[Mapping[str, Any]]:
+    """The JSON objects of a text, those inside others left out."""
+    decoder = json.JSONDecoder(strict=False)
+    place = 0
+    for _ in range(_TRIES):
+        place = text.find("{", place)
+        if place < 0:
+            return
+        record, end = _decoded(decoder, text, place)
+        if isinstance(record, dict):
+            yield record
+        place = max(end, place + 1)
+
+
+def _decoded(decoder: json.JSONDecoder, text: str, place: int) -> tuple[Any, int]:
+    """The object that begins at a place and where it ends; nothing if there is none."""
+    try:
+        return decoder.raw_decode(text, place)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        mended = _without_last_commas(text[place:])
+        return decoder.raw_decode(mended)[0], len(text)
+    except (ValueError, RecursionError):
+        return None, place
+
+
+def _without_last_commas(text: str) -> str:
+    """JSON without the commas that stand before a closing brace or bracket, texts apart."""
+    pattern = r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])'
+    return re.sub(pattern, lambda match: match[1] or "", text, flags=re.DOTALL)
+
+
+def _broken_object(text: str) -> Mapping[str, Any] | None:
+    """The fields of an object that is cut off, or has quotes in its texts that are not escaped."""
+    fields = {}
+    for name, keys in _KEYS.items():
+        for key in keys:
+            match = re.search(_BROKEN.format(key=key), text, re.DOTALL | re.IGNORECASE)
+            if match and name not in fields:
+                fields[name] = _unescaped(match[1])
+    return fields if "sql" in fields else None
+
+
+def _unescaped(text: str) -> str:
+    try:
+        return str(json.loads(f'"{text}"', strict=False))
+    except ValueError:
+        return text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
+
+
+def _field(record: Mapping[str, Any], name: str) -> str | None:
+    lowered = {str(key).lower(): value for key, value in record.items()}
+    found = (lowered.get(key) for key in _KEYS[name])
+    return next((value for value in found if isinstance(value, str)), None)
+
+
+def _fenced(text: str) -> Extracted | None:
+    fences = [(m.start(), m[1].strip().lower(), m[2]) for m in _FENCE.finditer(text)]
+    fences += [(m.start(), "sql", m[1]) for m in _INLINE_FENCE.finditer(text)]
+    for place, language, content in sorted(fences, reverse=True):
+        if language in _SQL_FENCES:
+            sql = _query(content)
+            if sql:
+                return Extracted(sql, reasoning=_clean(text[:place]), form="fence")
+    return None
+
+
+def _query(content: str) -> str | None:
+    """The first query of a piece of SQL: with comments before it, without statements after it."""
+    start = _START.search(content)
+    if start is None:
+        return None
+    head = content[: start.start()]
+    begin = 0 if _LINE_START.match(head) else start.start()
+    end = _end(content, start.start())
+    return _ended(content[begin:end])
+
+
+def _bare(text: str) -> Extracted | None:
+    first: tuple[int, str] | None = None
+    for _, start in zip(range(_TRIES), _START.finditer(text), strict=False):
+        whole = text[start.start() : _end(text, start.start())]
+        sql = _parsable(whole)
+        if sql is not None:
+            return _bare_at(text, start.start(), sql)
+        is_code = start[0].isupper() or re.search(r"\bfrom\b", whole, re.IGNORECASE)
+        if first is None and is_code:
+            first = start.start(), re.split(r"\n\s*\n|```", whole)[0]
+    return _bare_at(text, *first) if first else None
+
+
+def _bare_at(text: str, place: int, sql: str) -> Extracted:
+    return Extracted(_ended(sql), reasoning=_clean(text[:place]), form="bare")
+
+
+def _parsable(text: str) -> str | None:
+    """The longest beginning of a text, in whole lines, that is a query."""
+    from target_bench.sql.parsing import parsed
+
+    lines = text.split("\n")[:_TRIES]
+    for n in range(len(lines), 0, -1):
+        sql = "\n".join(lines[:n]).strip()
+        try:
+            return sql if _is_code(sql, parsed(sql)) else None
+        except ValueError:
+            continue
+    return None
+
+
+def _is_code(sql: str, tree: Any) -> bool:
+    """Whether it reads a table, or is written as code: "select one" is a phrase too."""
+    from sqlglot import exp
+
+    return tree.find(exp.From) is not None or sql.startswith(("SELECT", "WITH"))
+
+
+def _end(text: str, start: int) -> int:
+    """Where a statement ends: at the first semicolon outside of quotes and comments."""
+    pattern = r"'[^']*'|\"[^\"]*\"|`[^`]*`|\[[^\]\n]*\]|--[^\n]*|/\*.*?\*/|;"
+    for match in re.compile(pattern, re.DOTALL).finditer(text, start):
+        if match[0] == ";":
+            return match.start()
+    return len(text)
+
+
+def _ended(sql: str) -> str | None:
+    return sql.strip().rstrip("; \t\r\n") or None
+
+
+def _clean(text: str | None) -> str | None:
+    return (text or "").strip() or None

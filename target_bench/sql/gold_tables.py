@@ -1,0 +1,69 @@
+"""Which base tables a SQL statement reads, as SQLite itself says while compiling it."""
+
+import sqlite3
+from pathlib import Path
+
+from target_bench.sql.sqlite_files import base_tables, opened
+
+_COMPILING = (
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+)
+
+
+def gold_tables(sql: str, database: Path | sqlite3.Connection) -> tuple[str, ...]:
+    """The base tables that a query reads.
+
+    The statement is compiled and never run. SQLite's authorizer hears of every table and column
+    that it reads: views are resolved to the tables under them, and the names of common table
+    expressions are no tables. SQLite's own tables are left out.
+
+    Args:
+        sql: one SELECT statement.
+        database: a SQLite file, opened read-only, or an open connection: its authorizer is
+            replaced, and none is left behind.
+
+    Returns:
+        Their names as the schema spells them, in the order of the schema.
+
+    Raises:
+        ValueError: the statement does not compile against this schema, or is no query; with
+            SQLite's own words.
+        DataError: the file is missing, broken or locked.
+    """
+    if isinstance(database, Path):
+        with opened(database) as connection:
+            return gold_tables(sql, connection)
+    names = base_tables(database)
+    read = _read(sql, database)
+    return tuple(name for name in names if name.lower() in read)
+
+
+def _read(sql: str, database: sqlite3.Connection) -> set[str]:
+    """The names of all tables that the statement reads, lower-cased."""
+    surely: set[str] = set()
+    perhaps: set[str] = set()
+    expressions: set[str] = set()
+
+    def hear(
+        action: int, first: str | None, column: str | None, schema: str | None, inner: str | None
+    ) -> int:
+        if action == sqlite3.SQLITE_READ and first is not None:
+            # No column of it is read: all that is known is the name in the FROM clause.
+            (surely if column or schema else perhaps).add(first.lower())
+        elif action == sqlite3.SQLITE_SELECT and inner is not None:
+            expressions.add(inner.lower())
+        # A table-valued function is declared in the schema while it is compiled, in memory only.
+        declares = action == sqlite3.SQLITE_UPDATE and first == "sqlite_master"
+        return sqlite3.SQLITE_OK if action in _COMPILING or declares else sqlite3.SQLITE_DENY
+
+    database.set_authorizer(hear)
+    try:
+        database.execute(f"EXPLAIN {sql}").close()
+    except (sqlite3.Error, sqlite3.Warning, UnicodeEncodeError) as error:
+        raise ValueError(f"{error}: {sql}") from error
+    finally:
+        database.set_authorizer(None)
+    return surely | (perhaps - expressions)

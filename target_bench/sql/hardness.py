@@ -1,0 +1,164 @@
+"""How hard a SQL query is, by the rules of Spider (Yu et al. 2018, section 3; its evaluation.py).
+
+Spider counts parts of the outermost SELECT. It was written for Spider's grammar; what lies outside
+that grammar (common table expressions, subqueries among the selected columns) counts as nesting.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+Hardness = Literal["easy", "medium", "hard", "extra"]
+
+HARDNESS: tuple[Hardness, ...] = ("easy", "medium", "hard", "extra")
+"""From the easiest to the hardest."""
+
+
+def hardness(sql: str) -> Hardness:
+    """The hardness of a query, read in SQLite's dialect.
+
+    Of a set operation only the first SELECT is looked into; the rest counts as one nested query.
+
+    Raises:
+        ValueError: it cannot be parsed, or is no SELECT; the message says why.
+    """
+    query = _parsed(sql)
+    select = _first_select(query)
+    clauses = _clauses(select)
+    nested = _nested(select) + len(query.ctes) + (query is not select)
+    others = _others(select)
+    if clauses <= 1 and others == 0 and nested == 0:
+        return "easy"
+    if nested == 0 and (clauses <= 1 or (clauses == 2 and others < 2)) and others <= 2:
+        return "medium"
+    if nested == 0 and ((clauses <= 2 and others > 2) or (clauses == 3 and others <= 2)):
+        return "hard"
+    if nested == 1 and clauses <= 1 and others == 0:
+        return "hard"
+    return "extra"
+
+
+def _parsed(sql: str) -> "exp.Query":
+    from sqlglot import errors, exp, parse
+
+    try:
+        statements = [tree for tree in parse(sql, read="sqlite") if tree is not None]
+    except (errors.SqlglotError, RecursionError) as error:
+        raise ValueError(f"SQL that cannot be parsed: {str(error).splitlines()[0]}") from error
+    if len(statements) != 1:
+        raise ValueError(f"hardness is of one statement, and this is {len(statements)}: {sql!r}")
+    query = statements[0].unnest()
+    if not isinstance(query, exp.Query) or not query.find(exp.Select):
+        raise ValueError(f"hardness is of a SELECT, and this is none: {sql!r}")
+    return query
+
+
+def _first_select(query: "exp.Query") -> "exp.Select":
+    """The leftmost SELECT of a query."""
+    from sqlglot import exp
+
+    select: exp.Expr = query
+    while not isinstance(select, exp.Select):
+        select = select.this
+    return select
+
+
+def _clauses(select: "exp.Select") -> int:
+    """Spider's component 1: WHERE, GROUP BY, ORDER BY, LIMIT, and each join, OR and LIKE."""
+    from sqlglot import exp
+
+    named = sum(bool(select.args.get(name)) for name in ("where", "group", "order", "limit"))
+    conditions = [condition for tree in _condition_trees(select) for condition in _split(tree)]
+    likes = sum(isinstance(_without_not(condition), exp.Like) for condition in conditions)
+    ors = sum(_ors(tree) for tree in _condition_trees(select))
+    return named + len(select.args.get("joins") or ()) + ors + likes
+
+
+def _nested(select: "exp.Select") -> int:
+    """Spider's component 2 in one SELECT: subqueries that are a side of a condition."""
+    trees = [*_condition_trees(select), *select.expressions]
+    return sum(_outermost_queries(tree) for tree in trees)
+
+
+def _others(select: "exp.Select") -> int:
+    """How many of these there are more than one of: aggregates, columns, conditions, groups.
+
+    As in Spider's evaluation.py, which tests the first field of every tuple for being set, NOT in a
+    condition and connectives of HAVING count as aggregates, and aggregates in HAVING do not.
+    """
+    where, having = (_conditions(select, name) for name in ("where", "having"))
+    groups = select.args["group"].expressions if select.args.get("group") else []
+    keys = select.args["order"].expressions if select.args.get("order") else []
+    aggregates = (
+        sum(_aggregates(column) > 0 for column in select.expressions)
+        + sum(_aggregates(key) for key in [*groups, *keys])
+        + sum(_negated(condition) for condition in [*where, *having])
+        + max(len(having) - 1, 0)
+    )
+    return sum(n > 1 for n in (aggregates, len(select.expressions), len(where), len(groups)))
+
+
+def _condition_trees(select: "exp.Select") -> list["exp.Expr"]:
+    """What follows each ON, WHERE and HAVING."""
+    joined = [join.args.get("on") for join in select.args.get("joins") or ()]
+    clauses = [select.args.get(name) for name in ("where", "having")]
+    return [tree for tree in [*joined, *(c and c.this for c in clauses)] if tree]
+
+
+def _conditions(select: "exp.Select", clause: str) -> list["exp.Expr"]:
+    found = select.args.get(clause)
+    return list(_split(found.this)) if found else []
+
+
+def _split(tree: "exp.Expr") -> Iterator["exp.Expr"]:
+    """The single conditions that AND and OR join."""
+    from sqlglot import exp
+
+    inner = tree.unnest()
+    if isinstance(inner, exp.And | exp.Or):
+        yield from _split(inner.left)
+        yield from _split(inner.right)
+    else:
+        yield tree
+
+
+def _ors(tree: "exp.Expr") -> int:
+    from sqlglot import exp
+
+    inner = tree.unnest()
+    if not isinstance(inner, exp.And | exp.Or):
+        return 0
+    return isinstance(inner, exp.Or) + _ors(inner.left) + _ors(inner.right)
+
+
+def _negated(condition: "exp.Expr") -> bool:
+    """Whether it is a NOT IN, NOT LIKE, NOT BETWEEN; IS NOT NULL is an operator of its own."""
+    from sqlglot import exp
+
+    inner = condition.unnest()
+    return isinstance(inner, exp.Not) and not isinstance(inner.this, exp.Is)
+
+
+def _without_not(condition: "exp.Expr") -> "exp.Expr":
+    from sqlglot import exp
+
+    inner = condition.unnest()
+    return inner.this.unnest() if isinstance(inner, exp.Not) else inner
+
+
+def _outermost_queries(tree: "exp.Expr") -> int:
+    """Subqueries in an expression, those inside of them not counted."""
+    from sqlglot import exp
+
+    found = tree.walk(prune=lambda node: isinstance(node, exp.Query))
+    return sum(isinstance(node, exp.Query) for node in found)
+
+
+def _aggregates(tree: "exp.Expr") -> int:
+    """Aggregates in an expression, those in subqueries not counted."""
+    from sqlglot import exp
+
+    found = tree.walk(prune=lambda node: isinstance(node, exp.Query))
+    return sum(isinstance(node, exp.AggFunc) for node in found)

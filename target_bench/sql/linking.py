@@ -1,0 +1,154 @@
+"""Schema linking: which tables and columns a predicted query uses, against the gold query.
+
+For the analysis of errors; it says nothing about whether the result is right. Names are compared
+without regard to case, aliases are resolved, ``*`` stands for all columns that it selects (but
+``COUNT(*)`` for none), and columns of subqueries count where their base tables are read. A NATURAL
+JOIN uses no column by name; USING uses one of each side.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from target_bench.sql.parsing import ROWIDS, parsed, strings_from_names
+from target_bench.sql.scoping import Names, Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a query uses of a schema.
+
+    Attributes:
+        tables: base tables, as the schema spells them.
+        columns: pairs of table and column, as the schema spells them.
+        unknown_tables: names in FROM clauses that the schema does not have, as written.
+        unknown_columns: names of columns that nothing has, as written.
+        error: why nothing is known of it: it cannot be parsed, or is no query.
+    """
+
+    tables: frozenset[str] = frozenset()
+    columns: frozenset[tuple[str, str]] = frozenset()
+    unknown_tables: tuple[str, ...] = ()
+    unknown_columns: tuple[str, ...] = ()
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """How many things two queries use.
+
+    Attributes:
+        shared: those that both use.
+        predicted: those that the prediction uses; unknown ones count.
+        gold: those that the gold query uses.
+    """
+
+    shared: int
+    predicted: int
+    gold: int
+
+    @property
+    def precision(self) -> float:
+        """Share of the predicted ones that gold uses; without any: 1 if gold uses none, else 0."""
+        return self.shared / self.predicted if self.predicted else float(self.gold == 0)
+
+    @property
+    def recall(self) -> float:
+        """Share of gold's that the prediction uses; 1 where gold uses none."""
+        return self.shared / self.gold if self.gold else 1.0
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall."""
+        both = self.precision + self.recall
+        return 2 * self.precision * self.recall / both if both else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Linking:
+    """A prediction's use of the schema against gold's.
+
+    Attributes:
+        gold: what the gold query uses.
+        predicted: what the prediction uses.
+    """
+
+    gold: Usage
+    predicted: Usage
+
+    @property
+    def tables(self) -> Overlap:
+        """Of base tables."""
+        shared = self.gold.tables & self.predicted.tables
+        predicted = len(self.predicted.tables) + len(self.predicted.unknown_tables)
+        return Overlap(len(shared), predicted, len(self.gold.tables))
+
+    @property
+    def columns(self) -> Overlap:
+        """Of columns."""
+        shared = self.gold.columns & self.predicted.columns
+        predicted = len(self.predicted.columns) + len(self.predicted.unknown_columns)
+        return Overlap(len(shared), predicted, len(self.gold.columns))
+
+
+def linking(gold_sql: str, predicted_sql: str, schema: Schema, dialect: str = "sqlite") -> Linking:
+    """Schema linking of one prediction.
+
+    Args:
+        gold_sql: the gold query.
+        predicted_sql: the prediction; any text.
+        schema: table -> column -> type, of the database that both are about.
+        dialect: sqlglot's name of the dialect of both.
+    """
+    return Linking(usage(gold_sql, schema, dialect), usage(predicted_sql, schema, dialect))
+
+
+def total(overlaps: Iterable[Overlap]) -> Overlap:
+    """The overlaps of many queries as one: its precision, recall and F1 are the micro averages."""
+    found = list(overlaps)
+    return Overlap(
+        sum(overlap.shared for overlap in found),
+        sum(overlap.predicted for overlap in found),
+        sum(overlap.gold for overlap in found),
+    )
+
+
+def usage(sql: str, schema: Schema, dialect: str = "sqlite") -> Usage:
+    """What a query uses of a schema; a text that is no query uses nothing, and says why."""
+    try:
+        tree = parsed(sql, dialect)
+        if dialect == "sqlite":
+            strings_from_names(tree, sql, schema)
+        names = Names(tree, schema)
+        return _used(tree, names)
+    except Exception as error:  # any text may come here, and sqlglot has errors of many types
+        return Usage(error=str(error) or type(error).__name__)
+
+
+def _used(tree: Any, names: Names) -> Usage:
+    from sqlglot import exp
+
+    tables: set[str] = set()
+    columns: set[tuple[str, str]] = set()
+    no_tables: dict[str, None] = {}
+    no_columns: dict[str, None] = {}
+    for table in names.tables():
+        name = names.table(table)
+        if name is None:
+            no_tables[table.name] = None
+        else:
+            tables.add(name)
+    for column in tree.find_all(exp.Column):
+        if isinstance(column.this, exp.Star):
+            continue
+        origin = names.origin(column)
+        if origin is not None and origin.table:
+            columns.add((origin.table, origin.column))
+        elif origin is None and not names.hides(column) and column.name.lower() not in ROWIDS:
+            no_columns[column.name] = None
+    for star in tree.find_all(exp.Star):
+        item = star.parent if isinstance(star.parent, exp.Column) else star
+        if isinstance(item.parent, exp.Select):
+            columns |= {(o.table, o.column) for o in names.starred(item).values() if o.table}
+    columns |= names.joined_using(tree)
+    return Usage(frozenset(tables), frozenset(columns), tuple(no_tables), tuple(no_columns))

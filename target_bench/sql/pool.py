@@ -1,0 +1,203 @@
+"""A pool of worker processes that run SQL: many statements, none of which can do harm.
+
+A statement is hostile until shown otherwise: it runs in a process of its own kind, on a database
+opened read-only, under limits of time, memory and size. Whatever it does costs one query, not the
+run. See docs of ``sqlite_engine`` and ``duckdb_engine`` for what the engines allow.
+"""
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Self
+
+from target_bench.errors import ConfigError, DataError
+from target_bench.schema import Executed
+from target_bench.sql.databases import Database, database
+from target_bench.sql.engine import EngineName
+from target_bench.sql.limits import Limits
+from target_bench.sql.process import WorkerProcess
+
+_WAITING = 256 << 20  # bytes of results that may wait for an earlier, slower statement
+_MOST_WAITING = 10_000  # such results
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What is to be run.
+
+    Attributes:
+        database: the file it runs on; an id that a model gave never belongs here unchecked.
+        sql: one statement.
+        repeat: how often to run it, for measures of efficiency.
+        engine: what runs it; told by the file's first bytes unless named.
+
+    Raises:
+        ConfigError: ``repeat`` is less than 1.
+    """
+
+    database: Path
+    sql: str
+    repeat: int = 1
+    engine: EngineName | None = None
+
+    def __post_init__(self) -> None:
+        if self.repeat < 1:
+            raise ConfigError(f"statement repeat={self.repeat!r}: expected 1 or more")
+
+
+class Pool:
+    """Worker processes that keep databases open; to be used in a ``with`` block.
+
+    Processes are started when there is work for them and need no ``__main__`` guard in the
+    caller's script. They end with the block, and with the caller's process however it ends. Safe
+    for several threads.
+
+    Args:
+        workers: how many processes; default: as many as there are cores for this process.
+        limits: of every statement.
+
+    Raises:
+        ConfigError: ``workers`` is less than 1.
+    """
+
+    def __init__(self, workers: int | None = None, limits: Limits | None = None) -> None:
+        self.workers = _cores() if workers is None else workers
+        if self.workers < 1:
+            raise ConfigError(f"SQL workers={workers!r}: expected 1 or more")
+        self.limits = limits or Limits()
+        self._lock = Lock()
+        self._closed = False
+        self._idle: list[WorkerProcess] = []
+        self._all: set[WorkerProcess] = set()
+        self._threads = ThreadPoolExecutor(self.workers, thread_name_prefix="sql")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all processes, also those that run a statement."""
+        with self._lock:
+            self._closed = True
+            workers, self._all = self._all, set()
+        for worker in workers:
+            worker.kill()
+        self._threads.shutdown(cancel_futures=True)
+
+    def execute(self, statement: Statement) -> Executed:
+        """Run one statement.
+
+        Raises:
+            DataError: its database is missing, damaged, or being written by another program.
+            ConfigError: the pool is closed, or a process cannot be started.
+        """
+        return self._submit(statement).result()[0]
+
+    def run(self, statements: Iterable[Statement]) -> Iterator[Executed]:
+        """Run many; the results come in the order of the statements.
+
+        Statements are drawn as workers become free. Results that wait for an earlier, slower
+        statement are held; when they take much room no more are drawn.
+
+        Raises:
+            DataError, ConfigError: as for ``execute``, at the statement's turn.
+        """
+        source = iter(statements)
+        queue: deque[_Future] = deque()
+        running: set[_Future] = set()
+        held = 0
+        try:
+            while True:
+                done = {future for future in running if future.done()}
+                if held < _WAITING and len(queue) < _MOST_WAITING:
+                    free = 2 * self.workers - len(running - done)
+                    for statement in islice(source, free):
+                        queue.append(self._submit(statement))
+                        running.add(queue[-1])
+                if not queue:
+                    return
+                if queue[0] in running - done:
+                    done |= wait(running - done, return_when=FIRST_COMPLETED).done
+                running -= done
+                held += sum(map(_size, done))
+                if queue[0] not in running:
+                    first = queue.popleft()
+                    held -= _size(first)
+                    yield first.result()[0]
+        finally:
+            for future in queue:
+                future.cancel()
+
+    def _submit(self, statement: Statement) -> "_Future":
+        with self._lock:
+            if self._closed:
+                raise ConfigError("this pool of SQL workers is closed; make another")
+            return self._threads.submit(self._work, statement)
+
+    def _work(self, statement: Statement) -> tuple[Executed, int]:
+        where = database(statement.database, statement.engine)
+        worker = self._taken(where)
+        try:
+            return worker.run(where, statement.sql, statement.repeat)
+        except DataError:
+            raise
+        except BaseException:
+            worker.kill()  # what it would say next is anybody's guess
+            raise
+        finally:
+            self._give_back(worker)
+
+    def _taken(self, where: Database) -> WorkerProcess:
+        """An idle worker, best one that has the database open, or a new one."""
+        with self._lock:
+            self._idle.sort(key=lambda worker: worker.has_open(where))
+            while self._idle:
+                worker = self._idle.pop()
+                if worker.alive:
+                    return worker
+                self._forget(worker)
+        worker = WorkerProcess(self.limits)
+        with self._lock:
+            if not self._closed:
+                self._all.add(worker)
+                return worker
+        worker.kill()
+        raise ConfigError("this pool of SQL workers was closed")
+
+    def _give_back(self, worker: WorkerProcess) -> None:
+        with self._lock:
+            if worker.alive and not self._closed:
+                self._idle.append(worker)
+            else:
+                self._forget(worker)
+
+    def _forget(self, worker: WorkerProcess) -> None:
+        worker.kill()
+        self._all.discard(worker)
+
+
+_Future = Future[tuple[Executed, int]]
+
+
+def _size(future: _Future) -> int:
+    """Bytes of a finished statement's result."""
+    return 0 if future.exception() else future.result()[1]
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

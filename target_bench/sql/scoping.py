@@ -1,0 +1,199 @@
+"""What the names in a SQL statement stand for: sqlglot's scopes, resolved as SQLite does it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+Schema = Mapping[str, Mapping[str, str]]
+"""Table -> column -> type, as the database spells them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a column comes from.
+
+    Attributes:
+        table: the base table as the schema spells it; None for a computed column.
+        column: its name there.
+        type: its type in the schema; empty for a computed column.
+        expression: what a computed column is, a sqlglot expression; else None.
+        source: the item of the FROM clause that has it, lower-case; empty for a name that the
+            SELECT list gives.
+    """
+
+    table: str | None
+    column: str
+    type: str = ""
+    expression: Any = None
+    source: str = ""
+
+
+class Names:
+    """The names of one statement, looked up without regard to case.
+
+    Args:
+        tree: the statement, parsed by sqlglot.
+        schema: the tables and columns there are.
+    """
+
+    def __init__(self, tree: Any, schema: Schema) -> None:
+        from sqlglot.optimizer.scope import traverse_scope
+
+        self._schema = {
+            table.lower(): (table, {name.lower(): (name, type_) for name, type_ in columns.items()})
+            for table, columns in schema.items()
+        }
+        self.scopes = list(traverse_scope(tree))
+        self._by_query = {id(scope.expression): scope for scope in self.scopes}
+
+    def scope(self, node: Any) -> Any:
+        """The scope whose names a node can use; None outside of any query."""
+        from sqlglot import exp
+
+        query = node.find_ancestor(exp.Query)
+        while query is not None and id(query) not in self._by_query:
+            query = query.find_ancestor(exp.Query)
+        return self._by_query.get(id(query))
+
+    def table(self, node: Any) -> str | None:
+        """A table expression's name as the schema spells it; None if the schema has no such."""
+        found = self._schema.get(node.name.lower())
+        return found[0] if found else None
+
+    def tables(self) -> Iterator[Any]:
+        """Every table expression that names no common table expression."""
+        from sqlglot import exp
+
+        seen: set[int] = set()
+        for scope in self.scopes:
+            for _, source in scope.selected_sources.values():
+                if isinstance(source, exp.Table) and id(source) not in seen:
+                    seen.add(id(source))
+                    yield source
+
+    def base_tables_of(self, select: Any) -> list[Any]:
+        """The table expressions of one FROM clause that name tables of the schema, in its order."""
+        from sqlglot import exp
+
+        scope = self._by_query.get(id(select))
+        sources = scope.selected_sources.values() if scope is not None else ()
+        tables = [source for _, source in sources if isinstance(source, exp.Table)]
+        return [table for table in tables if self.table(table) is not None]
+
+    def origin(self, column: Any) -> Origin | None:
+        """Where a column expression comes from; None if nothing has this name.
+
+        Looked for first in the FROM clause, then among the names that the SELECT list gives, then
+        the same in the query around.
+        """
+        from sqlglot.optimizer.scope import ScopeType
+
+        scope, hidden = self.scope(column), False
+        while scope is not None:
+            if not hidden:
+                found = self._in_scope(scope, column)
+                if found is not None:
+                    return found
+            # A subquery of a FROM clause does not see what stands beside it.
+            hidden = scope.scope_type in (ScopeType.DERIVED_TABLE, ScopeType.CTE)
+            scope = scope.parent
+        return None
+
+    def hides(self, column: Any) -> bool:
+        """Whether a name without origin may be of a source of which the columns are not known."""
+        from sqlglot import exp
+
+        scope, qualifier = self.scope(column), column.table.lower()
+        while scope is not None:
+            for alias, (_, source) in scope.selected_sources.items():
+                unknown = isinstance(source, exp.Table) and self.table(source) is None
+                if unknown and qualifier in ("", alias.lower()):
+                    return True
+            scope = scope.parent
+        return False
+
+    def joined_using(self, tree: Any) -> set[tuple[str, str]]:
+        """Table and column, of the columns in USING clauses: one of every side that has it."""
+        from sqlglot import exp
+
+        found = set()
+        for join in tree.find_all(exp.Join):
+            scope = self.scope(join)
+            for name in join.args.get("using") or []:
+                for _, source in scope.selected_sources.values() if scope else ():
+                    origin = self._columns(source).get(name.name.lower())
+                    if origin is not None and origin.table:
+                        found.add((origin.table, origin.column))
+        return found
+
+    def _in_scope(self, scope: Any, column: Any) -> Origin | None:
+        from sqlglot import exp
+
+        name, qualifier = column.name.lower(), column.table.lower()
+        for alias, (_, source) in scope.selected_sources.items():
+            if qualifier in ("", alias.lower()):
+                found = self._columns(source).get(name)
+                if found is not None:
+                    return replace(found, source=alias.lower())
+        if qualifier:
+            return None
+        query = scope.expression
+        if isinstance(query, exp.SetOperation):
+            return self._outputs(scope).get(name)
+        for item in query.selects:
+            if isinstance(item, exp.Alias) and item.alias.lower() == name:
+                inside = column.find_ancestor(exp.Alias) is item
+                return None if inside else Origin(None, item.alias, expression=item.this)
+        return None
+
+    def _columns(self, source: Any, depth: int = 0) -> dict[str, Origin]:
+        """Lower-case name -> origin, of one item of a FROM clause."""
+        from sqlglot import exp
+
+        if isinstance(source, exp.Table):
+            table, columns = self._schema.get(source.name.lower(), ("", {}))
+            return {key: Origin(table, name, type_) for key, (name, type_) in columns.items()}
+        outputs = self._outputs(source, depth)
+        renamed = source.expression.parent.args.get("alias") if source.expression.parent else None
+        given = [c.name for c in renamed.columns] if isinstance(renamed, exp.TableAlias) else []
+        values = list(outputs.items())
+        return {
+            (given[i] if i < len(given) else name).lower(): origin
+            for i, (name, origin) in enumerate(values)
+        }
+
+    def _outputs(self, scope: Any, depth: int = 0) -> dict[str, Origin]:
+        """Lower-case name -> origin, of what a query gives."""
+        from sqlglot import exp
+
+        if depth > 20:  # a recursive common table expression
+            return {}
+        found: dict[str, Origin] = {}
+        query = scope.expression
+        while isinstance(query, exp.SetOperation | exp.Subquery):
+            query = query.this
+        inner = self._by_query.get(id(query), scope)
+        for item in query.selects:
+            if item.is_star:
+                found.update(self._starred(inner, item, depth + 1))
+            else:
+                value = item.unalias()
+                name = item.output_name or item.sql("sqlite")
+                found.setdefault(name.lower(), Origin(None, name, expression=value))
+        return found
+
+    def starred(self, star: Any) -> dict[str, Origin]:
+        """The columns that ``*`` or ``table.*`` of a SELECT list stands for."""
+        scope = self.scope(star)
+        return self._starred(scope, star, 0) if scope is not None else {}
+
+    def _starred(self, scope: Any, star: Any, depth: int) -> dict[str, Origin]:
+        from sqlglot import exp
+
+        qualifier = star.table.lower() if isinstance(star, exp.Column) else ""
+        found: dict[str, Origin] = {}
+        for alias, (_, source) in scope.selected_sources.items():
+            if qualifier in ("", alias.lower()):
+                for name, origin in self._columns(source, depth).items():
+                    found.setdefault(name, origin)
+        return found

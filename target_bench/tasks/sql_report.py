@@ -1,0 +1,104 @@
+"""Where points of text-to-SQL are lost: outcomes, and scores by hardness and by database."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from target_bench.errors import DataError
+from target_bench.interfaces import Dataset
+from target_bench.schema import Query
+from target_bench.sql.judging import Judged
+from target_bench.sql.linking import Overlap, linking, total
+from target_bench.sql.sqlite_files import columns, opened
+
+_SHOWN = ("bird", "spider", "multiset", "soft_f1")
+
+
+def report(dataset: Dataset, judged: Sequence[Judged]) -> dict[str, Any]:
+    """Outcomes with their numbers of queries, scores of groups of queries, and schema linking.
+
+    Groups are by ``hardness`` and ``difficulty``, where queries say theirs, and by database. A
+    group has ``queries``, how many of them are ``runnable``, and the means over these. Linking is
+    the micro-averaged precision and recall of the tables and columns that predictions use, over
+    runnable queries with a prediction on an SQLite database.
+    """
+    queries = {query.id: query for query in dataset.queries}
+    by: dict[str, dict[str, Any]] = {}
+    for name, key in _GROUPS.items():
+        groups = _grouped(judged, queries, key)
+        if groups:
+            by[name] = {group: _means(members) for group, members in groups.items()}
+    return {
+        "outcomes": dict(Counter(found.query.verdict for found in judged).most_common()),
+        "left_out": {
+            found.case.query_id: found.reason
+            for found in judged
+            if found.query.verdict == "not_runnable"
+        },
+        "by": by,
+        "linking": _linking(judged),
+    }
+
+
+_GROUPS: dict[str, Callable[[Query], Any]] = {
+    "hardness": lambda query: query.metadata.get("hardness"),
+    "difficulty": lambda query: query.metadata.get("difficulty"),
+    "database": lambda query: query.database_id,
+}
+_ORDER = ("easy", "simple", "medium", "moderate", "hard", "challenging", "extra")
+
+
+def _grouped(
+    judged: Sequence[Judged], queries: dict[str, Query], key: Callable[[Query], Any]
+) -> dict[str, list[Judged]]:
+    groups: dict[str, list[Judged]] = defaultdict(list)
+    for found in judged:
+        name = key(queries[found.case.query_id])
+        if name is not None:
+            groups[str(name)].append(found)
+    rank = {name: place for place, name in enumerate(_ORDER)}
+    return {name: groups[name] for name in sorted(groups, key=lambda n: (rank.get(n, 99), n))}
+
+
+def _means(judged: Sequence[Judged]) -> dict[str, Any]:
+    runnable = [found.query for found in judged if found.query.verdict != "not_runnable"]
+    means = {
+        name: sum(getattr(query, name) for query in runnable) / len(runnable) if runnable else None
+        for name in _SHOWN
+    }
+    return {
+        "queries": len(judged),
+        "runnable": len(runnable),
+        **{f"ex[{name}]" if name != "soft_f1" else name: mean for name, mean in means.items()},
+    }
+
+
+def _linking(judged: Sequence[Judged]) -> dict[str, Any] | None:
+    schemas: dict[Path, Any] = {}
+    tables: list[Overlap] = []
+    used: list[Overlap] = []
+    for found in judged:
+        case = found.case
+        if found.query.verdict == "not_runnable" or case.sql is None or case.gold_file is None:
+            continue
+        if case.gold_file not in schemas:
+            schemas[case.gold_file] = _schema(case.gold_file)
+        if schemas[case.gold_file] is not None:
+            link = linking(case.gold_sql, case.sql, schemas[case.gold_file])
+            tables.append(link.tables)
+            used.append(link.columns)
+    if not tables:
+        return None
+    return {
+        name: {"precision": overlap.precision, "recall": overlap.recall, "f1": overlap.f1}
+        for name, overlap in (("tables", total(tables)), ("columns", total(used)))
+    }
+
+
+def _schema(file: Path) -> Any:
+    try:
+        with opened(file) as database:
+            return columns(database)
+    except DataError:
+        return None  # a database of DuckDB's own

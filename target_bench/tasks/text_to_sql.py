@@ -1,0 +1,173 @@
+"""Text-to-SQL: does the predicted SQL return what the gold SQL returns?"""
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from target_bench.errors import ConfigError
+from target_bench.interfaces import Dataset, Metric
+from target_bench.metrics.sql import JudgedSQL, Rule, sql_metrics
+from target_bench.schema import NO_DATABASE, Generation, Query, Retrieval
+from target_bench.tasks.sql_report import report
+
+
+@dataclass(frozen=True)
+class JudgedStatements(JudgedSQL):
+    """Judged predictions with the statements and their results; n queries.
+
+    Attributes:
+        judged: the judgement of each, with what was run and what it gave.
+        notes: what a user should know of the databases as they were run.
+    """
+
+    judged: Sequence[Any] = ()
+    notes: Sequence[str] = ()
+
+
+class TextToSQL:
+    """Predicted SQL is executed, and its result compared with that of the gold SQL.
+
+    A prediction runs on the database that it names (as ``{"sql": ..., "database_id": ...}``), else
+    on that of the first retrieved table, else, where nothing was retrieved, on that of the query.
+    The gold runs on the database of the query. A query whose database is missing is not runnable:
+    it is in no denominator.
+
+    Args:
+        engine: ``sqlite`` runs every database in its own engine; ``duckdb`` runs SQLite databases
+            as copies in DuckDB, statements translated, and leaves out queries whose gold gives
+            another result there.
+        rule: which rule the verdicts follow; every rule is scored.
+        timeout: seconds that one statement may take.
+        repeats: how often gold and prediction are run for VES and R-VES; 1 for neither.
+        workers: how many processes run statements; default: as many as there are cores.
+
+    Raises:
+        ConfigError: ``repeats`` is less than 1.
+    """
+
+    name = "text_to_sql"
+    title = "Text-to-SQL"
+    aliases = ("sql", "text2sql", "nl2sql")
+
+    def __init__(
+        self,
+        engine: Literal["sqlite", "duckdb"] = "sqlite",
+        rule: Rule = "bird",
+        timeout: float = 30.0,
+        repeats: int = 1,
+        workers: int | None = None,
+    ) -> None:
+        if repeats < 1:
+            raise ConfigError(f"repeats={repeats}: expected a number from 1")
+        self.engine = engine
+        self.rule: Rule = rule
+        self.timeout = timeout
+        self.repeats = repeats
+        self.workers = workers
+
+    def metrics(self, _queries: Sequence[Query]) -> list[Metric[Any]]:
+        """Execution accuracy under every rule, soft F1, and with ``repeats`` efficiency."""
+        found: list[Metric[Any]] = []
+        found += sql_metrics(timed=self.repeats > 1)
+        return found
+
+    def examples(
+        self,
+        dataset: Dataset,
+        generations: Sequence[Generation],
+        retrievals: Mapping[str, Retrieval],
+    ) -> JudgedStatements:
+        """Every prediction, executed and judged.
+
+        Raises:
+            ConfigError: the corpus has no databases.
+            DataError: a database is damaged, or being written by another program.
+        """
+        from target_bench.sql.gold import GoldResults
+        from target_bench.sql.judging import Judge
+        from target_bench.sql.limits import Limits
+        from target_bench.sql.pool import Pool
+        from target_bench.sql.speaking import speaker
+
+        if all(query.database_id == NO_DATABASE for query in dataset.queries):
+            raise ConfigError(f"{dataset.info.name} {dataset.split} has no databases to run SQL on")
+        pairs = zip(dataset.queries, generations, strict=True)
+        cases = [_case(dataset, query, g, retrievals.get(query.id)) for query, g in pairs]
+        notes: list[str] = []
+        speaks = speaker(self.engine, notes.append)
+        with Pool(self.workers, Limits(seconds=self.timeout)) as pool:
+            judge = Judge(pool, GoldResults(pool), speaks, self.rule, self.repeats)
+            judged = list(judge.judged(cases))
+        return JudgedStatements([found.query for found in judged], judged, notes)
+
+    def settings(self) -> list[str]:
+        """What changes a score besides the metrics: engines, their versions and the limit."""
+        from target_bench.provenance import installed_version
+
+        versions = [f"sqlite:{sqlite3.sqlite_version}"]
+        if self.engine == "duckdb":
+            versions += [f"{name}:{installed_version(name)}" for name in ("duckdb", "sqlglot")]
+        chosen = [f"engine:{self.engine}", f"rule:{self.rule}", f"timeout:{self.timeout:g}"]
+        return [*chosen, f"repeats:{self.repeats}", *versions]
+
+    def parse(self, text: str) -> str | None:
+        """The SQL in an answer, or None where there is none."""
+        from target_bench.sql.extraction import extract
+
+        return extract(text).sql
+
+    def report(self, dataset: Dataset, examples: JudgedStatements) -> dict[str, Any]:
+        """Outcomes, and scores by hardness and by database."""
+        notes = {"notes": list(examples.notes)} if examples.notes else {}
+        return report(dataset, examples.judged) | notes
+
+    def records(self, examples: JudgedStatements) -> Iterable[dict[str, Any]]:
+        """What became of each query, for the run folder."""
+        for judged in examples.judged:
+            case, query = judged.case, judged.query
+            yield {
+                "query_id": case.query_id,
+                "verdict": query.verdict,
+                "reason": judged.reason,
+                "sql": case.sql,
+                "gold_sql": case.gold_sql,
+                "ex[bird]": query.bird,
+                "ex[spider]": query.spider,
+                "ex[multiset]": query.multiset,
+                "soft_f1": query.soft_f1,
+                "rows": None if judged.predicted is None else len(judged.predicted.rows),
+                "gold_rows": None if judged.gold is None else len(judged.gold.rows),
+            }
+
+
+def _case(
+    dataset: Dataset, query: Query, generation: Generation, retrieval: Retrieval | None
+) -> Any:
+    from target_bench.sql.extraction import extract
+    from target_bench.sql.judging import Case
+
+    gold = str(query.answer) if isinstance(query.answer, str) else query.answer[0]
+    gold_file = dataset.databases.get(query.database_id)
+    if generation.error is not None:
+        return Case(query.id, gold, gold_file, None, None, generation.error)
+    found = extract(generation.text)
+    if found.sql is None:
+        return Case(query.id, gold, gold_file, None, None, "no SQL can be read from the answer")
+    asked_on = found.database_id or _retrieved(retrieval) or query.database_id
+    file = _file(dataset.databases, asked_on)
+    problem = "" if file else f"there is no database {asked_on!r:.80}"
+    return Case(query.id, gold, gold_file, found.sql, file, problem)
+
+
+def _retrieved(retrieval: Retrieval | None) -> str | None:
+    return retrieval.tables[0].database_id if retrieval and retrieval.tables else None
+
+
+def _file(databases: Mapping[str, Path], name: str) -> Path | None:
+    """The database of a name, which may come from a model: it is looked up, never made a path."""
+    if name in databases:
+        return databases[name]
+    same = [found for found in databases if found.lower() == name.lower()]
+    return databases[same[0]] if len(same) == 1 else None

@@ -1,0 +1,175 @@
+"""Text-to-SQL from the command line: runs, scores of predictions, and gold verified."""
+
+import json
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench.corpora import load
+from target_bench.schema import Query
+from tests.cli.inside import Inside
+
+RUN = ("run", "mini", "--task", "text-to-sql", "--retriever", "oracle", "--json")
+SCORE = ("score", "mini", "--task", "text-to-sql", "--predictions")
+QUERIES = [q for q in load("mini").queries if q.metadata.get("task") == "text_to_sql"]
+
+MODEL = """
+import json
+
+
+class Model:
+    converses = True
+
+    def __init__(self, form="json"):
+        self.form = form
+
+    def generate(self, request):
+        last = request.messages[-1].content
+        first = request.tables[0].id
+        sql = f'SELECT count(*) FROM "{first.table_id}"'
+        if self.form == "json":
+            return json.dumps({"reasoning": "-", "sql": sql, "database_id": first.database_id})
+        if self.form == "elsewhere":
+            return json.dumps({"sql": sql, "database_id": "../../etc/passwd"})
+        if self.form == "mended":
+            return sql if "cannot be run" in last else "SELECT nothing FROM nowhere"
+        return "I cannot say."
+"""
+
+
+def _one(out: str) -> dict[str, Any]:
+    (result,) = json.loads(out)["results"]
+    found: dict[str, Any] = result
+    return found
+
+
+def _gold(query: Query) -> str:
+    assert isinstance(query.answer, str)
+    return query.answer
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_bounds(inside: Inside, engine: str) -> None:
+    """Gold is right under every rule; nothing is wrong under every rule."""
+    for generator, value in (("gold", 1.0), ("empty", 0.0)):
+        result = _one(inside.good(*RUN, "--generator", generator, "--engine", engine))
+        for name in ("ex[bird]", "ex[spider]", "ex[multiset]", "soft_f1"):
+            assert result["scores"][name]["value"] == value, name
+            assert result["scores"][name]["n"] == len(QUERIES)
+    assert result["report"]["outcomes"] == {"no_prediction": len(QUERIES)}
+
+
+def test_the_baseline_and_what_is_printed(inside: Inside) -> None:
+    out = inside.good(*RUN[:-1])
+    assert "mini test: text_to_sql, 57 queries" in out
+    assert " extractive " in out
+    for part in ("outcomes: ", "ex[bird] by hardness: easy (", "ex[bird] by database: "):
+        assert part in out
+    result = _one(inside.good(*RUN))
+    assert 0.05 < result["scores"]["ex[bird]"]["value"] < 0.9
+    assert result["scores"]["recall[db]@1"]["value"] == 1
+    judged = (Path(result["folder"]) / "judgements.jsonl").read_text(encoding="utf-8")
+    records = [json.loads(line) for line in judged.splitlines()]
+    assert {r["query_id"] for r in records} == {q.id for q in QUERIES}
+    counted = Counter(record["verdict"] for record in records)
+    assert dict(counted) == result["report"]["outcomes"]
+    assert set(result["report"]["linking"]) == {"tables", "columns"}
+
+
+def test_predictions_in_birds_form(inside: Inside, tmp_path: Path) -> None:
+    wrong = {3: "SELECT 1, 2, 3, 4, 5", 5: "SELECT * FROM nowhere", 7: ""}
+    answers = {
+        str(i): f"{wrong.get(i, _gold(q))}\t----- bird -----\t{q.database_id}"
+        for i, q in enumerate(QUERIES)
+    }
+    path = tmp_path / "predictions.json"
+    path.write_text(json.dumps(answers), encoding="utf-8")
+    result = _one(inside.good(*SCORE, path, "--json"))
+    outcomes = {"correct": 54, "wrong_result": 1, "no_such_table": 1, "no_prediction": 1}
+    assert result["report"]["outcomes"] == outcomes
+    assert result["scores"]["ex[bird]"]["value"] == pytest.approx(54 / 57)
+    database = QUERIES[3].database_id
+    one = _one(inside.good(*SCORE, path, "--database", database, "--json"))
+    assert one["scores"]["ex[bird]"]["n"] == sum(q.database_id == database for q in QUERIES)
+    message = inside.bad(2, *SCORE, path, "--database", "nowhere")
+    assert (
+        f"no query is about the database 'nowhere'; there are {min(q.database_id for q in QUERIES)}"
+        in message
+    )
+
+
+def test_measures_of_efficiency(inside: Inside) -> None:
+    more = ("--generator", "gold", "--limit", "5", "--repeats", "5")
+    result = _one(inside.good(*RUN, *more))
+    assert {"r_ves", "ves"} <= set(result["scores"])
+    assert result["scores"]["r_ves"]["value"] > 0
+
+
+def test_answers_of_models(inside: Inside, tmp_path: Path) -> None:
+    """Structured or not; a database that is named is looked up, never made a path."""
+    (tmp_path / "model.py").write_text(MODEL, encoding="utf-8")
+    outcomes = {}
+    for form in ("json", "elsewhere", "mended", "prose"):
+        generator = f"model.py:Model:form={form}"
+        result = _one(inside.good(*RUN, "--generator", generator))
+        outcomes[form] = result["report"]["outcomes"]
+    assert set(outcomes["json"]) <= {"correct", "wrong_result"}
+    assert outcomes["elsewhere"] == {"error": 57}
+    assert outcomes["mended"] == outcomes["json"], "one repair round"
+    assert outcomes["prose"] == {"no_prediction": 57}
+
+
+def test_what_a_prompt_shows(inside: Inside, tmp_path: Path) -> None:
+    (tmp_path / "told.py").write_text(
+        "from pathlib import Path\n"
+        "class Told:\n"
+        "    def generate(self, request):\n"
+        "        Path(request.query_id).write_text(request.messages[-1].content)\n"
+        "        return 'SELECT 1'\n",
+        encoding="utf-8",
+    )
+    query = QUERIES[0]
+    for scope in ("database", "tables"):
+        inside.good(*RUN, "--generator", "told.py:Told", "--schema-scope", scope, "--limit", "1")
+        text = (tmp_path / query.id).read_text(encoding="utf-8")
+        shown = text.count("CREATE TABLE")
+        there = sum(t.database_id == query.database_id for t in load("mini").corpus.ids)
+        assert shown == (there if scope == "database" else len(query.gold))
+        assert "-- 3 rows: " in text
+        assert query.text in text
+
+
+def test_verify_gold(inside: Inside) -> None:
+    report = json.loads(inside.good("verify-gold", "mini", "--json"))
+    assert (report["queries"], report["executed"], report["with_rows"]) == (57, 57, 57)
+    assert report["failed"] == report["differ_between_runs"] == report["missing"] == []
+    assert "57 of 57 gold queries executed, 57 with rows" in inside.good("verify-gold", "mini")
+    assert "mini test in duckdb: 57 of 57" in inside.good("verify-gold", "mini", "--engine=duckdb")
+
+
+def test_gold_that_fails_is_told(inside: Inside, tmp_path: Path) -> None:
+    """On a database of one's own."""
+    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as database:
+        database.executescript("CREATE TABLE t (a); INSERT INTO t VALUES (1);")
+    sql = {
+        "good": "SELECT a FROM t",
+        "none": "SELECT a FROM t WHERE a > 1",
+        "bad": "SELECT b FROM t",
+    }
+    lines = [
+        json.dumps({"query_id": n, "query": n, "table_id": "t", "answer": s, "task": "text_to_sql"})
+        for n, s in sql.items()
+    ]
+    (tmp_path / "queries.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    report = json.loads(inside.good("verify-gold", "./shop.sqlite", "--json"))
+    assert (report["queries"], report["executed"], report["with_rows"]) == (3, 2, 1)
+    assert report["empty"] == ["none"]
+    (failed,) = report["failed"]
+    assert (failed["query_id"], failed["outcome"]) == ("bad", "no_such_column")
+    run = ("run", "./shop.sqlite", "--task", "text-to-sql", "--retriever", "oracle", "--top-k", "1")
+    result = _one(inside.good(*run, "--generator", "gold", "--json"))
+    assert result["report"]["outcomes"] == {"correct": 2, "gold_failed": 1}

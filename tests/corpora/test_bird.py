@@ -1,0 +1,127 @@
+"""BIRD's release files: repeated ids, descriptions in any encoding, missing databases."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from target_bench import corpora
+from target_bench.errors import DataError
+from target_bench.interfaces import Dataset
+from target_bench.serialization import Serializer
+from tests.builders import zipped
+from tests.corpora.releases import BIRD_QUESTIONS, bird_question, write_bird
+
+DESCRIPTION = (
+    "\ufefforiginal_column_name ,column_name,column_description,data_format,value_description\r\n"
+    'id,,"  the number of\r\nthe animal",integer,\r\n'
+    'NAME,name,,text,"common – not Latin, a stray, comma"\r\n'
+    "gone,x,y,z,w\r\n"
+)
+
+
+def _load(folder: Path, split: str | None = None) -> Dataset:
+    return corpora.load("bird", split, folder)
+
+
+def _describe(folder: Path, content: bytes) -> None:
+    place = folder / "dev_databases" / "zoo" / "database_description"
+    place.mkdir()
+    (place / "Animal.csv").write_bytes(content)
+
+
+def test_every_field(tmp_path: Path) -> None:
+    dataset = _load(write_bird(tmp_path, BIRD_QUESTIONS[:2]))
+    assert [str(i) for i in dataset.corpus.ids] == [
+        "cre_Shop/Item",
+        "cre_Shop/order lines",
+        "zoo/animal",
+    ]
+    assert dataset.corpus["zoo", "animal"].rows == [[1, "ape"]]
+    lines = dataset.corpus["cre_Shop", "order lines"]
+    assert (list(lines.header), list(lines.rows)) == (["item", "select"], [])
+    assert lines.context == {
+        "title": "order lines",
+        "columns": ["item", "select"],
+        "column_types": ["number", "number"],
+        "schema": 'CREATE TABLE "order lines" (\n  "item" NUMERIC,\n  "select" NUMERIC,\n'
+        '  FOREIGN KEY ("item") REFERENCES "Item" ("Item_ID")\n)',
+        "foreign_keys": [["item", "Item.Item_ID"]],
+    }
+    first, second = dataset.queries
+    assert (first.id, first.text, first.answer) == ("7", "Question 7?", "SELECT `name` FROM Item")
+    assert (first.gold, first.database_id) == ((("cre_Shop", "Item"),), "cre_Shop")
+    assert first.metadata == {"difficulty": "simple", "evidence": "tea is a drink", "index": 0}
+    assert second.metadata["difficulty"] == "challenging"
+    assert dataset.databases == {"zoo": tmp_path / "dev_databases" / "zoo" / "zoo.sqlite"}
+    assert dataset.notes[1].startswith("1 of 2 databases are not here (cre_Shop): their 2 tables")
+
+
+@pytest.mark.parametrize("name", ["mini-dev", "MINI_DEV", "minidev", "mini_dev"])
+def test_repeated_ids_of_mini_dev(tmp_path: Path, name: str) -> None:
+    """The second question with an id gets its place in the file."""
+    dataset = _load(write_bird(tmp_path, name="mini_dev_sqlite"), name)
+    assert dataset.split == "mini_dev"
+    assert [q.id for q in dataset.queries] == ["7", "8", "7#2"]
+    assert [q.metadata["index"] for q in dataset.queries] == [0, 1, 2]
+    assert dataset.queries[2].gold == (("cre_Shop", "order lines"),)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_descriptions(tmp_path: Path, encoding: str, packed: bool) -> None:
+    write_bird(tmp_path)
+    _describe(tmp_path, DESCRIPTION.replace("\ufeff", "").encode(encoding))
+    if packed:
+        root = tmp_path / "dev_databases"
+        files = [path for path in sorted(root.rglob("*")) if path.is_file()]
+        members = {path.relative_to(tmp_path).as_posix(): path.read_bytes() for path in files}
+        (tmp_path / "dev_databases.zip").write_bytes(zipped(members))
+        for path in files:
+            path.unlink()
+    table = _load(tmp_path).corpus["zoo", "animal"]
+    assert table.context["column_descriptions"] == {
+        "id": "the number of the animal",
+        "name": "common – not Latin, a stray, comma",
+    }
+    assert table.rows == [[1, "ape"]]
+    assert Serializer(("database", "descriptions"))(table).startswith("zoo id: the number of")
+
+
+def test_descriptions_with_a_mark_at_the_start(tmp_path: Path) -> None:
+    _describe(write_bird(tmp_path), DESCRIPTION.encode())
+    assert len(_load(tmp_path).corpus["zoo", "animal"].context["column_descriptions"]) == 2
+
+
+def test_descriptions_in_one_file(tmp_path: Path) -> None:
+    """A public conversion to JSON; the CSV files go first."""
+    found = {"zoo": {"Animal": [{"column_name": "ID", "column_description": "number; of it"}]}}
+    write_bird(tmp_path)
+    (tmp_path / "database_description.json").write_text(json.dumps(found))
+    dataset = _load(tmp_path)
+    assert dataset.corpus["zoo", "animal"].context["column_descriptions"] == {"id": "number; of it"}
+    assert "column_descriptions" not in dataset.corpus["cre_Shop", "Item"].context
+    assert "database_description.json" in dataset.files
+    (tmp_path / "database_description.json").write_text("[]")
+    with pytest.raises(DataError, match=r"database_description\.json: expected an object"):
+        _load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        (
+            bird_question(1, "gone", "SELECT 1"),
+            "question 1: db_id 'gone' is not in dev_tables.json",
+        ),
+        (bird_question(1, "zoo", "DELETE FROM animal"), "question 1: "),
+        (bird_question(1, "zoo", "SELECT x FROM animal"), "question 1: SQLite cannot compile"),
+        (
+            bird_question(1, "zoo", "SELECT id FROM animal", evidence=1),
+            "field 'evidence' should be str",
+        ),
+    ],
+)
+def test_broken_questions(tmp_path: Path, question: dict[str, object], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        _load(write_bird(tmp_path, [question]))

@@ -1,0 +1,167 @@
+"""The databases of mini: built at first use, and gold SQL that answers every question."""
+
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from target_bench.corpora import cache, load
+from target_bench.corpora.database_cache import built
+from target_bench.errors import DataError
+from target_bench.interfaces import Dataset
+from target_bench.schema import Query
+from target_bench.selection import Loaded
+from target_bench.sql.gold_tables import gold_tables
+from target_bench.sql.hardness import HARDNESS, hardness
+
+NAMES = ["coffee_roastery", "mountain_huts", "town_library"]
+
+
+def _asked(dataset: Dataset) -> tuple[Query, ...]:
+    return Loaded(dataset, 0.0).of_task("text_to_sql").dataset.queries
+
+
+@pytest.fixture(scope="module")
+def both() -> list[Query]:
+    """The text-to-SQL questions of both splits."""
+    return [query for split in ("test", "validation") for query in _asked(load("mini", split))]
+
+
+@pytest.mark.parametrize("split", ["test", "validation"])
+def test_both_splits_have_all_of_them(split: str) -> None:
+    dataset = load("mini", split)
+    assert sorted(dataset.databases) == NAMES
+    web = [i for i in dataset.corpus.ids if i.database_id == "0"]
+    assert len(web) == 120
+    assert len(dataset.corpus) == 139
+    assert dataset.notes == ()
+    asked = _asked(dataset)
+    assert {q.metadata["hardness"] for q in asked} == set(HARDNESS)
+    assert {q.database_id for q in asked} == set(NAMES)
+    other = {q.metadata["task"] for q in dataset.queries if q.database_id == "0"}
+    assert other == {"question_answering", "fact_verification"}
+
+
+def test_gold_tables_and_hardness(both: list[Query]) -> None:
+    """As recorded; every table of the databases is gold for some question."""
+    databases = load("mini").databases
+    assert 60 <= len(both) <= 100
+    counts = Counter(query.metadata["hardness"] for query in both)
+    assert min(counts[level] for level in HARDNESS) >= 8
+    for query in both:
+        tables = gold_tables(str(query.answer), databases[query.database_id])
+        assert query.gold == tuple((query.database_id, table) for table in tables)
+        assert query.metadata["hardness"] == hardness(str(query.answer))
+        assert query.metadata["difficulty"] in ("simple", "moderate", "challenging")
+    used = {gold for query in both for gold in query.gold}
+    assert used == {i for i in load("mini").corpus.ids if i.database_id != "0"}
+
+
+def _rows(path: Path, sql: str) -> list[Any]:
+    with closing(sqlite3.connect(path)) as database:
+        return database.execute(sql).fetchall()
+
+
+def test_gold_sql_answers(both: list[Query]) -> None:
+    """It gives rows, none of which is all NULL, and the first of a sorted result has no equal."""
+    databases = load("mini").databases
+    for query in both:
+        sql = str(query.answer)
+        rows = _rows(databases[query.database_id], sql)
+        assert rows, query
+        assert all(any(cell is not None for cell in row) for row in rows), query
+        head, limited, _ = sql.partition(" LIMIT 1")
+        if limited and "UNION" not in sql:
+            order = head.rpartition("ORDER BY ")[2]
+            key = order.removesuffix(" DESC")
+            select, _, rest = head.partition(" FROM ")
+            keys = _rows(databases[query.database_id], f"{select}, {key} FROM {rest} LIMIT 2")
+            assert keys[0][-1] != keys[1][-1], query
+
+
+def test_kinds_of_sql(both: list[Query]) -> None:
+    texts = " ".join(str(query.answer) for query in both)
+    for part in (
+        "JOIN",
+        "HAVING",
+        "LIMIT",
+        "NOT IN (SELECT",
+        "INTERSECT",
+        "EXCEPT",
+        "UNION",
+        "strftime",
+        "BETWEEN",
+        "DISTINCT",
+        '"green lot"',
+        '"order"',
+    ):
+        assert part in texts
+    assert sum(bool(query.metadata["evidence"]) for query in both) >= 15
+
+
+def test_keys_hold() -> None:
+    """Foreign keys point at rows that are there."""
+    for path in load("mini").databases.values():
+        assert _rows(path, "PRAGMA foreign_key_check") == []
+        assert _rows(path, "PRAGMA integrity_check") == [("ok",)]
+
+
+def test_built_once_and_again_when_it_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(cache.ENVIRONMENT, str(tmp_path))
+    first = load("mini")
+    before = {path: path.stat().st_mtime_ns for path in first.databases.values()}
+    assert all(path.is_relative_to(tmp_path / cache.DATABASES) for path in before)
+    assert {path: path.stat().st_mtime_ns for path in load("mini").databases.values()} == before
+    cache.clear()
+    assert not (tmp_path / cache.DATABASES).exists()
+    assert load("mini").corpus.fingerprint == first.corpus.fingerprint
+    assert not list((tmp_path / cache.DATABASES).rglob(".new-*"))
+    assert {"databases/mountain_huts.sql", "queries.jsonl"} <= set(first.files)
+
+
+def test_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv(cache.ENVIRONMENT, str(tmp_path / "file"))
+    dataset = load("mini")
+    assert len(dataset.corpus["town_library", "book"].rows) == 12
+    assert all(path.is_file() for path in dataset.databases.values())
+
+
+def test_two_processes_build_at_once(tmp_path: Path) -> None:
+    script = "from target_bench.corpora import load; print(len(load('mini').databases))"
+    command = [sys.executable, "-c", script]
+    environment = {**__import__("os").environ, cache.ENVIRONMENT: str(tmp_path)}
+    both = [
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    assert [process.communicate()[0] for process in both] == ["3\n", "3\n"]
+
+
+def test_faulty_script() -> None:
+    with pytest.raises(DataError, match=r"database x: its SQL text is faulty: .*syntax error"):
+        built("x", "CREATE TABEL t (a);")
+
+
+def test_own_database_with_sql_answers(tmp_path: Path) -> None:
+    """A DuckDB file and questions with SQL: databases for the task text-to-SQL."""
+    path = tmp_path / "mine.duckdb"
+    with duckdb.connect(path) as database:
+        database.execute("CREATE TABLE t AS SELECT range AS a FROM range(5000)")
+    line = (
+        '{"query_id": 1, "query": "How many?", "table_id": "t", "answer": "SELECT count(*) FROM t"}'
+    )
+    (tmp_path / "mine.queries.jsonl").write_text(line + "\n")
+    dataset = load(path)
+    assert dataset.databases == {"mine": path}
+    assert dataset.queries[0].database_id == "mine"
+    assert len(dataset.corpus["mine", "t"].rows) == 5000
+    assert _asked(dataset) == dataset.queries

@@ -1,0 +1,137 @@
+"""Judging one query, and the means over judged queries."""
+
+from dataclasses import replace
+from math import isnan, nan
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from target_bench.metrics.sql import (
+    FAMILIES,
+    JudgedQuery,
+    JudgedSQL,
+    Rule,
+    Verdict,
+    judge,
+    sql_metrics,
+)
+from target_bench.schema import Cell, Executed, SQLOutcome
+
+
+def gave(*rows: tuple[Cell, ...], seconds: tuple[float, ...] = (0.1,)) -> Executed:
+    columns = tuple(f"c{i}" for i in range(len(rows[0]))) if rows else ("c0",)
+    return Executed("executed", columns, rows, seconds=seconds)
+
+
+def failed(outcome: SQLOutcome) -> Executed:
+    return Executed(outcome, message="why")
+
+
+def value(name: str, *queries: JudgedQuery) -> float:
+    metric = FAMILIES[name].make()
+    return float(metric.value(metric.statistics(JudgedSQL(queries)).sum(axis=0)))
+
+
+class TestJudge:
+    def test_every_rule_judges(self) -> None:
+        judged = judge(gave((1, "a"), (2, "b"), (2, "b")), gave((2, "b"), (1, "a")), "SELECT")
+        assert judged.verdict == "correct"
+        assert (judged.bird, judged.spider, judged.multiset) == (1, 0, 0)
+        assert judged.soft_f1 == 0
+
+    @pytest.mark.parametrize(("rule", "verdict"), [("bird", "wrong_result"), ("spider", "correct")])
+    def test_the_verdict_follows_the_rule_asked_for(self, rule: Rule, verdict: Verdict) -> None:
+        judged = judge(gave((1, "a")), gave(("a", 1)), "SELECT", rule=rule)
+        assert (judged.verdict, judged.bird, judged.spider) == (verdict, 0, 1)
+
+    def test_order_counts_for_spider_where_the_gold_asks_for_it(self) -> None:
+        gold, predicted = gave((1,), (2,)), gave((2,), (1,))
+        assert judge(gold, predicted, "SELECT a FROM t").spider == 1
+        assert judge(gold, predicted, "SELECT a FROM t Order By a").spider == 0
+
+    @pytest.mark.parametrize("outcome", [o for o in get_args(SQLOutcome) if o != "executed"])
+    def test_a_failed_prediction_is_wrong_and_named(self, outcome: SQLOutcome) -> None:
+        judged = judge(gave(), failed(outcome), "SELECT")
+        assert judged.verdict == outcome
+        assert replace(judged, verdict="error") == JudgedQuery("error")
+
+    def test_a_failed_gold_is_named_whatever_the_prediction_gave(self) -> None:
+        for predicted in (gave((1,)), gave(), failed("timeout")):
+            assert judge(failed("timeout"), predicted, "SELECT") == JudgedQuery("gold_failed")
+
+    def test_nothing_predicted_and_no_database_are_told_apart(self) -> None:
+        assert judge(gave(), None, "SELECT").verdict == "no_prediction"
+        assert judge(None, None, "SELECT").verdict == "not_runnable"
+        assert judge(None, gave(), "SELECT").verdict == "not_runnable"
+
+    def test_spider_takes_the_results_of_the_rewritten_statements(self) -> None:
+        rewritten = (gave((1,), (1,)), gave((1,), (1,)))
+        judged = judge(gave((1,), (1,)), failed("syntax_error"), "SELECT", rewritten)
+        assert judged == JudgedQuery("syntax_error", spider=1)
+        judged = judge(gave((1,)), failed("syntax_error"), "SELECT", rewritten, rule="spider")
+        assert judged == JudgedQuery("correct", spider=1)
+        rewritten = (gave((1,)), failed("no_such_column"))
+        judged = judge(gave((1,)), gave((1,)), "SELECT", rewritten, rule="spider")
+        assert (judged.verdict, judged.bird, judged.spider) == ("no_such_column", 1, 0)
+
+    def test_nan_equals_nan(self) -> None:
+        judged = judge(gave((float("nan"), 1)), gave((float("nan"), 1)), "SELECT")
+        assert (judged.bird, judged.spider, judged.multiset, judged.soft_f1) == (1, 1, 1, 1)
+
+    def test_time_is_judged_of_right_queries_run_several_times(self) -> None:
+        gold, fast = gave((1,), seconds=(2.0, 2.1)), gave((1,), seconds=(1.0, 1.0))
+        assert judge(gold, fast, "SELECT").time_ratio == pytest.approx(2.05)
+        assert judge(gold, replace(fast, rows=((2,),)), "SELECT").time_ratio == 0
+        assert isnan(judge(gave((1,)), gave((1,)), "SELECT").time_ratio)
+        with pytest.raises(ValueError, match="equally often"):
+            judge(gold, gave((1,)), "SELECT")
+
+
+RIGHT = JudgedQuery("correct", 1, 1, 1, 1, 1.0)
+FASTER = JudgedQuery("correct", 1, 1, 1, 1, 4.0)
+WRONG = JudgedQuery("wrong_result", soft_f1=0.5)
+ABSENT = JudgedQuery("not_runnable")
+UNTIMED = replace(RIGHT, time_ratio=nan)
+
+
+class TestMetrics:
+    def test_means_leave_out_queries_without_database(self) -> None:
+        for name in ("ex[bird]", "ex[spider]", "ex[multiset]"):
+            assert value(name, RIGHT, ABSENT, WRONG, WRONG) == pytest.approx(1 / 3)
+        assert value("soft_f1", RIGHT, ABSENT, WRONG) == pytest.approx(0.75)
+
+    def test_efficiency_is_a_mean_of_square_roots_times_hundred(self) -> None:
+        assert value("ves", RIGHT, FASTER, WRONG, ABSENT) == pytest.approx(100)
+        assert value("r_ves", FASTER) == pytest.approx(100 * 1.25**0.5)
+        assert value("r_ves", RIGHT, WRONG) == pytest.approx(50)
+
+    @pytest.mark.parametrize("name", ["ves", "r_ves"])
+    def test_efficiency_needs_times(self, name: str) -> None:
+        assert JudgedSQL([RIGHT, WRONG]).timed
+        assert not JudgedSQL([UNTIMED]).timed
+        with pytest.raises(ValueError, match=f"{name} is not known for 1 of 2 queries"):
+            value(name, UNTIMED, WRONG)
+
+    @pytest.mark.parametrize("queries", [(), (ABSENT,)])
+    def test_of_nothing_the_mean_is_zero(self, queries: tuple[JudgedQuery, ...]) -> None:
+        assert value("ex[bird]", *queries) == 0
+
+    def test_each_query_has_its_value(self) -> None:
+        metric = FAMILIES["soft_f1"].make()
+        statistics = metric.statistics(JudgedSQL([RIGHT, WRONG, ABSENT]))
+        np.testing.assert_array_equal(metric.per_query(statistics), [1, 0.5, 0])
+
+    def test_verdicts_are_counted(self) -> None:
+        verdicts = JudgedSQL([WRONG, RIGHT, WRONG, ABSENT]).verdicts
+        assert verdicts == {"wrong_result": 2, "correct": 1, "not_runnable": 1}
+        assert next(iter(verdicts)) == "wrong_result"
+
+    def test_metrics_of_efficiency_are_for_timed_queries(self) -> None:
+        names = [metric.name for metric in sql_metrics()]
+        assert names == ["ex[bird]", "ex[spider]", "ex[multiset]", "soft_f1"]
+        assert [metric.name for metric in sql_metrics(timed=True)] == [*names, "r_ves", "ves"]
+
+    def test_signatures_tell_the_metrics_apart(self) -> None:
+        signatures = {metric.signature for metric in sql_metrics(timed=True)}
+        assert len(signatures) == len(FAMILIES)

@@ -1,0 +1,93 @@
+"""BIRD's release files: sizes, gold tables, descriptions, and databases that are missing."""
+
+import gzip
+import json
+from collections import Counter
+
+import pytest
+
+from target_bench.corpora import load
+from target_bench.interfaces import Dataset
+from target_bench.registry import create
+from target_bench.schema import TableId
+from tests.real.data import DATA
+
+pytestmark = pytest.mark.skipif(
+    not (DATA / "bird").is_dir(), reason=f"no BIRD in {DATA} (set TARGET_BENCH_DATA)"
+)
+
+
+@pytest.fixture(scope="module")
+def bird() -> Dataset:
+    """The validation split."""
+    return load("bird", data_dir=DATA)
+
+
+def test_sizes(bird: Dataset) -> None:
+    assert bird.split == "validation"
+    assert (len(bird.corpus), len(bird.queries)) == (75, 1_534)
+    assert sum(len(table.header) for table in bird.corpus) / 75 == pytest.approx(10.64)
+    assert set(bird.databases) == {"student_club", "superhero", "toxicology"}
+    difficulty = Counter(query.metadata["difficulty"] for query in bird.queries)
+    assert difficulty == {"simple": 925, "moderate": 464, "challenging": 145}
+    assert bird.notes[0] == "53 of 75 tables have no rows"
+    assert bird.notes[1].startswith("8 of 11 databases are not here (california_schools, ")
+    assert bird.notes[1].endswith("and the 1102 queries on them cannot be run")
+
+
+def test_mini_dev() -> None:
+    dataset = load("bird", "mini-dev", DATA)
+    assert len(dataset.queries) == 500 == len({query.id for query in dataset.queries})
+    assert sum("#" in query.id for query in dataset.queries) == 2
+    asked = Counter(query.database_id for query in dataset.queries)
+    assert [asked[name] for name in ("student_club", "superhero", "toxicology")] == [48, 52, 40]
+
+
+@pytest.mark.parametrize(
+    ("split", "name"), [("validation", "dev"), ("mini_dev", "mini_dev_sqlite")]
+)
+def test_gold_tables(split: str, name: str) -> None:
+    """Of missing databases too: their schemas are enough."""
+    path = DATA / "bird" / f"{name}_gold_tables.jsonl.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        derived = [json.loads(line) for line in lines]
+    for query, expected in zip(load("bird", split, DATA).queries, derived, strict=True):
+        gold = {TableId(query.database_id, table) for table in expected["gold_tables"]}
+        assert (query.database_id, set(query.gold)) == (expected["db_id"], gold)
+
+
+def test_rows(bird: Dataset) -> None:
+    rows = Counter[str]()
+    for table in bird.corpus:
+        rows[table.id.database_id] += len(table.rows)
+    assert (rows["student_club"], rows["superhero"], rows["toxicology"]) == (42_511, 10_614, 49_813)
+    assert sum(rows.values()) == 42_511 + 10_614 + 49_813
+
+
+def test_descriptions(bird: Dataset) -> None:
+    """The CSV files of the databases here (one is Windows-1252), the JSON file of the others."""
+    status = bird.corpus["student_club", "budget"].context["column_descriptions"]["event_status"]
+    assert "• Closed: It means that the event is closed." in status
+    assert bird.corpus["financial", "district"].context["column_descriptions"]
+    described = {
+        table.id.database_id for table in bird.corpus if "column_descriptions" in table.context
+    }
+    assert len(described) == 11
+
+
+@pytest.mark.parametrize(
+    ("retriever", "floor"),
+    [
+        ("bm25", 0.88),
+        ("bm25:fields=[[database,title],[columns,header],[descriptions],[rows]]", 0.96),
+        ("bm25:fields=[[database,title],[columns,header],[descriptions]]", 0.965),
+    ],
+)
+def test_databases_of_the_first_tables(bird: Dataset, retriever: str, floor: float) -> None:
+    """How often the best table is of the gold database (the paper's best: 0.958)."""
+    found = create("retriever", retriever)
+    found.embed_corpus(bird.corpus)
+    rankings = found.retrieve_batch([query.text for query in bird.queries], 1)
+    pairs = zip(rankings, bird.queries, strict=True)
+    hits = sum(bool(r) and r[0][0].database_id == query.database_id for r, query in pairs)
+    assert hits / len(bird.queries) >= floor

@@ -1,0 +1,87 @@
+"""Schema linking of predictions."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from target_bench.sql.linking import Overlap, Usage, linking, total, usage
+
+SCHEMA = {
+    "Singer": {"id": "INT", "Name": "TEXT", "age": "INT"},
+    "concert": {"id": "INT", "singer_id": "INT", "Year": "INT"},
+}
+
+
+@pytest.mark.parametrize(
+    ("sql", "tables", "columns"),
+    [
+        ("SELECT NAME FROM singer", {"Singer"}, {"Singer.Name"}),
+        ("SELECT count(*) FROM singer", {"Singer"}, set()),
+        ("SELECT * FROM singer", {"Singer"}, {"Singer.id", "Singer.Name", "Singer.age"}),
+        (
+            "SELECT s.name FROM singer s JOIN concert AS c ON s.id = c.singer_id WHERE year > 2000",
+            {"Singer", "concert"},
+            {"Singer.id", "Singer.Name", "concert.singer_id", "concert.Year"},
+        ),
+        (
+            "WITH x AS (SELECT age AS a FROM singer) SELECT a FROM x ORDER BY a",
+            {"Singer"},
+            {"Singer.age"},
+        ),
+        ("SELECT x.age FROM (SELECT * FROM singer) x", {"Singer"}, None),
+        (
+            "SELECT name FROM singer s WHERE EXISTS (SELECT 1 FROM concert WHERE singer_id = s.id)",
+            {"Singer", "concert"},
+            {"Singer.Name", "Singer.id", "concert.singer_id"},
+        ),
+        (
+            "SELECT 1 FROM singer JOIN concert USING (id)",
+            {"Singer", "concert"},
+            {"Singer.id", "concert.id"},
+        ),
+        ('SELECT name FROM singer WHERE name = "Joe"', {"Singer"}, {"Singer.Name"}),
+        ("SELECT id FROM singer UNION SELECT year FROM concert", {"Singer", "concert"}, None),
+        ("SELECT rowid FROM singer", {"Singer"}, set()),
+    ],
+)
+def test_usage(sql: str, tables: set[str], columns: set[str] | None) -> None:
+    found = usage(sql, SCHEMA)
+    assert found.tables == tables
+    assert columns is None or {".".join(pair) for pair in found.columns} == columns
+    assert (found.unknown_tables, found.unknown_columns, found.error) == ((), (), None)
+
+
+def test_unknown_names() -> None:
+    found = usage("SELECT s.height, x.a, `Joe` FROM singer s, nowhere x", SCHEMA)
+    assert found.unknown_tables == ("nowhere",)
+    assert found.unknown_columns == ("height",), "what nowhere has is not known"
+    assert usage("SELECT `Joe`, height FROM singer", SCHEMA).unknown_columns == ("Joe", "height")
+
+
+@pytest.mark.parametrize(
+    "sql", ["", "SELECT", "SELEC x", "DROP TABLE singer", "SELECT 1; SELECT 2"]
+)
+def test_no_query(sql: str) -> None:
+    found = usage(sql, SCHEMA)
+    assert found.error
+    assert found == Usage(error=found.error)
+
+
+def test_precision_and_recall() -> None:
+    one = linking("SELECT name, age FROM singer", "SELECT name, height FROM singer", SCHEMA)
+    assert one.tables == Overlap(1, 1, 1)
+    assert one.columns == Overlap(1, 2, 2)
+    broken = linking("SELECT name FROM singer", "I do not know", SCHEMA)
+    assert (broken.tables.precision, broken.tables.recall, broken.tables.f1) == (0, 0, 0)
+    counted = linking("SELECT count(*) FROM singer", "SELECT count(*) FROM singer", SCHEMA)
+    assert (counted.columns.precision, counted.columns.recall, counted.columns.f1) == (1, 1, 1)
+    micro = total(part.columns for part in (one, broken, counted))
+    assert micro == Overlap(1, 2, 3)
+    assert micro.f1 == pytest.approx(2 * (1 / 2) * (1 / 3) / (1 / 2 + 1 / 3))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=40))
+def test_any_text(text: str) -> None:
+    found = usage(text, SCHEMA)
+    assert found.error is None or (not found.tables and not found.columns)
