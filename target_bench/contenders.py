@@ -11,8 +11,8 @@ from target_bench.contract import RetrieverLike
 from target_bench.errors import ConfigError, DataError
 from target_bench.interfaces import Observer
 from target_bench.prompting import Prompt, Prompter
+from target_bench.provenance import plugin_identity
 from target_bench.runs import run_files
-from target_bench.runs.identity import plugin_identity
 from target_bench.secrets import masked_settings
 from target_bench.selection import Loaded
 from target_bench.serialization import Format
@@ -152,6 +152,11 @@ def given_answers(
     asked = [query.id for query in loaded.dataset.queries]
     replay.query_ids = asked
     n, known = len(replay.answers), len(replay.answers.keys() & set(asked))
+    if replay.in_corpus_order:
+        observer.warning(
+            f"{predictions} names no query ids: its answers were taken in the order of the corpus. "
+            "If they are in another one, name it with --order."
+        )
     where = f"{loaded.dataset.info.name} {loaded.dataset.split}"
     if not known:
         raise DataError(f"{predictions}: none of its {n} query ids is in {where}")

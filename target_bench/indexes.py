@@ -24,7 +24,7 @@ from target_bench.errors import (
 )
 from target_bench.files import sha256_of, sync
 from target_bench.interfaces import Corpus, Retriever
-from target_bench.runs.identity import plugin_identity
+from target_bench.provenance import plugin_identity
 
 FORMAT = 2
 """The version of the layout; a folder of another version is refused."""

@@ -238,6 +238,17 @@ class Retriever(ABC):
         """What determines this retriever's results, as JSON. Default: constructor arguments."""
         return constructor_arguments(self)
 
+    def parts(self) -> Mapping[str, object]:
+        """The plug-ins it is made of, by a name each; they are part of its identity. Default: none.
+
+        A part that is a constructor argument goes under the name of the argument.
+        """
+        return {}
+
+    def notes(self) -> Sequence[str]:
+        """What a user should know about the work so far, said once it is done. Default: nothing."""
+        return ()
+
     def limit_memory(self, n_bytes: int) -> None:
         """Hold no more than about this much; called before ``embed_corpus``, changes no result.
 

@@ -2,10 +2,19 @@
 
 import hashlib
 import inspect
+import json
 import sys
+import uuid
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
+from typing import Any
+
+from target_bench.errors import ConfigError
+from target_bench.interfaces import constructor_arguments
+from target_bench.registry import FILE_MODULE
+from target_bench.secrets import is_secret
 
 _PACKAGE = Path(__file__).parent
 _SHARED = (
@@ -18,11 +27,77 @@ _SHARED = (
 )
 
 
+def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
+    """Class, settings, code hash and package versions of a plug-in, and of those it is made of.
+
+    Returns:
+        The identity, and a warning if the plug-in cannot be identified: then the identity is
+        unique, so its results are kept but never reused.
+
+    Raises:
+        ConfigError: a model that it names is not there.
+    """
+    cls = type(plugin)
+    identity: dict[str, Any] = {
+        "class": f"{_module_name(cls)}:{cls.__qualname__}",
+        "packages": {name: installed_version(name) for name in getattr(cls, "packages", ())},
+    }
+    try:
+        parts = _parts(plugin)
+        identity["config"] = _config(plugin, parts)
+        identity["code"] = code_hash(cls)
+        revision = getattr(plugin, "revision", None)
+        if callable(revision):
+            identity["revision"] = revision()
+        for name, part in parts.items():
+            found, warning = plugin_identity(part)
+            if warning:
+                raise TypeError(warning)
+            identity.setdefault("parts", {})[name] = found
+    except ConfigError:
+        raise
+    except Exception as error:
+        identity["unique"] = uuid.uuid4().hex
+        return identity, (
+            f"{cls.__name__} cannot be identified ({error}), so this run will never be reused. "
+            "Keep constructor arguments as attributes of the same names with JSON values, or "
+            "define config(); define the class in a file."
+        )
+    return identity, None
+
+
+def _module_name(cls: type) -> str:
+    """The module, or the file of a plug-in that was named by its file, wherever that lies."""
+    if not cls.__module__.startswith(FILE_MODULE):
+        return cls.__module__
+    return Path(sys.modules[cls.__module__].__file__ or "").name
+
+
+def _parts(plugin: object) -> Mapping[str, object]:
+    own = getattr(plugin, "parts", None)  # optional; users' own may lack it
+    return own() if callable(own) else {}
+
+
+def _config(plugin: object, parts: Mapping[str, object]) -> Any:
+    """The settings; one that is a part is described there."""
+    own = getattr(plugin, "config", None)
+    config = own() if callable(own) else constructor_arguments(plugin)
+    shown = {
+        name: "***" if is_secret(str(name)) else value
+        for name, value in config.items()
+        if name not in parts
+    }
+    try:
+        return json.loads(json.dumps(shown, sort_keys=True))
+    except TypeError as error:
+        raise TypeError(f"its settings are no JSON: {error}") from error
+
+
 def code_hash(cls: type) -> str:
     """The hash of the source files a class is defined in, its bases' included.
 
-    Classes of this package are hashed with the modules they are built on; others with the modules
-    that they import, at the top of the file, from its folder or below.
+    Classes of this package are hashed with the modules of it that they import, at the top of the
+    file; others with those from their folder or below.
 
     Raises:
         OSError: a class has no source file (it was typed into an interpreter).
@@ -33,13 +108,8 @@ def code_hash(cls: type) -> str:
             continue
         if base.__module__.startswith("target_bench."):
             files.update(_PACKAGE / name for name in _SHARED)
-            folder = _source_file(base).parent
-            if folder.name == "generators":  # which have little in common
-                _add_with_imports(
-                    _source_file(base), sys.modules.get(base.__module__), files, _PACKAGE
-                )
-            elif folder != _PACKAGE:
-                files.update(folder.glob("*.py"))
+            module = sys.modules.get(base.__module__)
+            _add_with_imports(_source_file(base), module, files, _PACKAGE)
         else:
             _add_with_imports(_source_file(base), sys.modules.get(base.__module__), files)
     whole = hashlib.sha256()

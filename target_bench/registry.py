@@ -22,7 +22,7 @@ import yaml
 from target_bench.errors import ConfigError, MissingExtraError
 from target_bench.secrets import masked_settings
 
-Kind = Literal["retriever", "generator", "corpus", "task"]
+Kind = Literal["retriever", "generator", "corpus", "task", "encoder", "index"]
 
 FILE_MODULE = "_target_bench_plugin_"
 """How the module of a plug-in named by its file is called, followed by its path."""
@@ -33,7 +33,10 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "tfidf": "target_bench.retrievers.tfidf:TfIdf",
         "lsa": "target_bench.retrievers.lsa:LSA",
         "random": "target_bench.retrievers.random:Random",
+        "dense": "target_bench.retrievers.dense:Dense",
     },
+    "encoder": {},
+    "index": {},
     "generator": {
         "extractive": "target_bench.generators.extractive:Extractive",
         "replay": "target_bench.generators.replay:Replay",
@@ -62,6 +65,8 @@ _GROUPS: dict[Kind, str] = {
     "retriever": "target_bench.retrievers",
     "generator": "target_bench.generators",
     "corpus": "target_bench.corpora",
+    "encoder": "target_bench.encoders",
+    "index": "target_bench.vector_indexes",
 }
 
 _FILE = re.compile(r"(?P<target>[^=]+?\.py:[^\W\d]\w*)(?::(?P<settings>.*))?", re.DOTALL)
@@ -159,6 +164,15 @@ def build(
             str(error) if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
         )
         raise ConfigError(f"{kind} {masked_settings(text)!r}: {problem}") from error
+
+
+def part(kind: Kind, given: Any) -> Any:
+    """The plug-in that a setting of another one names; an object is that plug-in itself.
+
+    Raises:
+        ConfigError: as for ``create``.
+    """
+    return create(kind, given) if isinstance(given, str) else given
 
 
 def resolve(kind: Kind, target: str, also: Iterable[str] = ()) -> Any:

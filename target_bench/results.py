@@ -277,6 +277,7 @@ _ANSWERS = (
     "rougeL",
     "exact_match",
     "token_f1",
+    "bertscore",
     "accuracy",
     "f1_weighted",
     "f1_macro",

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterable
 
 _NAME = re.compile(
-    r"(^|_)(\w*key|(?!(bos|eos|pad|stop|unk|sep|mask|cls)_token)(\w+_)?token|secrets?"
-    r"|passw(or)?d|authorization|auth|credentials?|cookies?)$"
+    r"(^|_)(\w*key|secrets?|passw(or)?d|authorization|auth|credentials?|cookies?)$"
+    r"|(^|(?<!bos)(?<!eos)(?<!pad)(?<!stop)(?<!unk)(?<!sep)(?<!mask)(?<!cls)_)token$"
 )
 _TEXT = (
     (re.compile(r"(://)[^/@\s]+(?=@)"), r"\1***"),

@@ -73,7 +73,7 @@ def generate(
     with printed(as_json) as (observer, results):
         stored = StoredRun(folder, data_dir, observer, out)
         for generator in generators or ["extractive"]:
-            confirm = None if yes else paying.agreed
+            confirm = paying.announced if yes else paying.agreed
             scoring = Scoring(labels, bertscore, engine, rule, timeout, repeats)
             answering = Answering(
                 generator,

@@ -90,9 +90,14 @@ def _counts(result: "Result") -> str:
 
 
 def _report(result: "Result") -> list[str]:
-    """Outcomes, and execution accuracy by group, where there are several groups."""
+    """The confusion table of labels; outcomes of SQL, and its accuracy by group."""
     if result.report is None:
         return []
+    if "confusion" in result.report:
+        return [
+            f"  gold {gold}: {_listed({f'as {given}': n for given, n in row.items() if n})}"
+            for gold, row in result.report["confusion"].items()
+        ]
     lines = ["  outcomes: " + _listed(result.report["outcomes"])]
     for name, groups in result.report["by"].items():
         shares = {

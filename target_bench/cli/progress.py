@@ -1,6 +1,8 @@
 """Progress and warnings on the terminal; standard output is left to results."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
 from rich.console import Console
@@ -14,6 +16,21 @@ from rich.progress import (
 )
 
 from target_bench.interfaces import Observer
+
+_ACTIVE: list["TerminalObserver"] = []
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Take the bar off the terminal, as long as a question stands there."""
+    active = list(_ACTIVE)
+    for observer in active:
+        observer._progress.stop()
+    try:
+        yield
+    finally:
+        for observer in active:
+            observer._progress.start()
 
 
 class TerminalObserver(Observer):
@@ -38,6 +55,7 @@ class TerminalObserver(Observer):
 
     def __enter__(self) -> "TerminalObserver":
         self._progress.start()
+        _ACTIVE.append(self)
         return self
 
     def __exit__(
@@ -46,6 +64,7 @@ class TerminalObserver(Observer):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        _ACTIVE.remove(self)
         self._progress.stop()
 
     def stage(self, name: str, total: int | None = None) -> None:

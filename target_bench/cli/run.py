@@ -151,7 +151,7 @@ def run(
                 schema_scope=schema_scope,
                 structured=structured,
                 scoring=Scoring(labels, bertscore, engine, rule, timeout, repeats),
-                confirm=None if yes else paying.agreed,
+                confirm=paying.announced if yes else paying.agreed,
             )
             folders = [result.folder for result in results]  # one retrieval serves all generators
             results += [result for result in found if result.folder not in folders]

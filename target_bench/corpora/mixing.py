@@ -210,7 +210,8 @@ def _renamed(source: Corpus, base: Corpus) -> list[TableId]:
 
 
 def _tag(digests: Iterable[Digest]) -> str:
-    whole = b"".join(digest.content for digest in digests)
+    """A name for these tables, whatever their order."""
+    whole = b"".join(sorted(digest.content for digest in digests))
     return hashlib.blake2b(whole, digest_size=4).hexdigest()
 
 

@@ -90,18 +90,19 @@ class _Row:
 def _best_row(query: str, tables: Sequence[Table]) -> _Row | None:
     """The row with the most weight; among equals the first of the first table."""
     rows = [(table, title, cells) for table in tables for title, cells in _rows(table)]
-    wanted = set(_words(query))
+    wanted = sorted(set(_words(query)))  # sums of floats depend on the order
     if not rows or not wanted:
         return None
     words = [set(_words(" ".join(cells))) for _, _, cells in rows]
-    count = Counter(word for found in words for word in found & wanted)
+    count = Counter(word for found in words for word in found.intersection(wanted))
     weight = {word: log(1 + len(rows) / (1 + count[word])) for word in wanted}
     total = sum(weight.values())
     around = {id(t): set(_words(" ".join([title, *t.header]))) for t, title, _ in rows}
     best: _Row | None = None
     for (table, title, cells), found in zip(rows, words, strict=True):
-        own = sum(weight[word] for word in wanted & found)
-        whole = sum(weight[word] for word in wanted & (found | around[id(table)]))
+        own = sum(weight[word] for word in wanted if word in found)
+        anywhere = found | around[id(table)]
+        whole = sum(weight[word] for word in wanted if word in anywhere)
         if own > 0 and (best is None or whole > best.score):
             best = _Row(table, title, cells, whole, whole / total)
     return best

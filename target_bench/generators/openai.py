@@ -16,6 +16,7 @@ from target_bench.remote.limits import Limiter, Window
 from target_bench.remote.openai_api import Client, Server
 from target_bench.remote.tokens import estimated_tokens
 from target_bench.schema import Generation, GenerationRequest
+from target_bench.secrets import is_secret
 
 _OWN = ("model", "messages", "temperature", "max_tokens", "seed", "response_format", "stream", "n")
 _CHANGES_NO_ANSWER = (
@@ -116,6 +117,8 @@ class OpenAI(Generator):
         for name in self.extra or ():
             if name in _OWN:
                 raise ConfigError(f"extra: {name} is no further parameter of a request")
+            if is_secret(name):
+                raise ConfigError(f"extra: {name}: keys come from the environment (api_key_env) only")
 
     def config(self) -> Mapping[str, Any]:
         """The settings that can change an answer; where requests really go is one of them."""

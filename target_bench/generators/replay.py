@@ -36,6 +36,7 @@ class Replay(Generator):
     Attributes:
         query_ids: the order of a file without query ids and without ``order``; set by whoever
             knows the queries.
+        in_corpus_order: whether the answers were read in that order.
     """
 
     def __init__(self, file: str, order: str | None = None) -> None:
@@ -45,6 +46,7 @@ class Replay(Generator):
         self.file = file
         self.order = order
         self.query_ids: Sequence[str] | None = None
+        self.in_corpus_order = False
 
     def config(self) -> Mapping[str, Any]:
         """Hashes of the files, wherever they lie, and of the order where it was set."""
@@ -124,6 +126,7 @@ class Replay(Generator):
                 raise DataError(
                     f"{self.file}: names no query ids; give order=FILE, a JSON list of them"
                 )
+            self.in_corpus_order = True
             return self.query_ids
         path = Path(self.order)
         found = Release(path.parent, self.order).json(path)

@@ -140,7 +140,7 @@ class Limiter:
             now = self.clock.now()
             begins = now >= self._paused_until
             self._paused_until = max(self._paused_until, now + seconds)
-        if begins:
+        if begins and seconds >= _WORTH_TELLING:
             tell(reason, seconds)
         return begins
 

@@ -152,7 +152,7 @@ class Client:
         try:
             body = json.loads(content)
         except (ValueError, RecursionError):
-            page = "html" in headers.get("content-type", "")
+            page = "html" in headers.get("content-type", "") or content.lstrip().startswith(b"<")
             what = "a web page: is base_url right?" if page else "no JSON"
             raise Failure(
                 "server_error", f"the answer is {what}", again=not page, hopeless=page

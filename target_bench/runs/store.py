@@ -8,7 +8,7 @@ import json
 import os
 import platform
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -120,10 +120,22 @@ class Run:
     def _replace(self, name: str, content: Mapping[str, Any]) -> None:
         self._replace_with(name, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
 
+    def write_per_query(self, query_ids: Sequence[str], values: Mapping[str, Any]) -> None:
+        """Write ``per_query.parquet``: the value of every metric for every query alone."""
+        import pyarrow
+        from pyarrow import parquet
+
+        table = pyarrow.table({"query_id": list(query_ids), **values})
+        buffer = pyarrow.BufferOutputStream()
+        parquet.write_table(table, buffer)
+        self._replace_bytes("per_query.parquet", buffer.getvalue().to_pybytes())
+
     def _replace_with(self, name: str, text: str) -> None:
+        self._replace_bytes(name, text.encode("utf-8", "surrogatepass"))
+
+    def _replace_bytes(self, name: str, encoded: bytes) -> None:
         """Replace a file as a whole, unless it holds this content already."""
         path = self.folder / name
-        encoded = text.encode("utf-8", "surrogatepass")
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
         try:
             if path.exists() and path.read_bytes() == encoded:
@@ -178,6 +190,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         StoreError: there is none, or it is none of this version.
     """
     path = folder / "manifest.json"
+    if not folder.is_dir():
+        raise StoreError(f"{folder}: there is no such run folder")
     try:
         manifest = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:

@@ -125,7 +125,10 @@ class RetrieveStage:
             assert self.subject.retriever is not None
             retriever = self.subject.retriever
             embed_seconds = self._embed(retriever)
-            found = self._retrieve(retriever, todo, log, embed_seconds, len(done))
+            try:
+                found = self._retrieve(retriever, todo, log, embed_seconds, len(done))
+            finally:
+                self._tell_notes(retriever)
         if not timed:
             self._time_single_queries(retriever, self.options.latency)
         return done | found, not todo
@@ -183,6 +186,15 @@ class RetrieveStage:
                 f"on {self._where()}: {error}"
             ) from error
         return time.perf_counter() - start
+
+    def _tell_notes(self, retriever: RetrieverLike) -> None:
+        """Say, and record, what the retriever has to tell of its work."""
+        notes = getattr(retriever, "notes", None)  # optional; users' own may lack it
+        found = [str(note) for note in notes()] if callable(notes) else []
+        for note in found:
+            self.observer.warning(f"{self.subject.label}: {note}")
+        if found:
+            self.store.write_manifest(notes=found)
 
     def _index_folder(self) -> Path | None:
         if self.options.indexes is None:

@@ -5,7 +5,13 @@ from typing import Any
 
 from target_bench.errors import DataError
 from target_bench.interfaces import Dataset, Metric
-from target_bench.metrics.classification import JudgedLabels, label_metrics, parse_label
+from target_bench.metrics.classification import (
+    LABELS,
+    JudgedLabels,
+    confusion,
+    label_metrics,
+    parse_label,
+)
 from target_bench.schema import Generation, LabelMode, Query, Retrieval
 
 _GOLD = {"true": "True", "false": "False", "not enough information": "Not Enough Information"}
@@ -44,6 +50,18 @@ class FactVerification:
     def settings(self) -> list[str]:
         """What changes a score besides the metrics: nothing."""
         return []
+
+    def report(self, _dataset: Dataset, examples: JudgedLabels) -> dict[str, Any]:
+        """The confusion table: gold label -> given label -> number of queries."""
+        given = (*LABELS, "none")
+        rows = confusion(examples).tolist()
+        return {
+            "confusion": {
+                gold: dict(zip(given, row, strict=True))
+                for gold, row in zip(LABELS, rows, strict=True)
+                if any(row)
+            }
+        }
 
     def parse(self, text: str) -> str | None:
         """The label in a text, or None where none can be read."""

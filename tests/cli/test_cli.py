@@ -305,13 +305,22 @@ def test_help(tmp_path: Path) -> None:
     assert _command(tmp_path, "run", "--help").stdout.count("--on-error") >= 1
 
 
-def test_hash_seed_and_threads_change_no_ranking(tmp_path: Path) -> None:
+def test_hash_seed_and_threads_change_nothing(tmp_path: Path) -> None:
+    """Neither rankings nor answers nor scores, of any task."""
     kept = []
-    for seed, threads in (("1", "1"), ("2", "2")):
-        arguments = ("run", "mini", "--task", "retrieval", "--out", seed, "--json")
+    for seed, threads in (("1", "1"), ("2", "2"), ("3", "1")):
+        arguments = ("run", "mini", "--retriever", "bm25", "--retriever", "lsa", "--out", seed)
         done = _command(tmp_path, *arguments, PYTHONHASHSEED=seed, OMP_NUM_THREADS=threads)
-        assert done.returncode == 0
-        files = sorted((tmp_path / seed).glob("*/retrieval.jsonl"))
-        kept.append({path.parent.name: path.read_bytes() for path in files})
-    assert len(kept[0]) == len(registry.BUILT_IN["retriever"])
-    assert kept[0] == kept[1]
+        assert done.returncode == 0, done.stderr
+        files = [
+            *(tmp_path / seed).glob("*/retrieval.jsonl"),
+            *(tmp_path / seed).glob("*/scores.json"),
+        ]
+        found = {str(path.relative_to(tmp_path / seed)): path.read_bytes() for path in files}
+        for path in (tmp_path / seed).glob("*/generations.jsonl"):
+            lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+            answers = {line["query_id"]: line["text"] for line in lines}
+            found[str(path.relative_to(tmp_path / seed))] = json.dumps(answers).encode()
+        kept.append(found)
+    assert len(kept[0]) > 14
+    assert kept[0] == kept[1] == kept[2]

@@ -76,6 +76,20 @@ def test_paid_requests_are_agreed_to_first(inside: Inside, server: OpenAIServer)
     assert result["answers"]["cost"] > 1.44
 
 
+def test_consent_is_asked_for_what_will_be_sent(inside: Inside, server: OpenAIServer) -> None:
+    """Recorded answers cost nothing: another run that needs no other asks for nothing."""
+    inside.good(*QA, *_generator(server), "--yes", "--limit", "20")
+    assert "124 requests with about " in inside.bad(2, *QA, *_generator(server))
+    inside.good(*QA, *_generator(server), "--limit", "15")
+    assert len(server.requests) == 20
+
+
+def test_an_answer_that_was_cut_is_counted(inside: Inside, server: OpenAIServer) -> None:
+    server.script = lambda _: served.answer("half an answ", "length")
+    done = inside(*QA, *_generator(server), "--yes", "--limit", "3")
+    assert "3 cut at the largest number of tokens" in done.out
+
+
 def test_an_answer_is_never_asked_for_twice(inside: Inside, server: OpenAIServer) -> None:
     """Neither by the same run nor by one of another folder."""
     for out in ("a", "a", "b"):

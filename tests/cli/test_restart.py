@@ -127,6 +127,16 @@ def test_damaged_manifest(
     assert f"manifest.json: damaged (no {entry}." in message
 
 
+def test_from_inside_the_folder(
+    inside: Inside, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(_one(inside.good(*RUN, "retrieval", "--json"))["folder"]).resolve()
+    monkeypatch.chdir(folder)
+    inside.good("generate", ".", "--task", "qa")
+    assert [path.parent for path in folder.parent.glob("question-answering-*")] == [folder.parent]
+    assert not list(folder.glob("*/"))
+
+
 def test_answers_go_where_they_are_told(inside: Inside, shop: Path) -> None:
     folder = _one(inside.good(*RUN, "retrieval", "--json"))["folder"]
     inside.good("generate", folder, "--task", "qa", "--out", "answers")

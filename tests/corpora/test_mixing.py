@@ -73,6 +73,15 @@ def test_nested_and_deterministic(
     assert few.groups == MemoryCorpus(list(few)).groups
 
 
+def test_renamed_whatever_the_order() -> None:
+    """The name that a taken database gets tells its tables, not the order they came in."""
+    base = [table("a", database_id="d")]
+    source = [table(name, ("2", name), database_id="d") for name in ("a", "b", "c")]
+    here, there = (_mix(base, some) for some in (source, source[::-1]))
+    assert set(_others(here, base)) == set(_others(there, base))
+    assert here.ids == there.ids
+
+
 def _many(n: int, name: str = "t") -> list[Table]:
     return [table(f"{name}{i}") for i in range(n)]
 

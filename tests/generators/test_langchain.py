@@ -13,7 +13,7 @@ import pytest
 from target_bench import registry
 from target_bench.errors import ConfigError, MissingExtraError
 from target_bench.interfaces import Observer
-from target_bench.runs.identity import plugin_identity
+from target_bench.provenance import plugin_identity
 from target_bench.schema import Generation, GenerationRequest, Message
 from tests.openai_server import OpenAIServer, answer, error, overflow, rate_limited, unknown_model
 

@@ -14,7 +14,7 @@ from target_bench import registry
 from target_bench.errors import ConfigError, MissingExtraError
 from target_bench.generators.openai import OpenAI
 from target_bench.remote.endpoint import Patience
-from target_bench.runs.identity import plugin_identity
+from target_bench.provenance import plugin_identity
 from target_bench.schema import Generation, GenerationRequest, Message
 from tests import openai_server as served
 from tests.openai_server import OpenAIServer

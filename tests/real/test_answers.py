@@ -8,6 +8,7 @@ import pytest
 from target_bench.evaluator import TARGET
 from target_bench.generators.replay import Replay
 from target_bench.results import Result
+from target_bench.sql.extraction import extract
 from tests.builders import Recorder, only
 from tests.real.data import DATA, needs_data
 
@@ -97,8 +98,9 @@ def test_predictions_of_bird() -> None:
         replay = Replay(str(path))
         replay.query_ids = queries
         assert list(replay.answers) == queries
-        assert not any("----- bird -----" in sql for sql in replay.answers.values())
-        assert all(sql.strip() for sql in replay.answers.values())
+        found = [extract(text) for text in replay.answers.values()]
+        assert {one.form for one in found} == {"bird"}
+        assert all(one.sql and one.database_id and "bird -----" not in one.sql for one in found)
 
 
 def test_prompts_of_real_tables(out: Path) -> None:

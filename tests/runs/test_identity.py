@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from target_bench import registry
 from target_bench.interfaces import Corpus, Ranking, Retriever
-from target_bench.provenance import code_hash, installed_version
-from target_bench.runs.identity import plugin_identity, run_key
+from target_bench.provenance import code_hash, installed_version, plugin_identity, run_key
 
 SOURCE = """
 class Mine:
@@ -159,7 +158,7 @@ def test_class_that_was_typed() -> None:
 
 def test_class_typed_into_a_real_interpreter() -> None:
     program = (
-        f"{SOURCE}\nfrom target_bench.runs.identity import plugin_identity\n"
+        f"{SOURCE}\nfrom target_bench.provenance import plugin_identity\n"
         "identity, warning = plugin_identity(Mine())\n"
         "print('unique' in identity, warning)"
     )
@@ -218,7 +217,8 @@ def test_key_is_the_same_everywhere() -> None:
 def test_key_does_not_depend_on_the_hash_seed() -> None:
     program = (
         "from target_bench import registry\n"
-        "from target_bench.runs.identity import plugin_identity, run_key\n"
+        "from target_bench.provenance import plugin_identity\n"
+        "from target_bench.runs.identity import run_key\n"
         "print(run_key(plugin_identity(registry.create('retriever', 'bm25'))[0]))"
     )
     keys = {

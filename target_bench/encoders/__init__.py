@@ -1,0 +1,1 @@
+"""Encoders: texts -> vectors, one file a family."""

@@ -1,0 +1,1 @@
+"""Vector indexes: the nearest of many vectors, one file a library."""
