@@ -17,7 +17,6 @@ from target_bench.ranking import DECIMALS, ranking_order, rounded
 from target_bench.schema import Query, Retrieval, TableId
 
 _LOOP_BATCH = 16
-_OWN_BATCH = 128
 
 
 class RetrieverLike(Protocol):
@@ -54,7 +53,8 @@ def check_methods(retriever: object) -> RetrieverLike:
 
 def batch_size(retriever: RetrieverLike) -> int:
     """How many queries to hand over, and to write to disk, at a time."""
-    return _OWN_BATCH if _has_batch(retriever) else _LOOP_BATCH
+    own: int = getattr(retriever, "queries_at_once", Retriever.queries_at_once)
+    return own if _has_batch(retriever) else _LOOP_BATCH
 
 
 def _has_batch(retriever: RetrieverLike) -> bool:

@@ -218,9 +218,11 @@ class Retriever(ABC):
 
     Attributes:
         packages: distributions whose versions can change the ranking; recorded with every run.
+        queries_at_once: how many ``retrieve_batch`` is given, and are written to disk, at a time.
     """
 
     packages: ClassVar[tuple[str, ...]] = ()
+    queries_at_once: ClassVar[int] = 128
 
     @abstractmethod
     def embed_corpus(self, corpus: Corpus) -> None:

@@ -33,7 +33,6 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "tfidf": "target_bench.retrievers.tfidf:TfIdf",
         "lsa": "target_bench.retrievers.lsa:LSA",
         "random": "target_bench.retrievers.random:Random",
-        "dense": "target_bench.retrievers.dense:Dense",
     },
     "encoder": {},
     "index": {},
@@ -60,6 +59,9 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "text_to_sql": "target_bench.tasks.text_to_sql:TextToSQL",
     },
 }
+
+BASELINES = ("bm25", "tfidf", "lsa", "random")
+"""The retrievers that need no model: what is compared if nothing is named."""
 
 _GROUPS: dict[Kind, str] = {
     "retriever": "target_bench.retrievers",

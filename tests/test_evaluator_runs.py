@@ -75,6 +75,7 @@ def test_run_folder(tmp_path: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == [
         "lock",
         "manifest.json",
+        "per_query.parquet",
         "retrieval.jsonl",
         "scores.json",
     ]

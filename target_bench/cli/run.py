@@ -53,8 +53,8 @@ SCORE_HELP = """Score rankings or answers that were made elsewhere.
 
 HELP = """Run retrievers on corpora and print their scores.
 
-`target-bench run mini` compares every offline retriever on the embedded corpus, from the rankings
-to the answers.
+`target-bench run mini` compares every retriever that needs no model on the embedded corpus, from
+the rankings to the answers.
 """
 
 
@@ -77,7 +77,7 @@ def run(
         typer.Option(
             "--retriever",
             help="name, name:key=value,..., module:Class, file.py:Class, oracle or no-context; "
-            "may be repeated. Default: every offline retriever.",
+            "may be repeated. Default: every retriever that needs no model.",
         ),
     ] = None,
     top_k: TopK = "1,5,10",
@@ -130,7 +130,7 @@ def run(
     pairs = _pairs(task, wanted, answered=bool(generators))
     with reported(pairs, data_dir, out, as_json) as (target, results):
         for retriever, generator in product(
-            retrievers or registry.BUILT_IN["retriever"], generators or ["extractive"]
+            retrievers or registry.BASELINES, generators or ["extractive"]
         ):
             found = target.run(
                 retriever,

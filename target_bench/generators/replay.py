@@ -36,7 +36,7 @@ class Replay(Generator):
     Attributes:
         query_ids: the order of a file without query ids and without ``order``; set by whoever
             knows the queries.
-        in_corpus_order: whether the answers were read in that order.
+        in_corpus_order: whether answers that name no query, one a line, were read in that order.
     """
 
     def __init__(self, file: str, order: str | None = None) -> None:
@@ -84,6 +84,7 @@ class Replay(Generator):
             return _records(_places(path, release.json(path)))
         if start == "{":
             return self._from_object(release, path, text)
+        self.in_corpus_order = self.order is None
         lines = text.removesuffix("\n").split("\n")
         return self._in_order(path, "lines", [line.removesuffix("\r") for line in lines])
 
@@ -126,7 +127,6 @@ class Replay(Generator):
                 raise DataError(
                     f"{self.file}: names no query ids; give order=FILE, a JSON list of them"
                 )
-            self.in_corpus_order = True
             return self.query_ids
         path = Path(self.order)
         found = Release(path.parent, self.order).json(path)

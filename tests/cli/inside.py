@@ -43,6 +43,14 @@ class Inside:
         assert (done.code, done.err) == (0, "")
         return done.out
 
+    def telling(self, text: str, *arguments: object) -> str:
+        """Standard output of a command that succeeds and says this, with no second warning."""
+        done = self(*arguments)
+        assert done.code == 0, done.err
+        assert text in " ".join(done.err.split())
+        assert done.err.count("Warning: ") <= 1
+        return done.out
+
     def bad(self, code: int, *arguments: object) -> str:
         """The message of a command that fails, with nothing on standard output."""
         done = self(*arguments)

@@ -273,7 +273,7 @@ def test_paid_requests_without_a_terminal(
     for part in ("own.py:Dear: 144 requests", "tokens; cost about 18.00", "--yes"):
         assert part in message
     assert not (tmp_path / "sent").exists()
-    assert "144 of 144 answered" in inside.good(*dear, "--yes")
+    assert "144 of 144 answered" in inside.telling("cost about 18.00", *dear, "--yes")
     assert (tmp_path / "sent").read_text() == "x" * 144
     assert "reused" in inside.good(*dear), "nothing is left to ask about"
 
@@ -330,20 +330,22 @@ def test_score_answers(inside: Inside, tmp_path: Path) -> None:
 def test_score_answers_in_order(inside: Inside, tmp_path: Path) -> None:
     """An answer a line, in the order of the queries or in an order that is named."""
     answers = {query.id: _gold(query) for query in QUESTIONS}
-    (tmp_path / "straight.txt").write_text("".join(f"{text}\n" for text in answers.values()))
-    straight = _one(inside.good(*SCORE_QA, "straight.txt", "--json"))
     turned = dict(reversed(answers.items()))
-    (tmp_path / "turned.txt").write_text("".join(f"{text}\n" for text in turned.values()))
+    for name, some in (("straight.txt", answers), ("turned.txt", turned)):
+        (tmp_path / name).write_text("".join(f"{text}\n" for text in some.values()))
     (tmp_path / "order.json").write_text(json.dumps(list(turned)))
     named = _one(inside.good(*SCORE_QA, "turned.txt", "--order", "order.json", "--json"))
-    assert named["scores"] == straight["scores"]
-    wrong = _one(inside.good(*SCORE_QA, "turned.txt", "--json"))
-    assert (
-        wrong["scores"]["exact_match"]["value"] < 0.5 < straight["scores"]["exact_match"]["value"]
+    said = "taken in the order of the corpus. If they are in another one, name it with --order"
+    straight, wrong = (
+        _one(inside.telling(said, *SCORE_QA, name, "--json"))
+        for name in ("straight.txt", "turned.txt")
     )
-    some = _one(inside.good(*SCORE_QA, "straight.txt", "--limit", "7", "--json"))
-    assert some["n_queries"] == 7
-    assert some["scores"]["exact_match"]["value"] == 1
+    assert named["scores"] == straight["scores"]
+    assert straight["scores"]["exact_match"]["value"] == 1
+    assert wrong["scores"]["exact_match"]["value"] < 0.5
+    first = _one(inside.telling(said, *SCORE_QA, "straight.txt", "--limit", "7", "--json"))
+    assert first["n_queries"] == 7
+    assert first["scores"]["exact_match"]["value"] == 1
 
 
 def test_score_labels(inside: Inside, tmp_path: Path) -> None:

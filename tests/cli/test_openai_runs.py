@@ -69,7 +69,9 @@ def test_paid_requests_are_agreed_to_first(inside: Inside, server: OpenAIServer)
     assert "cost about " in message
     assert "pass --yes" in message
     assert not server.requests
-    result = _one(inside.good(*QA, *_generator(server, prices), "--yes", "--json"))
+    result = _one(
+        inside.telling("144 requests", *QA, *_generator(server, prices), "--yes", "--json")
+    )
     assert len(server.requests) == 144
     assert result["answers"]["answered"] == 144
     assert result["answers"]["input_tokens"] == 1440
@@ -78,7 +80,7 @@ def test_paid_requests_are_agreed_to_first(inside: Inside, server: OpenAIServer)
 
 def test_consent_is_asked_for_what_will_be_sent(inside: Inside, server: OpenAIServer) -> None:
     """Recorded answers cost nothing: another run that needs no other asks for nothing."""
-    inside.good(*QA, *_generator(server), "--yes", "--limit", "20")
+    inside.telling("20 requests", *QA, *_generator(server), "--yes", "--limit", "20")
     assert "124 requests with about " in inside.bad(2, *QA, *_generator(server))
     inside.good(*QA, *_generator(server), "--limit", "15")
     assert len(server.requests) == 20
@@ -92,10 +94,11 @@ def test_an_answer_that_was_cut_is_counted(inside: Inside, server: OpenAIServer)
 
 def test_an_answer_is_never_asked_for_twice(inside: Inside, server: OpenAIServer) -> None:
     """Neither by the same run nor by one of another folder."""
-    for out in ("a", "a", "b"):
+    inside.telling("144 requests", *QA, *_generator(server), "--yes", "--out", "a")
+    for out in ("a", "b"):
         inside.good(*QA, *_generator(server), "--yes", "--out", out)
     assert len(server.requests) == len(server.answered) == 144
-    inside.good(*QA, *_generator(server, "seed=1"), "--yes")
+    inside.telling("144 requests", *QA, *_generator(server, "seed=1"), "--yes")
     assert len(server.requests) == 288
 
 
@@ -117,7 +120,9 @@ def test_failures_are_counted_and_shown(
     inside: Inside, server: OpenAIServer, reply: Reply, kind: str
 ) -> None:
     """The run ends with scores over what was asked, and says that some failed."""
-    inside.good(*QA, *_generator(server), "--yes", "--limit", "1", "--out", "first")
+    inside.telling(
+        "1 requests", *QA, *_generator(server), "--yes", "--limit", "1", "--out", "first"
+    )
     server.script = lambda request: reply if "Oslo" in request.content else None
     done = inside(*QA, *_generator(server, "attempts=2", "concurrency=1"), "--yes", "--json")
     assert done.code == 3
@@ -133,7 +138,7 @@ def test_failures_are_counted_and_shown(
     again = inside(*QA, *_generator(server, "attempts=2", "concurrency=1"), "--yes")
     assert again.code == 3, "recorded failures are not asked again unless that is wanted"
     before = len(server.requests)
-    inside.good(*QA, *_generator(server), "--yes", "--retry-failed")
+    inside.telling(f"{failed} requests", *QA, *_generator(server), "--yes", "--retry-failed")
     assert len(server.requests) - before == failed
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from target_bench import registry
 from target_bench.interfaces import Corpus, Ranking, Retriever
-from target_bench.provenance import code_hash, installed_version, plugin_identity, run_key
+from target_bench.provenance import code_hash, installed_version, plugin_identity
+from target_bench.runs.identity import run_key
 
 SOURCE = """
 class Mine:
