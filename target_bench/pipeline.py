@@ -11,6 +11,7 @@ from target_bench.contenders import Answering
 from target_bench.interfaces import Dataset, Metric, Observer
 from target_bench.prompting import Prompter
 from target_bench.results import Result
+from target_bench.runs import slices
 from target_bench.runs.identity import answers_fingerprint, queries_fingerprint
 from target_bench.runs.store import Run
 from target_bench.schema import Counts, Retrieval, Score
@@ -91,7 +92,7 @@ def retrieve(cell: Cell) -> tuple[Result, dict[str, Retrieval]]:
         query_ids = [query.id for query in dataset.queries]
         scored = score(metrics, task.examples(dataset, retrievals, depth), query_ids)
         counts = count(dataset.queries, retrievals, min(depth, len(dataset.corpus)))
-        store.write_per_query(query_ids, scored.per_query)
+        store.write_per_query(query_ids, {**slices.columns(dataset.queries), **scored.per_query})
         store.write_scores(_scores_file(scored.scores, counts=counts.to_json()))
         _record_scoring(store, start, reused)
     _warn_of_order(cell, counts)
@@ -179,7 +180,8 @@ def answer(
             store.write_judgements(task.records(examples))
         parts = {"counts": retrieved.counts.to_json(), "answers": counts.to_json()}
         more = {"report": report} if report else {}
-        store.write_per_query(retrieved.query_ids, scored.per_query)
+        columns = {**slices.columns(dataset.queries), **scored.per_query}
+        store.write_per_query(retrieved.query_ids, columns)
         store.write_scores(_scores_file(scored.scores, **parts, **more))
         _record_scoring(store, start, reused)
     failed = {g.query_id: g.error for g in generations if g.error is not None}

@@ -121,7 +121,7 @@ class Run:
         self._replace_with(name, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
 
     def write_per_query(self, query_ids: Sequence[str], values: Mapping[str, Any]) -> None:
-        """Write ``per_query.parquet``: the value of every metric for every query alone."""
+        """Write ``per_query.parquet``: a row a query, a column a metric or a slice."""
         import pyarrow
         from pyarrow import parquet
 

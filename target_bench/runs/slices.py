@@ -1,0 +1,33 @@
+"""By what queries can be told apart: their database, how many gold tables, what the corpus says."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from target_bench.schema import NO_DATABASE, Query
+
+PREFIX = "slice."
+"""How the columns of ``per_query.parquet`` begin that hold no metric."""
+
+_LONGEST = 64
+
+
+def columns(queries: Sequence[Query]) -> dict[str, list[Any]]:
+    """Column -> the value of every query, or None.
+
+    ``gold_tables`` is how many tables answer the query, ``db_id`` its database if it is about one;
+    the rest is metadata that is a number, a truth value or a short text in every query that has it.
+    """
+    found: dict[str, list[Any]] = {"gold_tables": [len(query.gold) for query in queries]}
+    databases = [query.database_id for query in queries]
+    if set(databases) - {NO_DATABASE}:
+        found["db_id"] = list(databases)
+    for name in sorted({name for query in queries for name in query.metadata}):
+        values = [query.metadata.get(name) for query in queries]
+        kinds = {type(value) for value in values if value is not None}
+        if len(kinds) == 1 and kinds <= {str, int, float, bool} and not _long(values):
+            found.setdefault(name, values)
+    return {PREFIX + name: values for name, values in found.items()}
+
+
+def _long(values: Sequence[Any]) -> bool:
+    return any(isinstance(value, str) and len(value) > _LONGEST for value in values)

@@ -1,0 +1,30 @@
+"""What stands beside the metrics of each query."""
+
+from target_bench.runs.slices import columns
+from target_bench.schema import Query, TableId
+
+
+def _query(name: str, n_gold: int, database_id: str, **metadata: object) -> Query:
+    gold = tuple(TableId(database_id, str(i)) for i in range(n_gold))
+    return Query(name, "?", gold, "", database_id, metadata)
+
+
+def test_columns() -> None:
+    queries = [
+        _query("a", 1, "d", hardness="easy", n=3, cells=[[1, 2]], evidence="x" * 65, mixed=1),
+        _query("b", 2, "e", hardness=None, evidence="short", mixed="one"),
+    ]
+    assert columns(queries) == {
+        "slice.gold_tables": [1, 2],
+        "slice.db_id": ["d", "e"],
+        "slice.hardness": ["easy", None],
+        "slice.n": [3, None],
+    }
+
+
+def test_web_tables_have_no_database() -> None:
+    assert columns([_query("a", 1, "0")]) == {"slice.gold_tables": [1]}
+
+
+def test_metadata_never_hides_ours() -> None:
+    assert columns([_query("a", 2, "0", gold_tables=7)]) == {"slice.gold_tables": [2]}
