@@ -12,6 +12,7 @@ from target_bench.interfaces import Corpus
 from target_bench.prompting import Prompted, Prompter
 from target_bench.schema import Generation, Message, Query, Table, TableId
 from target_bench.serialization import cell_text
+from target_bench.sql.sqlite_files import quoted
 
 SchemaScope = Literal["database", "tables"]
 """What a prompt shows: all tables of the first retrieved database, or the retrieved ones alone."""
@@ -124,14 +125,10 @@ def _statement(table: Table) -> str:
         return str(own)
     types = table.context.get("column_types") or [""] * len(table.header)
     named = zip(table.header, types, strict=True)
-    columns = [f"  {_quoted(name)} {kind}".rstrip() for name, kind in named]
+    columns = [f"  {quoted(name)} {kind}".rstrip() for name, kind in named]
     primary = table.context.get("primary_key") or []
     if primary:
-        columns.append(f"  PRIMARY KEY ({', '.join(map(_quoted, primary))})")
+        columns.append(f"  PRIMARY KEY ({', '.join(quoted(str(name)) for name in primary)})")
     for column, target in table.context.get("foreign_keys") or []:
-        columns.append(f"  FOREIGN KEY ({_quoted(column)}) REFERENCES {target}")
-    return f"CREATE TABLE {_quoted(table.id.table_id)} (\n" + ",\n".join(columns) + "\n)"
-
-
-def _quoted(name: str) -> str:
-    return '"' + str(name).replace('"', '""') + '"'
+        columns.append(f"  FOREIGN KEY ({quoted(str(column))}) REFERENCES {target}")
+    return f"CREATE TABLE {quoted(table.id.table_id)} (\n" + ",\n".join(columns) + "\n)"

@@ -20,8 +20,8 @@ from target_bench.cli.options import (
 
 HELP = """Run the gold SQL of a corpus and say which of it fails, returns nothing or wavers.
 
-`target-bench verify-gold spider` runs every statement twice; the report is kept in the cache folder
-under the fingerprint of the corpus.
+`target-bench verify-gold spider` runs every statement twice; the report on a whole split is kept in
+the cache folder under the fingerprint of the corpus.
 """
 
 _NAMED = 10
@@ -49,14 +49,15 @@ def verify_gold(
         dataset = loaded.of_database(database).limited(limit).dataset
         observer.stage(f"{corpus}: run gold SQL in {engine}")
         report = verifying.verify_gold(dataset, engine, timeout, warn=observer.warning)
-    path = verifying.kept(report, root() / "verified")
+    whole = database is None and limit is None
+    path = verifying.kept(report, root() / "verified") if whole else None
     if as_json:
         json.dump(report, sys.stdout, ensure_ascii=False, indent=2)
         sys.stdout.write("\n")
         return
     for line in _lines(report):
         typer.echo(line)
-    typer.echo(f"kept in {path}")
+    typer.echo(f"kept in {path}" if path else "not kept: it is about a part of the queries")
 
 
 def _lines(report: dict[str, Any]) -> list[str]:

@@ -6,9 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from target_bench.corpora.stored import quoted
 from target_bench.errors import DataError
 from target_bench.release import Release, field
+from target_bench.sql.sqlite_files import quoted
 
 _SQL_TYPES = {"number": "NUMERIC", "time": "TEXT", "others": "", "boolean": "BOOLEAN"}
 """Spider's types that are no types of SQL."""

@@ -64,8 +64,6 @@ class Spider(CorpusLoader):
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """The questions of the split."""
-        from target_bench.sql.hardness import hardness
-
         databases = _databases(release, split)
         known = schemas(release, release.require(_SCHEMAS[split]))
         for index, (place, record) in enumerate(_questions(release, split)):
@@ -79,7 +77,7 @@ class Spider(CorpusLoader):
                 gold=gold_of(sql, known[name], databases.find(name), place),
                 answer=sql,
                 database_id=name,
-                metadata={"hardness": hardness(sql), "index": index},
+                metadata={"hardness": _hardness(sql, place), "index": index},
             )
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:
@@ -87,6 +85,15 @@ class Spider(CorpusLoader):
         databases = _databases(release, split)
         found = {schema.id: databases.find(schema.id) for schema in _schemas(release, split)}
         return {name: file.path for name, file in found.items() if file}
+
+
+def _hardness(sql: str, place: str) -> str:
+    from target_bench.sql.hardness import hardness
+
+    try:
+        return hardness(sql)
+    except ValueError as error:
+        raise DataError(f"{place}: {error}") from error
 
 
 def _databases(release: Release, split: str) -> DatabaseFolder:

@@ -2,12 +2,14 @@
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from target_bench.errors import DataError
+from target_bench.sql import sqlite_files
+from target_bench.sql.sqlite_files import quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,11 @@ def is_duckdb(path: Path) -> bool:
     Raises:
         DataError: it cannot be read.
     """
-    return _head(path, 12)[8:] == b"DUCK"
+    try:
+        with path.open("rb") as file:
+            return file.read(12)[8:] == b"DUCK"
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 @contextmanager
@@ -64,7 +70,7 @@ def opened(path: Path) -> Iterator[Any]:
     Raises:
         DataError: it cannot be opened, or what is done inside fails; the message names the file.
     """
-    with _opened_duckdb(path) if is_duckdb(path) else _opened_sqlite(path) as database:
+    with _opened_duckdb(path) if is_duckdb(path) else sqlite_files.opened(path) as database:
         yield database
 
 
@@ -76,64 +82,6 @@ def stored_tables(path: Path) -> list[StoredTable]:
     """
     with opened(path) as database:
         return list(_duckdb_tables(database) if is_duckdb(path) else _sqlite_tables(database))
-
-
-def quoted(name: str) -> str:
-    """A name as SQL writes it."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _head(path: Path, n: int) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(n)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
-
-
-@contextmanager
-def _opened_sqlite(path: Path) -> Iterator[sqlite3.Connection]:
-    _check_whole(path)
-    try:
-        with closing(sqlite3.connect(_uri(path), uri=True)) as database:
-            database.text_factory = lambda raw: raw.decode("utf-8", "backslashreplace")
-            yield database
-    except sqlite3.Error as error:
-        locked = "locked" in str(error)
-        advice = "Close the program that writes it." if locked else "Is it whole, and a database?"
-        raise DataError(f"{path}: cannot be read as SQLite: {error}. {advice}") from error
-
-
-def _check_whole(path: Path) -> None:
-    """Refuse a file that is shorter than its own header says (a download that broke off).
-
-    The number of pages counts only if the last program that wrote the file kept it up to date
-    (SQLite's file format, section 1.3.7).
-    """
-    head = _head(path, 100)
-    if len(head) < 100 or not head.startswith(b"SQLite format 3\0") or head[24:28] != head[92:96]:
-        return
-    page = int.from_bytes(head[16:18], "big")
-    if page & (page - 1):  # no power of two: not SQLite's
-        return
-    wanted = (65536 if page == 1 else page) * int.from_bytes(head[28:32], "big")
-    there = path.stat().st_size
-    if there < wanted and not _log(path).exists():
-        raise DataError(
-            f"{path}: cannot be read as SQLite: it is truncated: {there:,} of {wanted:,} bytes. "
-            "Copy or download it again, or move it away."
-        )
-
-
-def _log(path: Path) -> Path:
-    return path.with_name(f"{path.name}-wal")
-
-
-def _uri(path: Path) -> str:
-    """Read-only, and without leaving a file beside a database that has a write-ahead log."""
-    has_log = _head(path, 20)[18:] == b"\x02\x02"
-    still = has_log and not _log(path).exists()
-    return f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' * still}"
 
 
 def _sqlite_tables(database: sqlite3.Connection) -> Iterator[StoredTable]:

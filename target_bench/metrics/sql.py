@@ -97,7 +97,7 @@ def judge(
         return JudgedQuery("not_runnable")
     if predicted is None:
         return JudgedQuery("no_prediction")
-    ours, theirs = _comparable(gold.rows), _comparable(predicted.rows)
+    ours, theirs = comparable(gold.rows), comparable(predicted.rows)
     ran = _ran(gold, predicted)
     bird = ran and same_set(ours, theirs)
     multiset = bird and same_multiset(ours, theirs)
@@ -115,7 +115,7 @@ def judge(
 
 
 def _same_in_spider(gold: Executed, predicted: Executed, ordered: bool) -> bool:
-    rows = _comparable(gold.rows), _comparable(predicted.rows)
+    rows = comparable(gold.rows), comparable(predicted.rows)
     return _ran(gold, predicted) and same_table(*rows, ordered)
 
 
@@ -129,7 +129,7 @@ def _failure(gold: Executed, predicted: Executed) -> Verdict:
     return "wrong_result" if predicted.outcome == "executed" else predicted.outcome
 
 
-def _comparable(rows: Rows) -> Rows:
+def comparable(rows: Rows) -> Rows:
     """The rows with one NaN for all (DuckDB has them), since only the same NaN equals itself."""
     if not any(map(ne, chain.from_iterable(rows), chain.from_iterable(rows))):
         return rows

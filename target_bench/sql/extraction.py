@@ -22,9 +22,10 @@ _START = re.compile(
     r"\bSELECT\b|\bWITH\s+(?:RECURSIVE\s+)?[\w\"`\[\]]+\s*(?:\([^()]*\)\s*)?AS\s*(?:MATERIALIZED\s*)?\(",
     re.IGNORECASE,
 )
-_LINE_START = re.compile(r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*|\()*\Z", re.DOTALL)
+_LINE_START = re.compile(r"\s*(?:(?:--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/|\()\s*)*\Z")
 _BROKEN = r'"{key}"\s*:\s*"(.*?)"\s*(?:,\s*"\w+"\s*:|\}}|,?\s*\Z)'
-_TRIES = 50  # how many starts of an object, and how many ends of a statement, are looked at
+_TRIES = 50  # how many starts of an object, and of a statement, are looked at
+_PARSED = 200_000  # characters that are parsed in the search for the end of a statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +173,10 @@ def _query(content: str) -> str | None:
 
 def _bare(text: str) -> Extracted | None:
     first: tuple[int, str] | None = None
+    left = _PARSED
     for _, start in zip(range(_TRIES), _START.finditer(text), strict=False):
         whole = text[start.start() : _end(text, start.start())]
-        sql = _parsable(whole)
+        sql, left = _parsable(whole, left)
         if sql is not None:
             return _bare_at(text, start.start(), sql)
         is_code = start[0].isupper() or re.search(r"\bfrom\b", whole, re.IGNORECASE)
@@ -187,18 +189,21 @@ def _bare_at(text: str, place: int, sql: str) -> Extracted:
     return Extracted(_ended(sql), reasoning=_clean(text[:place]), form="bare")
 
 
-def _parsable(text: str) -> str | None:
-    """The longest beginning of a text, in whole lines, that is a query."""
+def _parsable(text: str, left: int) -> tuple[str | None, int]:
+    """The longest beginning of a text, in whole lines, that is a query; characters still left."""
     from target_bench.sql.parsing import parsed
 
-    lines = text.split("\n")[:_TRIES]
+    lines = text.split("\n")
     for n in range(len(lines), 0, -1):
         sql = "\n".join(lines[:n]).strip()
+        left -= len(sql)
+        if left < 0:
+            break
         try:
-            return sql if _is_code(sql, parsed(sql)) else None
+            return (sql if _is_code(sql, parsed(sql)) else None), left
         except ValueError:
             continue
-    return None
+    return None, left
 
 
 def _is_code(sql: str, tree: Any) -> bool:

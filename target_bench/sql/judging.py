@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import tee
 from pathlib import Path
 
@@ -45,8 +45,11 @@ class Judged:
     Attributes:
         case: the case.
         query: the judgement under every rule.
-        gold: what the gold gave, or None if it was not run.
-        predicted: what the prediction gave, or None if there was none.
+        gold: what the gold gave, or None if it was not run; without the rows, which for many
+            cases would fill the memory.
+        predicted: what the prediction gave, or None if there was none; without the rows too.
+        gold_rows: how many rows the gold gave, or None if it was not run.
+        predicted_rows: how many rows the prediction gave, or None if there was none.
         reason: what went wrong, in words; empty if nothing did, or if the result is wrong.
     """
 
@@ -54,6 +57,8 @@ class Judged:
     query: JudgedQuery
     gold: Executed | None
     predicted: Executed | None
+    gold_rows: int | None
+    predicted_rows: int | None
     reason: str
 
 
@@ -147,10 +152,24 @@ class Judge:
         if gold is not None and in_sqlite is not None and not agree(gold, in_sqlite):
             untold = "the gold gives another result in this engine than in SQLite"
         if untold:
-            return Judged(case, JudgedQuery("not_runnable"), gold, None, untold)
+            return _judged(case, JudgedQuery("not_runnable"), gold, None, untold)
         both = (gold_rewritten, rewritten) if gold_rewritten and rewritten else None
         query = judge(gold, predicted, case.gold_sql, both, self._rule)
-        return Judged(case, query, gold, predicted, _reason(case, query, gold, predicted))
+        return _judged(case, query, gold, predicted, _reason(case, query, gold, predicted))
+
+
+def _judged(
+    case: Case, query: JudgedQuery, gold: Executed | None, predicted: Executed | None, reason: str
+) -> Judged:
+    return Judged(
+        case,
+        query,
+        gold and replace(gold, rows=()),
+        predicted and replace(predicted, rows=()),
+        None if gold is None else len(gold.rows),
+        None if predicted is None else len(predicted.rows),
+        reason,
+    )
 
 
 def _reason(

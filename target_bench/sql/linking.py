@@ -13,6 +13,8 @@ from typing import Any
 from target_bench.sql.parsing import ROWIDS, parsed, strings_from_names
 from target_bench.sql.scoping import Names, Schema
 
+_LONGEST = 20_000  # characters of a query that is looked at; the time grows as their square
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -23,7 +25,7 @@ class Usage:
         columns: pairs of table and column, as the schema spells them.
         unknown_tables: names in FROM clauses that the schema does not have, as written.
         unknown_columns: names of columns that nothing has, as written.
-        error: why nothing is known of it: it cannot be parsed, or is no query.
+        error: why nothing is known of it: it cannot be parsed, is no query, or is very long.
     """
 
     tables: frozenset[str] = frozenset()
@@ -115,6 +117,8 @@ def total(overlaps: Iterable[Overlap]) -> Overlap:
 
 def usage(sql: str, schema: Schema, dialect: str = "sqlite") -> Usage:
     """What a query uses of a schema; a text that is no query uses nothing, and says why."""
+    if len(sql) > _LONGEST:
+        return Usage(error=f"it is longer than {_LONGEST:,} characters")
     try:
         tree = parsed(sql, dialect)
         if dialect == "sqlite":

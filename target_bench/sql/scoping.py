@@ -45,6 +45,7 @@ class Names:
         }
         self.scopes = list(traverse_scope(tree))
         self._by_query = {id(scope.expression): scope for scope in self.scopes}
+        self._known: dict[int, tuple[Any, dict[str, Origin]]] = {}
 
     def scope(self, node: Any) -> Any:
         """The scope whose names a node can use; None outside of any query."""
@@ -146,14 +147,14 @@ class Names:
                 return None if inside else Origin(None, item.alias, expression=item.this)
         return None
 
-    def _columns(self, source: Any, depth: int = 0) -> dict[str, Origin]:
+    def _columns(self, source: Any) -> dict[str, Origin]:
         """Lower-case name -> origin, of one item of a FROM clause."""
         from sqlglot import exp
 
         if isinstance(source, exp.Table):
             table, columns = self._schema.get(source.name.lower(), ("", {}))
             return {key: Origin(table, name, type_) for key, (name, type_) in columns.items()}
-        outputs = self._outputs(source, depth)
+        outputs = self._outputs(source)
         renamed = source.expression.parent.args.get("alias") if source.expression.parent else None
         given = [c.name for c in renamed.columns] if isinstance(renamed, exp.TableAlias) else []
         values = list(outputs.items())
@@ -162,20 +163,24 @@ class Names:
             for i, (name, origin) in enumerate(values)
         }
 
-    def _outputs(self, scope: Any, depth: int = 0) -> dict[str, Origin]:
-        """Lower-case name -> origin, of what a query gives."""
+    def _outputs(self, scope: Any) -> dict[str, Origin]:
+        """Lower-case name -> origin, of what a query gives; found once.
+
+        Each of twenty common table expressions that reads the one before twice has a million paths.
+        """
         from sqlglot import exp
 
-        if depth > 20:  # a recursive common table expression
-            return {}
+        if id(scope) in self._known:
+            return self._known[id(scope)][1]
         found: dict[str, Origin] = {}
+        self._known[id(scope)] = scope, found  # what a recursive one finds of itself: nothing yet
         query = scope.expression
         while isinstance(query, exp.SetOperation | exp.Subquery):
             query = query.this
         inner = self._by_query.get(id(query), scope)
         for item in query.selects:
             if item.is_star:
-                found.update(self._starred(inner, item, depth + 1))
+                found.update(self._starred(inner, item))
             else:
                 value = item.unalias()
                 name = item.output_name or item.sql("sqlite")
@@ -185,15 +190,15 @@ class Names:
     def starred(self, star: Any) -> dict[str, Origin]:
         """The columns that ``*`` or ``table.*`` of a SELECT list stands for."""
         scope = self.scope(star)
-        return self._starred(scope, star, 0) if scope is not None else {}
+        return self._starred(scope, star) if scope is not None else {}
 
-    def _starred(self, scope: Any, star: Any, depth: int) -> dict[str, Origin]:
+    def _starred(self, scope: Any, star: Any) -> dict[str, Origin]:
         from sqlglot import exp
 
         qualifier = star.table.lower() if isinstance(star, exp.Column) else ""
         found: dict[str, Origin] = {}
         for alias, (_, source) in scope.selected_sources.items():
             if qualifier in ("", alias.lower()):
-                for name, origin in self._columns(source, depth).items():
+                for name, origin in self._columns(source).items():
                     found.setdefault(name, origin)
         return found

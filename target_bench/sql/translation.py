@@ -393,13 +393,6 @@ def _without_constants(node: Any) -> Any:
     """Terms that are text order and group nothing; DuckDB refuses them."""
     from sqlglot import exp
 
-    terms = [
-        t
-        for t in node.expressions
-        if not (
-            isinstance(t.unalias() if not isinstance(t, exp.Ordered) else t.this, exp.Literal)
-            and (t.this if isinstance(t, exp.Ordered) else t).is_string
-        )
-    ]
-    node.set("expressions", terms)
+    terms = [(t, t.this if isinstance(t, exp.Ordered) else t.unalias()) for t in node.expressions]
+    node.set("expressions", [term for term, inner in terms if not inner.is_string])
     return node

@@ -5,9 +5,11 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from target_bench.errors import ConfigError, StoreError
 from target_bench.interfaces import Dataset
+from target_bench.metrics.sql import comparable
 from target_bench.schema import NO_DATABASE, Executed, Query
 from target_bench.sql.engine import EngineName
 from target_bench.sql.judging import agree
@@ -107,7 +109,9 @@ def _gold(query: Query) -> str:
 
 
 def _same(one: Executed, other: Executed) -> bool:
-    return (one.outcome, one.rows) == (other.outcome, other.rows)
+    """Every NaN is the same here, as it is for the rules."""
+    rows = [list(comparable(result.rows)) for result in (one, other)]
+    return one.outcome == other.outcome and rows[0] == rows[1]
 
 
 def kept(report: dict[str, Any], folder: Path) -> Path:
@@ -121,7 +125,7 @@ def kept(report: dict[str, Any], folder: Path) -> Path:
     text = json.dumps(report | {"made": time.strftime("%Y-%m-%dT%H:%M:%S%z")}, indent=1)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        half = path.with_suffix(".tmp")
+        half = path.with_suffix(f".{uuid4().hex}.tmp")
         half.write_text(text + "\n", encoding="utf-8")
         half.replace(path)
     except OSError as error:

@@ -137,8 +137,8 @@ class TextToSQL:
                 "ex[spider]": query.spider,
                 "ex[multiset]": query.multiset,
                 "soft_f1": query.soft_f1,
-                "rows": None if judged.predicted is None else len(judged.predicted.rows),
-                "gold_rows": None if judged.gold is None else len(judged.gold.rows),
+                "rows": judged.predicted_rows,
+                "gold_rows": judged.gold_rows,
             }
 
 

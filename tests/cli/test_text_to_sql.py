@@ -151,6 +151,16 @@ def test_verify_gold(inside: Inside) -> None:
     assert "mini test in duckdb: 57 of 57" in inside.good("verify-gold", "mini", "--engine=duckdb")
 
 
+def test_a_report_on_a_part_does_not_replace_that_on_the_whole(inside: Inside) -> None:
+    kept = Path(inside.good("verify-gold", "mini").rpartition("kept in ")[2].strip())
+    before = kept.read_bytes()
+    assert json.loads(before)["queries"] == 57
+    assert "not kept" in inside.good("verify-gold", "mini", "--limit", "3")
+    assert "not kept" in inside.good("verify-gold", "mini", "--database", QUERIES[0].database_id)
+    assert kept.read_bytes() == before
+    assert not list(kept.parent.glob("*.tmp"))
+
+
 def test_gold_that_fails_is_told(inside: Inside, tmp_path: Path) -> None:
     """On a database of one's own."""
     with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as database:

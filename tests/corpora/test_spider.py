@@ -237,3 +237,13 @@ def test_schema_twice(tmp_path: Path) -> None:
     (tmp_path / "tables.json").write_text(json.dumps([ZOO, ZOO]))
     with pytest.raises(DataError, match="schema 2: db_id 'zoo' occurs twice"):
         _load(tmp_path)
+
+
+def test_gold_of_no_hardness(tmp_path: Path) -> None:
+    """SQLite knows more than Spider's rules do; the message says where it stands."""
+    write_spider(tmp_path)
+    questions = json.loads((tmp_path / "dev.json").read_text(encoding="utf-8"))
+    questions[1]["query"] = "VALUES ((SELECT name FROM item))"
+    (tmp_path / "dev.json").write_text(json.dumps(questions), encoding="utf-8")
+    with pytest.raises(DataError, match="dev.json, question 2: hardness is of a SELECT"):
+        _load(tmp_path)

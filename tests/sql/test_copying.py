@@ -205,3 +205,23 @@ def test_any_cells(tmp_path: Path, cells: list[Any]) -> None:
         assert found == cells
     else:
         assert len({type(cell) for cell in found if cell is not None}) <= 1
+
+
+def test_a_view_of_a_table_that_is_gone_is_left_out(tmp_path: Path) -> None:
+    path = database(
+        tmp_path / "some.sqlite",
+        "CREATE TABLE t(a INT); INSERT INTO t VALUES (1); CREATE TABLE u(x INT);"
+        " CREATE VIEW v AS SELECT x FROM u; PRAGMA legacy_alter_table = ON; DROP TABLE u;",
+    )
+    copy = duckdb_copy(path)
+    assert copy.columns == {"t": {"a": "BIGINT"}}
+    assert len(copy.notes) == 1
+    assert copy.notes[0].startswith("view 'v' is left out: ")
+
+
+def test_a_file_that_is_cut_off(tmp_path: Path) -> None:
+    script = "CREATE TABLE t(a TEXT); INSERT INTO t VALUES (hex(zeroblob(100000)));"
+    path = database(tmp_path / "some.sqlite", script)
+    path.write_bytes(path.read_bytes()[:8192])
+    with pytest.raises(DataError, match="it is truncated: 8,192 of"):
+        duckdb_copy(path)

@@ -92,6 +92,27 @@ def test_never_raises(pieces: list[str]) -> None:
     assert found.sql is None or found.sql.strip() == found.sql != ""
 
 
-@pytest.mark.parametrize("text", ["{" * 50_000, '{"a":' * 20_000, "SELECT " * 5_000, "```" * 9_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{" * 50_000,
+        '{"a":' * 20_000,
+        "SELECT " * 5_000,
+        "```" * 9_000,
+        "```sql\n" + "/* x */ " * 2_000 + "x SELECT 1 FROM t\n```",
+        "```sql\n" + "( -- x\n" * 2_000 + "x SELECT 1 FROM t\n```",
+    ],
+)
 def test_hostile_lengths(text: str) -> None:
     extract(text)
+
+
+@pytest.mark.parametrize("sql", ["( SELECT a FROM t )", "-- a\n/* b ** */ ((SELECT a FROM t))"])
+def test_what_stands_before_select_in_a_fence_is_kept(sql: str) -> None:
+    assert extract(f"```sql\n{sql}\n```").sql == sql
+
+
+@pytest.mark.parametrize("around", ["{}", "The query:\n{}", "{}\n\nIt gives all\n\nof them."])
+def test_a_bare_query_of_many_lines_is_kept_whole(around: str) -> None:
+    sql = "SELECT a FROM t WHERE a > 0" + "".join(f"\n  AND a <> {i}" for i in range(60))
+    assert extract(around.format(sql)).sql == sql

@@ -85,3 +85,16 @@ def test_precision_and_recall() -> None:
 def test_any_text(text: str) -> None:
     found = usage(text, SCHEMA)
     assert found.error is None or (not found.tables and not found.columns)
+
+
+def test_tables_that_are_read_twice_over_and_over() -> None:
+    """Each of them doubles the number of paths to the table below."""
+    steps = ["c0 AS (SELECT * FROM t)"]
+    steps += [f"c{i} AS (SELECT * FROM c{i - 1} a, c{i - 1} b)" for i in range(1, 40)]
+    found = usage(f"WITH {', '.join(steps)} SELECT * FROM c39", {"t": {"a": "INT"}})
+    assert found.columns == {("t", "a")}
+
+
+def test_a_query_of_hostile_length() -> None:
+    sql = "SELECT 1 FROM t WHERE " + " OR ".join(["a = 2"] * 50_000)
+    assert usage(sql, {"t": {"a": "INT"}}).error == "it is longer than 20,000 characters"
