@@ -226,7 +226,7 @@ class Retriever(ABC):
 
     @abstractmethod
     def embed_corpus(self, corpus: Corpus) -> None:
-        """Index the tables. Called once, before any query."""
+        """Index the tables, before any query; called again, it begins anew."""
 
     @abstractmethod
     def retrieve(self, query: str, top_k: int) -> Ranking:

@@ -7,6 +7,7 @@ import typer
 
 from target_bench.cli import (
     caching,
+    checking,
     describing,
     exporting,
     generating,
@@ -35,6 +36,7 @@ app.command("pull", help=pulling.HELP)(pulling.pull)
 app.command("score", help=run.SCORE_HELP)(run.score)
 app.command("generate", help=generating.HELP)(generating.generate)
 app.command("verify-gold", help=verifying.HELP)(verifying.verify_gold)
+app.command("check", help=checking.HELP)(checking.check)
 app.command("export", help=exporting.HELP)(exporting.export)
 app.add_typer(caching.app, name="cache")
 

@@ -1,0 +1,20 @@
+"""The contracts as test suites that the author of a plug-in runs on a class.
+
+``check_retriever(MyRetriever)`` raises one error that lists every broken promise, or returns a
+report. ``retriever_checks(MyRetriever)`` gives the checks one by one, for pytest. The same from
+the command line: ``target-bench check my_file.py:MyRetriever``.
+"""
+
+from target_bench.testing.checks import Check, CheckError, Outcome, Report, run
+from target_bench.testing.retrievers import TOLERANCE, check_retriever, retriever_checks
+
+__all__ = [
+    "TOLERANCE",
+    "Check",
+    "CheckError",
+    "Outcome",
+    "Report",
+    "check_retriever",
+    "retriever_checks",
+    "run",
+]

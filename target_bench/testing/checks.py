@@ -1,0 +1,294 @@
+"""What a check is, how checks are run, and what they report."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, Literal
+from unittest import SkipTest
+
+from target_bench import registry
+from target_bench.errors import ConfigError, PluginError
+from target_bench.interfaces import Observer
+from target_bench.registry import FILE_MODULE
+from target_bench.secrets import masked_settings
+
+Status = Literal["passed", "failed", "skipped"]
+
+
+class CheckError(PluginError, AssertionError):
+    """A plug-in does not keep the contract; the message says how, and how to mend it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """Makes the plug-in under test, a fresh one for each check that needs one.
+
+    Attributes:
+        name: what the plug-in is called in reports.
+        make: makes one.
+        tolerance: how far two scores of one query and table may lie apart, as a share of the
+            larger one, or as they are where that is below 1.
+    """
+
+    name: str
+    make: Callable[[], Any]
+    tolerance: float
+
+    def __call__(self) -> Any:
+        """A new one.
+
+        Raises:
+            ConfigError: it cannot be made with these settings.
+            CheckError: its constructor raised something else.
+        """
+        try:
+            return self.make()
+        except ConfigError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise CheckError(
+                f"the constructor raised {type(error).__name__}: {error}. Give every argument a "
+                "default, or pass the settings that it needs."
+            ) from error
+
+
+CheckFunction = Callable[[Maker], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One promise of the contract, tested on one plug-in when it is called.
+
+    Calling it raises ``CheckError`` where the promise is broken, and ``unittest.SkipTest``, which
+    pytest knows, where there is nothing to test.
+
+    Attributes:
+        name: what reports and ``skip`` call it.
+        description: the promise.
+        run: tests it.
+        needs: checks that have to pass first, or what this one finds would mean nothing.
+    """
+
+    name: str
+    description: str
+    run: Callable[[], None]
+    needs: tuple[str, ...] = ()
+
+    def __call__(self) -> None:
+        """Test the promise."""
+        self.run()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one check.
+
+    Attributes:
+        check: its name.
+        status: ``passed``, ``failed`` or ``skipped``.
+        detail: what is wrong, or why it was skipped.
+    """
+
+    check: str
+    status: Status
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What became of all checks of one plug-in; prints as a list, failures first.
+
+    Attributes:
+        plugin: what was checked.
+        outcomes: one a check, in the order of the checks.
+    """
+
+    plugin: str
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def failed(self) -> tuple[Outcome, ...]:
+        """The broken promises."""
+        return self._of("failed")
+
+    @property
+    def passed(self) -> tuple[Outcome, ...]:
+        """The kept ones."""
+        return self._of("passed")
+
+    @property
+    def skipped(self) -> tuple[Outcome, ...]:
+        """The checks that did not run, each with the reason."""
+        return self._of("skipped")
+
+    def _of(self, status: Status) -> tuple[Outcome, ...]:
+        return tuple(outcome for outcome in self.outcomes if outcome.status == status)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.plugin}: {len(self.passed)} checks passed, {len(self.failed)} failed, "
+            f"{len(self.skipped)} skipped"
+        ]
+        together: dict[tuple[str, str], list[str]] = {}
+        for outcome in (*self.failed, *self.skipped):
+            together.setdefault((outcome.status, outcome.detail), []).append(outcome.check)
+        for (status, detail), names in together.items():
+            lines.append(f"  {status:8}{', '.join(names)}")
+            lines += [f"    {line}" for line in detail.splitlines()]
+        if self.passed:
+            lines.append(f"  passed  {', '.join(outcome.check for outcome in self.passed)}")
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as JSON."""
+        return {"plugin": self.plugin, "outcomes": [asdict(outcome) for outcome in self.outcomes]}
+
+    def raise_failures(self) -> "Report":
+        """The report itself.
+
+        Raises:
+            CheckError: a check failed; the message is the whole report.
+        """
+        if self.failed:
+            raise CheckError(str(self))
+        return self
+
+
+def run(plugin: str, checks: Iterable[Check], observer: Observer | None = None) -> Report:
+    """Run checks, each whatever the others find, except those that need one that failed.
+
+    Args:
+        plugin: what is checked, for the report.
+        checks: the checks.
+        observer: hears of progress.
+
+    Raises:
+        ConfigError: the plug-in cannot be made, or its model is not there.
+    """
+    checks = list(checks)
+    observer = observer or Observer()
+    observer.stage(f"{plugin}: check", total=len(checks))
+    outcomes: dict[str, Outcome] = {}
+    for check in checks:
+        outcomes[check.name] = _outcome(check, outcomes)
+        observer.advance(1)
+    return Report(plugin, tuple(outcomes.values()))
+
+
+def _outcome(check: Check, earlier: Mapping[str, Outcome]) -> Outcome:
+    broken = [n for n in check.needs if n in earlier and earlier[n].status == "failed"]
+    if broken:
+        return Outcome(check.name, "skipped", f"not run, because {', '.join(broken)} failed")
+    try:
+        check()
+    except SkipTest as reason:
+        return Outcome(check.name, "skipped", str(reason))
+    except CheckError as error:
+        return Outcome(check.name, "failed", str(error))
+    except ConfigError:
+        raise
+    except Exception as error:
+        return Outcome(check.name, "failed", f"raised {type(error).__name__}: {error}")
+    return Outcome(check.name, "passed")
+
+
+@contextmanager
+def calling(what: str, hint: str = "") -> Iterator[None]:
+    """Turn what a call of the plug-in raises into a failed check.
+
+    Args:
+        what: the call, and on what.
+        hint: how to mend it.
+    """
+    try:
+        yield
+    except (CheckError, SkipTest):
+        raise
+    except (Exception, SystemExit) as error:
+        said = f"{what} raised {type(error).__name__}: {error}"
+        raise CheckError(f"{said.rstrip('.')}. {hint}".rstrip()) from error
+
+
+def assemble(
+    plugin: Callable[..., Any] | str,
+    functions: Mapping[CheckFunction, Sequence[CheckFunction]],
+    settings: Mapping[str, Any] | None,
+    skip: Mapping[str, str] | None,
+    tolerance: float,
+) -> tuple[str, list[Check]]:
+    """The name of a plug-in, and its checks.
+
+    Args:
+        plugin: its class, a function that makes one, or a name with settings as on the command
+            line.
+        functions: each test, and those that it needs to have passed.
+        settings: arguments for the class or function.
+        skip: names of checks to leave out, each with the reason.
+        tolerance: see ``Maker``.
+
+    Raises:
+        ConfigError: an unknown name or setting, a check to skip that does not exist, or an object
+            in place of a class.
+    """
+    maker = _maker(plugin, dict(settings or {}), tolerance)
+    names = [_name(function) for function in functions]
+    for name in skip or {}:
+        if name not in names:
+            raise ConfigError(f"skip: {registry.unknown_name('check', name, names)}")
+    checks = [
+        Check(
+            _name(function),
+            (function.__doc__ or "").strip().split("\n")[0],
+            _skipping(skip[_name(function)])
+            if skip and _name(function) in skip
+            else partial(function, maker),
+            tuple(map(_name, needs)),
+        )
+        for function, needs in functions.items()
+    ]
+    return maker.name, checks
+
+
+def _name(function: CheckFunction) -> str:
+    return function.__name__.removeprefix("check_")
+
+
+def _skipping(reason: str) -> Callable[[], None]:
+    def skip() -> None:
+        raise SkipTest(reason)
+
+    return skip
+
+
+def _maker(plugin: Callable[..., Any] | str, settings: dict[str, Any], tolerance: float) -> Maker:
+    if isinstance(plugin, str):
+        spec = registry.parse("retriever", plugin)
+        target = _imported_once(spec.target)
+        given = {**spec.settings, **settings}
+        return Maker(
+            masked_settings(plugin),
+            lambda: registry.build("retriever", target, given, text=plugin),
+            tolerance,
+        )
+    made = not isinstance(plugin, type) and hasattr(plugin, "embed_corpus")
+    if made or not callable(plugin):
+        raise ConfigError(
+            f"{type(plugin).__name__} is an object; most checks need a fresh one, so pass the "
+            "class, or a function that makes one"
+        )
+    name = getattr(plugin, "__name__", type(plugin).__name__)
+    return Maker(name, partial(plugin, **settings), tolerance)
+
+
+def _imported_once(target: str) -> str:
+    """The target, or for a class in a file its module: a file is read anew each time it is named.
+
+    Objects of one class share what the class holds, which is one of the things to check.
+    """
+    found = registry.resolve("retriever", target)
+    module = getattr(found, "__module__", "")
+    return f"{module}:{found.__name__}" if module.startswith(FILE_MODULE) else target

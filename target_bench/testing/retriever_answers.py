@@ -1,0 +1,155 @@
+"""What a retriever promises about its answers: one function a promise, ``check_`` and its name.
+
+Each takes a ``Maker``, raises ``CheckError`` where the promise is broken, and ``SkipTest`` where
+there is nothing to check.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+from unittest import SkipTest
+
+from target_bench import contract
+from target_bench.errors import ConfigError
+from target_bench.schema import Retrieval, TableId
+from target_bench.testing import tables
+from target_bench.testing.asking import embedded, expect_same, has_batch, ranked, ranked_together
+from target_bench.testing.checks import CheckError, Maker
+from target_bench.testing.tables import Sample
+
+
+def check_basics(make: Maker) -> None:
+    """It can be made, has the two methods, and answers ordinary queries about ordinary tables."""
+    retriever = make()
+    try:
+        contract.check_methods(retriever)
+    except ConfigError as error:
+        raise CheckError(str(error)) from error
+    sample = tables.ordinary()
+    try:
+        ranked(embedded(make, sample), sample)
+    except CheckError as error:
+        if isinstance(error.__cause__, ConfigError):  # no such model, an extra that is missing
+            raise error.__cause__ from error
+        raise
+
+
+def check_top_k(make: Maker) -> None:
+    """It returns at most ``top_k`` tables, also for 1 and for more than there are."""
+    sample = tables.ordinary()
+    retriever = embedded(make, sample)
+    for k in (1, 2, sample.n - 1, sample.n, sample.n + 1, 1000):
+        ranked(retriever, sample, sample.queries[:3], k)
+
+
+def check_best_first(make: Maker) -> None:
+    """Tables with scores come best first: higher is better."""
+    sample = tables.ordinary()
+    for query, found in zip(sample.queries, ranked(embedded(make, sample), sample), strict=True):
+        if found.resorted:
+            raise CheckError(
+                f"retrieve({query!r}, {sample.n}) on {sample.name} returned its tables in another "
+                "order than their scores say. The harness sorts them by score, higher first: sort "
+                "before you cut at top_k, and return -distance where a small number is good."
+            )
+
+
+def check_batch(make: Maker) -> None:
+    """``retrieve_batch`` answers as ``retrieve`` does, query by query."""
+    sample = tables.ordinary()
+    retriever = embedded(make, sample)
+    if not has_batch(retriever):
+        raise SkipTest("it has no retrieve_batch; the harness calls retrieve for each query")
+    mixed = (*sample.queries, "zebra", *sample.queries[::-1])
+    for queries in (mixed, mixed[:1]):
+        for k in (3, sample.n):
+            together = ranked_together(retriever, sample, queries, k)
+            expect_same(
+                sample, queries, together, ranked(retriever, sample, queries, k),
+                ("from retrieve_batch", "from retrieve"), make.tolerance,
+                "The rankings of a batch come in the order of its queries, and no query changes "
+                "the ranking of another one.",
+            )  # fmt: skip
+
+
+def check_texts(make: Maker) -> None:
+    """Any text is a query: other scripts, emoji, operators of search engines."""
+    sample = tables.ordinary()
+    _ask(embedded(make, sample), sample, (*tables.SCRIPTS, *tables.OPERATORS))
+
+
+def check_lengths(make: Maker) -> None:
+    """A query may be empty, blank, one character, or very long."""
+    sample = tables.ordinary()
+    queries = ("", " ", "\n\t ", "a", "mountain " * 10_000, "x" * 50_000)
+    _ask(embedded(make, sample), sample, queries)
+
+
+def _ask(retriever: Any, sample: Sample, queries: Sequence[str]) -> None:
+    """One by one, and all together."""
+    ranked(retriever, sample, queries)
+    if has_batch(retriever):
+        ranked_together(retriever, sample, queries)
+
+
+def check_tables(make: Maker) -> None:
+    """Any table is indexed: without rows, empty or repeated names, cells of any type."""
+    sample = tables.odd()
+    ranked(embedded(make, sample), sample)
+
+
+def check_one_table(make: Maker) -> None:
+    """A corpus may hold one table alone."""
+    sample = tables.single()
+    retriever = embedded(make, sample)
+    for k in (1, 5):
+        ranked(retriever, sample, k=k)
+
+
+def check_ids(make: Maker) -> None:
+    """Tables come back under the ids they have, however those look."""
+    sample = tables.awkward_ids()
+    ranked(embedded(make, sample), sample)
+
+
+def check_copies(make: Maker) -> None:
+    """Tables of the same content are found each under its own id."""
+    sample = tables.copies()
+    ids = sample.corpus.ids
+    groups = [(ids[i], ids[i + sample.n - 3]) for i in range(3)]
+    hint = "Key tables by table.id, not by their text, title or place."
+    _expect_whole_groups(make, sample, groups, hint)
+
+
+def check_databases(make: Maker) -> None:
+    """Tables of one name in several databases are told apart."""
+    sample = tables.databases()
+    groups = [tuple(sample.corpus.ids[:3])]
+    hint = "An id is the pair (database_id, table_id): key tables by table.id as a whole."
+    _expect_whole_groups(make, sample, groups, hint)
+
+
+def _expect_whole_groups(
+    make: Maker, sample: Sample, groups: Sequence[tuple[TableId, ...]], hint: str
+) -> None:
+    """Fail where one of equal tables is found, and a worse table, but not the others.
+
+    Equal tables deserve equal places, so one that stops early loses none of them for that.
+    """
+    found = ranked(embedded(make, sample), sample)
+    for query, retrieval in zip(sample.queries, found, strict=True):
+        for group in groups:
+            missing = [table for table in group if table not in retrieval.tables]
+            present = [table for table in group if table in retrieval.tables]
+            if present and missing and _goes_on_after(present[0], retrieval, len(missing), sample):
+                raise CheckError(
+                    f"retrieve({query!r}, {sample.n}) on {sample.name} found {present[0]} and "
+                    f"worse tables, but not {' or '.join(map(str, missing))}, of the same content. "
+                    f"{hint}"
+                )
+
+
+def _goes_on_after(table: TableId, found: Retrieval, n_missing: int, sample: Sample) -> bool:
+    """Whether a ranking holds worse tables than this one; without scores: all but the missing."""
+    if not found.scores:
+        return len(found.tables) + n_missing == sample.n
+    return found.scores[-1] < found.scores[found.tables.index(table)]

@@ -1,0 +1,96 @@
+"""The checks pass what keeps the contract, and name what does not."""
+
+import inspect
+from typing import Any
+from unittest import SkipTest
+
+import pytest
+
+from target_bench.testing import CheckError, Report, check_retriever, retriever_checks, run
+from target_bench.testing.retrievers import CHECKS
+from tests.builders import ROOT
+from tests.testing import broken
+from tests.testing.sound import Plain, Sound
+
+BUILT_INS = (
+    "bm25",
+    "bm25:method=bm25+,fields=[header,rows],format=markdown",
+    "bm25:fields=[[title],[header],[rows]],weights=[1,2,3],rows=2,stemmer=none,stopwords=none",
+    "bm25:backend=rank-bm25",
+    "bm25:backend=rank-bm25,method=plus",
+    "tfidf",
+    "tfidf:ngram=2",
+    "lsa",
+    "lsa:dims=3,seed=1",
+    "random",
+    "random:seed=3",
+)
+"""Those that need no model."""
+
+SETTINGS: dict[str, dict[str, Any]] = {"HidesASetting": {"bonus": 5.0}}
+BROKEN = [
+    cls
+    for cls in vars(broken).values()
+    if inspect.isclass(cls) and cls.__module__ == broken.__name__
+]
+
+
+def _report(retriever: Any, **options: Any) -> Report:
+    return run("it", retriever_checks(retriever, **options))
+
+
+@pytest.mark.parametrize("spec", BUILT_INS)
+def test_built_ins_keep_the_contract(spec: str) -> None:
+    if "rank-bm25" in spec:
+        pytest.importorskip("rank_bm25")
+    report = check_retriever(spec)
+    without = {"memory"} if not spec.startswith("bm25") or "rank-bm25" in spec else set()
+    assert {outcome.check for outcome in report.skipped} == without
+
+
+def test_ids_may_be_indexed_on_purpose() -> None:
+    spec = "bm25:fields=[id,section,header]"
+    with pytest.raises(CheckError, match="opaque_ids"):
+        check_retriever(spec)
+    report = check_retriever(spec, skip={"opaque_ids": "the paper's fields"})
+    assert [(o.check, o.detail) for o in report.skipped] == [("opaque_ids", "the paper's fields")]
+
+
+@pytest.mark.parametrize("check", retriever_checks(Sound, settings={"bonus": 0.5}), ids=str)
+def test_checks_are_parameters_for_pytest(check: Any) -> None:
+    if check.name == "memory":
+        with pytest.raises(SkipTest, match="no limit_memory"):
+            check()
+    else:
+        check()
+
+
+def test_two_methods_are_enough() -> None:
+    report = check_retriever(Plain)
+    assert {outcome.check for outcome in report.skipped} == {
+        "batch",
+        "save_load",
+        "memory",
+        "notes",
+    }
+    assert len(report.passed) == len(CHECKS) - 4
+
+
+@pytest.mark.parametrize("cls", BROKEN, ids=lambda cls: cls.__name__)
+def test_each_fault_is_named_once(cls: type[Sound]) -> None:
+    """The first word of the docstring is the check that fails, and it alone."""
+    expected = (cls.__doc__ or "").split(".")[0].split(":")[0]
+    report = _report(cls, settings=SETTINGS.get(cls.__name__))
+    assert [outcome.check for outcome in report.failed] == [expected], str(report)
+    assert len(report.failed[0].detail) > 40
+
+
+def test_every_check_has_a_fault() -> None:
+    names = {(cls.__doc__ or "").split(".")[0].split(":")[0] for cls in BROKEN}
+    assert names == {check.name for check in retriever_checks(Sound)}
+
+
+def test_the_documents_list_every_check() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for check in retriever_checks(Sound):
+        assert f"| `{check.name}` | {check.description.replace('``', '`')} |" in text

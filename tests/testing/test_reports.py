@@ -1,0 +1,141 @@
+"""What an author is told, and what is a mistake of the call."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench.errors import ConfigError, MissingExtraError, PluginError
+from target_bench.interfaces import Corpus
+from target_bench.testing import CheckError, check_retriever, retriever_checks, run
+from target_bench.testing.retrievers import CHECKS
+from tests.builders import Recorder
+from tests.testing import broken
+from tests.testing.sound import Sound
+
+ON_THE_CLASS = """
+class Shared:
+    texts = []
+
+    def embed_corpus(self, corpus):
+        Shared.ids = corpus.ids
+
+    def retrieve(self, query, top_k):
+        return list(Shared.ids[:top_k])
+"""
+
+
+class TwiceBroken(broken.Distances):
+    """Scores the wrong way round, and loses tables without rows."""
+
+    def text(self, table: Any) -> str:
+        return f"{super().text(table)} {table.rows[0]}"
+
+
+class Modelless(Sound):
+    """Its model is not there."""
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        raise MissingExtraError("torch", "dense", "modelless")
+
+
+def test_one_error_lists_all_faults() -> None:
+    with pytest.raises(CheckError) as caught:
+        check_retriever(TwiceBroken)
+    text = str(caught.value)
+    assert text.startswith(
+        "TwiceBroken: 20 checks passed, 2 failed, 1 skipped\n  failed  best_first"
+    )
+    for part in (
+        "failed  best_first",
+        "failed  tables",
+        "return -distance",
+        "raised IndexError",
+        "skipped memory",
+    ):
+        assert part in text
+    assert isinstance(caught.value, PluginError)
+    assert isinstance(caught.value, AssertionError)
+
+
+def test_a_report_prints_and_counts() -> None:
+    report = check_retriever(Sound)
+    lines = str(report).splitlines()
+    assert lines[0] == f"Sound: {len(CHECKS) - 1} checks passed, 0 failed, 1 skipped"
+    assert lines[-1].startswith("  passed  basics, top_k, ")
+    found = json.loads(json.dumps(report.to_json()))
+    assert found["plugin"] == "Sound"
+    assert [o["status"] for o in found["outcomes"]].count("passed") == len(CHECKS) - 1
+
+
+def test_differing_rankings_are_shown_where_they_differ() -> None:
+    report = run("it", retriever_checks(broken.SortedBatch))
+    (failed,) = report.failed
+    lines = failed.detail.splitlines()
+    assert lines[0].endswith(" on the ten ordinary tables got")
+    assert lines[1].endswith("]  from retrieve_batch, and")
+    assert lines[2].endswith("]  from retrieve.")
+    assert lines[1].split("]")[0] != lines[2].split("]")[0]
+
+
+def test_what_cannot_start_is_told_once() -> None:
+    report = run("it", retriever_checks(broken.ReturnsNone))
+    assert [o.check for o in report.failed] == ["basics"]
+    assert not report.passed
+    assert str(report).count("not run, because basics failed") == 1
+
+
+def test_progress_is_heard() -> None:
+    heard = Recorder()
+    run("it", retriever_checks(Sound), heard)
+    assert (heard.stages, heard.steps) == (["it: check"], len(CHECKS))
+
+
+def test_small_differences_are_within_the_tolerance() -> None:
+    class Noisy(Sound):
+        """Batches are added up in another order."""
+
+        def retrieve_batch(self, queries: Any, top_k: int) -> Any:
+            return [
+                [(t, s * (1 + (-1) ** i * 1e-3)) for i, (t, s) in enumerate(self.scored(q)[:top_k])]
+                for q in queries
+            ]
+
+    with pytest.raises(CheckError, match="batch"):
+        check_retriever(Noisy)
+    assert check_retriever(Noisy, tolerance=0.01, skip={"best_first": "by 1e-3"})
+
+
+def test_a_function_may_make_the_retriever() -> None:
+    words = ("gold",)
+    assert check_retriever(lambda: Sound(bonus=2.0, words=words)).passed
+
+
+def test_a_missing_model_is_no_fault_of_the_retriever() -> None:
+    with pytest.raises(MissingExtraError, match="torch"):
+        check_retriever(Modelless)
+
+
+def test_a_class_in_a_file_is_one_class(tmp_path: Path) -> None:
+    """The file is read once, so that what its class shares is seen."""
+    path = tmp_path / "shared.py"
+    path.write_text(ON_THE_CLASS, encoding="utf-8")
+    report = run("it", retriever_checks(f"{path}:Shared"))
+    assert [o.check for o in report.failed] == ["instances"]
+
+
+@pytest.mark.parametrize(
+    ("retriever", "options", "message"),
+    [
+        (Sound(), {}, "Sound is an object.*pass the class"),
+        (3, {}, "int is an object"),
+        ("bm26", {}, "Did you mean bm25"),
+        ("bm25:k2=1", {}, "unknown setting 'k2'"),
+        ("bm25", {"settings": {"k1": "much"}}, "k1='much'"),
+        (Sound, {"skip": {"topk": "no"}}, "unknown check 'topk'. Did you mean top_k"),
+    ],
+)
+def test_mistakes_of_the_call(retriever: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        check_retriever(retriever, **options)
