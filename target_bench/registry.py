@@ -35,7 +35,14 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "random": "target_bench.retrievers.random:Random",
     },
     "encoder": {},
-    "index": {},
+    "index": {
+        "exact": "target_bench.vector_indexes.exact:Exact",
+        "faiss-flat": "target_bench.vector_indexes.faiss:FaissFlat",
+        "faiss-hnsw": "target_bench.vector_indexes.faiss:FaissHNSW",
+        "faiss-ivf": "target_bench.vector_indexes.faiss:FaissIVF",
+        "hnswlib": "target_bench.vector_indexes.hnswlib:HNSWLib",
+        "torch": "target_bench.vector_indexes.torch:Torch",
+    },
     "generator": {
         "extractive": "target_bench.generators.extractive:Extractive",
         "replay": "target_bench.generators.replay:Replay",
