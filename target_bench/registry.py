@@ -34,7 +34,9 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "lsa": "target_bench.retrievers.lsa:LSA",
         "random": "target_bench.retrievers.random:Random",
     },
-    "encoder": {},
+    "encoder": {
+        "openai": "target_bench.encoders.openai:OpenAIEmbeddings",
+    },
     "index": {
         "exact": "target_bench.vector_indexes.exact:Exact",
         "faiss-flat": "target_bench.vector_indexes.faiss:FaissFlat",

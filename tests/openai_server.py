@@ -6,8 +6,10 @@ Real sockets, standard library only. As a fixture: ``with OpenAIServer() as serv
 
 import argparse
 import asyncio
+import base64
 import hashlib
 import json
+import struct
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
@@ -245,7 +247,7 @@ class OpenAIServer:
                 text = json.dumps({"answer": text})
             return answer(text, delay=self.delay)
         if request.path == "/v1/embeddings":
-            return Reply(_embeddings(request.body), delay=self.delay)
+            return Reply(embeddings(request.body), delay=self.delay)
         if request.path == "/v1/models":
             model = {"id": "m", "object": "model", "created": 1, "owned_by": "tests"}
             return Reply({"object": "list", "data": [model]})
@@ -258,13 +260,25 @@ def _content(body: Mapping[str, Any]) -> str:
     return str(body.get("input", ""))
 
 
-def _embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
+def vector(text: str) -> list[float]:
+    """The vector of a text: 8 numbers that follow from it."""
+    return [byte / 256 for byte in hashlib.sha256(text.encode()).digest()[:8]]
+
+
+def _written(numbers: list[float], body: Mapping[str, Any]) -> list[float] | str:
+    if body.get("encoding_format") != "base64":
+        return numbers
+    return base64.b64encode(struct.pack(f"<{len(numbers)}f", *numbers)).decode()
+
+
+def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer to a request for embeddings; each text counts as one token."""
     texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
     data = [
         {
             "object": "embedding",
             "index": i,
-            "embedding": [byte / 255 for byte in hashlib.sha256(str(text).encode()).digest()[:8]],
+            "embedding": _written(vector(str(text))[: body.get("dimensions")], body),
         }
         for i, text in enumerate(texts)
     ]

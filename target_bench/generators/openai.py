@@ -13,10 +13,10 @@ from target_bench.remote.crowd import Crowd, Work
 from target_bench.remote.endpoint import Asked, Endpoint, Patience, Reach, Reply
 from target_bench.remote.failures import Failure
 from target_bench.remote.limits import Limiter, Window
-from target_bench.remote.openai_api import Client, Server
+from target_bench.remote.openai_api import Connection, Server
+from target_bench.remote.settings import check_at_least_one, check_extra, check_model
 from target_bench.remote.tokens import estimated_tokens
 from target_bench.schema import Generation, GenerationRequest
-from target_bench.secrets import is_secret
 
 _OWN = ("model", "messages", "temperature", "max_tokens", "seed", "response_format", "stream", "n")
 _CHANGES_NO_ANSWER = (
@@ -103,22 +103,14 @@ class OpenAI(Generator):
         self._reach = Reach()
 
     def _check(self) -> None:
-        if not self.model:
-            raise ConfigError("model: the name of a model is needed")
-        for name in ("concurrency", "max_tokens"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigError(f"{name}={value}: at least 1 is needed")
+        check_model(self.model)
+        check_at_least_one(concurrency=self.concurrency, max_tokens=self.max_tokens)
         prices = self.prices
         if prices is not None and (set(prices) != {"input", "output"} or min(prices.values()) < 0):
             raise ConfigError(
                 "prices: expected both, per million tokens, as in {input: 0.15, output: 0.60}"
             )
-        for name in self.extra or ():
-            if name in _OWN:
-                raise ConfigError(f"extra: {name} is no further parameter of a request")
-            if is_secret(name):
-                raise ConfigError(f"extra: {name}: keys come from the environment (api_key_env) only")
+        check_extra(self.extra, _OWN)
 
     def config(self) -> Mapping[str, Any]:
         """The settings that can change an answer; where requests really go is one of them."""
@@ -171,7 +163,7 @@ class OpenAI(Generator):
         @asynccontextmanager
         async def session() -> AsyncIterator[_Work]:
             recorded = AnswerCache(file(), warning) if self.cache else None
-            endpoint = Endpoint(
+            endpoint: Endpoint[Answer] = Endpoint(
                 self._limiter,
                 Window(self.concurrency),
                 self._patience,
@@ -217,7 +209,7 @@ class OpenAI(Generator):
         parts = self.prices["input"] * input_tokens, self.prices["output"] * output_tokens
         return sum(parts) / 1_000_000
 
-    def answered(self, request: GenerationRequest, reply: Reply) -> Generation:
+    def answered(self, request: GenerationRequest, reply: Reply[Answer]) -> Generation:
         """A reply as a ``Generation``."""
         answer = reply.answer
         return Generation(
@@ -235,11 +227,10 @@ class OpenAI(Generator):
 class _Asking:
     """One event loop's way from requests to answers; connects when the first one is sent."""
 
-    def __init__(self, model: OpenAI, endpoint: Endpoint, server: Server) -> None:
+    def __init__(self, model: OpenAI, endpoint: Endpoint[Answer], server: Server) -> None:
         self._model = model
         self._endpoint = endpoint
-        self._server = server
-        self._client: Client | None = None
+        self._connection = Connection(server, lambda client: client.chat.completions)
 
     async def generation(self, request: GenerationRequest) -> Generation:
         body = self._model.body(request)
@@ -247,32 +238,21 @@ class _Asking:
         with_schema = request.answer_schema is not None
 
         async def send() -> Answer:
-            client = self._connected()
-            create = client.raw.chat.completions.with_raw_response.create
-            return await client.ask(
-                lambda: create(**body, extra_body=extra or None),
-                lambda found: _read(found, with_schema),
-                with_schema,
+            return await self._connection.create(
+                body, extra, lambda found: _read(found, with_schema), with_schema
             )
 
         tokens = estimated_tokens(request.messages) + (self._model.max_tokens or 0)
         key = self._model.key(request)
         try:
             return self._model.answered(
-                request, await self._endpoint.ask(Asked(key, tokens, send, self._connected))
+                request, await self._endpoint.ask(Asked(key, tokens, send, self._connection.open))
             )
         except Failure as failure:
             return Generation(request.query_id, "", error=str(failure))
 
-    def _connected(self) -> Client:
-        if self._client is None:
-            self._client = Client(self._server)
-            _ = self._client.raw.chat.completions  # imported when it is first looked at
-        return self._client
-
     async def close(self) -> None:
-        if self._client is not None:
-            await self._client.close()
+        await self._connection.close()
 
 
 def _read(body: Mapping[str, Any], with_schema: bool) -> Answer:

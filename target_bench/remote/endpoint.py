@@ -4,21 +4,35 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from target_bench.errors import ConfigError, PluginError
-from target_bench.remote.answers import Answer
 from target_bench.remote.failures import Failure
 from target_bench.remote.limits import Limiter, Tell, Window
 
 
-class Recorded(Protocol):
+class Counted(Protocol):
+    """What a server answers: text, vectors, or anything else that takes tokens."""
+
+    @property
+    def input_tokens(self) -> int | None:
+        """Tokens that were sent, where the server counts them."""
+
+    @property
+    def output_tokens(self) -> int | None:
+        """Tokens of the answer, where the server counts them."""
+
+
+A = TypeVar("A", bound=Counted)
+
+
+class Recorded(Protocol[A]):
     """Where answers are recorded."""
 
-    def get(self, key: str) -> Answer | None:
+    def get(self, key: str) -> A | None:
         """The answer of a request."""
 
-    def put(self, key: str, answer: Answer) -> None:
+    def put(self, key: str, answer: A) -> None:
         """Record it."""
 
 
@@ -53,7 +67,7 @@ class Patience:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Generic[A]):
     """One request.
 
     Attributes:
@@ -66,12 +80,12 @@ class Asked:
 
     key: str
     tokens: int
-    send: Callable[[], Awaitable[Answer]]
+    send: Callable[[], Awaitable[A]]
     prepare: Callable[[], object] = bool
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Generic[A]):
     """An answer, and how it came.
 
     Attributes:
@@ -80,7 +94,7 @@ class Reply:
         cached: whether it was recorded before, or asked by another request at the same time.
     """
 
-    answer: Answer
+    answer: A
     seconds: float | None
     cached: bool
 
@@ -92,7 +106,7 @@ class Reach:
         self.reached = False
 
 
-class Endpoint:
+class Endpoint(Generic[A]):
     """Asks a server; belongs to one event loop.
 
     Args:
@@ -112,7 +126,7 @@ class Endpoint:
         window: Window,
         patience: Patience,
         reach: Reach,
-        recorded: Recorded | None,
+        recorded: Recorded[A] | None,
         random: Random,
         tell: Tell,
         advice: Callable[[Failure], str],
@@ -125,9 +139,9 @@ class Endpoint:
         self._random = random
         self._tell = tell
         self._advice = advice
-        self._under_way: dict[str, asyncio.Future[Reply]] = {}
+        self._under_way: dict[str, asyncio.Future[Reply[A]]] = {}
 
-    async def ask(self, asked: Asked) -> Reply:
+    async def ask(self, asked: Asked[A]) -> Reply[A]:
         """The answer: a recorded one, that of the same request under way, or the server's.
 
         Raises:
@@ -145,8 +159,8 @@ class Endpoint:
             return Reply(found, None, True)
         return await self._first(asked, self._recorded)
 
-    async def _first(self, asked: Asked, recorded: Recorded) -> Reply:
-        promise: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+    async def _first(self, asked: Asked[A], recorded: Recorded[A]) -> Reply[A]:
+        promise: asyncio.Future[Reply[A]] = asyncio.get_running_loop().create_future()
         self._under_way[asked.key] = promise
         try:
             reply = await self._answered(asked)
@@ -163,7 +177,7 @@ class Endpoint:
         promise.set_result(reply)
         return reply
 
-    async def _answered(self, asked: Asked) -> Reply:
+    async def _answered(self, asked: Asked[A]) -> Reply[A]:
         asked.prepare()
         waited = 0.0
         for attempt in range(1, self._patience.attempts + 1):
@@ -173,7 +187,7 @@ class Endpoint:
                 waited += await self._rest(failure, attempt, waited)
         raise AssertionError("the last attempt answers or raises")
 
-    async def _once(self, asked: Asked) -> Reply:
+    async def _once(self, asked: Asked[A]) -> Reply[A]:
         used = asked.tokens
         await self._window.enter()
         try:

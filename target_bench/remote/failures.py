@@ -25,7 +25,9 @@ Kind = Literal[
 _LONGEST = 500  # characters of a server's own words
 _OVERFLOW = re.compile(
     r"context[ _](length|window|size)|maximum context|prompt is too long|too many (input )?tokens"
-    r"|input is too long|exceeds? the (model'?s )?max",
+    r"|input is too long|exceeds? the (model'?s )?max|tokens per request"
+    r"|(input|inputs|prompt) must have less than \d+ tokens|input length exceeds"
+    r"|batch size \S+ > maximum",
     re.IGNORECASE,
 )
 _NO_MODEL = re.compile(
@@ -129,7 +131,7 @@ class Refused:
 
     def _final(self, said: str, with_schema: bool) -> Failure:
         text = f"{self.code} {self.message}"
-        if self.code == "context_length_exceeded" or _OVERFLOW.search(text):
+        if self.status == 413 or self.code == "context_length_exceeded" or _OVERFLOW.search(text):
             return Failure("context_overflow", said)
         if self.code == "model_not_found" or (self.known and _NO_MODEL.search(self.message)):
             return Failure("unknown_model", said, hopeless=True)

@@ -98,6 +98,8 @@ class Server:
 
 
 T = TypeVar("T")
+Resource = Callable[[Any], Any]
+"""The package's client -> one of its resources, as ``client.embeddings``."""
 Call = Callable[[], Awaitable[Any]]
 Read = Callable[[Mapping[str, Any]], T]
 
@@ -178,3 +180,51 @@ class Client:
     def _clean(self, failure: Failure) -> Failure:
         """The same failure with the key taken out of what the server says."""
         return failure.without(self._key) if self._key != _NO_KEY else failure
+
+
+class Connection:
+    """A client that is made when it is first needed, for one resource and one event loop.
+
+    Args:
+        server: where requests go.
+        resource: what is asked for.
+    """
+
+    def __init__(self, server: Server, resource: Resource) -> None:
+        self._server = server
+        self._resource = resource
+        self._client: Client | None = None
+
+    def open(self) -> Client:
+        """The client.
+
+        Raises:
+            ConfigError: there is no key, or it cannot be one.
+        """
+        if self._client is None:
+            self._client = Client(self._server)
+            self._resource(self._client.raw)  # imported when it is first looked at
+        return self._client
+
+    async def create(
+        self, body: Mapping[str, Any], extra: Mapping[str, Any], read: Read[T], schema: bool = False
+    ) -> T:
+        """Send a request once.
+
+        Args:
+            body: the parameters that the package knows.
+            extra: further ones.
+            read: takes the answer out of the JSON object; may raise ``Failure``.
+            schema: whether a JSON schema is sent along.
+
+        Raises:
+            Failure: there is no answer.
+        """
+        client = self.open()
+        create = self._resource(client.raw).with_raw_response.create
+        return await client.ask(lambda: create(**body, extra_body=extra or None), read, schema)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._client is not None:
+            await self._client.close()

@@ -10,4 +10,9 @@ CHARACTERS_PER_TOKEN = 4
 
 def estimated_tokens(messages: Iterable[Message]) -> int:
     """An estimate, for limits and for what a run may cost; the provider's own count may differ."""
-    return sum(-(-len(message.content) // CHARACTERS_PER_TOKEN) for message in messages)
+    return sum(tokens_in(message.content) for message in messages)
+
+
+def tokens_in(text: str) -> int:
+    """An estimate of the tokens of one text."""
+    return -(-len(text) // CHARACTERS_PER_TOKEN)
