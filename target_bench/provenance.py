@@ -97,7 +97,7 @@ def code_hash(cls: type) -> str:
     """The hash of the source files a class is defined in, its bases' included.
 
     Classes of this package are hashed with the modules of it that they import, at the top of the
-    file; others with those from their folder or below.
+    file; others with those from their folder or below. Where the files lie makes no difference.
 
     Raises:
         OSError: a class has no source file (it was typed into an interpreter).
@@ -112,10 +112,8 @@ def code_hash(cls: type) -> str:
             _add_with_imports(_source_file(base), module, files, _PACKAGE)
         else:
             _add_with_imports(_source_file(base), sys.modules.get(base.__module__), files)
-    whole = hashlib.sha256()
-    for file in sorted(files):
-        whole.update(file.read_bytes() + b"\0")
-    return whole.hexdigest()
+    contents = sorted(hashlib.sha256(file.read_bytes()).digest() for file in files)
+    return hashlib.sha256(b"".join(contents)).hexdigest()
 
 
 def _add_with_imports(

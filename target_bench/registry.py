@@ -33,6 +33,12 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "tfidf": "target_bench.retrievers.tfidf:TfIdf",
         "lsa": "target_bench.retrievers.lsa:LSA",
         "random": "target_bench.retrievers.random:Random",
+        "dense": "target_bench.retrievers.dense:Dense",
+        "compat": "target_bench.retrievers.compat:Compat",
+        "langchain": "target_bench.retrievers.langchain:LangChainRetriever",
+        "llama-index": "target_bench.retrievers.llama_index:LlamaIndexRetriever",
+        "table-summaries": "target_bench.retrievers.table_summaries:TableSummaries",
+        "qdrant": "target_bench.retrievers.qdrant:Qdrant",
     },
     "encoder": {
         "openai": "target_bench.encoders.openai:OpenAIEmbeddings",

@@ -164,7 +164,7 @@ def test_settings_reach_the_constructor() -> None:
             ["unknown retriever 'bm26'", "Did you mean bm25?", "Known: bm25, tfidf, lsa, random"],
         ),
         ("tf-idff", ["unknown retriever 'tf-idff'", "Did you mean tfidf?"]),
-        ("quantum", ["unknown retriever 'quantum'. Known: bm25"]),
+        ("xyzzy", ["unknown retriever 'xyzzy'. Known: bm25"]),
         ("bm25:kl=1", ["retriever bm25: unknown setting 'kl'", "Did you mean k1", "stopwords"]),
         ("bm25:stemer=none", ["unknown setting 'stemer'", "Did you mean stemmer?"]),
         ("bm25:k1=high", ["retriever bm25: setting k1='high'", "valid number"]),
@@ -184,7 +184,7 @@ def test_refusals(text: str, parts: list[str]) -> None:
 
 
 def test_names_that_are_no_plugins_are_shown_too() -> None:
-    with pytest.raises(ConfigError, match=r"Did you mean oracle\?.*random, oracle, no-context"):
+    with pytest.raises(ConfigError, match=r"Did you mean oracle\?.*qdrant, oracle, no-context"):
         create("retriever", "oracel", also=("oracle", "no-context"))
 
 

@@ -55,7 +55,7 @@ class LangChain(WrappedModel):
                 if isinstance(answer, Generation):
                     yield answer
                 elif isinstance(answer, Exception):
-                    problem = error_text(answer, self._described.secrets)
+                    problem = error_text(answer, self._secrets)
                     yield Generation(drawn[place].query_id, "", error=problem)
 
     def _ask(self, request: GenerationRequest) -> Answer:

@@ -1,19 +1,14 @@
 """What generators share that wrap a model of another package: finding, describing, asking it."""
 
-import sys
 import time
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
-from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import ValidationError
-
-from target_bench import registry
 from target_bench.errors import ConfigError, TargetBenchError
-from target_bench.generators.described import Description, file_hash
+from target_bench.foreign import Foreign
 from target_bench.interfaces import Generator
 from target_bench.remote.answers import Answer
 from target_bench.remote.failures import Failure, Kind, Refused
@@ -51,29 +46,17 @@ class WrappedModel(Generator):
             raise ConfigError(f"concurrency={concurrency}: at least 1 is needed")
         self.model = model
         self.concurrency = concurrency
-        found = _found(model) if isinstance(model, str) else model
-        self._source = _source_hash(found) if isinstance(model, str) else None
-        self._model: Any = _made(found, kind, model)
-        self._described = Description(self._model)
+        self._found = Foreign(model, "model", kind)
+        self._model: Any = self._found.object
+        self._secrets = self._found.secrets
 
     def config(self) -> Mapping[str, Any]:
         """The model's class, version and settings, as far as the object shows them; no secrets.
 
-        A model that holds what cannot be described (a lambda, say) is told by the source file of
-        the function that makes it.
-
         Raises:
-            TypeError: there is no such function, so nothing identifies the model.
+            TypeError: nothing identifies the model; see ``Foreign.config``.
         """
-        described = {"model": self._described.settings}
-        if self._described.problem is None:
-            return described
-        if self._source is None:
-            raise TypeError(
-                f"{self._described.problem}; name a function that makes it instead, as in "
-                "model=my_module:make"
-            )
-        return described | {"made_by": self.model, "source": self._source}
+        return self._found.config()
 
     def generate(self, request: GenerationRequest) -> Generation:
         """The answer to one request; whatever the model raises is the error of a failed one."""
@@ -83,7 +66,7 @@ class WrappedModel(Generator):
         except TargetBenchError:
             raise
         except Exception as error:
-            problem = error_text(error, self._described.secrets)
+            problem = error_text(error, self._secrets)
             return Generation(request.query_id, "", error=problem)
         return Generation(
             request.query_id,
@@ -174,66 +157,3 @@ def _root(error: BaseException) -> str:
     while error.__cause__ is not None:
         error = error.__cause__
     return f"{type(error).__name__}: {error}"
-
-
-def _found(target: str) -> object:
-    """What ``module:name`` or ``path/file.py:name`` names.
-
-    Raises:
-        ConfigError: there is nothing of that name.
-    """
-    try:
-        if ":" in target:
-            return registry.resolve("generator", target)
-    except ConfigError:
-        place, _, name = target.rpartition(":")  # the registry has imported it
-        for module in [sys.modules.get(place), *_modules_of(place)]:
-            if hasattr(module, name):
-                return getattr(module, name)
-        raise
-    raise ConfigError(f"model={target}: expected module:name or path/file.py:name")
-
-
-def _modules_of(place: str) -> list[Any]:
-    file = str(Path(place).resolve())
-    return [m for m in list(sys.modules.values()) if vars(m).get("__file__") == file]
-
-
-def _source_hash(found: object) -> str | None:
-    """Of the file of what makes a model; None for a model that is made already."""
-    try:
-        return file_hash(found)
-    except (OSError, TypeError):
-        return None
-
-
-def _made(found: Any, kind: type, asked: object) -> Any:
-    """The model, made if it is not there yet.
-
-    Raises:
-        ConfigError: there is none.
-    """
-    if isinstance(asked, str) and callable(found) and not isinstance(found, kind):
-        found = _called(found, asked)
-    if not isinstance(found, kind):
-        what = found.__name__ if isinstance(found, type) else f"a {type(found).__name__}"
-        raise ConfigError(
-            f"model: {what} is no {kind.__name__} object; pass one, or name one or a function that "
-            "gives one, as in model=my_module:make"
-        )
-    return found
-
-
-def _called(make: Any, asked: str) -> Any:
-    try:
-        return make()
-    except TargetBenchError:
-        raise
-    except ValidationError as error:  # whose text holds the settings
-        parts = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
-        problem = "; ".join(parts)
-    except (Exception, SystemExit) as error:
-        problem = str(error)
-        if not isinstance(error, ConfigError):
-            problem = f"{type(error).__name__}: {problem}"
-    raise ConfigError(without_secrets(f"model={asked}: calling it raised {problem}"))

@@ -100,6 +100,6 @@ class HNSWLib(Approximate):
 
 
 def _empty(d: int) -> Any:
-    import hnswlib  # type: ignore[import-untyped]
+    import hnswlib
 
     return hnswlib.Index(space="ip", dim=d)

@@ -2,13 +2,12 @@
 
 import hashlib
 import inspect
-import os
-import re
 import sys
 from collections.abc import Iterable, Mapping
 from enum import Enum
+from functools import partial
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 from pydantic import BaseModel, SecretBytes, SecretStr
@@ -98,6 +97,11 @@ class Description:
         try:
             if isinstance(value, type | FunctionType):
                 return self._code(value)
+            if isinstance(value, MethodType):
+                return {"method": value.__name__, "of": self._json(value.__self__)}
+            if isinstance(value, partial):
+                bound = {"args": self._json(value.args), "keywords": self._json(value.keywords)}
+                return {"function": self._json(value.func)} | bound
             self._within.append(value)
             try:
                 return self._code(type(value)) | {"settings": self._settings(value)}

@@ -1,0 +1,124 @@
+"""Dense retrieval (Karpukhin et al. 2020): serializer x encoder x index.
+
+Every table is written as one text and encoded once. The score of a table is the cosine of its
+vector and the query's, or their inner product.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from target_bench import registry
+from target_bench.embeddings import encoded
+from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever
+from target_bench.serialization import Field, Format, RowLimit, Serializer
+from target_bench.vectors import Encoder, TextKind, VectorIndex, Vectors
+
+_TABLES_AT_ONCE = 4096
+
+
+class Dense(Retriever):
+    """The nearest tables to a query among vectors.
+
+    Args:
+        encoder: what turns texts into vectors: a name with settings, or an ``Encoder``.
+        index: what searches them: a name with settings, or a ``VectorIndex``.
+        fields: what of a table is written.
+        rows: how many rows of each table: a number, ``all``, or ``auto``, which is all of a web
+            table and the first 1,000 of a table in a database.
+        format: how header and rows are written.
+        similarity: ``cosine`` brings all vectors to length 1; ``dot`` takes them as they are.
+        cache: keep embeddings on disk, and look there first.
+
+    Raises:
+        ConfigError: a name or a setting that cannot be.
+    """
+
+    packages = ("numpy",)
+    queries_at_once: ClassVar[int] = 2048
+
+    def __init__(
+        self,
+        encoder: str | Encoder = "minilm",
+        index: str | VectorIndex = "exact",
+        fields: Sequence[Field] = ("title", "section", "header", "rows"),
+        rows: RowLimit = "auto",
+        format: Format = "text",
+        similarity: Literal["cosine", "dot"] = "cosine",
+        cache: bool = True,
+    ) -> None:
+        self.encoder = encoder
+        self.index = index
+        self.fields = fields
+        self.rows: RowLimit = rows
+        self.format: Format = format
+        self.similarity = similarity
+        self.cache = cache
+        self._write = Serializer(tuple(fields), format, rows)
+        self._encoder: Encoder = registry.part("encoder", encoder)
+        self._index: VectorIndex = registry.part("index", index)
+        self._zeros: dict[TextKind, int] = {"table": 0, "query": 0}
+
+    def parts(self) -> Mapping[str, object]:
+        """Encoder and index."""
+        return {"encoder": self._encoder, "index": self._index}
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        """Write, encode and index every table."""
+        self._ids = corpus.ids
+        self._encoder.fit(self._write(table) for table in corpus)
+        parts = [self._vectors(texts, "table") for texts in self._texts(corpus)]
+        self._index.build(np.concatenate(parts))
+
+    def _texts(self, corpus: Corpus) -> Iterator[list[str]]:
+        for tables in corpus.batches(_TABLES_AT_ONCE):
+            yield [self._write(table) for table in tables]
+
+    def _vectors(self, texts: Sequence[str], kind: TextKind) -> Vectors:
+        vectors = encoded(self._encoder, texts, kind, cache=self.cache)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        self._zeros[kind] += int((lengths == 0).sum())
+        if self.similarity == "dot":
+            return vectors
+        lengths[lengths == 0] = 1
+        units: Vectors = vectors / lengths
+        return units
+
+    def retrieve(self, query: str, top_k: int) -> Ranking:
+        """The nearest tables, best first."""
+        return self.retrieve_batch([query], top_k)[0]
+
+    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
+        """The rankings of several queries, searched together."""
+        if not queries:
+            return []
+        vectors = self._vectors(queries, "query")
+        scores, rows = self._index.search(vectors, top_k)
+        pointless = np.logical_not(vectors.any(axis=1, keepdims=True))
+        return Ranked(self._ids, np.where(pointless, -1, rows), scores)
+
+    def notes(self) -> Sequence[str]:
+        """What encoder and index say, and how many vectors point nowhere."""
+        zeros = [
+            f"the encoder gave no direction (a vector of zeros) for {n} {name}"
+            for n, name in (
+                (self._zeros["table"], "tables, which score 0"),
+                (self._zeros["query"], "queries, which find nothing"),
+            )
+            if n
+        ]
+        return [*self._encoder.notes(), *self._index.notes(), *zeros]
+
+    def save(self, folder: Path) -> None:
+        """Write the index, and what the encoder has learned from the corpus."""
+        for name, part in (("encoder", self._encoder), ("index", self._index)):
+            (folder / name).mkdir()
+            part.save(folder / name)
+
+    def load(self, folder: Path, corpus: Corpus) -> None:
+        """Read what ``save`` wrote."""
+        self._ids = corpus.ids
+        self._encoder.load(folder / "encoder")
+        self._index.load(folder / "index")

@@ -1,0 +1,185 @@
+"""Retrievers and vector stores of LangChain."""
+
+import importlib.util
+import uuid
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from target_bench.errors import MissingExtraError, PluginError
+from target_bench.ranking import rounded
+from target_bench.retrievers.wrapped import Hit, Keys, WrappedRetriever
+from target_bench.schema import Table
+from target_bench.serialization import Field, Format, RowLimit, Serializer
+
+Scores = Literal["auto", "similarity", "distance", "relevance", "none"]
+
+_BATCH = 256  # documents that are added at a time
+_NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "https://pypi.org/project/target-bench/")
+
+
+class LangChainRetriever(WrappedRetriever):
+    """Asks a ``BaseRetriever`` or ``VectorStore``, one document a table or several.
+
+    A ``BaseRetriever`` is filled already. It is asked for ``top_k`` documents through its field
+    ``k``, ``top_k`` or ``search_kwargs``; one that has none of them gives as many as it likes, and
+    that is said. Its order is the ranking. A ``VectorStore`` must be empty and gets one document a
+    table; they stay in it. ``store.as_retriever()`` is how to ask one that is filled already.
+
+    Args:
+        retriever: such an object, or a function that makes one from a list of documents, as
+            ``BM25Retriever.from_documents`` does; or where to find either or a function that gives
+            the object without arguments: ``module:name`` or ``path/file.py:name``.
+        table_key: the key of a document's metadata that holds the id of its table.
+        database_key: the key that holds the id of its database; it may be missing from metadata
+            if no two tables have the same id.
+        fields: the parts of a table to write into a document. Where the retriever is filled
+            already, fields, rows and format change nothing.
+        rows: how many rows of each table to write, as for ``bm25``.
+        format: how header and rows are written.
+        scores: what a vector store gives with a document: a ``similarity``, a ``distance``, which
+            is turned round, or ``relevance`` (the store's own, from 0 to 1); ``none`` takes its
+            order alone. ``auto`` tells similarity from distance by the order: best comes first.
+        fetch: how many documents to ask for, as a multiple of ``top_k``, where a table has several.
+        version: any text that changes with the content of a retriever that is filled already;
+            without it no run of that is reused.
+        concurrency: how many queries are under way at most, in threads.
+
+    Raises:
+        ConfigError: there is no such object, or a setting cannot be.
+        MissingExtraError: langchain-core is not installed.
+    """
+
+    packages = ("langchain-core",)
+    noun = "documents"
+
+    def __init__(
+        self,
+        retriever: object,
+        table_key: str = "table_id",
+        database_key: str = "database_id",
+        fields: Sequence[Field] = ("title", "section", "header", "rows"),
+        rows: RowLimit = "auto",
+        format: Format = "text",
+        scores: Scores = "auto",
+        fetch: int = 1,
+        version: str | None = None,
+        concurrency: int = 1,
+    ) -> None:
+        if importlib.util.find_spec("langchain_core") is None:
+            raise MissingExtraError("langchain-core", "langchain", "the retriever langchain")
+        from langchain_core.retrievers import BaseRetriever
+        from langchain_core.vectorstores import VectorStore
+
+        self.table_key = table_key
+        self.database_key = database_key
+        self.fields = fields
+        self.rows = rows
+        self.format = format
+        self.scores = scores
+        self._direction: Literal["similarity", "distance"] | None = None
+        self._added: list[str] = []
+        self._sized: tuple[int, Any, Any] | None = None
+        super().__init__(
+            retriever,
+            (BaseRetriever,),
+            (VectorStore,),
+            Serializer(fields, format, rows),
+            Keys(table_key, database_key),
+            fetch,
+            version,
+            concurrency,
+        )
+
+    def config(self) -> dict[str, Any]:
+        """See ``WrappedRetriever.config``."""
+        return {**super().config(), "scores": self.scores}
+
+    def _text(self, table: Table, text: str, place: int) -> Any:
+        from langchain_core.documents import Document
+
+        metadata = self._keys.metadata(table.id)
+        name = str(uuid.uuid5(_NAMESPACE, f"{place}/{table.id}"))
+        return Document(page_content=text, metadata=metadata, id=name)
+
+    def _fill(self, store: Any, texts: list[Any]) -> None:
+        if self._used and self._given is not None and self._given.maker is None:
+            self._empty(store)
+        self._added = []
+        for start in range(0, len(texts), _BATCH):
+            self._added += store.add_documents(texts[start : start + _BATCH]) or ()
+
+    def _empty(self, store: Any) -> None:
+        """Take out what we have put in for another corpus."""
+        try:
+            done = store.delete(ids=self._added)
+        except NotImplementedError:
+            done = False
+        if done is False:
+            raise PluginError(
+                f"{type(store).__name__} cannot delete the documents of the last corpus; name a "
+                "function that makes a new store, as in retriever=my_module:make"
+            )
+
+    def _search(self, query: str, n: int) -> list[Hit]:
+        from langchain_core.vectorstores import VectorStore
+
+        if isinstance(self._asked, VectorStore):
+            return self._of_store(self._asked, query, n)
+        found = self._asking(n).invoke(query)
+        return [Hit(document.metadata) for document in found]
+
+    def _asking(self, n: int) -> Any:
+        """The retriever, asking for ``n`` documents."""
+        if self._sized is None or self._sized[0] != n or self._sized[1] is not self._asked:
+            self._sized = n, self._asked, self._of_size(self._asked, n)
+        return self._sized[2]
+
+    def _of_size(self, retriever: Any, n: int) -> Any:
+        fields = type(retriever).model_fields
+        if "search_kwargs" in fields:
+            wanted = {**retriever.search_kwargs, "k": n}
+            return retriever.model_copy(update={"search_kwargs": wanted})
+        name = next((name for name in ("k", "top_k") if name in fields), None)
+        if name is None:
+            self._note(
+                f"{type(retriever).__name__} has no field that says how many documents to give "
+                "(k, top_k, search_kwargs): it gave as many as it likes"
+            )
+            return retriever
+        return retriever.model_copy(update={name: n})
+
+    def _of_store(self, store: Any, query: str, n: int) -> list[Hit]:
+        if self.scores == "none":
+            return [Hit(found.metadata) for found in store.similarity_search(query, k=n)]
+        if self.scores == "relevance":
+            pairs = store.similarity_search_with_relevance_scores(query, k=n)
+            return [Hit(found.metadata, float(score)) for found, score in pairs]
+        try:
+            pairs = store.similarity_search_with_score(query, k=n)
+        except NotImplementedError:
+            self._note(f"{type(store).__name__} gives no scores: its order alone is the ranking")
+            return [Hit(found.metadata) for found in store.similarity_search(query, k=n)]
+        sign = self._sign([float(score) for _, score in pairs], type(store).__name__)
+        return [Hit(found.metadata, sign * float(score)) for found, score in pairs]
+
+    def _sign(self, scores: list[float], store: str) -> int:
+        """1 for similarities, -1 for distances.
+
+        Raises:
+            PluginError: the order of the documents says otherwise.
+        """
+        steps = np.diff(rounded(np.array(scores)))
+        seen = {"similarity"} if (steps < 0).any() else set()
+        seen |= {"distance"} if (steps > 0).any() else set()
+        wanted = self._direction if self.scores == "auto" else self.scores
+        if len(seen) == 2 or (seen and wanted and wanted not in seen):
+            raise PluginError(
+                f"{store} gave scores that {'rise and fall' if len(seen) == 2 else 'run'} against "
+                f"its order, best first (scores={self.scores}); say what they are with "
+                "scores=similarity, distance, relevance or none"
+            )
+        if seen:
+            self._direction = "distance" if "distance" in seen else "similarity"
+        return -1 if (wanted or self._direction) == "distance" else 1

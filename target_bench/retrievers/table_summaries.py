@@ -1,0 +1,190 @@
+"""The LlamaIndex retriever of the TARGET paper (Ji et al. 2025): tables found by their summaries.
+
+A language model writes a name and a summary of each table from its first rows; both are embedded
+as LlamaIndex writes a table schema, and its vector store finds the nearest by cosine.
+"""
+
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from target_bench import registry
+from target_bench.errors import ConfigError, MissingExtraError
+from target_bench.interfaces import Corpus, Ranking, Retriever
+from target_bench.embeddings import encoded
+from target_bench.retrievers.storage import read_array, read_json, write_array, write_json
+from target_bench.retrievers.summaries import Summarizer, Summary, unique_names
+from target_bench.schema import Table
+from target_bench.serialization import Field, Format, RowLimit, Serializer
+from target_bench.vectors import Vectors
+
+Schema = Literal["columns", "original", "none"]
+
+
+class TableSummaries(Retriever):
+    """Cosine between a query and the name and summary that a language model gave a table.
+
+    A query whose vector is all zeros finds nothing.
+
+    Two tables of one name would be one to LlamaIndex; where the original asks again, the later
+    one in corpus order gets ``_2`` after its name. A table without a summary, because the answer
+    failed or was none, is embedded by its schema alone; how many there are is said.
+
+    Args:
+        generator: writes names and summaries: a generator, or the name of one with its settings,
+            as in ``'openai:model=gpt-4o-mini'``. Asking may cost money.
+        encoder: makes vectors of texts: an encoder, or the name of one with its settings.
+        fields: the parts of a table that the generator sees.
+        rows: how many rows of it.
+        format: how header and rows are written.
+        schema: what stands before the summary: the names of the ``columns``; what the ``original``
+            wrote, whose tables in SQLite have one column named Column; or ``none``.
+        cache: whether summaries are recorded. Generators with a setting ``cache`` go by that.
+
+    Raises:
+        ConfigError: there is no such generator or encoder.
+        MissingExtraError: llama-index-core is not installed.
+    """
+
+    packages = ("llama-index-core", "numpy")
+
+    def __init__(
+        self,
+        generator: object,
+        encoder: object = "minilm",
+        fields: Sequence[Field] = ("header", "rows"),
+        rows: RowLimit = 10,
+        format: Format = "csv",
+        schema: Schema = "columns",
+        cache: bool = True,
+    ) -> None:
+        spec = importlib.util.find_spec
+        if spec("llama_index") is None or spec("llama_index.core") is None:
+            raise MissingExtraError(
+                "llama-index-core", "llama-index", "the retriever table-summaries"
+            )
+        if schema not in ("columns", "original", "none"):
+            raise ConfigError(f"schema={schema}: expected columns, original or none")
+        self.generator = generator
+        self.encoder = encoder
+        self.fields = fields
+        self.rows = rows
+        self.format = format
+        self.schema = schema
+        self.cache = cache
+        self._shown = Serializer(fields, format, rows)
+        self._generator = registry.part("generator", generator)
+        self._encoder = registry.part("encoder", encoder)
+        self._notes: list[str] = []
+        self._zeros = 0
+
+    def config(self) -> dict[str, Any]:
+        """What the generator sees, and what is embedded; generator and encoder are parts."""
+        return {
+            "fields": list(self.fields),
+            "rows": self.rows,
+            "format": self.format,
+            "schema": self.schema,
+        }
+
+    def parts(self) -> dict[str, object]:
+        """The generator and the encoder."""
+        return {"generator": self._generator, "encoder": self._encoder}
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        """Have the tables summarised, and index the summaries."""
+        summarizer = Summarizer(self._generator, self.cache)
+        found = summarizer.summaries([self._shown(table) for table in corpus])
+        summaries = unique_names(found)
+        self._notes = [*summarizer.warnings, *_said(summarizer, found, summaries)]
+        texts = [self._text(t, s) for t, s in zip(corpus, summaries, strict=True)]
+        self._encoder.fit(texts)
+        self._build(corpus, texts, encoded(self._encoder, texts, "table"))
+
+    def _text(self, table: Table, summary: Summary | None) -> str:
+        """What is embedded, in the words of LlamaIndex's ``SQLTableNodeMapping``."""
+        name = summary.name if summary else table.id.table_id
+        columns = ", ".join(table.header) if self.schema != "original" else "Column (VARCHAR)"
+        schema = f"Schema of table {name}:\nTable '{name}' has columns: {columns}, .\n"
+        if summary is None:
+            return schema
+        context = f"Context of table {name}:\n{summary.text}"
+        return context if self.schema == "none" else schema + context
+
+    def _build(self, corpus: Corpus, texts: Sequence[str], vectors: Vectors) -> None:
+        """LlamaIndex's vector store, which settles ties by the larger id: that of the first."""
+        from llama_index.core import VectorStoreIndex
+        from llama_index.core.embeddings import MockEmbedding
+        from llama_index.core.schema import TextNode
+
+        self._ids, self._texts, self._matrix = corpus.ids, list(texts), vectors
+        self._index: Any = None
+        last = len(texts) - 1
+        nodes = [
+            TextNode(id_=f"{last - place:09d}", text=text, embedding=vector)
+            for place, (text, vector) in enumerate(zip(texts, vectors.tolist(), strict=True))
+            if any(vector)
+        ]
+        self._zeros = len(texts) - len(nodes)
+        if not nodes:
+            return
+        never_asked = MockEmbedding(embed_dim=vectors.shape[1])  # all vectors are given
+        self._index = VectorStoreIndex(nodes, embed_model=never_asked)
+
+    def retrieve(self, query: str, top_k: int) -> Ranking:
+        """The tables for one query."""
+        return self.retrieve_batch([query], top_k)[0]
+
+    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
+        """The rankings of several queries, which are encoded together."""
+        from llama_index.core.schema import QueryBundle
+
+        if self._index is None or not queries:
+            return [[] for _ in queries]
+        vectors = encoded(self._encoder, list(queries), "query").astype(float).tolist()
+        retriever = self._index.as_retriever(similarity_top_k=min(top_k, len(self._ids)))
+        last = len(self._ids) - 1
+        rankings: list[Ranking] = []
+        for query, vector in zip(queries, vectors, strict=True):
+            bundle = QueryBundle(query, embedding=vector)
+            found = retriever.retrieve(bundle) if any(vector) else []
+            rankings.append([(self._ids[last - int(f.node.node_id)], float(f.score)) for f in found])
+        return rankings
+
+    def notes(self) -> Sequence[str]:
+        """How many tables have no summary, and why; what generator and encoder have to say."""
+        zeros = f"{self._zeros} tables have a vector of zeros and are never found"
+        return [*self._notes, *([zeros] if self._zeros else []), *self._encoder.notes()]
+
+    def save(self, folder: Path) -> None:
+        """Write texts, vectors, notes, and what the encoder has learned."""
+        write_json(folder / "texts.json", {"texts": self._texts, "notes": self._notes})
+        write_array(folder / "vectors.npy", self._matrix)
+        (folder / "encoder").mkdir()
+        self._encoder.save(folder / "encoder")
+
+    def load(self, folder: Path, corpus: Corpus) -> None:
+        """Read what ``save`` wrote; nothing is asked for."""
+        stored = read_json(folder / "texts.json")
+        self._notes = stored["notes"]
+        self._encoder.load(folder / "encoder")
+        self._build(corpus, stored["texts"], np.array(read_array(folder / "vectors.npy")))
+
+
+def _said(
+    summarizer: Summarizer, found: Sequence[Summary | None], unique: Sequence[Summary | None]
+) -> list[str]:
+    notes = []
+    if summarizer.failed:
+        why = ", ".join(f"{reason} ({n})" for reason, n in summarizer.failed.most_common())
+        notes.append(
+            f"{summarizer.failed.total()} of {len(found)} tables have no summary and are embedded "
+            f"by their schema alone: {why}"
+        )
+    renamed = sum(one != other for one, other in zip(found, unique, strict=True))
+    if renamed:
+        notes.append(f"{renamed} tables got a number after a name that another table has")
+    return notes

@@ -1,0 +1,164 @@
+"""Dense retrieval: serializer, encoder and index put together."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from target_bench.corpora.store import MemoryCorpus
+from target_bench.errors import ConfigError, DataError, PluginError
+from target_bench.evaluator import TARGET
+from target_bench.indexes import load_index, save_index
+from target_bench.interfaces import constructor_arguments
+from target_bench.provenance import plugin_identity
+from target_bench.retrievers.dense import Dense
+from target_bench.serialization import Serializer
+from target_bench.testing import check_retriever
+from target_bench.vector_indexes.exact import Exact
+from target_bench.vectors import Encoder, TextKind, Vectors
+from tests.builders import Recorder, only
+from tests.retrievers.encoders import Learned, Words
+from tests.retrievers.tables import QUERIES, TABLES, ask, corpus, table
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path / "cache"))
+
+
+def _built(**settings: Any) -> Dense:
+    retriever = Dense(**{"encoder": Words(), **settings})
+    retriever.embed_corpus(corpus())
+    return retriever
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "dot"])
+def test_scores(similarity: Any) -> None:
+    """Cosine, or inner product, of what the encoder gives for the serializer's text."""
+    write = Serializer(("title", "header"), "csv", 1)
+    retriever = _built(
+        fields=("title", "header"), rows=1, format="csv", similarity=similarity
+    )
+    tables = Words().encode([write(t) for t in TABLES], "table").astype(float)
+    queries = Words().encode(QUERIES, "query").astype(float)
+    for query, ranking in zip(queries, ask(retriever, k=100), strict=True):
+        assert len(ranking) == (len(TABLES) if query.any() else 0)
+        for table_id, score in ranking:
+            row = tables[corpus().positions[table_id]]
+            norms = np.linalg.norm(row) * np.linalg.norm(query) if similarity == "cosine" else 1
+            assert score == pytest.approx(row @ query / norms if norms else 0, abs=1e-5)
+
+
+def test_contract() -> None:
+    check_retriever(lambda: Dense(encoder=Words()))
+    check_retriever(lambda: Dense(encoder=Learned()))
+
+
+def test_nothing_is_encoded_twice() -> None:
+    """Neither by another run nor by another index; another serializer has other texts."""
+    _built()
+    words = Words()
+    again = _built(encoder=words, index=Exact())
+    assert not words.encoded
+    ask(again)
+    assert {kind for _, kind in words.encoded} == {"query"}
+    ask(_built(encoder=words, similarity="dot"))
+    assert len(words.encoded) == len(set(QUERIES))
+    _built(encoder=words, rows=0)
+    assert len(words.encoded) > len(set(QUERIES))
+
+
+def test_without_the_cache(tmp_path: Path) -> None:
+    for _ in range(2):
+        words = Words()
+        _built(encoder=words, cache=False)
+        assert len(words.encoded) == len({Serializer()(t) for t in TABLES})
+    assert not (tmp_path / "cache").exists()
+
+
+def test_identity_is_that_of_its_parts() -> None:
+    one, warning = plugin_identity(Dense(encoder=Words()))
+    assert warning is None
+    assert one["parts"]["encoder"]["revision"] == "words-1"
+    assert one == plugin_identity(Dense(encoder=Words()))[0]
+    others = [
+        Dense(encoder=Words(seed=1)),
+        Dense(encoder=Words(), rows=2),
+        Dense(encoder=Words(), similarity="dot"),
+        Dense(encoder=Learned()),
+    ]
+    assert all(plugin_identity(other)[0] != one for other in others)
+
+
+def test_named_parts() -> None:
+    pytest.importorskip("faiss")
+    retriever = Dense(encoder="lsa", index="faiss-hnsw:m=4")
+    assert plugin_identity(retriever)[0]["parts"]["index"]["config"]["m"] == 4
+    assert constructor_arguments(retriever)["index"] == "faiss-hnsw:m=4"
+    with pytest.raises(ConfigError, match="unknown encoder 'lsaa'. Did you mean lsa"):
+        Dense(encoder="lsaa")
+    with pytest.raises(ConfigError, match="unknown index"):
+        Dense(encoder="lsa", index="flat")
+
+
+@pytest.mark.parametrize("encoder", [Words, Learned])
+def test_saved(tmp_path: Path, encoder: type[Words]) -> None:
+    built = _built(encoder=encoder())
+    save_index(built, corpus(), tmp_path / "index")
+    read = Dense(encoder=encoder())
+    load_index(read, corpus(), tmp_path / "index")
+    assert ask(read) == ask(built)
+    other = Dense(encoder=Words(seed=3))
+    with pytest.raises(DataError, match="of something else"):
+        load_index(other, corpus(), tmp_path / "index")
+
+
+def test_zeros_are_told() -> None:
+    words = [table("a", "one two"), table("b", "")]
+    retriever = Dense(encoder=Words(), fields=("title",))
+    retriever.embed_corpus(MemoryCorpus(words))
+    assert retriever.retrieve_batch(["", "one"], 5)[0] == []
+    assert len(retriever.retrieve_batch(["", "one"], 5)[1]) == 2
+    notes = " ".join(retriever.notes())
+    assert "1 tables" in notes
+    assert "2 queries" in notes
+
+
+class Broken(Encoder):
+    """Gives what it is told to."""
+
+    def __init__(self, shape: str) -> None:
+        self.shape = shape
+
+    def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
+        """Vectors with a fault."""
+        if self.shape == "nan":
+            return np.full((len(texts), 3), np.nan, np.float32)
+        if self.shape == "short":
+            return np.ones((len(texts) - 1, 3), np.float32)
+        return np.ones((len(texts), 3 if kind == "table" else 4), np.float32)
+
+
+@pytest.mark.parametrize("shape", ["nan", "short", "other"])
+def test_broken_encoders(shape: str) -> None:
+    retriever = Dense(encoder=Broken(shape))
+    with pytest.raises((PluginError, ConfigError)) as raised:
+        retriever.embed_corpus(corpus())
+        retriever.retrieve("one", 3)
+    assert "Broken" in str(raised.value) or "dimension" in str(raised.value)
+
+
+def test_notes_reach_the_user(tmp_path: Path) -> None:
+    """They are said once a run, and stand in its manifest."""
+
+    class Talking(Words):
+        def notes(self) -> list[str]:
+            return ["the texts were long"]
+
+    seen = Recorder()
+    target = TARGET(("retrieval", "mini"), out=tmp_path / "runs", observer=seen)
+    result = only(target.run(Dense(encoder=Talking()), limit=5))
+    assert any("the texts were long" in warning for warning in seen.warnings)
+    assert "the texts were long" in (result.folder / "manifest.json").read_text()

@@ -1,0 +1,251 @@
+"""Tables found by what a model wrote about them: asked once, unique, failures said."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from target_bench import registry
+from target_bench.contract import retrieve
+from target_bench.corpora.store import MemoryCorpus
+from target_bench.errors import ConfigError, MissingExtraError
+from target_bench.indexes import load_index, save_index
+from target_bench.interfaces import Generator
+from target_bench.provenance import plugin_identity
+from target_bench.schema import Generation, GenerationRequest, Query
+from tests.openai_server import OpenAIServer, answer
+from tests.retrievers.tables import TABLES, ask, corpus, names, table
+from tests.retrievers.words import Words
+
+pytest.importorskip("llama_index.core")
+
+from target_bench.retrievers.table_summaries import TableSummaries
+
+
+class Writer(Generator):
+    """Writes a summary from the first line of the table; some answers go wrong."""
+
+    def __init__(self, name: str = "a table", wrong: str | None = None) -> None:
+        self.name = name
+        self.wrong = wrong
+        self.asked: list[GenerationRequest] = []
+
+    def generate(self, request: GenerationRequest) -> Generation | str:
+        self.asked.append(request)
+        text = request.messages[-1].content
+        header = text.partition("Table:\n")[2].splitlines()[0]
+        if self.wrong and "river,length" in header:
+            return self._failed(request, self.wrong)
+        fields = {"table_name": self.name, "table_summary": f"it is about {header}"}
+        return f"```json\n{json.dumps(fields)}\n```"
+
+    def _failed(self, request: GenerationRequest, how: str) -> Generation | str:
+        if how == "raise":
+            raise RuntimeError("the model is gone")
+        if how == "error":
+            return Generation(request.query_id, "", error="rate_limit: too fast")
+        return how
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path / "cache"))
+
+
+def _embedded(writer: Generator, tables: Any = None, **settings: Any) -> TableSummaries:
+    retriever = TableSummaries(writer, Words(), **settings)
+    retriever.embed_corpus(corpus() if tables is None else tables)
+    return retriever
+
+
+def _texts(retriever: TableSummaries) -> list[str]:
+    return retriever._texts
+
+
+def test_what_is_embedded() -> None:
+    found = _texts(_embedded(Writer()))
+    assert found[0] == (
+        "Schema of table a_table:\nTable 'a_table' has columns: fruit, price, .\n"
+        "Context of table a_table:\nit is about fruit,price"
+    )
+    assert found[1].startswith("Schema of table a_table_2:")
+    original = _texts(_embedded(Writer(), schema="original"))[0]
+    assert "'a_table' has columns: Column (VARCHAR), ." in original
+    assert _texts(_embedded(Writer(), schema="none"))[0].startswith("Context of table a_table:\n")
+
+
+def test_the_text_is_llama_indexes_own() -> None:
+    """The original's text, made by its own classes from a database like its."""
+    sqlalchemy = pytest.importorskip("sqlalchemy")
+    from llama_index.core import SQLDatabase
+    from llama_index.core.objects import SQLTableNodeMapping, SQLTableSchema
+
+    engine = sqlalchemy.create_engine("sqlite://")
+    metadata = sqlalchemy.MetaData()
+    column = sqlalchemy.Column("Column", sqlalchemy.String)
+    sqlalchemy.Table("a_table", metadata, column)
+    metadata.create_all(engine)
+    mapping = SQLTableNodeMapping(SQLDatabase(engine))
+    schema = SQLTableSchema(table_name="a_table", context_str="it is about fruit,price")
+    node = mapping.to_node(schema)
+    engine.dispose()
+    assert _texts(_embedded(Writer(), schema="original"))[0] == node.get_content()
+
+
+def test_the_ranking_is_cosine() -> None:
+    retriever = _embedded(Writer())
+    vectors = Words().encode(_texts(retriever), "table")
+    queries = ["fruit price", "river length", "", "都市"]
+    for query, ranking in zip(queries, ask(retriever, queries, 8), strict=True):
+        wanted = Words().encode([query], "query")[0] @ vectors.T
+        assert len(ranking) == (8 if query else 0)
+        for table_id, score in ranking:
+            assert score == pytest.approx(wanted[corpus().positions[table_id]], abs=1e-6)
+    assert names(ask(retriever, ["fruit price"], 1)[0]) == ["fruit"]
+    asked = [Query(q, q, (TABLES[0].id,)) for q in queries]
+    assert all(found.error is None for found in retrieve(retriever, asked, 3, corpus(), False))
+
+
+def test_ties_go_to_the_table_before() -> None:
+    """All texts are equal, so LlamaIndex's store has to choose."""
+    same = MemoryCorpus([table(f"t{i}") for i in range(9)])
+    retriever = _embedded(Writer(wrong="no idea"), same, schema="none")
+    vectors = Words().encode(["same"] * 9, "table")
+    retriever._build(same, ["same"] * 9, vectors)
+    (found,) = retrieve(retriever, [Query("q", "same", (same.ids[0],))], 3, same, False)
+    assert [table_id.table_id for table_id in found.tables] == ["t0", "t1", "t2"]
+
+
+def test_the_generator_sees_ten_rows_and_a_schema() -> None:
+    writer = Writer()
+    many = MemoryCorpus([table("long", rows=[[f"cell{i}", i] for i in range(20)])])
+    _embedded(writer, many)
+    (request,) = writer.asked
+    text = request.messages[-1].content
+    assert "cell9" in text
+    assert "cell10" not in text
+    assert request.answer_schema is not None
+    assert request.answer_schema["required"] == ["table_name", "table_summary"]
+    assert [m.role for m in request.messages] == ["system", "user"]
+
+
+def test_summaries_are_asked_for_once() -> None:
+    first, second, other = Writer(), Writer(), Writer(name="another")
+    texts = _texts(_embedded(first))
+    assert len(first.asked) == len(TABLES) - 1  # twins share an answer
+    assert _texts(_embedded(second)) == texts
+    assert second.asked == []
+    assert _texts(_embedded(other)) != texts
+    assert len(other.asked) == len(TABLES) - 1
+    again = Writer()
+    _embedded(again, cache=False)
+    assert len(again.asked) == len(TABLES) - 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ("raise", "raised"),
+        ("error", "rate_limit"),
+        ("no idea", "no JSON of table_name and table_summary"),
+        ('{"table_name": "x"}', "no JSON of table_name and table_summary"),
+        ('{"table_name": " ", "table_summary": "y"}', "an empty name or summary"),
+        ('{"table_name": 3, "table_summary": "y"}', "an empty name or summary"),
+    ],
+)
+def test_failures_are_counted_and_embedded_by_schema(wrong: str, why: str) -> None:
+    retriever = _embedded(Writer(wrong=wrong))
+    assert (
+        _texts(retriever)[1]
+        == "Schema of table rivers:\nTable 'rivers' has columns: river, length, .\n"
+    )
+    (failed,) = [note for note in retriever.notes() if "no summary" in note]
+    assert failed.startswith("2 of 8 tables have no summary")
+    assert f"{why} (2)" in failed
+    assert any("got a number after a name" in note for note in retriever.notes())
+    mended = Writer(wrong=None)
+    _embedded(mended)
+    assert mended.asked  # a failure is no answer: other settings, and nothing of it recorded
+
+
+def test_failures_are_asked_again() -> None:
+    flaky = Writer(wrong="error")
+    _embedded(flaky)
+    n = len(flaky.asked)
+    _embedded(flaky)
+    assert len(flaky.asked) == n + 2
+
+
+def test_a_generator_that_cannot_be_identified() -> None:
+    class Nameless(Writer):
+        def config(self) -> Any:
+            raise TypeError("who am I")
+
+    retriever = _embedded(Nameless())
+    assert any("summaries are not recorded" in note for note in retriever.notes())
+
+
+def test_a_query_or_a_table_without_a_vector() -> None:
+    class Blind(Words):
+        def encode(self, texts: Sequence[str], kind: Any) -> Any:
+            vectors = super().encode(texts, kind)
+            return np.zeros_like(vectors) if kind == "query" else vectors
+
+    retriever = TableSummaries(Writer(), Blind())
+    retriever.embed_corpus(corpus())
+    assert ask(retriever, ["x"], 3)[0] == []
+    retriever._build(corpus(), ["x"] * 8, np.zeros((8, 4), np.float32))
+    assert any("8 tables have a vector of zeros" in note for note in retriever.notes())
+    assert list(retriever.retrieve_batch(["x"], 3)) == [[]]
+
+
+def test_saved_and_loaded(tmp_path: Path) -> None:
+    saved = _embedded(Writer(wrong="no idea"))
+    save_index(saved, corpus(), tmp_path / "index")
+    writer = Writer(wrong="no idea")
+    loaded = TableSummaries(writer, Words())
+    load_index(loaded, corpus(), tmp_path / "index")
+    assert writer.asked == []
+    assert loaded.retrieve_batch(["river", "x"], 8) == saved.retrieve_batch(["river", "x"], 8)
+    assert loaded.notes() == saved.notes()
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer(key="sk-0123456789abcdef") as server:
+        yield server
+
+
+def test_openai_over_a_socket(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("openai")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
+    fields = json.dumps({"table_name": "t", "table_summary": "about fruit"})
+    server.script = lambda _: answer(fields)
+    spec = (
+        f"table-summaries:generator='openai:model=m,base_url={server.base_url}',"
+        "encoder=tests.retrievers.words:Words"
+    )
+    first = registry.create("retriever", spec)
+    first.embed_corpus(corpus())
+    assert "about fruit" in _texts(first)[0]
+    n = len(server.requests)
+    assert n == len(TABLES) - 1
+    registry.create("retriever", spec).embed_corpus(corpus())
+    assert len(server.requests) == n  # the generator's own cache
+
+
+def test_identity_and_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    identity, warning = plugin_identity(TableSummaries(Writer(), Words()))
+    assert warning is None
+    assert set(identity["parts"]) == {"generator", "encoder"}
+    assert identity != plugin_identity(TableSummaries(Writer("other"), Words()))[0]
+    with pytest.raises(ConfigError, match="expected columns, original or none"):
+        TableSummaries(Writer(), Words(), schema="all")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="unknown generator 'nobody'"):
+        TableSummaries("nobody", Words())
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"target-bench\[llama-index\]"):
+        TableSummaries(Writer(), Words())
