@@ -16,10 +16,10 @@ from target_bench.runs import run_files
 from target_bench.secrets import masked_settings
 from target_bench.selection import Loaded
 from target_bench.serialization import Format
+from target_bench.stages.consent import Confirm
 from target_bench.stages.generate import (
     ANSWER_MODES,
     Answerer,
-    Confirm,
     GeneratorLike,
     check_generator,
 )

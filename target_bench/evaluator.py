@@ -17,7 +17,8 @@ from target_bench.results import Results
 from target_bench.schema import OnError
 from target_bench.selection import CorpusLike, Loaded, Loader, once, tasks_and_corpora
 from target_bench.serialization import Format
-from target_bench.stages.generate import Confirm, GeneratorLike
+from target_bench.stages.consent import Confirm
+from target_bench.stages.generate import GeneratorLike
 from target_bench.stages.retrieve import RetrievalOptions, Subject
 from target_bench.tasks.scoring import Scoring
 
@@ -126,6 +127,7 @@ class TARGET:
             latency=latency,
             memory=None if memory is None else n_bytes(memory),
             indexes=None if indexes is None else Path(indexes),
+            confirm=confirm,
         )
         subject = contenders.subject(retriever, self._observer)
         own_prompt = None if prompt is None else Path(prompt)

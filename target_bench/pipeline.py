@@ -16,7 +16,8 @@ from target_bench.runs.identity import answers_fingerprint, queries_fingerprint
 from target_bench.runs.store import Run
 from target_bench.schema import Counts, Retrieval, Score
 from target_bench.selection import Loaded
-from target_bench.stages.generate import Answerer, Confirm, GenerateStage
+from target_bench.stages.consent import Confirm
+from target_bench.stages.generate import Answerer, GenerateStage
 from target_bench.stages.retrieve import RetrievalOptions, RetrieveStage, Subject
 from target_bench.stages.score import count, count_answers, score
 

@@ -25,9 +25,11 @@ class Encoder(ABC):
 
     Attributes:
         packages: distributions whose versions can change a vector; recorded with every run.
+        paid: whether encoding may cost money; the command line then asks before it starts.
     """
 
     packages: ClassVar[tuple[str, ...]] = ()
+    paid: ClassVar[bool] = False
 
     @abstractmethod
     def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:

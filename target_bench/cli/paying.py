@@ -9,18 +9,13 @@ from target_bench.cli.progress import paused
 from target_bench.errors import ConfigError
 
 if TYPE_CHECKING:
-    from target_bench.stages.generate import Estimate
+    from target_bench.stages.consent import Estimate
 
 
 def announced(estimate: "Estimate") -> bool:
     """Say what is about to be sent; the user agreed before."""
-    cost = "unknown (no prices given)" if estimate.cost is None else f"about {estimate.cost:.4f}"
     with paused():
-        typer.echo(
-            f"{estimate.generator}: {estimate.requests:,} requests with about "
-            f"{estimate.input_tokens:,} tokens; cost {cost}",
-            err=True,
-        )
+        typer.echo(f"{estimate.asked}: {_size(estimate)}", err=True)
     return True
 
 
@@ -35,3 +30,12 @@ def agreed(estimate: "Estimate") -> bool:
         raise ConfigError("nobody can be asked whether to send them; pass --yes to send them")
     with paused():
         return typer.confirm("Send them?", err=True)
+
+
+def _size(estimate: "Estimate") -> str:
+    if estimate.input_tokens is None:
+        return f"up to {estimate.requests:,} texts may be sent to a service that is paid for"
+    cost = "unknown (no prices given)" if estimate.cost is None else f"about {estimate.cost:.4f}"
+    return (
+        f"{estimate.requests:,} requests with about {estimate.input_tokens:,} tokens; cost {cost}"
+    )

@@ -67,6 +67,7 @@ class OpenAIEmbeddings(Encoder):
             as numbers in place of base64 with ``{encoding_format: float}``.
     """
 
+    paid = True
     patience: ClassVar[Patience] = Patience()
 
     def __init__(

@@ -12,6 +12,7 @@ from target_bench.runs.environment import environment
 from target_bench.runs.generations import Answered, fault
 from target_bench.runs.store import Run
 from target_bench.schema import Generation, GenerationRequest, Query, Retrieval
+from target_bench.stages.consent import Confirm, Estimate, ask
 
 
 class GeneratorLike(Protocol):
@@ -69,25 +70,6 @@ ANSWER_MODES = {
     "empty": AnswerMode("No answer: lower bound.", _empty),
 }
 
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What is about to be asked of a generator that may cost money.
-
-    Attributes:
-        generator: as it was asked for.
-        requests: how many are still to be sent.
-        input_tokens: about how many tokens they have together.
-        cost: about what they cost, answers of full length included, or None without prices.
-    """
-
-    generator: str
-    requests: int
-    input_tokens: int
-    cost: float | None
-
-
-Confirm = Callable[[Estimate], bool]
 
 _NOT_RETRIEVED = "retrieval: "
 """How the error of a query begins whose tables could not be retrieved."""
@@ -186,8 +168,7 @@ class GenerateStage:
             return
         estimated_cost = getattr(generator, "estimated_cost", None)
         cost = estimated_cost(n_requests, tokens) if estimated_cost else None
-        if not self.confirm(Estimate(self.answerer.label, n_requests, tokens, cost)):
-            raise ConfigError("nothing was sent: the requests were not agreed to")
+        ask(self.confirm, Estimate(self.answerer.label, n_requests, tokens, cost))
 
     def _prompts(self, queries: Sequence[Query]) -> Iterator[Prompted]:
         for query in queries:

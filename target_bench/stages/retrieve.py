@@ -15,6 +15,7 @@ from target_bench.runs.log import RetrievalLog
 from target_bench.runs.store import Run
 from target_bench.schema import OnError, Query, Retrieval
 from target_bench.stages import index
+from target_bench.stages.consent import Confirm, Estimate, ask, is_paid
 from target_bench.stages.latency import measure
 
 Rank = Callable[[Query, int], Retrieval]
@@ -68,6 +69,7 @@ class RetrievalOptions:
         latency: how many single queries to time, unless the run has such a figure.
         memory: bytes that the retriever should keep to.
         indexes: the folder of saved indexes: read from there, or built and saved there.
+        confirm: is asked before a retriever that may cost money goes to work, or None.
     """
 
     on_error: OnError = "stop"
@@ -75,6 +77,7 @@ class RetrievalOptions:
     latency: int = 0
     memory: int | None = None
     indexes: Path | None = None
+    confirm: Confirm | None = None
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,7 @@ class RetrieveStage:
         """The retrievals of all queries, and whether all of them were there already.
 
         Raises:
+            ConfigError: the user does not want to pay.
             PluginError: the retriever failed while indexing, or on a query in mode ``stop``.
             StoreError: the run folder cannot be read or written.
         """
@@ -124,6 +128,7 @@ class RetrieveStage:
                 return done, True
             assert self.subject.retriever is not None
             retriever = self.subject.retriever
+            self._ask_for_consent(retriever, len(todo))
             embed_seconds = self._embed(retriever)
             try:
                 found = self._retrieve(retriever, todo, log, embed_seconds, len(done))
@@ -186,6 +191,11 @@ class RetrieveStage:
                 f"on {self._where()}: {error}"
             ) from error
         return time.perf_counter() - start
+
+    def _ask_for_consent(self, retriever: RetrieverLike, n_queries: int) -> None:
+        if self.options.confirm is not None and is_paid(retriever):
+            n_texts = len(self.dataset.corpus) + n_queries
+            ask(self.options.confirm, Estimate(self.subject.label, n_texts, None, None))
 
     def _tell_notes(self, retriever: RetrieverLike) -> None:
         """Say, and record, what the retriever has to tell of its work."""

@@ -10,7 +10,7 @@ from target_bench.cli import paying
 from target_bench.corpora import load
 from target_bench.errors import ConfigError
 from target_bench.schema import Query
-from target_bench.stages.generate import Estimate
+from target_bench.stages.consent import Estimate
 from tests.builders import json_lines
 from tests.cli.inside import Inside
 

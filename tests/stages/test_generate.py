@@ -11,7 +11,7 @@ import pytest
 
 from target_bench.errors import ConfigError
 from target_bench.schema import Generation, GenerationRequest
-from target_bench.stages.generate import Estimate
+from target_bench.stages.consent import Estimate
 from tests.builders import Recorder, same_scores
 from tests.stages.answering import (
     FAULTY,
@@ -257,7 +257,8 @@ def test_paid_requests_are_agreed_to_first(tmp_path: Path) -> None:
         answered(tmp_path, priced, confirm=_agreeing(heard, answer=False))
     assert priced.asked == 0
     (estimate,) = heard
-    assert (estimate.generator, estimate.requests, estimate.cost) == ("Priced", 144, 36.0)
+    assert (estimate.asked, estimate.requests, estimate.cost) == ("Priced", 144, 36.0)
+    assert estimate.input_tokens is not None
     assert 144 * 50 < estimate.input_tokens < 144 * 2000
 
     result = answered(tmp_path, priced, confirm=_agreeing(heard, answer=True))
