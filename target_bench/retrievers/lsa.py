@@ -1,30 +1,23 @@
-"""Latent semantic analysis (Deerwester et al. 1990): TF-IDF vectors cut down to a few dimensions.
-
-The (tables, words) matrix X is approximated by its largest singular values, X ~ U S V'. A table is
-its row of U S, a query q the row q V, and the score is their cosine.
-"""
+"""Latent semantic analysis (Deerwester et al. 1990): TF-IDF vectors cut down to a few dimensions."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.errors import ConfigError
 from target_bench.interfaces import Corpus, Ranked, Ranking
 from target_bench.ranking import top_k as best_columns
 from target_bench.retrievers.lexical import Stemming, StopWords
 from target_bench.retrievers.products import blocks, stacked
-from target_bench.retrievers.storage import read_array, read_json, write_array, write_json
+from target_bench.retrievers.singular import SingularSpace
+from target_bench.retrievers.storage import read_array, write_array
 from target_bench.retrievers.tfidf import TfIdf
 from target_bench.serialization import Field, Format, RowLimit
 
 Floats = NDArray[np.float64]
 
 _BLOCK_CELLS = 4_000_000
-_SHORTEST = 1e-6
-"""Of vectors that had length 1; a shorter remainder points where rounding errors say."""
 
 
 class LSA(TfIdf):
@@ -86,40 +79,20 @@ class LSA(TfIdf):
         self.dims = dims
         self.seed = seed
         self.iterations = iterations
-        if dims < 1:
-            raise ConfigError(f"dims={dims}: at least one dimension is kept")
-        if iterations < 0:
-            raise ConfigError(f"iterations={iterations}: a number from 0")
-        if not 0 <= seed < 2**32:
-            raise ConfigError(f"seed={seed}: a number from 0 to {2**32 - 1}")
+        self._space = SingularSpace(self._ngrams, dims, seed, iterations)
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Decompose the TF-IDF matrix of the tables."""
         self._ids = corpus.ids
-        vectors = self._fitted(corpus)
-        self._has_words = vectors is not None
-        if self._has_words:
-            self._axes = self._decomposed(vectors)
-            self._points = _unit_rows(np.array(vectors @ self._axes))
-
-    def _decomposed(self, vectors: Any) -> Floats:
-        """(n-grams, dims) right singular vectors, those of singular value 0 left out."""
-        from sklearn.utils.extmath import randomized_svd
-
-        dims = min(self.dims, *vectors.shape)
-        _, values, axes = randomized_svd(
-            vectors, dims, n_iter=self.iterations, random_state=self.seed
-        )
-        kept: Floats = np.ascontiguousarray(axes[values > 1e-9 * values[0]].T)
-        return kept
+        vectors = self._space.fit(self._texts(corpus))
+        if vectors is not None:
+            self._points = self._space.points(vectors)
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """The rankings of several queries, computed together."""
-        if not self._has_words or not queries:
+        if not self._space.has_words or not queries:
             return [[] for _ in queries]
-        vectors = self._vectors(queries)
-        points = _unit_rows(np.array(vectors @ self._axes))
-        known = np.diff(vectors.indptr) > 0
+        points, known = self._space.places(queries)
         parts = [
             self._best(points[block], known[block], top_k)
             for block in blocks(len(queries), len(self._ids), _BLOCK_CELLS)
@@ -135,24 +108,13 @@ class LSA(TfIdf):
 
     def save(self, folder: Path) -> None:
         """Write axes, points, the vocabulary and its weights."""
-        write_json(folder / "lsa.json", {"words": self._has_words})
-        if self._has_words:
-            self._save_weights(folder)
-            write_array(folder / "axes.npy", self._axes)
+        self._space.save(folder)
+        if self._space.has_words:
             write_array(folder / "points.npy", self._points)
 
     def load(self, folder: Path, corpus: Corpus) -> None:
         """Read what ``save`` wrote; axes and points stay on disk until they are used."""
         self._ids = corpus.ids
-        self._has_words = read_json(folder / "lsa.json")["words"]
-        if self._has_words:
-            self._load_weights(folder)
-            self._axes = read_array(folder / "axes.npy")
+        self._space.load(folder)
+        if self._space.has_words:
             self._points = read_array(folder / "points.npy")
-
-
-def _unit_rows(rows: Floats) -> Floats:
-    """Rows of length 1; those that hardly reach into the space become zeros."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    rows /= np.where(lengths > _SHORTEST, lengths, np.inf)
-    return rows

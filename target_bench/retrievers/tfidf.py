@@ -2,25 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from target_bench.errors import ConfigError
 from target_bench.interfaces import Corpus, Ranking, Retriever
 from target_bench.retrievers.lexical import Analyzer, Stemming, StopWords
+from target_bench.retrievers.ngrams import NGrams
 from target_bench.retrievers.products import rank_product
 from target_bench.retrievers.storage import (
-    read_array,
     read_json,
     read_sparse,
-    write_array,
     write_json,
     write_sparse,
 )
 from target_bench.serialization import Field, Format, RowLimit, Serializer
-
-_HASH_BUCKETS = 2**24
 
 
 class TfIdf(Retriever):
@@ -70,57 +63,24 @@ class TfIdf(Retriever):
         self.stopwords: StopWords = stopwords
         self.stemmer: Stemming = stemmer
         Serializer(tuple(fields), format, rows)
-        Analyzer(tokens, fold, stopwords, stemmer)
-        if ngram < 1:
-            raise ConfigError(f"ngram={ngram}: the longest n-gram has at least one word")
+        analyzer = Analyzer(tokens, fold, stopwords, stemmer)
+        self._ngrams = NGrams(analyzer, ngram, sublinear, smooth_idf, hashed)
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Fit the weights on the tables and keep their vectors."""
         self._ids = corpus.ids
-        vectors = self._fitted(corpus)
+        vectors = self._ngrams.fit(self._texts(corpus))
         self._tables = None if vectors is None else vectors.T.tocsr()
 
-    def _fitted(self, corpus: Corpus) -> Any:
-        """(tables, n-grams) vectors of unit length, or None if no table has a word."""
-        self._start()
+    def _texts(self, corpus: Corpus) -> list[str]:
         write = Serializer(tuple(self.fields), self.format, self.rows)
-        texts = [write(table) for table in corpus]
-        if not any(map(self._count.build_tokenizer(), texts)):
-            return None
-        with np.errstate(divide="ignore"):
-            vectors = self._weigh.fit_transform(self._count.fit_transform(texts))
-        idf = self._weigh.idf_  # without smoothing, hash buckets that no table fills are infinite
-        self._weigh.idf_ = np.where(np.isfinite(idf), idf, 0.0)
-        return vectors
-
-    def _vectors(self, queries: Sequence[str]) -> Any:
-        """(queries, n-grams) vectors; of length 0 where no n-gram is known."""
-        return self._weigh.transform(self._count.transform(queries))
-
-    def _start(self) -> None:
-        from sklearn.feature_extraction.text import TfidfTransformer
-
-        self._count = self._counter()
-        self._weigh = TfidfTransformer(sublinear_tf=self.sublinear, smooth_idf=self.smooth_idf)
-
-    def _save_weights(self, folder: Path) -> None:
-        write_array(folder / "idf.npy", self._weigh.idf_)
-        if not self.hashed:
-            words = self._count.vocabulary_
-            write_json(folder / "vocabulary.json", sorted(words, key=words.__getitem__))
-
-    def _load_weights(self, folder: Path) -> None:
-        self._start()
-        self._weigh.idf_ = np.array(read_array(folder / "idf.npy"))
-        if not self.hashed:
-            words = read_json(folder / "vocabulary.json")
-            self._count.vocabulary_ = {word: number for number, word in enumerate(words)}
+        return [write(table) for table in corpus]
 
     def save(self, folder: Path) -> None:
         """Write the vectors, the vocabulary and its weights."""
         write_json(folder / "tfidf.json", {"words": self._tables is not None})
         if self._tables is not None:
-            self._save_weights(folder)
+            self._ngrams.save(folder)
             write_sparse(folder, "tables", self._tables)
 
     def load(self, folder: Path, corpus: Corpus) -> None:
@@ -128,24 +88,8 @@ class TfIdf(Retriever):
         self._ids = corpus.ids
         self._tables = None
         if read_json(folder / "tfidf.json")["words"]:
-            self._load_weights(folder)
+            self._ngrams.load(folder)
             self._tables = read_sparse(folder, "tables")
-
-    def _counter(self) -> Any:
-        from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
-
-        settings = {
-            "tokenizer": Analyzer(self.tokens, self.fold, self.stopwords, self.stemmer),
-            "token_pattern": None,
-            "lowercase": False,
-            "ngram_range": (1, self.ngram),
-            "dtype": np.float64,
-        }
-        if not self.hashed:
-            return CountVectorizer(**settings)
-        return HashingVectorizer(
-            n_features=_HASH_BUCKETS, norm=None, alternate_sign=False, **settings
-        )
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         """The tables that share an n-gram with the query, best first."""
@@ -155,4 +99,4 @@ class TfIdf(Retriever):
         """The rankings of several queries, computed together."""
         if self._tables is None or not queries:
             return [[] for _ in queries]
-        return rank_product(self._vectors(queries), [self._tables], self._ids, top_k)
+        return rank_product(self._ngrams.vectors(queries), [self._tables], self._ids, top_k)

@@ -47,7 +47,7 @@ def test_is_the_cosine_in_the_space_of_the_singular_vectors(dims: int) -> None:
     _, values, axes = np.linalg.svd(matrix, full_matrices=False)
     assert dims > len(values) or values[dims - 1] - values[dims] > 1e-3  # else any space will do
     space = axes[: min(dims, int((values > 1e-9).sum()))].T
-    tables, queries = matrix @ space, plain._vectors(QUERIES).toarray() @ space
+    tables, queries = matrix @ space, plain._ngrams.vectors(QUERIES).toarray() @ space
     retriever = LSA(dims=dims, iterations=20)
     retriever.embed_corpus(corpus())
     for query, point, ranking in zip(QUERIES, queries, ask(retriever, k=100), strict=True):

