@@ -30,10 +30,15 @@ FILE_MODULE = "_target_bench_plugin_"
 BUILT_IN: dict[Kind, dict[str, str]] = {
     "retriever": {
         "bm25": "target_bench.retrievers.bm25:BM25",
+        "bm25f": "target_bench.retrievers.bm25f:BM25F",
         "tfidf": "target_bench.retrievers.tfidf:TfIdf",
         "lsa": "target_bench.retrievers.lsa:LSA",
         "random": "target_bench.retrievers.random:Random",
         "dense": "target_bench.retrievers.dense:Dense",
+        "hybrid": "target_bench.retrievers.hybrid:Hybrid",
+        "rerank": "target_bench.retrievers.rerank:Rerank",
+        "multi-vector": "target_bench.retrievers.multi_vector:MultiVector",
+        "hyse": "target_bench.retrievers.hyse:HySE",
         "compat": "target_bench.retrievers.compat:Compat",
         "langchain": "target_bench.retrievers.langchain:LangChainRetriever",
         "llama-index": "target_bench.retrievers.llama_index:LlamaIndexRetriever",

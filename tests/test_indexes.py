@@ -22,11 +22,11 @@ from target_bench.errors import (
 from target_bench.files import sha256_of
 from target_bench.indexes import load_index, save_index
 from target_bench.interfaces import Corpus, Retriever
-from target_bench.registry import BUILT_IN, create
+from target_bench.registry import BASELINES, create
 from target_bench.schema import TableId
 from tests.retrievers.tables import TABLES, ask, built, corpus
 
-SPECS = [*BUILT_IN["retriever"], "bm25:method=bm25+", "bm25:backend=rank-bm25", "tfidf:ngram=2"]
+SPECS = [*BASELINES, "bm25f", "bm25:method=bm25+", "bm25:backend=rank-bm25", "tfidf:ngram=2"]
 
 
 class Plain:

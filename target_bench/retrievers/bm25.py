@@ -5,7 +5,7 @@ With bm25s every field is a sparse matrix of precomputed term weights over one v
 weighted sum of the matrices is made once (``postings``), and scores are a product (``products``).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -21,7 +21,7 @@ from target_bench.retrievers.lexical import (
     distinct,
     serializers,
 )
-from target_bench.retrievers.postings import Formula, Postings
+from target_bench.retrievers.postings import Formula, Postings, Weighing
 from target_bench.retrievers.products import rank_product, rank_scores
 from target_bench.retrievers.storage import read_json, write_json
 from target_bench.schema import TableId
@@ -120,10 +120,13 @@ class BM25(Retriever):
     def embed_corpus(self, corpus: Corpus) -> None:
         """Index every field of every table."""
         self._start(corpus)
-        write = serializers(self.fields, self.format, self.rows)
-        tables = ([self._analyzer(serializer(table)) for serializer in write] for table in corpus)
         index = _Bm25sIndex if self.backend == "bm25s" else _RankBM25Index
-        self._index: _Bm25sIndex | _RankBM25Index = index.build(self, tables)
+        self._index: _Bm25sIndex | _RankBM25Index = index.build(self, self._tokens(corpus))
+
+    def _tokens(self, corpus: Corpus) -> Iterator[list[list[str]]]:
+        """For each table the tokens of its fields."""
+        write = serializers(self.fields, self.format, self.rows)
+        return ([self._analyzer(serializer(table)) for serializer in write] for table in corpus)
 
     def _start(self, corpus: Corpus) -> None:
         self._ids = corpus.ids
@@ -169,6 +172,10 @@ class BM25(Retriever):
             terms = [distinct(query) for query in terms]
         return self._index.rank(terms, self._ids, top_k)
 
+    def _formula(self) -> Weighing:
+        method = self.method or "lucene"
+        return Formula(method, self.k1, self.b, self.delta, self.field_weights())
+
     def field_weights(self) -> Sequence[float]:
         """One weight a field."""
         if self.weights is not None:
@@ -185,14 +192,7 @@ class _Bm25sIndex:
 
     @classmethod
     def build(cls, settings: BM25, tables: Tokens) -> "_Bm25sIndex":
-        formula = Formula(
-            settings.method or "lucene",
-            settings.k1,
-            settings.b,
-            settings.delta,
-            settings.field_weights(),
-        )
-        return cls(Postings.build(tables, formula, settings._memory))
+        return cls(Postings.build(tables, settings._formula(), settings._memory))
 
     def save(self, folder: Path) -> None:
         self._postings.save(folder)

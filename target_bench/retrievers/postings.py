@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,10 +43,51 @@ class Formula:
     delta: float
     field_weights: Sequence[float]
 
+    @property
+    def n_fields(self) -> int:
+        """How many fields a table has."""
+        return len(self.field_weights)
+
+    def weigher(self, fields: Sequence["Counted"], n_tables: int, n_terms: int) -> "Weigher":
+        """What turns the counts of a corpus into weights."""
+        return _Bm25sWeigher(self, fields, n_tables, n_terms)
+
+
+class Weigher(Protocol):
+    """Turns counts into weights.
+
+    Attributes:
+        absent: as in ``Postings``.
+    """
+
+    absent: Floats
+
+    def piece(self, fields: Sequence[Any]) -> Any:
+        """(tables, terms) weights of consecutive tables, given the counts of their fields."""
+
+
+class Weighing(Protocol):
+    """How tables are weighed."""
+
+    @property
+    def n_fields(self) -> int:
+        """How many fields a table has."""
+
+    def weigher(self, fields: Sequence["Counted"], n_tables: int, n_terms: int) -> Weigher:
+        """What turns the counts of a corpus into weights."""
+
 
 @dataclass(slots=True)
-class _Field:
-    """What has been counted of one field."""
+class Counted:
+    """What has been counted of one field.
+
+    Attributes:
+        tokens: those that wait to be counted.
+        lengths: of the tables they are of.
+        pieces: (tables, terms) counts.
+        frequencies: in how many tables each term is.
+        n_tokens: of all tables.
+    """
 
     tokens: "array[int]" = field(default_factory=lambda: array("i"))
     lengths: "array[int]" = field(default_factory=lambda: array("i"))
@@ -93,7 +134,7 @@ class Postings:
     def build(
         cls,
         tables: Iterable[Sequence[Sequence[str]]],
-        formula: Formula,
+        formula: Weighing,
         memory: int | None = None,
     ) -> "Postings":
         """Index tables.
@@ -103,7 +144,7 @@ class Postings:
             formula: how to weigh them.
             memory: bytes to stay within, or None.
         """
-        counter = _Counter(len(formula.field_weights), memory)
+        counter = _Counter(formula.n_fields, memory)
         for fields in tables:
             counter.add(fields)
         return counter.postings(formula)
@@ -141,7 +182,7 @@ class _Counter:
 
     def __init__(self, n_fields: int, memory: int | None) -> None:
         self._vocabulary: dict[str, int] = defaultdict(count().__next__)
-        self._fields = [_Field() for _ in range(n_fields)]
+        self._fields = [Counted() for _ in range(n_fields)]
         self._n_tables = 0
         self._limit = None if memory is None else memory // _COUNTS_SHARE
         self._bytes = 0
@@ -159,25 +200,24 @@ class _Counter:
         if n_tokens > _PIECE_TOKENS or len(self._fields[0].lengths) == _PIECE_TABLES:
             self._close_piece()
 
-    def postings(self, formula: Formula) -> Postings:
+    def postings(self, formula: Weighing) -> Postings:
         """The weights of all tables that were added."""
         if self._fields[0].lengths or not self._n_tables:
             self._close_piece()
         vocabulary = dict(self._vocabulary)
-        weigher = _Weigher(formula, self._fields, self._n_tables, len(vocabulary))
+        weigher = formula.weigher(self._fields, self._n_tables, len(vocabulary))
         if not self._spilled:
             shards = []
             while self._fields[0].pieces:
-                shards.append(weigher.shard(islice(self._taken(), _SHARD_PIECES)))
+                shards.append(_shard(weigher, islice(self._taken(), _SHARD_PIECES)))
             return Postings(vocabulary, shards, weigher.absent)
         if self._fields[0].pieces:
             self._spill()
         assert self._scratch is not None
         folder = self._scratch.folder
         for number in range(len(self._spilled)):
-            storage.write_sparse(
-                folder, storage.shard_name(number), weigher.shard(self._read_back(number))
-            )
+            shard = _shard(weigher, self._read_back(number))
+            storage.write_sparse(folder, storage.shard_name(number), shard)
             shutil.rmtree(self._counts_folder(number))
         stored = storage.StoredShards(folder, len(self._spilled))
         return Postings(vocabulary, stored, weigher.absent, self._scratch)
@@ -236,15 +276,18 @@ def _counts(tokens: "array[int]", lengths: "array[int]", n_terms: int) -> Any:
     return counts
 
 
-class _Weigher:
-    """Counts -> weights, by the formulas of bm25s.
+def _shard(weigher: Weigher, pieces: Iterable[Sequence[Any]]) -> Any:
+    """(terms, tables) weights of consecutive pieces of all fields."""
+    from scipy.sparse import vstack
 
-    Attributes:
-        absent: as in ``Postings``.
-    """
+    return vstack([weigher.piece(fields) for fields in pieces], format="csr").T.tocsr()
+
+
+class _Bm25sWeigher:
+    """Counts -> weights, by the formulas of bm25s."""
 
     def __init__(
-        self, formula: Formula, fields: Sequence[_Field], n_tables: int, n_terms: int
+        self, formula: Formula, fields: Sequence[Counted], n_tables: int, n_terms: int
     ) -> None:
         from bm25s import scoring
 
@@ -282,13 +325,8 @@ class _Weigher:
         f = self._formula
         return self._tfc(tf_array=tf, l_d=length, l_avg=average, k1=f.k1, b=f.b, delta=f.delta)
 
-    def shard(self, pieces: Iterable[Sequence[Any]]) -> Any:
-        """(terms, tables) weights of consecutive pieces of all fields."""
-        from scipy.sparse import vstack
-
-        return vstack([self._piece(fields) for fields in pieces], format="csr").T.tocsr()
-
-    def _piece(self, fields: Sequence[Any]) -> Any:
+    def piece(self, fields: Sequence[Any]) -> Any:
+        """(tables, terms) weights of consecutive tables, given the counts of their fields."""
         from scipy.sparse import csr_matrix
 
         total = csr_matrix((fields[0].shape[0], self._n_terms))

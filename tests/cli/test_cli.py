@@ -69,7 +69,7 @@ def test_run_mini(tmp_path: Path) -> None:
         "fact_verification": 79,
         "text_to_sql": 57,
     }
-    names = list(registry.BUILT_IN["retriever"])
+    names = list(registry.BASELINES)
     for task, n in counts.items():
         assert f"mini test: {task}, {n} queries" in done.stdout
         assert done.stdout.count(f"{n} of {n} answered") == len(names)

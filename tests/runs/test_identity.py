@@ -138,7 +138,7 @@ def test_source_files_of_the_bases_count(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_built_in_retrievers_are_identified() -> None:
-    identities = [_identity(name) for name in registry.BUILT_IN["retriever"]]
+    identities = [_identity(name) for name in registry.BASELINES]
     assert len({run_key(identity) for identity in identities}) == len(identities)
     for identity in identities:
         assert all(identity["packages"].values())

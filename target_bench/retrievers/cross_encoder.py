@@ -1,0 +1,235 @@
+"""Pairs of query and table text -> scores, by a CrossEncoder of sentence-transformers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.encoders.checking import readable
+from target_bench.encoders.weights import (
+    HubModel,
+    ask_hub,
+    broken,
+    find,
+    folder_revision,
+    quietly,
+)
+from target_bench.errors import ConfigError
+
+DType = Literal["auto", "float32", "float16", "bfloat16"]
+Floats = NDArray[np.float64]
+
+_OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "failed to allocate")
+
+
+class Scorer:
+    """A model that is loaded when it is first needed.
+
+    Args:
+        model: a folder, or a name on the Hugging Face hub.
+        commit: of a model on the hub.
+        max_tokens: of a pair at most; None for the model's limit.
+        batch_size: how many pairs are scored at once; halved where memory does not suffice.
+        device: as PyTorch names it; None for the GPU if there is one.
+        dtype: of the weights.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        commit: str | None,
+        max_tokens: int | None,
+        batch_size: int,
+        device: str | None,
+        dtype: DType,
+    ) -> None:
+        self._model = model
+        self._commit = commit
+        self._max_tokens = max_tokens
+        self._asked = self._size = batch_size
+        self._device = device
+        self._dtype = dtype
+        self._n_pairs = self._n_cut = 0
+
+    def load(self) -> None:
+        """Load the model.
+
+        Raises:
+            ConfigError: there is no such model, or it cannot be loaded or gives no single score.
+        """
+        assert self._loaded
+
+    def scores(self, pairs: Sequence[tuple[str, str]]) -> Floats:
+        """(n,) the model's scores before any sigmoid, which would make ties of the best.
+
+        Equal pairs are scored once: their scores are equal to the last bit.
+
+        Raises:
+            ConfigError: as for ``load``; a score is not a number; a pair does not fit into memory.
+        """
+        if not pairs:
+            return np.zeros(0)
+        places: dict[tuple[str, str], int] = {}
+        where = [places.setdefault(pair, len(places)) for pair in pairs]
+        read = [(readable(query), readable(text)) for query, text in places]
+        with quietly():
+            self._n_cut += self._too_long(read)
+            found = self._predicted(read)
+        self._n_pairs += len(read)
+        if not np.isfinite(found).all():
+            query, text = read[int(np.argmin(np.isfinite(found)))]
+            raise ConfigError(
+                f"model={self._model}: the score of {query[:60]!r} with {text[:60]!r} is no number."
+                " The weights are broken, or too large for float16: try dtype=float32"
+            )
+        return found[where]
+
+    def _predicted(self, pairs: list[tuple[str, str]]) -> Floats:
+        from torch.nn import Identity
+
+        while True:
+            try:
+                found = self._loaded.predict(
+                    pairs,
+                    batch_size=self._size,
+                    show_progress_bar=False,
+                    activation_fn=Identity(),
+                )
+            except (RuntimeError, MemoryError) as error:
+                if not any(words in str(error).lower() for words in _OUT_OF_MEMORY):
+                    raise
+                if self._size == 1:
+                    raise ConfigError(
+                        f"model={self._model}: out of memory with a single pair; set max_tokens "
+                        "lower, dtype=bfloat16 or device=cpu"
+                    ) from error
+                self._size //= 2
+            else:
+                return np.asarray(found, dtype=np.float64)
+
+    def _too_long(self, pairs: Sequence[tuple[str, str]]) -> int:
+        """How many of the pairs lose tokens."""
+        limit = self._loaded.max_seq_length
+        if limit is None:
+            return 0
+        # A token has a character at least, so most pairs need not be tokenised to be known to fit.
+        long = [pair for pair in pairs if len(pair[0].encode()) + len(pair[1].encode()) > limit - 8]
+        if not long:
+            return 0
+        queries, texts = map(list, zip(*long, strict=True))
+        tokens = self._loaded.tokenizer(queries, texts, truncation=False)["input_ids"]
+        return sum(len(ids) > limit for ids in tokens)
+
+    def notes(self) -> list[str]:
+        """Pairs that were cut, and memory that did not suffice."""
+        found = []
+        if self._n_cut:
+            found.append(
+                f"{self._n_cut:,} of {self._n_pairs:,} pairs of query and table are longer than "
+                f"the limit of {self._loaded.max_seq_length:,} tokens and were cut"
+            )
+        if self._size < self._asked:
+            found.append(
+                f"out of memory with batches of {self._asked} pairs; went on with {self._size}"
+            )
+        return found
+
+    def revision(self) -> str:
+        """The SHA-256 over the files of a folder, or the commit of a model on the hub.
+
+        Raises:
+            ConfigError: there is no such model.
+        """
+        found = self._found
+        return found.commit if isinstance(found, HubModel) else folder_revision(found)
+
+    def config(self) -> Mapping[str, Any]:
+        """The model's name on the hub; a folder is known by its ``revision``, wherever it lies.
+
+        Raises:
+            ConfigError: there is no such model.
+        """
+        return {"name": self._found.name if isinstance(self._found, HubModel) else None}
+
+    @cached_property
+    def _found(self) -> Path | HubModel:
+        return find(self._model, self._commit)
+
+    @cached_property
+    def _loaded(self) -> Any:
+        """The model, a ``CrossEncoder``."""
+        found = self._found
+        if isinstance(found, Path):
+            return self._read(str(found))
+        settings: dict[str, Any] = {"revision": found.commit, "cache_folder": str(found.cache)}
+        if found.cached:
+            try:
+                return self._read(found.name, **settings, local_files_only=True)
+            except ConfigError as error:
+                if not isinstance(error.__cause__, OSError):
+                    raise
+                ask_hub(found)  # files are missing, and can be fetched
+        return self._read(found.name, **settings)
+
+    def _read(self, source: str, **settings: Any) -> Any:
+        import torch
+
+        kind = self._dtype if self._dtype == "auto" else getattr(torch, self._dtype)
+        try:
+            with quietly(), _no_loading_bar():
+                from sentence_transformers import CrossEncoder
+
+                model = CrossEncoder(
+                    source,
+                    device=self.place,
+                    max_length=self._max_tokens,
+                    model_kwargs={"dtype": kind},
+                    **settings,
+                )
+                model.eval()
+        except Exception as error:  # of files, formats, networks and other people's code
+            folder = self._found if isinstance(self._found, Path) else None
+            raise broken(self._model, folder, error) from error
+        if model.num_labels != 1:
+            raise ConfigError(
+                f"model={self._model}: it gives {model.num_labels} scores a pair; a reranker is a "
+                "model that gives one"
+            )
+        return model
+
+    @cached_property
+    def place(self) -> str:
+        """The device.
+
+        Raises:
+            ConfigError: there is no such device.
+        """
+        import torch
+
+        if self._device is None:
+            has_mps = torch.backends.mps.is_available()
+            return "cuda" if torch.cuda.is_available() else "mps" if has_mps else "cpu"
+        try:
+            torch.empty(0, device=self._device)
+        except (RuntimeError, AssertionError) as error:
+            words = " ".join(str(error).split())[:200]
+            raise ConfigError(f"device={self._device}: {words}") from error
+        return self._device
+
+
+@contextmanager
+def _no_loading_bar() -> Iterator[None]:
+    """No progress bar of Transformers."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()

@@ -1,0 +1,161 @@
+"""Late fusion: several retrievers rank, and their rankings become one."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from target_bench.errors import ConfigError
+from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever
+from target_bench.retrievers.fusion import Fusion, Method, Scale
+from target_bench.retrievers.inner import Inner
+from target_bench.retrievers.products import blocks, stacked
+
+DEFAULT = ("bm25", "dense:encoder=minilm")
+DEFAULT_WEIGHTS = (0.65, 0.35)
+DEPTH = 200
+
+_BLOCK_CELLS = 250_000
+
+
+class Hybrid(Retriever):
+    """Fuses the rankings of other retrievers.
+
+    Every part gives its ``depth`` best tables, and all tables of any part are ranked. What a part
+    gives to a table that is not among its own is told at ``Fusion``: the score of its last table if
+    its list is full, else 0 (or its last score if that is negative); with ``rrf``, nothing.
+
+    The weights of the default parts were chosen on the validation splits of FeTaQA and TabFact.
+
+    Args:
+        retrievers: the parts, at least one: as written on the command line, or objects.
+        weights: one weight a part; default: (0.65, 0.35) for the default parts, else 1 for each.
+        method: ``weighted`` adds scores that were brought to one scale, ``rrf`` reciprocal ranks.
+        normalise: with ``weighted``, the scale: ``max`` divides by a query's largest score,
+            ``minmax`` maps its lowest and highest to 0 and 1, ``zscore`` subtracts the mean and
+            divides by the standard deviation, ``none`` changes nothing.
+        constant: with ``rrf``, how little the first ranks stand out.
+        depth: how many tables each part gives; what no part gives is not found. Default: 200, or
+            ``top_k`` where that is more.
+
+    Raises:
+        ConfigError: no part, weights that do not fit the parts, a depth or constant below 1, or a
+            part that cannot be built.
+    """
+
+    packages = ("numpy",)
+
+    def __init__(
+        self,
+        retrievers: Sequence[Any] = DEFAULT,
+        weights: Sequence[float] | None = None,
+        method: Method = "weighted",
+        normalise: Scale = "max",
+        constant: int = 60,
+        depth: int | None = None,
+    ) -> None:
+        self.retrievers = retrievers
+        self.weights = weights
+        self.method: Method = method
+        self.normalise: Scale = normalise
+        self.constant = constant
+        self.depth = depth
+        self._check()
+        self._fusion = Fusion(method, normalise, constant)
+        self._parts = [Inner(given) for given in retrievers]
+
+    def _check(self) -> None:
+        n = len(self.retrievers)
+        if isinstance(self.retrievers, str) or not n:
+            raise ConfigError(
+                f"retrievers={self.retrievers!r}: expected a list of retrievers, as in "
+                "retrievers=[bm25,tfidf]"
+            )
+        if self.weights is not None and len(self.weights) != n:
+            raise ConfigError(f"weights={list(self.weights)!r}: {n} retrievers need {n} weights")
+        if self.weights is not None and not all(0 <= w < float("inf") for w in self.weights):
+            raise ConfigError(f"weights={list(self.weights)!r}: a weight is a number from 0")
+        if self.depth is not None and self.depth < 1:
+            raise ConfigError(f"depth={self.depth}: at least 1 is needed")
+
+    def parts(self) -> Mapping[str, object]:
+        """All the retrievers, under the name of their setting."""
+        return {"retrievers": Fused([part.retriever for part in self._parts])}
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        """Have every part index the tables."""
+        self._ids = corpus.ids
+        for part in self._parts:
+            part.embed_corpus(corpus)
+
+    def limit_memory(self, n_bytes: int) -> None:
+        """Give every part an equal share.
+
+        Raises:
+            NotImplementedError: one of them keeps no limit; the others do.
+        """
+        unlimited = False
+        for part in self._parts:
+            try:
+                part.limit_memory(n_bytes // len(self._parts))
+            except NotImplementedError:
+                unlimited = True
+        if unlimited:
+            raise NotImplementedError
+
+    def notes(self) -> Sequence[str]:
+        """What the parts have to say."""
+        return [note for part in self._parts for note in part.notes()]
+
+    def save(self, folder: Path) -> None:
+        """Write each part's index into a folder of its own."""
+        for path, part in self._folders(folder):
+            part.save(path)
+
+    def load(self, folder: Path, corpus: Corpus) -> None:
+        """Read what ``save`` wrote."""
+        self._ids = corpus.ids
+        for path, part in self._folders(folder):
+            part.load(path, corpus)
+
+    def _folders(self, folder: Path) -> Iterator[tuple[Path, Inner]]:
+        return ((folder / str(n), part) for n, part in enumerate(self._parts, 1))
+
+    def retrieve(self, query: str, top_k: int) -> Ranking:
+        """The tables that a part has found, best first."""
+        return self.retrieve_batch([query], top_k)[0]
+
+    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
+        """The rankings of several queries, computed together."""
+        if not len(self._ids):
+            return [[] for _ in queries]
+        depth = self.depth or max(DEPTH, top_k)
+        weights = self._part_weights()
+        found = []
+        for block in blocks(len(queries), depth * len(self._parts), _BLOCK_CELLS):
+            lists = [part.candidates(queries[block], depth) for part in self._parts]
+            found.append(self._fusion.fused(lists, weights, depth, len(self._ids), top_k))
+        return Ranked(self._ids, *stacked(found))
+
+    def _part_weights(self) -> Sequence[float]:
+        if self.weights is not None:
+            return self.weights
+        return DEFAULT_WEIGHTS if tuple(self.retrievers) == DEFAULT else [1.0] * len(self._parts)
+
+
+class Fused:
+    """The parts of a hybrid, in their order.
+
+    Args:
+        retrievers: the parts.
+    """
+
+    def __init__(self, retrievers: Sequence[object]) -> None:
+        self._retrievers = retrievers
+
+    def config(self) -> Mapping[str, Any]:
+        """Nothing: the parts say all."""
+        return {}
+
+    def parts(self) -> Mapping[str, object]:
+        """The retrievers by their numbers, from 1."""
+        return {str(n): retriever for n, retriever in enumerate(self._retrievers, 1)}

@@ -1,0 +1,226 @@
+"""Query expansion by hypothetical schemas (HySE).
+
+A language model is asked what tables would answer the query; their schemas are closer to the
+tables' own words than the query is. It is HyDE (Gao et al., ACL 2023) with schemas for documents;
+CRUSH4SQL (Kothyari et al., EMNLP 2023) does the same for columns of databases.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from target_bench import registry
+from target_bench.errors import ConfigError
+from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever, constructor_arguments
+from target_bench.retrievers.asking import answers, check_generator, unsent
+from target_bench.retrievers.fusion import Floats, Fusion, Method, Scale
+from target_bench.retrievers.hypothetical import schemas
+from target_bench.retrievers.inner import Candidates, Inner
+from target_bench.schema import GenerationRequest, Message
+
+TASK = "table_retrieval"
+DEPTH = 200
+
+PROMPT = """\
+Imagine a large collection of tables. One of them answers the question or decides the statement \
+below. Write {{ n }} different schemas that this table could have: a title as on a web page or in \
+a database, and the names of its columns. Reply with JSON alone, in this form:
+[{"title": "...", "columns": ["...", "..."]}]
+
+Question or statement: {{ query }}"""
+"""What the generator is asked: a template in Jinja's language with the fields query and n."""
+
+
+class HySE(Retriever):
+    """Ranks by the query and by the schemas of tables that a generator imagines for it.
+
+    The retriever is asked with the query and with each schema, and the rankings are fused; schemas
+    share what ``weight`` leaves. With a dense retriever, ``normalise=none`` ranks by the weighted
+    average of the vectors. A query whose expansion fails, or holds no schema, is ranked by itself,
+    counted and reported.
+
+    A query is one request to the generator, in batches, and is asked once for as long as the object
+    lives; a generator that records its answers is not asked again in later runs either. One that
+    may cost money is asked only with ``allow_paid``.
+
+    Args:
+        generator: as written on the command line, or an object.
+        retriever: ranks: as written on the command line, or an object.
+        n_schemas: how many schemas to ask for, and to use at most.
+        weight: of the query's own ranking, from 0 to 1.
+        prompt: a template with the fields ``query`` and ``n``.
+        method: as for ``hybrid``.
+        normalise: as for ``hybrid``.
+        depth: how many tables each ranking has. Default: 200, or ``top_k`` where that is more.
+        allow_paid: whether requests may be sent that cost money.
+
+    Raises:
+        ConfigError: a part that cannot be built, or a setting that cannot be.
+    """
+
+    packages = ("numpy", "jinja2")
+
+    def __init__(
+        self,
+        generator: Any,
+        retriever: Any = "dense:encoder=minilm",
+        n_schemas: int = 3,
+        weight: float = 0.5,
+        prompt: str = PROMPT,
+        method: Method = "weighted",
+        normalise: Scale = "max",
+        depth: int | None = None,
+        allow_paid: bool = False,
+    ) -> None:
+        self.generator = generator
+        self.retriever = retriever
+        self.n_schemas = n_schemas
+        self.weight = weight
+        self.prompt = prompt
+        self.method: Method = method
+        self.normalise: Scale = normalise
+        self.depth = depth
+        self.allow_paid = allow_paid
+        for name in ("n_schemas", "depth"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError(f"{name}={value}: at least 1 is needed")
+        if not 0 <= weight <= 1:
+            raise ConfigError(f"weight={weight}: the share of the query's ranking, from 0 to 1")
+        if "the query" not in self._asked_with("the query"):
+            raise ConfigError("prompt: it has no field {{ query }}")
+        self._fusion = Fusion(method, normalise)
+        self._inner = Inner(retriever)
+        self._generator = check_generator(registry.part("generator", generator))
+        self._schemas: dict[str, list[str]] = {}
+        self._failed: dict[str, str] = {}
+
+    def parts(self) -> Mapping[str, object]:
+        """The generator, and the retriever."""
+        return {"generator": self._generator, "retriever": self._inner.retriever}
+
+    def config(self) -> Mapping[str, Any]:
+        """The settings that can change a ranking, the prompt's text among them."""
+        settings = constructor_arguments(self)
+        return {name: value for name, value in settings.items() if name != "allow_paid"}
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        """Have the retriever index the tables."""
+        self._ids = corpus.ids
+        self._inner.embed_corpus(corpus)
+
+    def limit_memory(self, n_bytes: int) -> None:
+        """Pass the limit on to the retriever."""
+        self._inner.limit_memory(n_bytes)
+
+    def save(self, folder: Path) -> None:
+        """Write the retriever's index into a folder of its own; schemas are of queries."""
+        self._inner.save(folder / "retriever")
+
+    def load(self, folder: Path, corpus: Corpus) -> None:
+        """Read what ``save`` wrote."""
+        self._ids = corpus.ids
+        self._inner.load(folder / "retriever", corpus)
+
+    def notes(self) -> Sequence[str]:
+        """What the retriever has to say, and how many queries were ranked by themselves."""
+        found = self._inner.notes()
+        if self._failed:
+            query, problem = next(iter(self._failed.items()))
+            found.append(
+                f"{len(self._failed):,} of {len(self._failed) + len(self._schemas):,} queries "
+                f"got no hypothetical schema and were ranked by themselves; the first, "
+                f"{query[:80]!r}: {problem[:200]}"
+            )
+        return found
+
+    def retrieve(self, query: str, top_k: int) -> Ranking:
+        """The tables for one query, best first."""
+        return self.retrieve_batch([query], top_k)[0]
+
+    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
+        """The rankings of several queries, expanded and computed together.
+
+        Raises:
+            ConfigError: the generator would cost money, and ``allow_paid`` is not set.
+        """
+        if not queries or not len(self._ids):
+            return [[] for _ in queries]
+        if self.weight < 1:
+            self._expand(queries)
+        depth = self.depth or max(DEPTH, top_k)
+        texts = [[query, *self._schemas.get(query, [])] for query in queries]
+        rankings = self._rankings(texts, depth)
+        found = self._fusion.fused(rankings, self._weights(texts), depth, len(self._ids), top_k)
+        return Ranked(self._ids, *found)
+
+    def _rankings(self, texts: Sequence[Sequence[str]], depth: int) -> list[Candidates]:
+        """The rankings of the first text of each query, of the second, and so on.
+
+        A query that has no such text gets its first again, which its weight of 0 leaves out.
+        """
+        numbers: dict[str, int] = {}
+        for group in texts:
+            for text in group:
+                numbers.setdefault(text, len(numbers))
+        found = self._inner.candidates(list(numbers), depth)
+        rankings = []
+        for place in range(max(map(len, texts))):
+            chosen = [numbers[g[place] if place < len(g) else g[0]] for g in texts]
+            scores = None if found.scores is None else found.scores[chosen]
+            rankings.append(Candidates(found.rows[chosen], scores, found.label))
+        return rankings
+
+    def _weights(self, texts: Sequence[Sequence[str]]) -> list[Floats]:
+        """(n, 1) weights of the first text of each query, of the second, and so on."""
+        counts = np.array([len(group) - 1 for group in texts])[:, None]
+        own = np.where(counts, self.weight, 1.0)
+        share = (1.0 - own) / np.maximum(counts, 1)
+        return [own, *(np.where(counts > i, share, 0.0) for i in range(counts.max()))]
+
+    def _expand(self, queries: Sequence[str]) -> None:
+        """Have schemas made for the queries that have none yet."""
+        new = [query for query in dict.fromkeys(queries) if query not in self._schemas]
+        requests = [
+            GenerationRequest(str(i), TASK, (Message("user", self._asked_with(query)),), query)
+            for i, query in enumerate(new)
+        ]
+        self._check_consent(requests)
+        found = answers(self._generator, requests)
+        for i, query in enumerate(new):
+            answer = found[str(i)]
+            made = schemas(answer.text, self.n_schemas) if answer.error is None else []
+            self._failed.pop(query, None)
+            if made:
+                self._schemas[query] = made
+            else:
+                self._failed[query] = answer.error or f"no schema in {answer.text!r:.150}"
+
+    def _check_consent(self, requests: Sequence[GenerationRequest]) -> None:
+        if self.allow_paid or not getattr(self._generator, "paid", False):
+            return
+        n = unsent(self._generator, requests)
+        if n:
+            raise ConfigError(
+                f"hyse sends a request for each query to {type(self._generator).__name__}, which "
+                f"may cost money: {n:,} now, and more with each batch. Agree with allow_paid=true"
+            )
+
+    def _asked_with(self, query: str) -> str:
+        from jinja2 import TemplateError
+
+        try:
+            return str(self._template.render(query=query, n=self.n_schemas))
+        except TemplateError as error:
+            raise ConfigError(f"prompt: it is no template with query and n: {error}") from error
+
+    @cached_property
+    def _template(self) -> Any:
+        from jinja2 import StrictUndefined
+        from jinja2.sandbox import SandboxedEnvironment
+
+        environment = SandboxedEnvironment(undefined=StrictUndefined, autoescape=False)
+        return environment.from_string(self.prompt)

@@ -1,0 +1,196 @@
+"""Several vectors a table: one a row. A table is found by its best one."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench import registry
+from target_bench.embeddings import encoded
+from target_bench.errors import ConfigError
+from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever
+from target_bench.ranking import top_k as best_columns
+from target_bench.retrievers.products import blocks, stacked
+from target_bench.retrievers.storage import read_array, read_json, write_array, write_json
+from target_bench.schema import Table
+from target_bench.serialization import Field, RowLimit, Serializer, cell_text
+from target_bench.vectors import Encoder, Vectors
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+_SCORES = 2_000_000
+"""Scores of tables held at a time."""
+_CELLS = 4_000_000
+"""Scores of vectors held at a time."""
+
+
+class MultiVector(Retriever):
+    """The cosine of the query with the best of a table's vectors.
+
+    Each row is a text of its own: title and section, then ``header: cell`` for every cell that is
+    not empty. One more text has what the table is as a whole. Equal texts of a table are one.
+    Search is exact: every query is compared with every vector. Vectors are held in memory, four
+    bytes a dimension: 100,000 rows of 384 dimensions are 154 MB.
+
+    Args:
+        encoder: turns texts into vectors: as written on the command line, or an object.
+        rows: how many rows of each table, from the first: a number, ``all``, or ``auto``, which is
+            all of a web table and the first 1,000 of a table in a database. Tables with more are
+            reported.
+        about: what is written before the cells of each row.
+        whole: the parts of the one text more; ``[]`` for none. Tables without rows have it in any
+            case: with ``[]``, of what is written before the cells and the header.
+        cache: whether vectors are recorded on disk, and recorded ones used.
+
+    Raises:
+        ConfigError: the encoder cannot be built, or a setting that cannot be.
+    """
+
+    packages = ("numpy",)
+
+    def __init__(
+        self,
+        encoder: Any = "minilm",
+        rows: RowLimit = 100,
+        about: Sequence[Field] = ("title", "section"),
+        whole: Sequence[Field] = ("title", "section", "header", "rows"),
+        cache: bool = True,
+    ) -> None:
+        self.encoder = encoder
+        self.rows: RowLimit = rows
+        self.about = about
+        self.whole = whole
+        self.cache = cache
+        body = [name for name in about if name in ("header", "rows")]
+        if body:
+            raise ConfigError(f"about={list(about)!r}: header and rows are in each text already")
+        self._about = Serializer(tuple(about)) if about else None
+        self._whole = Serializer(tuple(whole) or (*about, "header"), rows="auto")
+        Serializer(("rows",), rows=rows)
+        self._encoder = registry.part("encoder", encoder)
+        if not isinstance(self._encoder, Encoder):
+            raise ConfigError(f"encoder={encoder!r} is no Encoder")
+        self._n_cut = 0
+
+    def parts(self) -> Mapping[str, object]:
+        """The encoder."""
+        return {"encoder": self._encoder}
+
+    def config(self) -> Mapping[str, Any]:
+        """The settings that can change a ranking."""
+        return {name: value for name, value in super().config().items() if name != "cache"}
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        """Encode the texts of all tables."""
+        self._ids = corpus.ids
+        self._n_cut = 0
+        texts: list[str] = []
+        starts: list[int] = []
+        for table in corpus:
+            starts.append(len(texts))
+            texts += self._texts(table)
+        self._starts = np.array(starts, dtype=np.int64)
+        if texts:
+            self._encoder.fit(texts)
+        self._vectors = _unit_rows(encoded(self._encoder, texts, "table", cache=self.cache))
+
+    def _texts(self, table: Table) -> list[str]:
+        """What a table is found by, at least one text."""
+        about = self._about(table) if self._about else ""
+        rows = self._shown(table)
+        found = [_row_text(about, table.header, row) for row in rows]
+        if self.whole or not found:
+            found.insert(0, self._whole(table))
+        return list(dict.fromkeys(found))
+
+    def _shown(self, table: Table) -> Sequence[Sequence[Any]]:
+        limit = None if isinstance(self.rows, str) else self.rows
+        if self.rows == "auto":
+            limit = getattr(table.rows, "advised", None)
+        rows = table.rows if limit is None else table.rows[:limit]
+        self._n_cut += len(rows) < len(table.rows)
+        return rows
+
+    def notes(self) -> Sequence[str]:
+        """Tables of which rows were left out, and what the encoder has to say."""
+        found = [f"encoder: {note}" for note in self._encoder.notes()]
+        if self._n_cut:
+            found.insert(
+                0,
+                f"{self._n_cut:,} of {len(self._ids):,} tables have more rows than rows="
+                f"{self.rows} lets in: those behind are not searched",
+            )
+        return found
+
+    def save(self, folder: Path) -> None:
+        """Write the vectors, and what the encoder has learned."""
+        write_json(folder / "multi_vector.json", {"cut": self._n_cut})
+        write_array(folder / "vectors.npy", self._vectors)
+        write_array(folder / "starts.npy", self._starts)
+        (folder / "encoder").mkdir()
+        self._encoder.save(folder / "encoder")
+
+    def load(self, folder: Path, corpus: Corpus) -> None:
+        """Read what ``save`` wrote; the vectors stay on disk until they are used."""
+        self._ids = corpus.ids
+        self._n_cut = read_json(folder / "multi_vector.json")["cut"]
+        self._vectors = read_array(folder / "vectors.npy")
+        self._starts = np.array(read_array(folder / "starts.npy"))
+        if (folder / "encoder").is_dir():
+            self._encoder.load(folder / "encoder")
+
+    def retrieve(self, query: str, top_k: int) -> Ranking:
+        """The tables with the best vectors, best first."""
+        return self.retrieve_batch([query], top_k)[0]
+
+    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
+        """The rankings of several queries, computed together."""
+        if not len(self._ids) or not queries:
+            return [[] for _ in queries]
+        vectors = _unit_rows(encoded(self._encoder, list(queries), "query", cache=self.cache))
+        if vectors.shape[1] != self._vectors.shape[1]:
+            raise ConfigError(
+                f"the encoder gives queries {vectors.shape[1]} dimensions, and tables "
+                f"{self._vectors.shape[1]}"
+            )
+        found = [
+            self._best(vectors[block], top_k)
+            for block in blocks(len(vectors), len(self._ids), _SCORES)
+        ]
+        return Ranked(self._ids, *stacked(found))
+
+    def _best(self, queries: Vectors, k: int) -> tuple[Places, Floats]:
+        scores = np.concatenate(list(self._maxima(queries.T.astype(np.float64)))).T
+        best = best_columns(scores, k)
+        return best, np.take_along_axis(scores, best, axis=1)
+
+    def _maxima(self, queries: Floats) -> Iterator[Floats]:
+        """(tables, n) best scores of consecutive tables.
+
+        Products are of double precision: whatever the block, a score has the same fifth decimal.
+        """
+        ends = np.append(self._starts[1:], len(self._vectors))
+        room = max(1, _CELLS // queries.shape[1])
+        first = 0
+        while first < len(ends):
+            start = self._starts[first]
+            last = max(first + 1, int(np.searchsorted(ends, start + room, side="right")))
+            rows = np.asarray(self._vectors[start : ends[last - 1]], dtype=np.float64)
+            yield np.maximum.reduceat(rows @ queries, self._starts[first:last] - start, axis=0)
+            first = last
+
+
+def _row_text(about: str, header: Sequence[str], row: Sequence[Any]) -> str:
+    cells = zip(header, map(cell_text, row), strict=True)
+    pairs = [f"{name}: {cell}" if name else cell for name, cell in cells if cell]
+    return ". ".join(part for part in (about, ", ".join(pairs)) if part)
+
+
+def _unit_rows(vectors: Vectors) -> Vectors:
+    """Rows of length 1; those of length 0 stay, and score 0."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: Vectors = (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
+    return unit

@@ -1,0 +1,185 @@
+"""Reranking: the best tables of one retriever, read again with the query by a cross-encoder."""
+
+import importlib.util
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.errors import ConfigError, MissingExtraError
+from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever, constructor_arguments
+from target_bench.ranking import top_k as best_columns
+from target_bench.retrievers.cross_encoder import DType, Scorer
+from target_bench.retrievers.inner import Candidates, Inner
+from target_bench.serialization import Field, Format, RowLimit, Serializer
+
+Floats = NDArray[np.float64]
+
+DEPTH = 50
+
+
+class Rerank(Retriever):
+    """Scores query and table together, for the best tables of another retriever.
+
+    The score is the model's own, before any sigmoid. With a ``weight`` below 1 it is weight times
+    the model's score plus (1 - weight) times the retriever's, each scaled so that the lowest of the
+    query's candidates has 0 and the highest 1. Pairs longer than the model's limit are cut,
+    counted and reported.
+
+    Args:
+        retriever: finds the candidates: as written on the command line, or an object.
+        model: a CrossEncoder of sentence-transformers that gives one score: a folder, or a name on
+            the Hugging Face hub.
+        depth: how many candidates are scored. Default: 50, or ``top_k`` where that is more.
+        weight: of the model's score, from 0 to 1; the rest is the retriever's.
+        fields: the parts of a table that the model reads.
+        rows: how many rows of each table: a number, ``all``, or ``auto``, which is all of a web
+            table and the first 1,000 of a table in a database.
+        format: how header and rows are written.
+        max_tokens: of query and table together. Default: the model's limit.
+        batch_size: how many pairs are scored at once; halved where memory does not suffice.
+        device: as PyTorch names it. Default: the GPU if there is one.
+        dtype: of the weights; ``auto`` is that of the model's file.
+        commit: of a model on the hub: a commit, branch or tag.
+
+    Raises:
+        MissingExtraError: sentence-transformers is not installed.
+        ConfigError: a setting that cannot be.
+    """
+
+    packages = ("sentence-transformers", "transformers", "tokenizers", "torch", "numpy")
+
+    def __init__(
+        self,
+        retriever: Any = "bm25",
+        model: str = "cross-encoder/ms-marco-MiniLM-L6-v2",
+        depth: int | None = None,
+        weight: float = 1.0,
+        fields: Sequence[Field] = ("title", "section", "header", "rows"),
+        rows: RowLimit = "auto",
+        format: Format = "text",
+        max_tokens: int | None = None,
+        batch_size: int = 32,
+        device: str | None = None,
+        dtype: DType = "auto",
+        commit: str | None = None,
+    ) -> None:
+        self.retriever = retriever
+        self.model = model
+        self.depth = depth
+        self.weight = weight
+        self.fields = fields
+        self.rows: RowLimit = rows
+        self.format: Format = format
+        self.max_tokens = max_tokens
+        self.batch_size = batch_size
+        self.device = device
+        self.dtype: DType = dtype
+        self.commit = commit
+        for name in ("depth", "max_tokens", "batch_size"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError(f"{name}={value}: at least 1 is needed")
+        if not 0 <= weight <= 1:
+            raise ConfigError(f"weight={weight}: the share of the model's score, from 0 to 1")
+        self._write = Serializer(tuple(fields), format, rows)
+        if importlib.util.find_spec("sentence_transformers") is None:
+            raise MissingExtraError("sentence-transformers", "dense", "the retriever rerank")
+        self._inner = Inner(retriever)
+        self._scorer = Scorer(model, commit, max_tokens, batch_size, device, dtype)
+
+    def parts(self) -> Mapping[str, object]:
+        """The model, and the retriever of the candidates."""
+        return {"model": self._scorer, "retriever": self._inner.retriever}
+
+    def config(self) -> Mapping[str, Any]:
+        """The settings, with the kind of device in place of its number.
+
+        Raises:
+            ConfigError: there is no such device.
+        """
+        return {**constructor_arguments(self), "device": self._scorer.place.partition(":")[0]}
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        """Load the model, and have the retriever index the tables."""
+        self._scorer.load()
+        self._corpus = corpus
+        self._inner.embed_corpus(corpus)
+
+    def limit_memory(self, n_bytes: int) -> None:
+        """Pass the limit on to the retriever; the model is held besides."""
+        self._inner.limit_memory(n_bytes)
+
+    def notes(self) -> Sequence[str]:
+        """What the retriever has to say, and how many pairs were cut."""
+        return [*self._inner.notes(), *self._scorer.notes()]
+
+    def save(self, folder: Path) -> None:
+        """Write the retriever's index into a folder of its own."""
+        self._inner.save(folder / "retriever")
+
+    def load(self, folder: Path, corpus: Corpus) -> None:
+        """Read what ``save`` wrote, and load the model."""
+        self._scorer.load()
+        self._corpus = corpus
+        self._inner.load(folder / "retriever", corpus)
+
+    def retrieve(self, query: str, top_k: int) -> Ranking:
+        """The best of the candidates, best first."""
+        return self.retrieve_batch([query], top_k)[0]
+
+    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
+        """The rankings of several queries, computed together."""
+        found = self._inner.candidates(queries, self.depth or max(DEPTH, top_k))
+        filled = found.rows >= 0
+        scores = np.zeros(found.rows.shape)
+        scores[filled] = self._scorer.scores(self._pairs(queries, found))
+        if self.weight < 1:
+            first = self._first_scores(found)
+            scores = self.weight * _scaled(scores, filled) + (1 - self.weight) * first
+        return _ranked(self._corpus, found.rows, scores, top_k)
+
+    def _pairs(self, queries: Sequence[str], found: Candidates) -> list[tuple[str, str]]:
+        places = np.unique(found.rows[found.rows >= 0]).tolist()
+        ids = self._corpus.ids
+        texts = {place: self._write(self._corpus[ids[place]]) for place in places}
+        return [
+            (query, texts[place])
+            for query, row in zip(queries, found.rows.tolist(), strict=True)
+            for place in row
+            if place >= 0
+        ]
+
+    def _first_scores(self, found: Candidates) -> Floats:
+        if found.scores is None:
+            raise ConfigError(
+                f"{self._inner.label} ranks without scores, which weight={self.weight} needs; "
+                "use weight=1"
+            )
+        return _scaled(found.scores, found.rows >= 0)
+
+
+def _scaled(scores: Floats, filled: NDArray[np.bool_]) -> Floats:
+    """From 0 for the lowest to 1 for the highest of each row; 1 where all are equal."""
+    lowest = np.min(scores, axis=1, keepdims=True, where=filled, initial=np.inf)
+    highest = np.max(scores, axis=1, keepdims=True, where=filled, initial=-np.inf)
+    spread = highest > lowest
+    with np.errstate(invalid="ignore"):  # a row without a table has infinite ends
+        scaled = (scores - lowest) / np.where(spread, highest - lowest, 1.0)
+    return np.where(filled, np.where(spread, scaled, 1.0), 0.0)
+
+
+def _ranked(corpus: Corpus, rows: NDArray[np.int64], scores: Floats, k: int) -> Ranked:
+    """Candidates in the order of new scores, the first ``k``."""
+    in_order = np.argsort(np.where(rows < 0, len(corpus), rows), axis=1)
+    rows = np.take_along_axis(rows, in_order, axis=1)
+    scores = np.take_along_axis(scores, in_order, axis=1)
+    below = scores.min(initial=0.0) - 1.0
+    best = best_columns(np.where(rows >= 0, scores, below), k)
+    return Ranked(
+        corpus.ids,
+        np.take_along_axis(rows, best, axis=1),
+        np.take_along_axis(scores, best, axis=1),
+    )

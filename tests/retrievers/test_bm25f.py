@@ -1,0 +1,156 @@
+"""BM25F, against its formula written out for one query and one table at a time."""
+
+from math import log
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from target_bench.corpora.store import MemoryCorpus
+from target_bench.errors import ConfigError
+from target_bench.retrievers.bm25f import BM25F
+from target_bench.schema import Table
+from tests.retrievers.tables import (
+    TABLES,
+    ask,
+    batches_change_nothing,
+    built,
+    corpus,
+    hash_seed_changes_nothing,
+    names,
+    same_rankings,
+    saving_changes_nothing,
+    table,
+)
+
+SPECS = [
+    "bm25f",
+    "bm25f:fields=[title,header,rows],k1=0.4,b=0.3",
+    "bm25f:weights=[1,2,0,3],b=[0,1,0.5,0.75]",
+]
+WORDS = st.lists(st.sampled_from("abcdef"), max_size=6).map(" ".join)
+MADE = st.lists(st.tuples(WORDS, WORDS, WORDS, WORDS), min_size=1, max_size=6)
+
+
+def score(query: str, place: int, tables: list[list[list[str]]], made: BM25F) -> float:
+    """The formula; ``tables`` are lists of the tokens of each field."""
+    weights = made.field_weights()
+    b = [made.b] * len(weights) if isinstance(made.b, float) else made.b
+    total = 0.0
+    for term in set(query.split()):
+        having = sum(
+            any(w and term in field for w, field in zip(weights, fields, strict=True))
+            for fields in tables
+        )
+        frequency = 0.0
+        for number, weight in enumerate(weights):
+            field = tables[place][number]
+            average = sum(len(fields[number]) for fields in tables) / len(tables)
+            if term in field:
+                longer = 1 - b[number] + b[number] * len(field) / average
+                frequency += weight * field.count(term) / longer
+        idf = log(1 + (len(tables) - having + 0.5) / (having + 0.5))
+        total += idf * frequency / (made.k1 + frequency) if frequency else 0.0
+    return total
+
+
+@settings(max_examples=60)
+@given(
+    MADE,
+    WORDS,
+    st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=4, max_size=4),
+    st.one_of(
+        st.sampled_from([0.0, 0.4, 1.0]),
+        st.lists(st.sampled_from([0.0, 0.4, 1.0]), min_size=4, max_size=4),
+    ),
+    st.sampled_from([0.0, 0.5, 2.0]),
+)
+def test_is_the_formula(
+    made: list[tuple[str, ...]], query: str, weights: list[float], b: Any, k1: float
+) -> None:
+    tables = MemoryCorpus(
+        table(str(i), title, [header], [[cells]], section)
+        for i, (title, section, header, cells) in enumerate(made)
+    )
+    retriever = BM25F(weights=weights, b=b, k1=k1, stopwords="none", stemmer="none")
+    retriever.embed_corpus(tables)
+    tokens = [[text.split() for text in texts] for texts in made]
+    wanted = {str(i): score(query, i, tokens, retriever) for i in range(len(made))}
+    found = {table_id.table_id: score for table_id, score in ask(retriever, [query], 100)[0]}
+    assert found == pytest.approx({i: s for i, s in wanted.items() if s > 1e-5}, abs=1e-5)
+
+
+def test_a_term_in_two_fields_counts_less_than_two_terms() -> None:
+    tables: list[Table] = [
+        table("both", "red", ["red"]),
+        table("two", "red", ["car"]),
+        table("other", "sky", ["sea"]),
+    ]
+    both, two = (f"bm25f:weights=[1,1,1,1],k1={k1}" for k1 in (0.1, 5))
+    for spec in (both, two):
+        assert names(ask(built(spec, MemoryCorpus(tables)), ["red car"])[0]) == ["two", "both"]
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_batches_change_nothing(spec: str) -> None:
+    batches_change_nothing(spec)
+
+
+def test_hash_seed_changes_nothing() -> None:
+    hash_seed_changes_nothing("bm25f")
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_saving_changes_nothing(spec: str, tmp_path: Path) -> None:
+    saving_changes_nothing(spec, tmp_path)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_memory_limit_changes_nothing(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from target_bench.retrievers import postings
+
+    monkeypatch.setattr(postings, "_PIECE_TABLES", 2)
+    monkeypatch.setattr(postings, "_COUNTS_SHARE", 2**24)  # every piece goes to disk
+    limited = BM25F() if spec == "bm25f" else built(spec)
+    limited.limit_memory(16 * 2**20)
+    limited.embed_corpus(corpus())
+    same_rankings(ask(limited), ask(built(spec)))
+
+
+def test_ties_keep_the_order_of_the_tables() -> None:
+    assert names(ask(built("bm25f"), ["plum"])[0]) == ["twin1", "twin2"]
+    reverse = built("bm25f", MemoryCorpus(reversed(TABLES)))
+    assert names(ask(reverse, ["plum"])[0]) == ["twin2", "twin1"]
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_small_corpora(spec: str) -> None:
+    assert ask(built(spec, MemoryCorpus([])), ["apple"]) == [[]]
+    assert ask(built(spec, MemoryCorpus([table("a", "", ["", ""])])), ["apple"]) == [[]]
+    assert names(ask(built(spec, MemoryCorpus(TABLES[:1])), ["apple"])[0]) == ["fruit"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"weights": [1]}, "4 fields need 4 weights"),
+        ({"weights": [1, 1, 1, -1]}, "a weight is a number from 0"),
+        ({"b": [0.5]}, "4 fields need one number, or 4"),
+        ({"b": 1.5}, "b is from 0 to 1"),
+        ({"b": [0.5, 0.5, 0.5, -1]}, "b is from 0 to 1"),
+        ({"k1": -1}, "k1 is at least 0"),
+        ({"tokens": "("}, "no regular expression"),
+    ],
+)
+def test_bad_settings(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        BM25F(**arguments)
+
+
+def test_settings_are_those_of_the_constructor() -> None:
+    assert set(BM25F().config()) == {
+        "fields", "weights", "rows", "format", "k1", "b", "tokens", "fold", "stopwords", "stemmer",
+        "unique_terms",
+    }  # fmt: skip

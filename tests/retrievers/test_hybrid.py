@@ -1,0 +1,300 @@
+"""Late fusion, against the definitions written out for one query and one table at a time."""
+
+import statistics
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.corpora.store import MemoryCorpus
+from target_bench.errors import ConfigError, DataError, PluginError
+from target_bench.indexes import load_index, save_index
+from target_bench.interfaces import Corpus, Ranked, Ranking
+from target_bench.provenance import plugin_identity
+from target_bench.registry import create
+from target_bench.retrievers.bm25 import BM25
+from target_bench.retrievers.hybrid import Hybrid
+from target_bench.retrievers.tfidf import TfIdf
+from target_bench.schema import TableId
+from tests.builders import Counting
+from tests.retrievers.tables import (
+    TABLES,
+    ask,
+    batches_change_nothing,
+    built,
+    corpus,
+    hash_seed_changes_nothing,
+    names,
+    reloaded,
+)
+
+WORDS = "retrievers=[bm25,lsa:dims=3]"
+SPECS = [
+    f"hybrid:{WORDS}",
+    f"hybrid:{WORDS},method=rrf,weights=[1,2]",
+    f"hybrid:{WORDS},normalise=zscore",
+    "hybrid:retrievers=[tfidf]",
+    "hybrid:retrievers=[bm25,random,tfidf],method=rrf,depth=4",
+]
+IDS = [table.id for table in TABLES]
+
+
+class Given:
+    """A retriever of a user's own, with two methods: the same ranking for every query."""
+
+    def __init__(self, ranking: Ranking) -> None:
+        self.ranking = ranking
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        pass
+
+    def retrieve(self, query: str, top_k: int) -> Ranking:
+        return self.ranking[:top_k]
+
+
+def scored(scores: dict[int, float]) -> list[tuple[TableId, float]]:
+    """A ranking by scores of places in the corpus."""
+    order = sorted(scores, key=lambda place: (-round(scores[place], 5), place))
+    return [(IDS[place], scores[place]) for place in order]
+
+
+def fused(parts: Sequence[Any], k: int = 100, **settings: Any) -> list[tuple[int, float]]:
+    """Places in the corpus with their scores."""
+    hybrid = Hybrid(parts, **settings)
+    hybrid.embed_corpus(corpus())
+    (ranking,) = ask(hybrid, ["anything"], k)
+    return [(IDS.index(table), score) for table, score in ranking]
+
+
+def weighted(
+    lists: list[dict[int, float]], weights: list[float], scale: str, depth: int
+) -> dict[int, float]:
+    """The definition: the weighted sum of scaled scores, table by table."""
+    sums = dict.fromkeys(set().union(*lists), 0.0)
+    for scores, weight in zip(lists, weights, strict=True):
+        kept = {IDS.index(table): score for table, score in scored(scores)[:depth]}
+        missing = min(kept.values(), default=0.0)
+        if len(kept) < depth:
+            missing = min(missing, 0.0)
+        values = [*kept.values(), *([missing] if len(kept) < len(IDS) else [])]
+        offset, unit = {
+            "none": (0.0, 1.0),
+            "max": (0.0, max(map(abs, values))),
+            "minmax": (min(values), max(values) - min(values)),
+            "zscore": (statistics.fmean(values), statistics.pstdev(values)),
+        }[scale]
+        for place in sums:
+            sums[place] += weight * (kept.get(place, missing) - offset) / (unit or 1.0)
+    return sums
+
+
+SCORES = st.dictionaries(
+    st.integers(0, len(TABLES) - 1), st.integers(-40, 40).map(lambda n: n / 8), max_size=8
+)
+
+
+@given(
+    st.lists(SCORES, min_size=1, max_size=4),
+    st.data(),
+    st.sampled_from(["max", "minmax", "zscore", "none"]),
+)
+def test_weighted_sums_are_as_defined(
+    lists: list[dict[int, float]], data: st.DataObject, scale: Any
+) -> None:
+    weights = data.draw(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=4, max_size=4))
+    depth = data.draw(st.integers(1, 10))
+    weights = weights[: len(lists)]
+    found = fused(
+        [Given(scored(scores)) for scores in lists], weights=weights, normalise=scale, depth=depth
+    )
+    cut = [{IDS.index(t): s for t, s in scored(scores)[:depth]} for scores in lists]
+    wanted = weighted(cut, weights, scale, depth)
+    assert dict(found) == pytest.approx(wanted, abs=1e-5)
+    for (one, better), (other, worse) in pairwise(found):
+        assert (round(better, 5), -one) > (round(worse, 5), -other)
+
+
+@given(st.lists(st.permutations(range(len(TABLES))), min_size=1, max_size=3), st.integers(1, 9))
+def test_reciprocal_ranks_are_as_defined(orders: list[list[int]], depth: int) -> None:
+    weights = [1.0, 2.0, 0.5][: len(orders)]
+    parts = [Given([IDS[place] for place in order]) for order in orders]
+    found = fused(parts, weights=weights, method="rrf", constant=7, depth=depth)
+    wanted: dict[int, float] = {}
+    for order, weight in zip(orders, weights, strict=True):
+        for rank, place in enumerate(order[:depth], 1):
+            wanted[place] = wanted.get(place, 0.0) + weight / (7 + rank)
+    assert dict(found) == pytest.approx(wanted, abs=1e-5)
+
+
+def test_a_cut_list_gives_its_last_score_to_tables_behind_its_end() -> None:
+    one, other = Given(scored({0: 8.0, 1: 6.0})), Given(scored({2: 1.0}))
+    assert fused([one, other], normalise="none", depth=2) == [(0, 8.0), (2, 7.0), (1, 6.0)]
+
+
+def test_a_short_list_gives_nothing_to_tables_that_do_not_match() -> None:
+    one, other = Given(scored({0: 8.0, 1: 6.0})), Given(scored({2: 1.0, 3: -1.0}))
+    assert fused([one, other], normalise="none", depth=3) == [
+        (0, 7.0), (1, 5.0), (2, 1.0), (3, -1.0)
+    ]  # fmt: skip
+
+
+def test_an_empty_list_changes_nothing() -> None:
+    one = Given(scored({0: 8.0, 1: 6.0}))
+    assert fused([one, Given([])]) == [(0, 1.0), (1, 0.75)]
+    assert fused([Given([])]) == []
+
+
+def test_ties_keep_the_order_of_the_tables() -> None:
+    one, other = Given(scored({3: 1.0, 5: 1.0})), Given(scored({0: 1.0}))
+    assert [place for place, _ in fused([one, other])] == [0, 3, 5]
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_batches_change_nothing(spec: str) -> None:
+    batches_change_nothing(spec)
+
+
+def test_hash_seed_changes_nothing() -> None:
+    hash_seed_changes_nothing(SPECS[0])
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_saving_changes_nothing(spec: str, tmp_path: Path) -> None:
+    saved, loaded = reloaded(spec, tmp_path / "index")
+    assert ask(loaded) == ask(saved)
+    assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} <= {".npy", ".json"}
+
+
+def test_a_part_that_cannot_be_saved(tmp_path: Path) -> None:
+    hybrid = Hybrid([BM25(), Given([])])
+    hybrid.embed_corpus(corpus())
+    with pytest.raises(ConfigError, match="Given cannot save or load its index"):
+        hybrid.save(tmp_path)
+
+
+def test_an_index_is_refused_for_other_parts(tmp_path: Path) -> None:
+    save_index(built(SPECS[0]), corpus(), tmp_path / "index")
+    load_index(create("retriever", SPECS[0]), corpus(), tmp_path / "index")
+    with pytest.raises(DataError, match="dims: 3 there, 4 here"):
+        load_index(
+            create("retriever", "hybrid:retrievers=[bm25,lsa:dims=4]"), corpus(), tmp_path / "index"
+        )
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_fewer_asked_for_are_the_first_of_more(spec: str) -> None:
+    retriever = built(spec)
+    assert ask(retriever, k=2) == [ranking[:2] for ranking in ask(retriever, k=4)]
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_small_corpora(spec: str) -> None:
+    single = built(spec, MemoryCorpus(TABLES[:1]))
+    assert names(ask(single, ["apple"])[0]) == ["fruit"]
+    assert list(single.retrieve_batch([], 5)) == []
+    assert ask(built(spec, MemoryCorpus([])), ["apple"]) == [[]]
+
+
+def test_equal_parts_are_the_same_whether_named_or_passed() -> None:
+    named, warning = plugin_identity(create("retriever", "hybrid:retrievers=[bm25,tfidf]"))
+    passed, _ = plugin_identity(Hybrid([BM25(), TfIdf()]))
+    other, _ = plugin_identity(Hybrid([TfIdf(), BM25()]))
+    assert warning is None
+    assert named == passed
+    assert named != other
+
+
+def test_a_part_without_scores_cannot_be_weighted() -> None:
+    hybrid = Hybrid(["bm25", Counting()])
+    hybrid.embed_corpus(corpus())
+    with pytest.raises(ConfigError, match=r"Counting ranks without scores.*method=rrf"):
+        hybrid.retrieve("apple", 3)
+
+
+@pytest.mark.parametrize(
+    ("ranking", "message"),
+    [
+        (None, "Given.* returned None"),
+        ([("0", "nowhere")], "which is no id of a table"),
+        ([IDS[0], IDS[0]], "twice"),
+        ([(IDS[0], float("nan"))], "returned the score nan"),
+    ],
+)
+def test_a_part_is_held_to_the_contract(ranking: Any, message: str) -> None:
+    part = Given(ranking)
+    part.retrieve = lambda query, top_k: ranking  # type: ignore[method-assign]
+    with pytest.raises(PluginError, match=message):
+        fused([part], method="rrf")
+
+
+@pytest.mark.parametrize(
+    ("rows", "scores", "message"),
+    [
+        ([[0, 0]], [[2.0, 1.0]], "twice"),
+        ([[0, 99]], [[2.0, 1.0]], "."),
+        ([[0, 1]], [[np.nan, 1.0]], "score nan"),
+    ],
+)
+def test_arrays_are_held_to_the_contract(rows: Any, scores: Any, message: str) -> None:
+    class Arrays(Given):
+        def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Ranked:
+            return Ranked(IDS, np.array(rows), np.array(scores))
+
+    with pytest.raises(PluginError, match=message):
+        fused([Arrays([])])
+
+
+def test_arrays_out_of_order_are_put_in_order() -> None:
+    class Arrays(Given):
+        def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Ranked:
+            return Ranked(IDS, np.array([[3, 2, -1]]), np.array([[1.0, 4.0, 0.0]]))
+
+    assert fused([Arrays([])]) == [(2, 1.0), (3, 0.25)]
+
+
+def test_notes_carry_the_part_they_are_of() -> None:
+    class Talking(Given):
+        def notes(self) -> list[str]:
+            return ["3 texts were cut"]
+
+    assert Hybrid([Talking([]), "bm25", Given([])]).notes() == ["Talking: 3 texts were cut"]
+
+
+def test_a_memory_limit_is_shared() -> None:
+    limits: list[int] = []
+
+    class Limited(Given):
+        def limit_memory(self, n_bytes: int) -> None:
+            limits.append(n_bytes)
+
+    Hybrid([Limited([]), Limited([])]).limit_memory(2**20)
+    assert limits == [2**19, 2**19]
+    with pytest.raises(NotImplementedError):
+        Hybrid([Given([]), Limited([])]).limit_memory(2**20)
+    assert limits[2:] == [2**19]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"retrievers": []}, "expected a list of retrievers"),
+        ({"retrievers": "bm25"}, "expected a list of retrievers"),
+        ({"retrievers": ["bm25"], "weights": [1, 2]}, "1 retrievers need 1 weights"),
+        ({"retrievers": ["bm25"], "weights": [-1]}, "a weight is a number from 0"),
+        ({"retrievers": ["bm25"], "depth": 0}, "depth=0"),
+        ({"retrievers": ["bm25"], "constant": 0}, "constant=0"),
+        ({"retrievers": ["bm25"], "normalise": "l2"}, "normalise='l2'"),
+        ({"retrievers": ["bm25"], "method": "sum"}, "method='sum'"),
+        ({"retrievers": ["bm26"]}, "unknown retriever 'bm26'. Did you mean bm25"),
+        ({"retrievers": [3]}, "int is no retriever"),
+        ({"retrievers": [BM25]}, "BM25 is a class"),
+    ],
+)
+def test_bad_settings(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Hybrid(**arguments)

@@ -1,0 +1,250 @@
+"""Query expansion by hypothetical schemas, with generators that need no model."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.errors import ConfigError, PluginError
+from target_bench.interfaces import Generator, Observer
+from target_bench.provenance import plugin_identity
+from target_bench.registry import create
+from target_bench.retrievers.hypothetical import schemas
+from target_bench.retrievers.hyse import HySE
+from target_bench.schema import Generation, GenerationRequest
+from tests.retrievers.tables import QUERIES, ask, built, corpus, names, same_rankings
+
+RIVERS = '[{"title": "Rivers of France", "columns": ["river", "length"]}]'
+TWO = '[{"title": "Kings", "columns": ["king"]}, {"title": "Twin", "columns": ["fruit"]}]'
+
+
+class Saying(Generator):
+    """Gives every query the same answer."""
+
+    def __init__(self, answer: str = RIVERS, error: str | None = None) -> None:
+        self.answer = answer
+        self.error = error
+        self.asked: list[GenerationRequest] = []
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        self.asked.append(request)
+        text = "" if self.error else self.answer
+        return Generation(request.query_id, text, error=self.error)
+
+
+class Paid(Saying):
+    paid = True
+    recorded = False
+
+    def unanswered(self, requests: Iterable[GenerationRequest]) -> Iterator[GenerationRequest]:
+        yield from () if self.recorded else requests
+
+
+def expanding(generator: Any, **settings: Any) -> HySE:
+    retriever = HySE(generator, **{"retriever": "bm25", **settings})
+    retriever.embed_corpus(corpus())
+    return retriever
+
+
+def test_schemas_find_what_the_query_does_not_name() -> None:
+    assert ask(built("bm25"), ["longest stream"]) == [[]]
+    assert names(ask(expanding(Saying()), ["longest stream"])[0])[0] == "rivers"
+
+
+def test_scores_are_shared_between_query_and_schemas() -> None:
+    retriever = expanding(Saying(TWO), weight=0.6, normalise="none")
+    plain = built("bm25")
+    own, kings, twin = (dict(r) for r in ask(plain, ["apple", "Kings king", "Twin fruit"], 100))
+    wanted = {
+        table: 0.6 * own.get(table, 0) + 0.2 * kings.get(table, 0) + 0.2 * twin.get(table, 0)
+        for table in {*own, *kings, *twin}
+    }
+    assert dict(ask(retriever, ["apple"], 100)[0]) == pytest.approx(wanted, abs=1e-5)
+
+
+def test_no_more_schemas_than_asked_for_are_used() -> None:
+    one = expanding(Saying(TWO), n_schemas=1)
+    kings = expanding(Saying('{"title": "Kings", "columns": ["king"]}'))
+    assert ask(one) == ask(kings)
+
+
+@pytest.mark.parametrize("method", ["weighted", "rrf"])
+def test_batches_change_nothing(method: Any) -> None:
+    retriever = expanding(Saying(TWO), method=method)
+    together = ask(retriever)
+    same_rankings([ask(retriever, [query])[0] for query in QUERIES], together)
+    again = expanding(Saying(TWO), method=method)
+    same_rankings([ask(again, [query])[0] for query in QUERIES], together)
+
+
+def test_weight_1_asks_nobody() -> None:
+    generator = Saying()
+    retriever = expanding(generator, weight=1.0, normalise="none")
+    assert [names(r) for r in ask(retriever)] == [names(r) for r in ask(built("bm25"))]
+    assert generator.asked == []
+
+
+def test_a_query_is_asked_once() -> None:
+    generator = Saying()
+    retriever = expanding(generator)
+    ask(retriever, ["plum", "plum", "apple"])
+    ask(retriever, ["plum"])
+    assert [request.query for request in generator.asked] == ["plum", "apple"]
+    assert len({request.query_id for request in generator.asked}) == 2
+    (message,) = generator.asked[0].messages
+    assert "Write 3 different schemas" in message.content
+    assert message.content.endswith("plum")
+
+
+@pytest.mark.parametrize(
+    ("generator", "problem"),
+    [
+        (Saying(error="server: 500"), "server: 500"),
+        (Saying("I do not know."), "no schema in 'I do not know.'"),
+    ],
+)
+def test_a_failed_expansion_is_counted_and_the_query_stands_alone(
+    generator: Saying, problem: str
+) -> None:
+    retriever = expanding(generator, normalise="none")
+    assert [names(r) for r in ask(retriever)] == [names(r) for r in ask(built("bm25"))]
+    (note,) = retriever.notes()
+    assert f"{len(QUERIES)} of {len(QUERIES)} queries got no hypothetical schema" in note
+    assert problem in note
+    generator.error, generator.answer = None, RIVERS
+    ask(retriever, [QUERIES[0]])
+    assert f"{len(QUERIES) - 1} of {len(QUERIES)} queries" in retriever.notes()[0]
+
+
+def test_users_own_generators() -> None:
+    class Texts:
+        def generate(self, request: GenerationRequest) -> str:
+            return RIVERS
+
+    class Raising:
+        def generate(self, request: GenerationRequest) -> str:
+            raise ValueError("no such word")
+
+    class Many(Saying):
+        def generate_many(
+            self, requests: Iterable[GenerationRequest], observer: Observer
+        ) -> Iterator[Generation]:
+            for request in reversed(list(requests)[1:]):
+                yield Generation(request.query_id, RIVERS)
+
+    class Breaking(Saying):
+        def generate_many(
+            self, requests: Iterable[GenerationRequest], observer: Observer
+        ) -> Iterator[Generation]:
+            raise ValueError("no such word")
+
+    assert names(ask(expanding(Texts()), ["stream"])[0])[0] == "rivers"
+    assert ask(failing := expanding(Raising()), ["stream"]) == [[]]
+    assert "raised: ValueError: no such word" in failing.notes()[0]
+    many = expanding(Many())
+    assert [bool(ranking) for ranking in ask(many, ["stream", "brook"])] == [False, True]
+    assert "1 of 2 queries" in many.notes()[0]
+    with pytest.raises(PluginError, match="Breaking raised ValueError in generate_many"):
+        ask(expanding(Breaking()), ["stream"])
+
+
+def test_paid_requests_need_consent() -> None:
+    with pytest.raises(ConfigError, match=r"may cost money: 2 now.*allow_paid=true"):
+        ask(expanding(generator := Paid()), ["plum", "apple"])
+    assert generator.asked == []
+    assert ask(expanding(Paid(), allow_paid=True), ["stream"]) != [[]]
+    generator.recorded = True
+    assert ask(expanding(generator), ["stream"]) != [[]]
+
+
+def test_identity_holds_generator_retriever_and_prompt() -> None:
+    one, warning = plugin_identity(HySE(Saying(), "bm25"))
+    assert warning is None
+    assert set(one["parts"]) == {"generator", "retriever"}
+    assert one["config"]["prompt"].startswith("Imagine")
+    for other in (
+        HySE(Saying("other"), "bm25"), HySE(Saying(), "tfidf"),
+        HySE(Saying(), "bm25", prompt="{{ query }}?"),
+    ):  # fmt: skip
+        assert plugin_identity(other)[0] != one
+    assert plugin_identity(HySE(Saying(), "bm25", allow_paid=True))[0] == one
+
+
+def test_saving_changes_nothing(tmp_path: Path) -> None:
+    saved = expanding(Saying())
+    saved.save(tmp_path)
+    loaded = HySE(Saying(), "bm25")
+    loaded.load(tmp_path, corpus())
+    assert ask(loaded) == ask(saved)
+
+
+def test_from_the_command_line() -> None:
+    spec = "hyse:generator=extractive,retriever=bm25,n_schemas=2"
+    retriever = create("retriever", spec)
+    retriever.embed_corpus(corpus())
+    assert len(ask(retriever)) == len(QUERIES)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_schemas": 0}, "n_schemas=0"),
+        ({"weight": 2}, "weight=2"),
+        ({"depth": 0}, "depth=0"),
+        ({"prompt": "what?"}, "it has no field {{ query }}"),
+        ({"prompt": "{{ query"}, "it is no template"),
+        ({"prompt": "{{ query }} {{ tables }}"}, "'tables' is undefined"),
+        ({"method": "sum"}, "method='sum'"),
+        ({"generator": 3}, "3 is no generator"),
+        ({"generator": "opnai"}, "unknown generator 'opnai'"),
+        ({"retriever": "bm26"}, "unknown retriever 'bm26'"),
+    ],
+)
+def test_bad_settings(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        HySE(**{"generator": Saying(), "retriever": "bm25", **arguments})
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '[{"title": "A b", "columns": ["x", "y"]}, {"title": "C", "columns": ["z"]}]',
+        'Sure!\n```json\n[{"title": "A b", "columns": ["x", "y"]},\n{"name":"C","columns":"z"}]```',
+        '{"schemas": [{"name": "A b", "columns": ["x", "y"]}, {"name": "C", "columns": ["z"]}]}',
+        '{"title": "A b", "columns": ["x", "y"]}\n{"title": "C", "columns": ["z"]}',
+        '{"A b": ["x", "y"], "C": ["z"]}',
+        '{"1": {"title": "A b", "columns": ["x", "y"]}, "2": {"title": "C", "columns": ["z"]}}',
+        '[["A b", "x", "y"], ["C", "z"]]',
+        '["A b: x, y", "C: z"]',
+        "1. A b: x, y\n2. C: z",
+        "Here they are\n\n- **A b** (x, y)\n- **C** (z)",
+        "| A b | x | y |\n| C | z |",
+        "A b: x, y\nC: z\nA b: x, y",
+    ],
+)
+def test_schemas_are_read_however_they_are_written(answer: str) -> None:
+    found = [" ".join(s.replace(":", " ").replace(",", " ").split()) for s in schemas(answer, 5)]
+    assert found == ["A b x y", "C z"]
+
+
+@pytest.mark.parametrize("answer", ["", "I cannot say.", "[1] [2]", "{}", "[]", "[[[[", "{" * 5000])
+def test_no_schema(answer: str) -> None:
+    assert schemas(answer, 3) == []
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=10,
+)
+
+
+@given(st.one_of(st.text(), JSON.map(json.dumps)), st.integers(1, 4))
+def test_any_answer_can_be_read(answer: str, n: int) -> None:
+    found = schemas(answer, n)
+    assert len(found) == len(set(found)) <= n
+    assert all(text and text == " ".join(text.split()) for text in found)

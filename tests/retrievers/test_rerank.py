@@ -1,0 +1,197 @@
+"""Reranking with a tiny cross-encoder of random weights."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from target_bench.errors import ConfigError
+from target_bench.provenance import plugin_identity
+from target_bench.registry import create
+from target_bench.retrievers.bm25 import BM25
+from target_bench.retrievers.rerank import Rerank
+from target_bench.serialization import Serializer
+from tests.builders import Counting
+from tests.retrievers.models import cross_encoder
+from tests.retrievers.tables import QUERIES, Pairs, ask, corpus, names
+
+pytest.importorskip("sentence_transformers")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(cross_encoder(tmp_path_factory.mktemp("models") / "scorer"))
+
+
+def built(model: str, **settings: Any) -> Rerank:
+    retriever = Rerank(model=model, device="cpu", **settings)
+    retriever.embed_corpus(corpus())
+    return retriever
+
+
+def near(one: list[Pairs], other: list[Pairs]) -> None:
+    """Assert equal rankings, but for what padding does to the last bits of a score."""
+    for mine, theirs in zip(one, other, strict=True):
+        assert names(mine) == names(theirs)
+        assert [s for _, s in mine] == pytest.approx([s for _, s in theirs], abs=1e-4)
+
+
+def scores_of(model: str, query: str, tables: Sequence[Any]) -> list[float]:
+    """The model's own scores, one pair at a time."""
+    import torch
+    from sentence_transformers import CrossEncoder
+
+    scorer = CrossEncoder(model, device="cpu")
+    write = Serializer()
+    return [
+        float(scorer.predict([(query, write(corpus()[t]))], activation_fn=torch.nn.Identity())[0])
+        for t in tables
+    ]
+
+
+def test_candidates_are_in_the_order_of_the_models_scores(model: str) -> None:
+    first = BM25()
+    first.embed_corpus(corpus())
+    for query, ranking in zip(QUERIES, ask(built(model)), strict=True):
+        candidates = [table for table, _ in ask(first, [query])[0]]
+        scores = dict(zip(candidates, scores_of(model, query, candidates), strict=True))
+        assert dict(ranking) == pytest.approx(scores, abs=1e-4)
+        assert np.diff([score for _, score in ranking]).max(initial=0) < 1e-4
+
+
+def test_the_first_score_can_be_blended_in(model: str) -> None:
+    query = "river river fruit plum rhine length"
+    firsts = dict(ask(built(model, weight=0.0, retriever="bm25"), [query])[0])
+    seconds = dict(ask(built(model), [query])[0])
+    both = dict(ask(built(model, weight=0.25), [query])[0])
+    low, high = min(seconds.values()), max(seconds.values())
+    assert max(firsts.values()) == 1
+    assert min(firsts.values()) == 0
+    for table, score in both.items():
+        second = (seconds[table] - low) / (high - low)
+        assert score == pytest.approx(0.25 * second + 0.75 * firsts[table], abs=1e-4)
+
+
+def test_weight_0_keeps_the_first_order(model: str) -> None:
+    first = BM25()
+    first.embed_corpus(corpus())
+    found = ask(built(model, weight=0.0))
+    assert [names(r) for r in found] == [names(r) for r in ask(first)]
+
+
+def test_no_more_than_depth_tables_are_scored(model: str) -> None:
+    query = "river river fruit plum rhine length"
+    first = BM25()
+    first.embed_corpus(corpus())
+    two = {table for table, _ in ask(first, [query], 2)[0]}
+    assert {table for table, _ in ask(built(model, depth=2), [query], 5)[0]} == two
+
+
+def test_batches_change_nothing(model: str) -> None:
+    retriever = built(model, batch_size=3)
+    together = ask(retriever)
+    near([ask(retriever, [query])[0] for query in QUERIES], together)
+
+
+def test_twins_keep_the_order_of_the_tables(model: str) -> None:
+    assert names(ask(built(model), ["plum"])[0]) == ["twin1", "twin2"]
+
+
+def test_a_retriever_without_scores_will_do(model: str) -> None:
+    assert len(ask(built(model, retriever=Counting()), ["plum"], 3)[0]) == 3
+    with pytest.raises(ConfigError, match=r"Counting ranks without scores.*use weight=1"):
+        built(model, retriever=Counting(), weight=0.5).retrieve("plum", 3)
+
+
+def test_pairs_that_are_cut_are_counted(model: str) -> None:
+    fits, cut = built(model), built(model, max_tokens=8)
+    assert list(fits.notes()) == []
+    ask(fits, ["apple plum"])
+    ask(cut, ["apple plum"])
+    assert list(fits.notes()) == []
+    assert list(cut.notes()) == [
+        "2 of 2 pairs of query and table are longer than the limit of 8 tokens and were cut"
+    ]
+
+
+def test_batches_are_halved_where_memory_does_not_suffice(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sentence_transformers import CrossEncoder
+
+    real = CrossEncoder.predict
+
+    def scarce(self: Any, pairs: Any, batch_size: int, **settings: Any) -> Any:
+        if batch_size > 2:
+            raise RuntimeError("CUDA out of memory. Tried to allocate")
+        return real(self, pairs, batch_size=batch_size, **settings)
+
+    expected = ask(built(model))
+    monkeypatch.setattr(CrossEncoder, "predict", scarce)
+    retriever = built(model, batch_size=8)
+    near(ask(retriever), expected)
+    assert list(retriever.notes()) == ["out of memory with batches of 8 pairs; went on with 2"]
+
+
+def test_saving_changes_nothing(model: str, tmp_path: Path) -> None:
+    saved = built(model)
+    saved.save(tmp_path)
+    loaded = Rerank(model=model, device="cpu")
+    loaded.load(tmp_path, corpus())
+    assert ask(loaded) == ask(saved)
+
+
+def test_identity_is_the_models_content_and_the_inner_retriever(model: str, tmp_path: Path) -> None:
+    import shutil
+
+    copy = shutil.copytree(model, tmp_path / "copy")
+    identity, warning = plugin_identity(Rerank(model=model))
+    assert warning is None
+    assert plugin_identity(Rerank(BM25(), str(copy)))[0] == identity
+    assert plugin_identity(Rerank("tfidf", str(copy)))[0] != identity
+    (copy / "config.json").write_text((copy / "config.json").read_text() + " ")
+    assert plugin_identity(Rerank(model=str(copy)))[0] != identity
+
+
+def test_surrogates_and_empty_texts(model: str) -> None:
+    retriever = built(model, retriever=Counting())
+    assert all(len(ranking) == 5 for ranking in ask(retriever, ["\ud800 plum", ""]))
+
+
+def test_a_model_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"the folder .*/nowhere is not there"):
+        built("./nowhere")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    import huggingface_hub
+
+    def refused(*_: Any, **__: Any) -> Any:
+        raise ConnectionError("offline")
+
+    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", refused)
+    with pytest.raises(ConfigError, match=r"nobody/nothing.*model=path/to/folder"):
+        built("nobody/nothing")
+    with pytest.raises(ConfigError, match="cannot be loaded"):
+        built(str(tmp_path))
+
+
+def test_a_model_that_gives_several_scores(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="gives 3 scores a pair"):
+        built(str(cross_encoder(tmp_path / "three", n_labels=3)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ("depth=0", "depth=0: at least 1"),
+        ("batch_size=0", "batch_size=0: at least 1"),
+        ("weight=1.5", "weight=1.5: the share"),
+        ("retriever=bm26", "unknown retriever 'bm26'"),
+        ("fields=[]", r"fields=\[\]"),
+        ("device=gpu9", "device=gpu9"),
+    ],
+)
+def test_bad_settings(settings: str, message: str, model: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        create("retriever", f"rerank:model={model},{settings}").embed_corpus(corpus())
