@@ -11,27 +11,57 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-EXAMPLE = re.compile(r"^```(python|sh run)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+EXAMPLE = re.compile(
+    r"^```(python|sh run)(?: needs=([\w,.]+))?\n(.*?)^```", re.MULTILINE | re.DOTALL
+)
+"""An example that needs optional packages names them after its language, and stands alone."""
+
+pytestmark = pytest.mark.filterwarnings("default::UserWarning")  # what a run tells its user
+
+
+def _examples(document: Path) -> list[tuple[str, str, str]]:
+    return EXAMPLE.findall(document.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_examples_run(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each from a file of its own, as a reader would run it."""
+    """One after the other, each from a file of its own, as a reader would run it."""
     monkeypatch.chdir(tmp_path)
-    examples = EXAMPLE.findall(document.read_text(encoding="utf-8"))
-    for number, (language, source) in enumerate(examples):
-        if language == "python":
-            path = tmp_path / f"example_{number}.py"
-            path.write_text(source, encoding="utf-8")
-            runpy.run_path(str(path), run_name="__main__")
-        else:
-            scripts = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-            environment = os.environ | {"PATH": scripts}
-            subprocess.run(["bash", "-ec", source], check=True, env=environment, timeout=120)
+    for number, (language, needs, source) in enumerate(_examples(document)):
+        if not needs:
+            _run(language, source, tmp_path / f"example_{number}.py")
+
+
+@pytest.mark.parametrize(
+    ("language", "needs", "source"),
+    [
+        pytest.param(*example, id=document.name)
+        for document in DOCUMENTS
+        for example in _examples(document)
+        if example[1]
+    ],
+)
+def test_examples_with_extras_run(
+    language: str, needs: str, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in needs.split(","):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    _run(language, source, tmp_path / "example.py")
+
+
+def _run(language: str, source: str, path: Path) -> None:
+    if language == "python":
+        path.write_text(source, encoding="utf-8")
+        runpy.run_path(str(path), run_name="__main__")
+        return
+    scripts = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PATH": scripts}
+    subprocess.run(["bash", "-ec", source], check=True, env=environment, timeout=120)
 
 
 def test_documents_hold_examples() -> None:
-    with_examples = [d.name for d in DOCUMENTS if EXAMPLE.search(d.read_text(encoding="utf-8"))]
+    with_examples = [d.name for d in DOCUMENTS if _examples(d)]
     assert {"README.md", "architecture.md", "data.md"} <= set(with_examples)
 
 
