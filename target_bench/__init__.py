@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from target_bench.comparison import Comparison, compare
     from target_bench.errors import (
         ConfigError,
         DataError,
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "TARGET": "evaluator",
+    "Comparison": "comparison",
+    "compare": "comparison",
     "Result": "results",
     "Results": "results",
     "Corpus": "interfaces",
@@ -62,6 +65,8 @@ __all__ = [  # noqa: RUF022 (the order a reader wants)
     "Serializer",
     "Result",
     "Results",
+    "compare",
+    "Comparison",
     "TargetBenchError",
     "ConfigError",
     "DataError",

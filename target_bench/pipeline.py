@@ -94,6 +94,7 @@ def retrieve(cell: Cell) -> tuple[Result, dict[str, Retrieval]]:
         scored = score(metrics, task.examples(dataset, retrievals, depth), query_ids)
         counts = count(dataset.queries, retrievals, min(depth, len(dataset.corpus)))
         store.write_per_query(query_ids, {**slices.columns(dataset.queries), **scored.per_query})
+        store.write_statistics(query_ids, scored.statistics)
         store.write_scores(_scores_file(scored.scores, counts=counts.to_json()))
         _record_scoring(store, start, reused)
     _warn_of_order(cell, counts)
@@ -183,6 +184,7 @@ def answer(
         more = {"report": report} if report else {}
         columns = {**slices.columns(dataset.queries), **scored.per_query}
         store.write_per_query(retrieved.query_ids, columns)
+        store.write_statistics(retrieved.query_ids, scored.statistics)
         store.write_scores(_scores_file(scored.scores, **parts, **more))
         _record_scoring(store, start, reused)
     failed = {g.query_id: g.error for g in generations if g.error is not None}
@@ -204,7 +206,8 @@ def answer(
 
 def _record_asked(store: Run, cell: Cell, **asked: str) -> None:
     if "asked" not in store.manifest:
-        store.write_manifest(asked={**cell.loaded.asked, **asked})
+        queries = len(cell.dataset.queries)
+        store.write_manifest(asked={**cell.loaded.asked, **asked}, queries=queries)
 
 
 def _record_scoring(store: Run, start: float, reused: bool) -> None:

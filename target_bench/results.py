@@ -264,7 +264,7 @@ def _table(results: Sequence[Result]) -> Any:
     for result in results:
         cells = [escape(name) for name in (result.retriever, result.generator) if name]
         for name in columns:
-            score, digits = result.scores[name], 2 if name in _PERCENT else 3
+            score, digits = result.scores[name], 2 if name in PERCENT else 3
             cells.append(f"{score.value:.{digits}f}")
             if name == headline:
                 cells.append(f"{score.low:.{digits}f}-{score.high:.{digits}f}")
@@ -272,7 +272,7 @@ def _table(results: Sequence[Result]) -> Any:
     return table
 
 
-_ANSWERS = (
+ANSWER_METRICS = (
     "sacrebleu",
     "rougeL",
     "exact_match",
@@ -287,13 +287,15 @@ _ANSWERS = (
     "soft_f1",
     "r_ves",
 )
-_PERCENT = ("sacrebleu", "chrf", "r_ves")
+"""The main metrics about answers, in the order that tables show them."""
+
+PERCENT = ("sacrebleu", "chrf", "r_ves")
 """Metrics that their libraries print from 0 to 100, and so do we."""
 
 
 def _headline(columns: Sequence[str]) -> str | None:
     """The column that shows its interval: the first about answers, else the last recall."""
-    answers = [name for name in columns if name in _ANSWERS]
+    answers = [name for name in columns if name in ANSWER_METRICS]
     recalls = [name for name in columns if name.startswith("recall@")]
     return answers[0] if answers else recalls[-1] if recalls else None
 
@@ -311,7 +313,7 @@ def _shown_metrics(results: Sequence[Result]) -> list[str]:
         retrieved = any(result.retriever != "no-context" for result in results)
         return [
             *((databases[:1] or recalls[-1:]) if retrieved else ()),
-            *(name for name in _ANSWERS if name in names),
+            *(name for name in ANSWER_METRICS if name in names),
         ]
     copies = [name for name in names if name.startswith("recall[dup]@")][:1]
     full = [name for name in names if name.startswith("full_recall@")][-1:]

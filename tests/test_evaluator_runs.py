@@ -78,6 +78,7 @@ def test_run_folder(tmp_path: Path) -> None:
         "per_query.parquet",
         "retrieval.jsonl",
         "scores.json",
+        "statistics.parquet",
     ]
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     identity = manifest["identity"]

@@ -8,12 +8,15 @@ import typer
 from target_bench.cli import (
     caching,
     checking,
+    comparing,
     describing,
     exporting,
     generating,
     listing,
+    plotting,
     pulling,
     run,
+    runs,
     verifying,
 )
 from target_bench.cli.options import debugging
@@ -38,6 +41,9 @@ app.command("generate", help=generating.HELP)(generating.generate)
 app.command("verify-gold", help=verifying.HELP)(verifying.verify_gold)
 app.command("check", help=checking.HELP)(checking.check)
 app.command("export", help=exporting.HELP)(exporting.export)
+app.command("compare", help=comparing.HELP)(comparing.compare)
+app.add_typer(runs.app, name="runs")
+app.add_typer(plotting.app, name="plot")
 app.add_typer(caching.app, name="cache")
 
 

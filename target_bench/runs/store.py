@@ -1,7 +1,7 @@
-"""One run on disk: ``manifest.json``, ``retrieval.jsonl`` and ``scores.json``.
+"""One run on disk: ``manifest.json``, ``retrieval.jsonl``, ``scores.json`` and tables of values.
 
-Retrievals are appended one line a query and found again by query id; the other two files are
-replaced as a whole, so a reader sees the old or the new content and never half of one.
+Retrievals are appended one line a query and found again by query id; the other files are replaced
+as a whole, so a reader sees the old or the new content and never half of one.
 """
 
 import json
@@ -13,7 +13,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import portalocker
+from numpy.typing import NDArray
 
 from target_bench.errors import StoreError
 from target_bench.runs import generations, log
@@ -122,13 +124,17 @@ class Run:
 
     def write_per_query(self, query_ids: Sequence[str], values: Mapping[str, Any]) -> None:
         """Write ``per_query.parquet``: a row a query, a column a metric or a slice."""
-        import pyarrow
-        from pyarrow import parquet
+        self._replace_bytes("per_query.parquet", _parquet({"query_id": list(query_ids), **values}))
 
-        table = pyarrow.table({"query_id": list(query_ids), **values})
-        buffer = pyarrow.BufferOutputStream()
-        parquet.write_table(table, buffer)
-        self._replace_bytes("per_query.parquet", buffer.getvalue().to_pybytes())
+    def write_statistics(self, query_ids: Sequence[str], statistics: Mapping[str, Any]) -> None:
+        """Write ``statistics.parquet``: a row a query, a column of lists a metric.
+
+        It holds the metrics that are more than the mean of ``per_query.parquet``'s values, so that
+        their tests need no second run.
+        """
+        columns = {name: _lists(rows) for name, rows in statistics.items()}
+        encoded = _parquet({"query_id": list(query_ids), **columns})
+        self._replace_bytes("statistics.parquet", encoded)
 
     def _replace_with(self, name: str, text: str) -> None:
         self._replace_bytes(name, text.encode("utf-8", "surrogatepass"))
@@ -175,6 +181,26 @@ class Run:
         return generations.read(self.folder / "generations.jsonl")
 
 
+def _parquet(columns: Mapping[str, Any]) -> bytes:
+    import pyarrow
+    from pyarrow import parquet
+
+    buffer = pyarrow.BufferOutputStream()
+    parquet.write_table(pyarrow.table(dict(columns)), buffer)
+    encoded: bytes = buffer.getvalue().to_pybytes()
+    return encoded
+
+
+def _lists(rows: NDArray[np.float64]) -> Any:
+    """Lists of fixed length, of the smallest type that holds every number; counts are small."""
+    import pyarrow
+
+    fitting = (rows.astype(kind) for kind in (np.uint8, np.uint16, np.uint32))
+    with np.errstate(invalid="ignore"):
+        small = next((found for found in fitting if np.array_equal(found, rows)), rows)
+    return pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(small.ravel()), rows.shape[1])
+
+
 def _holder(file: IO[bytes]) -> str:
     try:
         file.seek(0)
@@ -198,10 +224,13 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise StoreError(f"{path}: cannot be read ({error}); move the folder away") from error
     if not isinstance(manifest, dict):
         raise StoreError(f"{path}: holds no manifest; move the folder away")
-    if manifest.get("format") != FORMAT:
+    found = manifest.get("format")
+    if found != FORMAT:
+        newer = isinstance(found, int) and found > FORMAT
+        written = "written by a newer target-bench: update it, or" if newer else "damaged:"
         raise StoreError(
-            f"{path}: format {manifest.get('format')!r}, but this version of "
-            f"target-bench reads {FORMAT}; choose another --out folder"
+            f"{path}: format {found!r}, but this version of target-bench reads {FORMAT}; choose "
+            f"another --out folder ({written} move the folder away)"
         )
     return manifest
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from target_bench.interfaces import Metric
 from target_bench.metrics import bootstrap
+from target_bench.metrics.significance import of_mean
 from target_bench.runs.generations import Answered
 from target_bench.schema import AnswerCounts, Counts, Query, Retrieval, Score
 
@@ -20,10 +21,13 @@ class Scored:
     Attributes:
         scores: metric name -> score.
         per_query: metric name -> (n,) values, queries in the order they were given.
+        statistics: metric name -> (n, m) sufficient statistics, of the metrics whose statistics
+            are more than the per-query values.
     """
 
     scores: Mapping[str, Score]
     per_query: Mapping[str, NDArray[np.float64]]
+    statistics: Mapping[str, NDArray[np.float64]]
 
 
 def score(metrics: Sequence[Metric[Any]], examples: Any, query_ids: Sequence[str]) -> Scored:
@@ -38,7 +42,7 @@ def score(metrics: Sequence[Metric[Any]], examples: Any, query_ids: Sequence[str
         query_ids: the queries, in the order of the examples.
     """
     by_id = np.array(sorted(range(len(query_ids)), key=query_ids.__getitem__), dtype=np.intp)
-    scores, per_query = {}, {}
+    scores, per_query, more = {}, {}, {}
     for metric in metrics:
         statistics = metric.statistics(examples)
         low, high = bootstrap.interval(metric, statistics)
@@ -49,8 +53,10 @@ def score(metrics: Sequence[Metric[Any]], examples: Any, query_ids: Sequence[str
             n=metric.counted(statistics),
             signature=f"{metric.signature}|{bootstrap.SIGNATURE}",
         )
-        per_query[metric.name] = metric.per_query(statistics)
-    return Scored(scores, per_query)
+        values = per_query[metric.name] = metric.per_query(statistics)
+        if not np.array_equal(of_mean(values), statistics):
+            more[metric.name] = statistics
+    return Scored(scores, per_query, more)
 
 
 def count(queries: Sequence[Query], retrievals: Sequence[Retrieval], k: int) -> Counts:

@@ -1,0 +1,210 @@
+"""``target-bench runs``: what lies in a store of runs, and whether it is whole."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from target_bench.cli.comparing import RunsIn
+from target_bench.cli.options import AsJson, Debug
+from target_bench.errors import StoreError
+
+if TYPE_CHECKING:
+    from target_bench.runs.checking import Checked
+
+HELP = "List, show, compare, check and clean up stored runs."
+
+app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
+
+RunName = Annotated[str, typer.Argument(metavar="RUN", show_default=False)]
+
+
+@app.command("list", help="One line a run: what was run on what, and its main score.")
+def list_(
+    out: RunsIn = Path("runs"),
+    corpus: Annotated[str | None, typer.Option(help="Only runs of this corpus.")] = None,
+    task: Annotated[str | None, typer.Option(help="Only runs of this task.")] = None,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Print the runs of a store."""
+    from target_bench.runs.overview import overview
+
+    wanted = _task(task)
+    found = [
+        one for one in overview(out) if corpus in (None, one.corpus) and wanted in (None, one.task)
+    ]
+    if as_json:
+        _dump([one.to_json() for one in found])
+        return
+    rows = [
+        [
+            one.folder.name.rpartition("-")[2],
+            one.task,
+            f"{one.corpus} {one.split}",
+            one.label,
+            "" if one.queries is None else f"{one.queries:,}",
+            one.state if one.score is None else f"{one.metric} {one.score:.3f}",
+            one.started[:16].replace("T", " "),
+        ]
+        for one in found
+    ]
+    _table(["id", "task", "corpus", "run", "queries", "score", "started"], rows, ("run",))
+    _say(f"{len(found)} runs in {out}")
+
+
+@app.command("show", help="One run: identity, scores, denominators, environment, timings, notes.")
+def show(
+    run: RunName, out: RunsIn = Path("runs"), as_json: AsJson = False, debug: Debug = False
+) -> None:
+    """Print what a run folder holds."""
+    from target_bench.runs.finding import find
+    from target_bench.runs.overview import described
+
+    document = described(find(run, out))
+    if as_json:
+        _dump(document)
+        return
+    scores = document.pop("scores")
+    for name, part in document.items():
+        _say(f"{name}:" if isinstance(part, dict) else f"{name}: {part}")
+        if isinstance(part, dict):
+            for path, value in part.items():
+                _say(f"  {path}: {value}")
+    if scores:
+        rows = [
+            [name, f"{s['value']:.4f}", f"{s['low']:.4f}–{s['high']:.4f}", f"{s['n']:,}"]
+            for name, s in scores.items()
+        ]
+        _table(["metric", "score", "95%", "queries"], rows)
+
+
+@app.command("diff", help="What two runs differ in: identity, environment, scores.")
+def diff(
+    run: RunName,
+    other: Annotated[str, typer.Argument(metavar="RUN", show_default=False)],
+    out: RunsIn = Path("runs"),
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Print a line a difference."""
+    from dataclasses import asdict
+
+    from target_bench.runs.differing import differences
+    from target_bench.runs.finding import find
+
+    one, two = find(run, out), find(other, out)
+    found = differences(one, two)
+    if as_json:
+        _dump([asdict(each) for each in found])
+        return
+    rows = [[f"{each.part}.{each.path}", _cell(each.one), _cell(each.other)] for each in found]
+    if rows:
+        _table(["what", one.name, two.name], rows, ("what", one.name, two.name))
+    else:
+        _say("the two runs differ in nothing")
+
+
+@app.command("fsck", help="Check every run folder; exit code 4 if one is damaged.")
+def fsck(
+    out: RunsIn = Path("runs"),
+    runs: Annotated[
+        list[str] | None, typer.Argument(metavar="[RUN]...", help="Default: all.")
+    ] = None,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Print what is damaged, unfinished or left over."""
+    from target_bench.runs.checking import check
+    from target_bench.runs.finding import find, run_folders
+
+    folders = [find(run, out) for run in runs] if runs else run_folders(out)
+    found = [check(folder) for folder in folders]
+    if as_json:
+        _dump([checked.to_json() for checked in found])
+    else:
+        for line in _report(found):
+            _say(line)
+    damaged = sum(checked.state == "damaged" for checked in found)
+    if damaged:
+        raise StoreError(f"{damaged} of {len(found)} runs in {out} are damaged")
+
+
+def _report(found: "Sequence[Checked]") -> list[str]:
+    lines = []
+    for checked in found:
+        if checked.state == "unfinished":
+            of = "" if checked.asked is None else f" of {checked.asked}"
+            missing = (
+                "" if checked.asked is None else f", {checked.asked - checked.answered} missing"
+            )
+            lines.append(f"{checked.folder}: unfinished, {checked.answered}{of} answered{missing}")
+        lines += [f"{checked.folder}: DAMAGED: {problem}" for problem in checked.problems]
+        lines += [f"{checked.folder}: {note}" for note in checked.notes]
+    count = dict.fromkeys(("finished", "unfinished", "damaged"), 0)
+    for checked in found:
+        count[checked.state] += 1
+    return [*lines, ", ".join(f"{n} {state}" for state, n in count.items())]
+
+
+@app.command("gc", help="List runs that were never finished, and leftovers; --yes removes them.")
+def gc(
+    out: RunsIn = Path("runs"),
+    yes: Annotated[bool, typer.Option("--yes", help="Remove what is listed.")] = False,
+    debug: Debug = False,
+) -> None:
+    """List, and with ``--yes`` remove."""
+    from target_bench.runs.checking import removable, remove
+
+    found = removable(out)
+    for one in found:
+        what = "" if one.whole else f" ({', '.join(one.files)})"
+        _say(f"{one.folder}{what}: {one.why}, {one.bytes / 1e6:.1f} MB")
+    if not found:
+        _say("nothing to remove")
+    elif not yes:
+        _say(f"{len(found)} to remove; their answers are lost. Add --yes to remove them.")
+    else:
+        gone = sum(map(remove, found))
+        _say(f"removed {gone} of {len(found)}")
+
+
+def _task(name: str | None) -> str | None:
+    from target_bench.selection import task_named
+
+    return None if name is None else task_named(name)
+
+
+def _cell(value: Any) -> str:
+    return "–" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _dump(document: Any) -> None:
+    json.dump(document, sys.stdout, ensure_ascii=False, indent=2)
+    sys.stdout.write("\n")
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]], wraps: Sequence[str] = ()) -> None:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name in header:
+        table.add_column(escape(name), overflow="fold", no_wrap=name not in wraps)
+    for row in rows:
+        table.add_row(*map(escape, row))
+    _console().print(table)
+
+
+def _say(line: str) -> None:
+    _console().print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    return Console(emoji=False) if sys.stdout.isatty() else Console(width=140, emoji=False)

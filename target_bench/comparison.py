@@ -1,0 +1,386 @@
+"""``compare``: stored runs side by side, with tests of their differences."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+
+from target_bench import slicing
+from target_bench.errors import ConfigError, DataError, MissingExtraError, StoreError
+from target_bench.metrics import bootstrap, significance
+from target_bench.metrics.significance import TestName
+from target_bench.results import Result
+from target_bench.runs.finding import find
+from target_bench.runs.headlines import main_metrics
+from target_bench.runs.scored import Measured, ScoredRun, read_scored
+from target_bench.slicing import Mask
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A run less the baseline, on the same queries.
+
+    Attributes:
+        value: the difference of the scores.
+        low: lower bound of its 95% bootstrap interval.
+        high: upper bound.
+        p: two-sided p-value of this test alone.
+        p_corrected: the same, corrected for all tests of the comparison (Holm).
+        exact: whether the p-value is over all swaps and not over sampled ones.
+        effect: Cohen's d_z over per-query values; None where it is not defined, and for metrics
+            that are more than a mean.
+        effect_low: lower bound of its 95% bootstrap interval.
+        effect_high: upper bound.
+        wins: queries on which the run has a better value than the baseline.
+        ties: those with equal values.
+        losses: those with a worse one.
+    """
+
+    value: float
+    low: float
+    high: float
+    p: float
+    p_corrected: float
+    exact: bool
+    effect: float | None
+    effect_low: float | None
+    effect_high: float | None
+    wins: int
+    ties: int
+    losses: int
+
+    @property
+    def marker(self) -> str:
+        """``*``, ``**`` or ``***`` for a corrected p below 0.05, 0.01 or 0.001."""
+        return "*" * sum(self.p_corrected < level for level in (0.05, 0.01, 0.001))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One metric of one run over one part of the queries.
+
+    Attributes:
+        metric: its name.
+        slice: which queries; empty for all.
+        n: how many queries the metric is over.
+        run: what the run is called in this comparison.
+        score: the metric.
+        low: lower bound of its 95% bootstrap interval.
+        high: upper bound.
+        difference: from the baseline; None for the baseline itself.
+    """
+
+    metric: str
+    slice: str
+    n: int
+    run: str
+    score: float
+    low: float
+    high: float
+    difference: Difference | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Field name -> value."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Runs side by side; prints as a table.
+
+    Attributes:
+        task: short name of the task.
+        corpus: name and split, with distractors.
+        runs: what each run is called -> its folder; in the order they were named.
+        baseline: what the baseline is called.
+        test: ``randomization`` or ``bootstrap``.
+        resamples: how many samples a test drew.
+        seed: of the random numbers.
+        n_tests: how many tests the p-values are corrected for.
+        rows: by metric, then slice, then run.
+        notes: what a reader should know.
+    """
+
+    task: str
+    corpus: str
+    runs: Mapping[str, Path]
+    baseline: str
+    test: TestName
+    resamples: int
+    seed: int
+    n_tests: int
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The document that ``target-bench compare --json`` prints."""
+        return asdict(self) | {"runs": {name: str(path) for name, path in self.runs.items()}}
+
+    def to_arrow(self) -> "pyarrow.Table":
+        """A row a ``Row``; what belongs to the difference stands in columns of its own."""
+        import pyarrow
+
+        empty = dict.fromkeys(Difference.__dataclass_fields__)
+        flat = []
+        for row in self.rows:
+            record = row.to_json()
+            differs = record.pop("difference") or empty
+            record |= {("difference" if k == "value" else k): v for k, v in differs.items()}
+            flat.append(record | {"baseline": self.baseline, "test": self.test})
+        return pyarrow.Table.from_pylist(flat)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """``to_arrow`` as a data frame.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise MissingExtraError("pandas", "pandas", "to_pandas") from error
+        frame: pandas.DataFrame = self.to_arrow().to_pandas()
+        return frame
+
+    def __str__(self) -> str:
+        from target_bench.comparison_tables import text
+
+        return text(self)
+
+
+def compare(
+    runs: Sequence[str | Path | Result],
+    metrics: Sequence[str] = (),
+    baseline: str | Path | Result | None = None,
+    slices: Sequence[str] = (),
+    *,
+    test: TestName = "randomization",
+    resamples: int = significance.RESAMPLES,
+    seed: int = 0,
+    out: str | Path = "runs",
+) -> Comparison:
+    """Compare stored runs on the same queries, each with the baseline.
+
+    Args:
+        runs: run folders, ids of runs under ``out``, or results; two at least.
+        metrics: which metrics; default: the main ones of the task that all runs have.
+        baseline: the run that the others are compared with; default: the first.
+        slices: conditions such as ``"difficulty=hard"`` or ``"gold_tables>1"``, which hold
+            together; a name alone, as in ``"db_id"``, makes a part of each value.
+        test: the paired randomisation test, or the paired bootstrap test.
+        resamples: how many samples a test draws.
+        seed: of the random numbers.
+        out: the folder of all runs.
+
+    Raises:
+        ConfigError: fewer than two runs, an unknown run, metric, slice or test, or runs whose
+            metric is not computed in one way.
+        DataError: the runs are not of the same task, tables and queries.
+        StoreError: a run is not finished, or damaged.
+    """
+    if test not in get_args(TestName):
+        raise ConfigError(f"test={test!r}: expected {' or '.join(get_args(TestName))}")
+    if resamples < 1:
+        raise ConfigError(f"resamples={resamples}: expected a number from 1")
+    folders = [_folder(run, Path(out)) for run in runs]
+    first = _folder(baseline, Path(out)) if baseline is not None else None
+    scored = _read(folders, first)
+    names = _names(scored)
+    compared, notes = _metrics(scored, metrics)
+    base = next((i for i, run in enumerate(scored) if _same(run.folder, first)), 0)
+    masks = slicing.parts(
+        scored[base].slices, [slicing.parse(text) for text in slices], len(scored[base].query_ids)
+    )
+    rows = []
+    for metric in compared:
+        measured = [run.measured(metric) for run in scored]
+        for part, mask in masks.items():
+            for i, one in enumerate(measured):
+                row = _row(one, scored[i], names[i], part, mask)
+                if i != base:
+                    differs = _difference(one, measured[base], mask, test, resamples, seed)
+                    row = replace(row, difference=differs)
+                rows.append(row)
+    corrected, n_tests = _corrected(rows)
+    identity, asked = scored[base].identity, scored[base].manifest["asked"]
+    return Comparison(
+        task=identity["task"],
+        corpus=" + ".join([f"{identity['corpus']} {identity['split']}", *asked["distractors"]]),
+        runs={name: run.folder for name, run in zip(names, scored, strict=True)},
+        baseline=names[base],
+        test=test,
+        resamples=resamples,
+        seed=seed,
+        n_tests=n_tests,
+        rows=corrected,
+        notes=notes,
+    )
+
+
+def _folder(run: str | Path | Result, out: Path) -> Path:
+    return run.folder if isinstance(run, Result) else find(run, out)
+
+
+def _same(folder: Path, other: Path | None) -> bool:
+    return other is not None and folder.resolve() == other.resolve()
+
+
+def _read(folders: Sequence[Path], baseline: Path | None) -> list[ScoredRun]:
+    """The runs, the baseline among them, each once."""
+    wanted = [*folders, *([baseline] if baseline else [])]
+    once = list({folder.resolve(): folder for folder in wanted}.values())
+    if len(once) < 2:
+        raise ConfigError(f"a comparison needs two runs at least, and {len(once)} is named")
+    scored = [read_scored(folder) for folder in once]
+    for other in scored[1:]:
+        check_comparable(scored[0], other)
+    return scored
+
+
+_PARTS = {
+    "task": "tasks",
+    "corpus_fingerprint": "tables",
+    "queries_fingerprint": "queries",
+    "split": "splits",
+}
+
+
+def check_comparable(one: ScoredRun, other: ScoredRun) -> None:
+    """See that two runs were asked the same queries about the same tables.
+
+    Raises:
+        DataError: they were not; the message names what differs.
+        StoreError: one of them is damaged.
+    """
+    for key, what in _PARTS.items():
+        mine, theirs = one.identity[key], other.identity[key]
+        if mine != theirs:
+            raise DataError(
+                f"{one.folder.name} and {other.folder.name} are of different {what}: "
+                f"{_told_apart(one, other) or f'{mine:.12} and {theirs:.12}'}. "
+                "Only runs of the same task, tables and queries can be compared; run one of them "
+                "again on the other's data."
+            )
+    if one.query_ids != other.query_ids:
+        raise StoreError(f"{other.folder}: per_query.parquet is of other queries than its manifest")
+
+
+def _told_apart(one: ScoredRun, other: ScoredRun) -> str:
+    """What was asked for differently."""
+    mine, theirs = (
+        {"task": run.identity["task"], "corpus": run.identity["corpus"]}
+        | {"split": run.identity["split"], "queries": len(run.query_ids)}
+        | {name: run.manifest["asked"].get(name) for name in ("distractors", "about", "database")}
+        | {"limit": run.manifest["asked"].get("limit")}
+        for run in (one, other)
+    )
+    return ", ".join(
+        f"{name} {_shown(mine[name])} and {_shown(theirs[name])}"
+        for name in mine
+        if mine[name] != theirs[name]
+    )
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return " + ".join(map(str, value)) or "none"
+    return "none" if value is None else str(value)
+
+
+def _names(runs: Sequence[ScoredRun]) -> list[str]:
+    """What the runs are called; those that were asked for alike get the hash of their identity."""
+    labels = [run.label for run in runs]
+    often = Counter(labels)
+    return [
+        f"{label} ({run.folder.name.rpartition('-')[2]})" if often[label] > 1 else label
+        for label, run in zip(labels, runs, strict=True)
+    ]
+
+
+def _metrics(runs: Sequence[ScoredRun], asked: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """The metrics to compare, and what to say of those that are left out."""
+    if asked:
+        for metric in dict.fromkeys(asked):
+            _check_signatures(runs, metric)
+        return list(dict.fromkeys(asked)), ()
+    kept, notes = [], []
+    for metric in main_metrics(list(runs[0].scores)):
+        try:
+            _check_signatures(runs, metric)
+            kept.append(metric)
+        except ConfigError as error:
+            notes.append(f"left out: {error}")
+    if not kept:
+        raise ConfigError(f"the runs have no metric in common: {'; '.join(notes)}")
+    return kept, tuple(notes)
+
+
+def _check_signatures(runs: Sequence[ScoredRun], metric: str) -> None:
+    for run in runs:
+        run.measured(metric)
+        mine, theirs = runs[0].scores[metric].signature, run.scores[metric].signature
+        if mine != theirs:
+            raise ConfigError(
+                f"{metric} is not computed in one way: {mine} in {runs[0].folder.name}, {theirs} "
+                f"in {run.folder.name}"
+            )
+
+
+def _row(one: Measured, run: ScoredRun, name: str, part: str, mask: Mask) -> Row:
+    """The score of a run; of all queries as it is stored, of a part computed anew."""
+    if mask.all():
+        stored = run.scores[one.name]
+        found = (stored.n, name, stored.value, stored.low, stored.high)
+        return Row(one.name, part, *found, difference=None)
+    statistics = one.statistics[mask]
+    score = float(one.value(statistics.sum(axis=0)))
+    low, high = bootstrap.interval(one, statistics)
+    n = int((~np.isnan(one.values[mask])).sum())
+    return Row(one.name, part, n, name, score, low, high, difference=None)
+
+
+def _difference(
+    one: Measured, base: Measured, mask: Mask, test: TestName, resamples: int, seed: int
+) -> Difference:
+    mine, theirs = one.statistics[mask], base.statistics[mask]
+    paired = significance.compare(mine, theirs, one.value, test, resamples, seed)
+    values = one.values[mask], base.values[mask]
+    wins, ties, losses = significance.wins_ties_losses(*values)
+    effect = None
+    if one.is_mean and base.is_mean:
+        effect = significance.effect_size(*values, resamples, seed)
+    parts = (effect.value, effect.low, effect.high) if effect else (np.nan,) * 3
+    known = [float(part) if np.isfinite(part) else None for part in parts]
+    return Difference(
+        value=paired.difference,
+        low=paired.low,
+        high=paired.high,
+        p=paired.p,
+        p_corrected=paired.p,
+        exact=paired.exact,
+        effect=known[0],
+        effect_low=known[1],
+        effect_high=known[2],
+        wins=wins,
+        ties=ties,
+        losses=losses,
+    )
+
+
+def _corrected(rows: Sequence[Row]) -> tuple[tuple[Row, ...], int]:
+    """The rows with p-values corrected for all of them, and how many tests there are."""
+    found = [row.difference for row in rows if row.difference is not None]
+    corrected = iter(significance.holm([difference.p for difference in found]))
+    return tuple(
+        row
+        if row.difference is None
+        else replace(row, difference=replace(row.difference, p_corrected=next(corrected)))
+        for row in rows
+    ), len(found)

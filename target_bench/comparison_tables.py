@@ -1,0 +1,163 @@
+"""A comparison as text, Markdown or LaTeX."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from target_bench.comparison import Comparison, Difference, Row
+from target_bench.results import PERCENT
+
+
+def text(comparison: Comparison, width: int = 120) -> str:
+    """One table a metric, and what the markers mean."""
+    from rich.console import Console
+
+    console = Console(width=width, no_color=True, force_terminal=False, emoji=False)
+    with console.capture() as capture:
+        console.print(rich_tables(comparison))
+    lines = [line.rstrip() for line in capture.get().rstrip().split("\n")]
+    return "\n".join([*lines, *legend(comparison)])
+
+
+def rich_tables(comparison: Comparison) -> object:
+    """The tables as ``rich`` prints them, one a metric."""
+    from rich import box
+    from rich.console import Group
+    from rich.markup import escape
+    from rich.table import Table
+
+    tables = []
+    for metric, rows in _by_metric(comparison):
+        table = Table(
+            title=escape(f"{metric} · {comparison.task}, {comparison.corpus}"),
+            title_justify="left",
+            title_style="bold",
+            box=box.SIMPLE_HEAD,
+            padding=(0, 1, 0, 0),
+        )
+        header, justified = _header(rows)
+        for name, justify in zip(header, justified, strict=True):
+            wraps = name in ("slice", "run")
+            table.add_column(
+                name,
+                justify="left" if justify == "l" else "right",
+                no_wrap=not wraps,
+                overflow="fold",
+                min_width=10 if wraps else None,
+            )
+        earlier = None
+        for row in rows:
+            if earlier is not None and row.slice != earlier:
+                table.add_section()
+            earlier = row.slice
+            table.add_row(*map(escape, _cells(row, bool(rows[0].slice))))
+        tables.append(table)
+    return Group(*tables)
+
+
+def legend(comparison: Comparison) -> list[str]:
+    """What was tested, and how to read it."""
+    how = "paired randomisation test"
+    if comparison.test == "bootstrap":
+        how = "paired bootstrap test"
+    tests = f"{comparison.n_tests} test" + ("s" if comparison.n_tests > 1 else "")
+    return [
+        f"Differences from {comparison.baseline}; {how}, two-sided, {comparison.resamples:,} "
+        f"samples, seed {comparison.seed}; p corrected for {tests} (Holm): * < 0.05, ** < 0.01, "
+        "*** < 0.001. W/T/L: queries won, tied and lost.",
+        *(f"Note: {note}" for note in comparison.notes),
+    ]
+
+
+def markdown(comparison: Comparison) -> str:
+    """Pipe tables, one a metric."""
+    lines = []
+    for metric, rows in _by_metric(comparison):
+        header, justified = _header(rows)
+        rule = ["---" if justify == "l" else "---:" for justify in justified]
+        lines += [f"**{metric}** ({comparison.task}, {comparison.corpus})", ""]
+        for cells in (header, rule, *(_cells(row, bool(rows[0].slice)) for row in rows)):
+            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        lines.append("")
+    return "\n".join([*lines, *(line.replace("*", "\\*") for line in legend(comparison))])
+
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "–": "--",
+    }
+)
+
+
+def latex(comparison: Comparison) -> str:
+    """``tabular`` environments for the package booktabs, one a metric."""
+    lines = []
+    for metric, rows in _by_metric(comparison):
+        header, justified = _header(rows)
+        lines += [
+            f"% {metric}, {comparison.task}, {comparison.corpus}".replace("\n", " "),
+            rf"\begin{{tabular}}{{{''.join(justified)}}}",
+            r"\toprule",
+            _latex_line(header),
+            r"\midrule",
+            *(_latex_line(_cells(row, bool(rows[0].slice))) for row in rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+            "",
+        ]
+    return "\n".join([*lines, *(f"% {line}".replace("\n", " ") for line in legend(comparison))])
+
+
+def _latex_line(cells: Sequence[str]) -> str:
+    return " & ".join(cell.translate(_LATEX) for cell in cells) + r" \\"
+
+
+def _by_metric(comparison: Comparison) -> Iterator[tuple[str, list[Row]]]:
+    for metric, rows in groupby(comparison.rows, key=lambda row: row.metric):
+        yield metric, list(rows)
+
+
+def _header(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
+    names = ["run", "score", "95%", "difference", "95%", "p", "d_z (95%)", "W/T/L"]
+    sliced = ["slice", "n"] if rows[0].slice else []
+    return [*sliced, *names], [*(["l", "r"] if sliced else []), "l", *"rrrrrrr"]
+
+
+def _cells(row: Row, sliced: bool) -> list[str]:
+    digits = 2 if row.metric in PERCENT else 3
+    cells = [row.slice, f"{row.n:,}"] if sliced else []
+    cells += [
+        row.run,
+        f"{row.score:.{digits}f}",
+        f"{row.low:.{digits}f}–{row.high:.{digits}f}",
+    ]
+    return cells + (_difference_cells(row.difference, digits) if row.difference else [""] * 5)
+
+
+def _difference_cells(found: Difference, digits: int) -> list[str]:
+    effect = "" if found.effect is None else f"{found.effect:+.2f}"
+    bounds = found.effect_low, found.effect_high
+    if found.effect and None not in bounds:
+        effect += " ({:+.2f} to {:+.2f})".format(*bounds)
+    return [
+        f"{found.value:+.{digits}f}{found.marker}",
+        f"{found.low:+.{digits}f} to {found.high:+.{digits}f}",
+        _p(found.p_corrected),
+        effect,
+        f"{found.wins}/{found.ties}/{found.losses}",
+    ]
+
+
+def _p(p: float) -> str:
+    return f"{p:.4f}" if p >= 0.0001 else f"{p:.0e}"

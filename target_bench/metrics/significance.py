@@ -1,0 +1,307 @@
+"""Paired tests between two systems that were asked the same queries.
+
+They work on sufficient statistics (``interfaces.Metric``): one row a query, the metric a function
+of the column sums. So one test serves means, pooled ratios and corpus-level scores such as BLEU.
+
+* The randomisation test (Fisher; Smucker, Allan & Carterette 2007, "A comparison of statistical
+  significance tests for information retrieval evaluation", section 3.1): under the null hypothesis
+  the two systems could have swapped their answers to any query.
+* The bootstrap test (Efron & Tibshirani 1993, section 16.4; Smucker et al. 2007, section 3.2): how
+  far do differences over resampled queries lie from the observed one?
+
+Both are two-sided. A sampled p-value counts the observed outcome (Phipson & Smyth 2010,
+"Permutation p-values should never be zero"), so it is never less than 1 / (resamples + 1).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.metrics.bootstrap import LEVEL, resampled_totals
+
+Floats = NDArray[np.float64]
+Value = Callable[[Floats], Floats]
+TestName = Literal["randomization", "bootstrap"]
+
+RESAMPLES = 10_000
+
+_BLOCK = 2_000_000
+"""How many random numbers lie in memory at a time."""
+
+_FEW = 500
+"""Up to so many distinct rows it is cheaper to draw how often each occurs."""
+
+_ROUNDING = 1e-10
+"""Differences closer than this, as a share of the scores, are equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """Two systems compared on the same queries; differences are first minus second.
+
+    Attributes:
+        difference: of their scores.
+        low: lower bound of its 95% bootstrap interval (percentile).
+        high: upper bound.
+        p: two-sided p-value.
+        exact: whether ``p`` is over all swaps and not over sampled ones.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p: float
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Cohen's d_z: the mean difference of a query over the standard deviation of differences.
+
+    Attributes:
+        value: NaN where all queries differ by the same amount, which is not 0.
+        low: lower bound of its 95% bootstrap interval (percentile).
+        high: upper bound.
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+def of_mean(values: Floats) -> Floats:
+    """(n, 2) the statistics of a mean: each value and 1; two zeros for a NaN, which is left out."""
+    known = ~np.isnan(values)
+    return np.column_stack([np.where(known, values, 0.0), known]).astype(np.float64)
+
+
+def mean(totals: Floats) -> Floats:
+    """First over second sum; 0 of nothing."""
+    out: Floats = np.zeros(totals.shape[:-1])
+    np.divide(totals[..., 0], totals[..., 1], out=out, where=totals[..., 1] != 0)
+    return out
+
+
+def compare(
+    first: Floats,
+    second: Floats,
+    value: Value = mean,
+    test: TestName = "randomization",
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Paired:
+    """Difference, interval and p-value of two systems.
+
+    Args:
+        first: (n, m) statistics, one row a query; or (n,) per-query values of a mean.
+        second: the same of the other system, queries in the same order.
+        value: (..., m) sums of statistics -> (...) scores.
+        test: which test.
+        resamples: how many samples, of each kind.
+        seed: of the random numbers.
+
+    Raises:
+        ValueError: the two are not of one shape, there is no query, or no resample is wanted.
+    """
+    first, second = _checked(first, second, resamples)
+    p, exact = 1.0, False
+    if test == "randomization":
+        p, exact = randomization_test(first, second, value, resamples, seed)
+    observed = _difference(first.sum(axis=0), second.sum(axis=0), value)
+    differences = _resampled_differences(first, second, value, resamples, seed)
+    if test == "bootstrap":
+        p = _bootstrap_p(observed, differences, _tolerance(first, second, value))
+    low, high = np.quantile(differences, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Paired(observed, float(low), float(high), p, exact)
+
+
+def randomization_test(
+    first: Floats,
+    second: Floats,
+    value: Value = mean,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> tuple[float, bool]:
+    """The p-value of the paired randomisation test; for means it flips signs of differences.
+
+    Where there are no more ways to swap than ``resamples``, all of them are looked at. Neither the
+    order of the queries nor that of the systems changes the result. Arguments and errors as for
+    ``compare``.
+
+    Returns:
+        p, and whether it is exact.
+    """
+    first, second = _checked(first, second, resamples)
+    swapped = _unsigned(first - second)
+    middle, half = (first.sum(axis=0) + second.sum(axis=0)) / 2, swapped.sum(axis=0) / 2
+    observed = abs(_difference(first.sum(axis=0), second.sum(axis=0), value))
+    observed -= _tolerance(first, second, value)
+    n = len(swapped)
+    exact = n < 63 and 2**n <= resamples
+    extreme = 0
+    for choice in _all_choices(n) if exact else _choices(n, resamples, seed):
+        moved = choice.astype(np.float64) @ swapped
+        differences = value(middle - half + moved) - value(middle + half - moved)
+        extreme += int((np.abs(differences) >= observed).sum())
+    return (extreme / 2**n, True) if exact else ((extreme + 1) / (resamples + 1), False)
+
+
+def bootstrap_test(
+    first: Floats,
+    second: Floats,
+    value: Value = mean,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> float:
+    """The p-value of the paired bootstrap test; arguments and errors as for ``compare``.
+
+    The share of resampled differences that lie at least as far from the observed one as that lies
+    from 0: the bootstrap distribution, moved to the null hypothesis.
+    """
+    return compare(first, second, value, "bootstrap", resamples, seed).p
+
+
+def effect_size(first: Floats, second: Floats, resamples: int = RESAMPLES, seed: int = 0) -> Effect:
+    """Cohen's d_z (Cohen 1988, section 2.3.5) of per-query values, with its interval.
+
+    Args:
+        first: (n,) per-query values; a pair with a NaN is left out.
+        second: the same of the other system.
+        resamples: how many for the interval.
+        seed: of the random numbers.
+    """
+    differences = first - second
+    differences = differences[~np.isnan(differences)]
+    if len(differences) < 2:
+        return Effect(np.nan, np.nan, np.nan)
+    sums = np.column_stack([differences, differences**2, np.ones(len(differences))])
+    sampled = _d_z(_resampled(sums, resamples, seed))
+    sampled = sampled[~np.isnan(sampled)]
+    found = float(_d_z(sums.sum(axis=0)))
+    if np.isnan(found) or not len(sampled):
+        return Effect(found, np.nan, np.nan)
+    low, high = np.quantile(sampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Effect(found, float(low), float(high))
+
+
+def wins_ties_losses(first: Floats, second: Floats) -> tuple[int, int, int]:
+    """On how many queries the first is better, as good and worse; those with a NaN are left out."""
+    known = ~np.isnan(first - second)
+    tied = np.isclose(first, second, rtol=1e-9, atol=1e-12) & known
+    wins = int(((first > second) & ~tied & known).sum())
+    return wins, int(tied.sum()), int(known.sum()) - wins - int(tied.sum())
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """P-values corrected for a family of tests, in their order.
+
+    Holm 1979, "A simple sequentially rejective multiple test procedure": the i-th smallest of m
+    times m - i + 1, never less than a smaller one's, at most 1.
+    """
+    corrected = [0.0] * len(p_values)
+    largest = 0.0
+    for place, i in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, p_values[i] * (len(p_values) - place)))
+        corrected[i] = largest
+    return corrected
+
+
+def _checked(first: Floats, second: Floats, resamples: int) -> tuple[Floats, Floats]:
+    if np.shape(first) != np.shape(second):
+        raise ValueError(f"paired values of shapes {np.shape(first)} and {np.shape(second)}")
+    if not len(first):
+        raise ValueError("there is no query to compare on")
+    if resamples < 1:
+        raise ValueError(f"resamples={resamples}: expected a number from 1")
+    if np.ndim(first) == 1:
+        return of_mean(first), of_mean(second)
+    return first, second
+
+
+def _difference(first: Floats, second: Floats, value: Value) -> float:
+    return float(value(first) - value(second))
+
+
+def _tolerance(first: Floats, second: Floats, value: Value) -> float:
+    """Below what differences of the metric are rounding."""
+    scores = float(value(first.sum(axis=0))), float(value(second.sum(axis=0)))
+    return _ROUNDING * max(map(abs, scores))
+
+
+def _unsigned(differences: Floats) -> Floats:
+    """The rows that swapping changes, in an order and with signs that the input does not decide.
+
+    The sign of a row is free, since either answer may be anybody's.
+    """
+    rows = differences[differences.any(axis=1)]
+    if not len(rows):
+        return rows
+    leading = rows[np.arange(len(rows)), (rows != 0).argmax(axis=1)]
+    rows = rows * np.sign(leading)[:, None]
+    ordered: Floats = rows[np.lexsort(rows.T[::-1])]
+    return ordered
+
+
+def _all_choices(n: int) -> Iterator[NDArray[np.uint8]]:
+    """Every row of n bits, in blocks."""
+    step = max(1, _BLOCK // max(n, 1))
+    for start in range(0, 2**n, step):
+        numbers = np.arange(start, min(start + step, 2**n))
+        yield ((numbers[:, None] >> np.arange(n)) & 1).astype(np.uint8)
+
+
+def _choices(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.uint8]]:
+    """So many rows of n random bits, in blocks."""
+    generator = np.random.default_rng(seed)
+    step = max(1, _BLOCK // n)
+    for start in range(0, resamples, step):
+        size = (min(step, resamples - start), (n + 7) // 8)
+        packed = generator.integers(0, 256, size=size, dtype=np.uint8)
+        yield np.unpackbits(packed, axis=1, count=n)
+
+
+def _resampled_differences(
+    first: Floats, second: Floats, value: Value, resamples: int, seed: int
+) -> Floats:
+    width = first.shape[1]
+    totals = _resampled(np.hstack([first, second]), resamples, seed)
+    differences: Floats = value(totals[:, :width]) - value(totals[:, width:])
+    return differences
+
+
+def _resampled(statistics: Floats, resamples: int, seed: int) -> Floats:
+    """``resampled_totals``; where most rows are distinct, rows are drawn one by one, faster."""
+    rows, counts = np.unique(statistics, axis=0, return_counts=True)
+    if len(rows) <= _FEW:
+        return resampled_totals(statistics, resamples, seed)
+    rows = np.repeat(rows, counts, axis=0)
+    n, generator = len(rows), np.random.default_rng(seed)
+    totals = np.empty((resamples, rows.shape[1]))
+    step = max(1, _BLOCK // n)
+    for start in range(0, resamples, step):
+        size = min(step, resamples - start)
+        drawn = (
+            generator.integers(0, n, size=(size, n), dtype=np.int32) + np.arange(size)[:, None] * n
+        )
+        often = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
+        totals[start : start + size] = often.astype(np.float64) @ rows
+    return totals
+
+
+def _bootstrap_p(observed: float, differences: Floats, tolerance: float) -> float:
+    extreme = int((np.abs(differences - observed) >= abs(observed) - tolerance).sum())
+    return (extreme + 1) / (len(differences) + 1)
+
+
+def _d_z(sums: Floats) -> Floats:
+    """(...) from (..., 3) sums of differences, of their squares, and of 1."""
+    total, squares, n = sums[..., 0], sums[..., 1], sums[..., 2]
+    mean_difference = total / n
+    variance = (squares - total * mean_difference) / (n - 1)
+    varied = variance > 1e-12 * squares / n
+    out = np.where(mean_difference == 0, 0.0, np.nan)
+    np.divide(mean_difference, np.sqrt(np.maximum(variance, 0)), out=out, where=varied)
+    return out

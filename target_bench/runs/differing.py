@@ -1,0 +1,71 @@
+"""What differs between two runs."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from target_bench.runs.scored import read_scores
+from target_bench.runs.store import read_run
+
+PARTS = ("identity", "asked", "environment", "seconds", "scores", "counts")
+
+
+@dataclass(frozen=True, slots=True)
+class Differing:
+    """One entry that is not the same in both.
+
+    Attributes:
+        part: ``identity`` (what makes it another run), ``asked``, ``environment``, ``seconds``,
+            ``scores`` or ``counts``.
+        path: where it stands, with dots.
+        one: what the first run has, or None.
+        other: what the second run has, or None.
+    """
+
+    part: str
+    path: str
+    one: Any
+    other: Any
+
+
+def differences(one: Path, other: Path) -> list[Differing]:
+    """The entries in which two runs differ, part by part.
+
+    Raises:
+        StoreError: a manifest or scores file is damaged.
+    """
+    mine, theirs = _whole(one), _whole(other)
+    found: list[Differing] = []
+    for part in PARTS:
+        here, there = dict(flat(mine.get(part))), dict(flat(theirs.get(part)))
+        pairs = {path: (here.get(path), there.get(path)) for path in {**here, **there}}
+        found += [Differing(part, path, a, b) for path, (a, b) in pairs.items() if a != b]
+    return found
+
+
+def _whole(folder: Path) -> dict[str, Any]:
+    manifest = read_run(folder)
+    if not (folder / "scores.json").exists():
+        return manifest
+    scores, counts = read_scores(folder)
+    return {
+        **manifest,
+        "scores": {name: score.value for name, score in scores.items()},
+        "counts": counts,
+    }
+
+
+def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Path with dots -> value; a list of texts, such as metrics, is a set of paths."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from flat(inner, f"{path}.{name}" if path else str(name))
+    elif isinstance(value, list) and path == "metrics":
+        for text in value:
+            yield f"metrics: {text}", True
+    elif isinstance(value, list):
+        yield path, json.dumps(value, ensure_ascii=False)
+    elif value is not None or path:
+        yield path, value

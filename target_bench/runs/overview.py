@@ -1,0 +1,114 @@
+"""What lies in a store of runs, for a reader."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from target_bench.errors import StoreError
+from target_bench.runs.differing import flat
+from target_bench.runs.finding import run_folders
+from target_bench.runs.headlines import headline
+from target_bench.runs.scored import read_scores
+from target_bench.runs.store import read_run
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """One run in a line.
+
+    Attributes:
+        folder: the run folder.
+        state: ``finished``, ``unfinished`` or ``unreadable``.
+        task: short name of the task; empty where it cannot be read.
+        corpus: name of the corpus.
+        split: its split.
+        label: what ranked, and what answered if anything did.
+        queries: how many queries were asked, where known.
+        metric: the main metric, of a finished run.
+        score: its value.
+        started: when it began.
+    """
+
+    folder: Path
+    state: str
+    task: str = ""
+    corpus: str = ""
+    split: str = ""
+    label: str = ""
+    queries: int | None = None
+    metric: str | None = None
+    score: float | None = None
+    started: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Field name -> value."""
+        return asdict(self) | {"folder": str(self.folder)}
+
+
+def overview(root: Path) -> list[Overview]:
+    """The runs of a store, by task, corpus and name.
+
+    Raises:
+        StoreError: there is no such folder.
+    """
+    found = map(_overview, run_folders(root))
+    return sorted(found, key=lambda one: (one.task, one.corpus, one.folder.name))
+
+
+def _overview(folder: Path) -> Overview:
+    try:
+        manifest = read_run(folder)
+    except StoreError:
+        begun = (folder / "manifest.json").exists()
+        return Overview(folder, "unreadable" if begun else "unfinished")
+    identity, asked = manifest["identity"], manifest["asked"]
+    names = (asked["retriever"], asked.get("generator"))
+    metric, score, queries, state = None, None, manifest.get("queries"), "unfinished"
+    if (folder / "scores.json").exists():
+        try:
+            scores, counts = read_scores(folder)
+            metric = headline(list(scores))
+            score, queries, state = scores[metric].value, counts["asked"], "finished"
+        except StoreError:
+            state = "unreadable"
+    return Overview(
+        folder=folder,
+        state=state,
+        task=identity["task"],
+        corpus=identity["corpus"],
+        split=identity["split"],
+        label=" + ".join(str(name) for name in names if name),
+        queries=queries,
+        metric=metric,
+        score=score,
+        started=manifest.get("started", ""),
+    )
+
+
+def described(folder: Path) -> dict[str, Any]:
+    """Everything about a run but its answers: part -> entry -> value; ``scores`` as stored.
+
+    Raises:
+        StoreError: the manifest or the scores cannot be read.
+    """
+    manifest = read_run(folder)
+    finished = (folder / "scores.json").exists()
+    scores, counts = read_scores(folder) if finished else ({}, {})
+    files = manifest.get("files", {})
+    document: dict[str, Any] = {
+        "run": str(folder),
+        "state": "finished" if finished else "unfinished",
+        "started": manifest.get("started"),
+    }
+    for part in ("asked", "identity", "environment", "seconds"):
+        document[part] = dict(flat(manifest.get(part, {})))
+    document["data"] = {"source": manifest.get("data"), "files": len(files)}
+    if manifest.get("distractors"):
+        document["distractors"] = {d["spec"]: d["n"] for d in manifest["distractors"]}
+    if manifest.get("latency_ms"):
+        document["latency_ms"] = dict(flat(manifest["latency_ms"]))
+    if manifest.get("notes"):
+        document["notes"] = {str(i): note for i, note in enumerate(manifest["notes"], start=1)}
+    document["counts"] = counts
+    document["scores"] = {name: score.to_json() for name, score in scores.items()}
+    return document

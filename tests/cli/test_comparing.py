@@ -1,0 +1,52 @@
+"""``target-bench compare``."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inside import Inside
+from tests.runs.stored import Runs, copied
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Runs:
+    return copied(tmp_path)
+
+
+def test_table(inside: Inside, runs: Runs) -> None:
+    out = inside.good("compare", runs.bm25.name, runs.tfidf.name[-12:], "--resamples", "500")
+    for part in ("recall@1 · retrieval, mini test", "0.797", "-0.076*", "7/244/29", "3 tests"):
+        assert part in out
+
+
+def test_json_latex_markdown(inside: Inside, runs: Runs) -> None:
+    command = ("compare", runs.bm25, runs.tfidf, "--metric", "mrr", "--resamples", "50")
+    document = json.loads(inside.good(*command, "--json", "--slice", "task"))
+    assert [row["slice"] for row in document["rows"][::2]] == [
+        "task=fact_verification",
+        "task=question_answering",
+        "task=text_to_sql",
+    ]
+    assert document["baseline"] == "bm25"
+    assert r"\toprule" in inside.good(*command, "--latex")
+    assert "| tfidf |" in inside.good(*command, "--markdown")
+    assert "choose one of" in inside.bad(2, *command, "--latex", "--json")
+
+
+def test_options(inside: Inside, runs: Runs) -> None:
+    command = ("compare", runs.bm25, runs.tfidf, "--json", "--metric", "recall@1")
+    more = ("--baseline", runs.tfidf, "--test", "bootstrap", "--seed", "4", "--resamples", "99")
+    document = json.loads(inside.good(*command, *more, "--slice", "gold_tables>1"))
+    assert (document["baseline"], document["test"], document["seed"]) == ("tfidf", "bootstrap", 4)
+    assert document["rows"][0]["slice"] == "gold_tables>1"
+    assert document["rows"][0]["difference"]["value"] > 0
+
+
+def test_what_cannot_be_compared(inside: Inside, runs: Runs) -> None:
+    assert "different tables" in inside.bad(2, "compare", runs.bm25, runs.mixed)
+    assert "limit none and 20" in inside.bad(2, "compare", runs.bm25, runs.first)
+    assert "two runs at least" in inside.bad(2, "compare", runs.bm25)
+    assert "runs list" in inside.bad(2, "compare", runs.bm25, "nothing")
+    (runs.tfidf / "scores.json").unlink()
+    assert "not finished" in inside.bad(4, "compare", runs.bm25, runs.tfidf)

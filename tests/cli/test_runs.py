@@ -1,0 +1,79 @@
+"""``target-bench runs``."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inside import Inside
+from tests.runs.stored import Runs, copied
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Runs:
+    return copied(tmp_path)
+
+
+def test_list(inside: Inside, runs: Runs) -> None:
+    out = inside.good("runs", "list")
+    assert f"{len(list(runs.root.iterdir()))} runs in runs" in out
+    assert "recall@10 0.988" in out
+    listed = json.loads(inside.good("runs", "list", "--json", "--task", "qa"))
+    assert [one["label"] for one in listed] == ["bm25 + extractive", "tfidf + extractive"]
+    assert [one["state"] for one in listed] == ["finished", "finished"]
+    assert json.loads(inside.good("runs", "list", "--json", "--corpus", "other")) == []
+    assert "there is no such folder" in inside.bad(4, "runs", "list", "--out", "nowhere")
+
+
+def test_list_of_what_is_broken(inside: Inside, runs: Runs) -> None:
+    (runs.bm25 / "scores.json").unlink()
+    (runs.tfidf / "manifest.json").write_text("{", encoding="utf-8")
+    states = {
+        Path(one["folder"]).name: one["state"]
+        for one in json.loads(inside.good("runs", "list", "--json"))
+    }
+    assert states[runs.bm25.name] == "unfinished"
+    assert states[runs.tfidf.name] == "unreadable"
+
+
+def test_show(inside: Inside, runs: Runs) -> None:
+    out = inside.good("runs", "show", runs.answers.name)
+    for part in ("generator.config.tables: 3", "host:", "asked: 144", "sacrebleu", "generate:"):
+        assert part in out
+    document = json.loads(inside.good("runs", "show", runs.mixed, "--json"))
+    assert list(document["distractors"].values()) == [3]
+    assert document["scores"]["recall@10"]["n"] == 280
+
+
+def test_diff(inside: Inside, runs: Runs) -> None:
+    found = json.loads(inside.good("runs", "diff", runs.bm25, runs.mixed, "--json"))
+    paths = {f"{one['part']}.{one['path']}" for one in found}
+    assert {"identity.corpus_fingerprint", "asked.distractors"} <= paths
+    assert not any(path.startswith("identity.retriever") for path in paths)
+    assert "identity.corpus_fingerprint" in inside.good("runs", "diff", runs.bm25, runs.mixed)
+    assert "differ in nothing" in inside.good("runs", "diff", runs.bm25, runs.bm25)
+
+
+def test_fsck(inside: Inside, runs: Runs) -> None:
+    n = len(list(runs.root.iterdir()))
+    assert f"{n} finished, 0 unfinished, 0 damaged" in inside.good("runs", "fsck")
+    path = runs.bm25 / "retrieval.jsonl"
+    path.write_text("{}\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
+    done = inside("runs", "fsck")
+    assert done.code == 4
+    assert "retrieval.jsonl, line 1: damaged" in done.out
+    assert f"1 of {n} runs in runs are damaged" in done.err
+    assert "1 finished" in inside.good("runs", "fsck", runs.tfidf)
+    assert json.loads(inside("runs", "fsck", "--json").out)
+
+
+def test_gc(inside: Inside, runs: Runs) -> None:
+    """It lists first."""
+    assert "nothing to remove" in inside.good("runs", "gc")
+    (runs.first / "scores.json").unlink()
+    assert "20 of 20 queries answered" in inside.good("runs", "gc")
+    assert "1 unfinished" in inside.good("runs", "fsck")
+    assert runs.first.exists()
+    assert "removed 1 of 1" in inside.good("runs", "gc", "--yes")
+    assert not runs.first.exists()
+    assert runs.bm25.exists()

@@ -1,0 +1,230 @@
+"""Paired tests: equal to scipy's, exact where they can be, and indifferent to order."""
+
+import itertools
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from target_bench.metrics import significance
+from target_bench.metrics.named import named
+from target_bench.metrics.significance import (
+    Floats,
+    TestName,
+    bootstrap_test,
+    compare,
+    effect_size,
+    holm,
+    mean,
+    of_mean,
+    randomization_test,
+    wins_ties_losses,
+)
+
+SMALL = (
+    np.array([0.1, 0.9, 0.4, 1.0, 0.0, 0.7, 0.3, 0.8]),
+    np.array([0.2, 0.3, 0.4, 0.5, 0.0, 0.1, 0.35, 0.2]),
+)
+values = st.lists(
+    st.tuples(st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.sampled_from([0.0, 0.25, 0.5, 1.0])),
+    min_size=1,
+    max_size=11,
+)
+
+
+def _normal(n: int, shift: float) -> tuple[Floats, Floats]:
+    generator = np.random.default_rng(3)
+    second = generator.normal(size=n)
+    return second + generator.normal(shift, 1, size=n), second
+
+
+def _of_scipy(first: Floats, second: Floats, **more: Any) -> float:
+    found = stats.permutation_test(
+        (first, second),
+        lambda a, b, axis: np.mean(a - b, axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+        **more,
+    )
+    return float(found.pvalue)
+
+
+def test_exact_as_in_scipy() -> None:
+    p, exact = randomization_test(*SMALL)
+    assert exact
+    assert p == pytest.approx(_of_scipy(*SMALL, n_resamples=np.inf), abs=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(values)
+def test_exact_as_all_flips(pairs: list[tuple[float, float]]) -> None:
+    first, second = (np.array(side) for side in zip(*pairs, strict=True))
+    differences = first - second
+    flips = np.array(list(itertools.product((-1, 1), repeat=len(pairs))))
+    means = np.abs((flips * differences).mean(axis=1))
+    wanted = (means >= abs(differences.mean()) - 1e-12).mean()
+    p, exact = randomization_test(first, second)
+    assert exact
+    assert p == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.15, 0.3])
+def test_sampled_as_in_scipy(shift: float) -> None:
+    first, second = _normal(150, shift)
+    p, exact = randomization_test(first, second)
+    assert not exact
+    theirs = _of_scipy(first, second, n_resamples=20_000, rng=np.random.default_rng(1))
+    assert p == pytest.approx(theirs, abs=0.02)
+    assert p == pytest.approx(stats.ttest_rel(first, second).pvalue, abs=0.02)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.15, 0.3])
+def test_bootstrap_test_as_the_t_test(shift: float) -> None:
+    first, second = _normal(300, shift)
+    wanted = stats.ttest_rel(first, second).pvalue
+    assert bootstrap_test(first, second) == pytest.approx(wanted, abs=0.02)
+
+
+@pytest.mark.parametrize("few", [0, 500])
+def test_interval_as_in_scipy(monkeypatch: pytest.MonkeyPatch, few: int) -> None:
+    """Whichever way resamples are drawn."""
+    monkeypatch.setattr(significance, "_FEW", few)
+    first, second = _normal(120, 0.2)
+    found = compare(first, second)
+    theirs = stats.bootstrap(
+        (first - second,), np.mean, method="percentile", rng=np.random.default_rng(1)
+    ).confidence_interval
+    assert found.difference == pytest.approx(np.mean(first - second))
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=0.015)
+
+
+@settings(max_examples=40, deadline=None)
+@given(values.filter(lambda pairs: len(pairs) > 1), st.randoms(use_true_random=False))
+def test_order_changes_nothing(pairs: list[tuple[float, float]], random: Any) -> None:
+    """Of the queries in every test; of the systems in the randomisation test."""
+    shuffled = list(pairs)
+    random.shuffle(shuffled)
+    first, second = (np.array(side) for side in zip(*pairs, strict=True))
+    third, fourth = (np.array(side) for side in zip(*shuffled, strict=True))
+    for test in get_args(TestName):
+        mine = compare(first, second, test=test, resamples=60)
+        theirs = compare(third, fourth, test=test, resamples=60)
+        assert mine.p == theirs.p
+        assert (mine.low, mine.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+    p = randomization_test(first, second, resamples=60)
+    assert p == randomization_test(second, first, resamples=60)
+
+
+@settings(max_examples=40, deadline=None)
+@given(values, st.integers(0, 3))
+def test_p_is_a_probability_above_zero(pairs: list[tuple[float, float]], seed: int) -> None:
+    first, second = (np.array(side) for side in zip(*pairs, strict=True))
+    for resamples in (1, 50):
+        p, exact = randomization_test(first, second, resamples=resamples, seed=seed)
+        least = 2.0 ** -len(pairs) if exact else 1 / (resamples + 1)
+        assert least <= p <= 1
+        p = bootstrap_test(first, second, resamples=resamples, seed=seed)
+        assert 1 / (resamples + 1) <= p <= 1
+
+
+def test_the_same_twice_is_no_difference() -> None:
+    found = compare(SMALL[0], SMALL[0])
+    assert (found.difference, found.low, found.high, found.p) == (0, 0, 0, 1)
+    assert effect_size(SMALL[0], SMALL[0]).value == 0
+
+
+def test_least_p_is_that_of_the_samples() -> None:
+    """Phipson & Smyth: never 0."""
+    p, exact = randomization_test(np.ones(100), np.zeros(100), resamples=999)
+    assert (p, exact) == (1 / 1000, False)
+
+
+def test_seed_decides_and_blocks_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = _normal(64, 0.2)
+    one = compare(first, second, resamples=500, seed=1)
+    assert one == compare(first, second, resamples=500, seed=1)
+    assert one.p != compare(first, second, resamples=500, seed=2).p
+    monkeypatch.setattr(significance, "_FEW", 0)
+    one = compare(first, second, resamples=500, seed=1)
+    monkeypatch.setattr(significance, "_BLOCK", 64 * 7)
+    assert compare(first, second, resamples=500, seed=1) == one
+    monkeypatch.setattr(significance, "_BLOCK", 3)
+    assert randomization_test(*SMALL)[0] == pytest.approx(
+        _of_scipy(*SMALL, n_resamples=np.inf), abs=1e-12
+    )
+
+
+def test_corpus_level_metric() -> None:
+    """BLEU: swaps of whole answers, the corpus score each time."""
+    bleu = named("sacrebleu")
+    assert bleu is not None
+    generator = np.random.default_rng(0)
+    reference = generator.integers(5, 12, size=8)
+    sides = []
+    for share in (0.9, 0.5):
+        right = generator.binomial(reference, share)
+        counts = [np.maximum(right - i, 0) for i in range(4)]
+        totals = [np.maximum(reference - i, 1) for i in range(4)]
+        sides.append(np.column_stack([reference, reference, *counts, *totals]).astype(float))
+    first, second = sides
+    p, exact = randomization_test(first, second, bleu.value)
+    assert exact
+    observed = abs(bleu.value(first.sum(axis=0)) - bleu.value(second.sum(axis=0)))
+    found = []
+    for flips in itertools.product((False, True), repeat=8):
+        flipped = np.array(flips)[:, None]
+        mine, theirs = np.where(flipped, second, first), np.where(flipped, first, second)
+        found.append(abs(bleu.value(mine.sum(axis=0)) - bleu.value(theirs.sum(axis=0))))
+    assert p == pytest.approx(np.mean(np.array(found) >= observed - 1e-9))
+
+
+def test_queries_that_are_left_out() -> None:
+    """A NaN is in neither numerator nor denominator, also of one side alone."""
+    first, second = np.array([1.0, 0.0, np.nan, 1.0]), np.array([1.0, np.nan, np.nan, 0.0])
+    assert mean(of_mean(first).sum(axis=0)) == pytest.approx(2 / 3)
+    assert compare(first, second).difference == pytest.approx(2 / 3 - 1 / 2)
+    assert wins_ties_losses(first, second) == (1, 1, 0)
+
+
+def test_effect_size() -> None:
+    first, second = _normal(200, 0.5)
+    differences = first - second
+    found = effect_size(first, second)
+    assert found.value == pytest.approx(differences.mean() / differences.std(ddof=1))
+    theirs = stats.bootstrap(
+        (differences,),
+        lambda d, axis: np.mean(d, axis=axis) / np.std(d, ddof=1, axis=axis),
+        method="percentile",
+        rng=np.random.default_rng(1),
+    ).confidence_interval
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=0.02)
+    assert np.isnan(effect_size(np.full(5, 0.3), np.full(5, 0.1)).value)
+    assert np.isnan(effect_size(np.ones(1), np.zeros(1)).value)
+
+
+def test_holm_as_published() -> None:
+    """The steps of Holm 1979; order and ties of the input do not matter."""
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([0.02]) == [0.02]
+    assert holm([]) == []
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_holm_lies_between_p_and_bonferroni(p_values: list[float]) -> None:
+    corrected = holm(p_values)
+    pairs = list(zip(p_values, corrected, strict=True))
+    assert all(p <= c <= min(1.0, p * len(p_values)) + 1e-12 for p, c in pairs)
+    assert [c for _, c in sorted(pairs)] == sorted(corrected)
+
+
+def test_what_cannot_be_compared() -> None:
+    with pytest.raises(ValueError, match="shapes"):
+        compare(np.ones(3), np.ones(4))
+    with pytest.raises(ValueError, match="no query"):
+        compare(np.ones(0), np.ones(0))
+    with pytest.raises(ValueError, match="resamples=0"):
+        compare(np.ones(3), np.ones(3), resamples=0)

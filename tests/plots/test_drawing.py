@@ -1,0 +1,93 @@
+"""Pictures: the right numbers, the same bytes twice, and messages for what cannot be drawn."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from target_bench.errors import ConfigError, DataError, MissingExtraError
+from target_bench.interfaces import Observer
+from target_bench.plots import drawing, reading, style
+from target_bench.runs.scored import read_scored
+from tests.runs.stored import Runs, copied
+
+Draw = Callable[[Runs, Path], None]
+PICTURES: dict[str, Draw] = {
+    "recall": lambda runs, path: drawing.recall_at_k([runs.bm25, runs.tfidf], path),
+    "distractors": lambda runs, path: drawing.over_distractors([runs.bm25, runs.mixed], path),
+    "pareto": lambda runs, path: drawing.pareto([runs.bm25, runs.tfidf], path, "mrr"),
+    "slices": lambda runs, path: drawing.by_slice([runs.bm25, runs.tfidf], path, ["task"]),
+    "answers": lambda runs, path: drawing.by_slice(
+        [runs.answers, runs.other], path, ["gold_tables"], "sacrebleu"
+    ),
+}
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Runs:
+    return copied(tmp_path)
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_same_bytes_twice(runs: Runs, tmp_path: Path, name: str) -> None:
+    for suffix in (".svg", ".png"):
+        one, other = tmp_path / f"one{suffix}", tmp_path / "new" / f"other{suffix}"
+        PICTURES[name](runs, one)
+        PICTURES[name](runs, other)
+        assert one.read_bytes() == other.read_bytes()
+        assert b"dc:date" not in one.read_bytes()
+    ElementTree.parse(tmp_path / "one.svg")
+    assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["other.png", "other.svg"]
+
+
+def test_recall_at_every_k_is_that_of_the_run(runs: Runs) -> None:
+    run = read_scored(runs.bm25)
+    recall, low, high = reading.recall_at_every_k(run, None, Observer())
+    assert len(recall) == 10
+    for k in (1, 10):
+        stored = run.scores[f"recall@{k}"]
+        found = recall[k - 1], low[k - 1], high[k - 1]
+        assert found == pytest.approx((stored.value, stored.low, stored.high))
+    assert sorted(recall) == list(recall)
+
+
+def test_front() -> None:
+    points = [(1, 0.5), (2, 0.4), (2, 0.9), (3, 0.9), (0.5, 0.1), (1, 0.5)]
+    assert drawing.front(points) == [4, 0, 5, 2]
+    assert drawing.front([]) == []
+
+
+def test_names_are_told_apart_and_fit() -> None:
+    name = "bm25:fields=[[title,section],[header,rows]],k1=0.9,b=0.4,stemmer=none"
+    lines = style.label(name).split("\n")
+    assert max(map(len, lines)) <= 34
+    assert "".join(lines) == name
+    assert all(line.endswith(",") for line in lines[:-1])
+    assert style.label("x" * 80).replace("\n", "") == "x" * 80
+    looks = [str(style.line_style(i)) for i in range(30)]
+    assert len(set(looks)) == len(looks)
+
+
+def test_faults(runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "a.svg"
+    with pytest.raises(ConfigError, match=r"ends in .svg or .png"):
+        drawing.pareto([runs.bm25], tmp_path / "a.pdf")
+    with pytest.raises(DataError, match=r"asked different queries \(280 and 20\)"):
+        drawing.recall_at_k([runs.bm25, runs.first], out)
+    with pytest.raises(ConfigError, match=r"about retrieval and .* about question_answering"):
+        drawing.pareto([runs.bm25, runs.answers], out)
+    with pytest.raises(ConfigError, match="holds no rankings; name the retrieval run retrieval-"):
+        drawing.recall_at_k([runs.answers], out)
+    with pytest.raises(ConfigError, match="all runs have 0 distractors"):
+        drawing.over_distractors([runs.bm25, runs.tfidf], out)
+    with pytest.raises(ConfigError, match="no metric 'x'"):
+        drawing.pareto([runs.bm25], out, "x")
+    assert not out.exists()
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"target-bench\[plots\]"):
+        drawing.pareto([runs.bm25], out)
