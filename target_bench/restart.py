@@ -15,7 +15,7 @@ from target_bench.runs.generations import Answered
 from target_bench.runs.identity import answers_fingerprint, queries_fingerprint
 from target_bench.runs.store import read_run
 from target_bench.schema import Query, Retrieval
-from target_bench.selection import Loader, task_named
+from target_bench.selection import Loaded, Loader, task_named
 from target_bench.stages.generate import Answerer
 from target_bench.stages.retrieve import RetrievalOptions, Subject
 
@@ -108,7 +108,13 @@ class StoredRun:
         answering = replace(answering, generator=answerer)
         return Results([pipeline.evaluate(self.task, cell, answering)])
 
-    def _cell(self, task: str, retry_failed: bool) -> Cell:
+    def load(self) -> Loaded:
+        """The tables and queries that the run was of, seen to be what they were.
+
+        Raises:
+            ConfigError: the corpus was made in Python.
+            DataError: it is missing, broken, or another one than it was.
+        """
         corpus, identity = self._asked["corpus"], self._retrieval["identity"]
         if corpus is None:
             raise ConfigError(
@@ -123,7 +129,11 @@ class StoredRun:
         corpus_now, queries = loaded.dataset.corpus.fingerprint, loaded.dataset.queries
         self._check_same("tables", identity["corpus_fingerprint"], corpus_now)
         self._check_same("queries", identity["queries_fingerprint"], queries_fingerprint(queries))
-        loaded = loaded.of_task(task)
+        return loaded
+
+    def _cell(self, task: str, retry_failed: bool) -> Cell:
+        identity = self._retrieval["identity"]
+        loaded = self.load().of_task(task)
         stored = log.read(self._rankings / "retrieval.jsonl")
 
         def rank(query: Query, _k: int) -> Retrieval:

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+pytest_plugins = ["tests.browser"]
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(

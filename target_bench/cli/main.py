@@ -15,6 +15,7 @@ from target_bench.cli import (
     listing,
     plotting,
     pulling,
+    reporting,
     run,
     runs,
     verifying,
@@ -44,6 +45,7 @@ app.command("export", help=exporting.HELP)(exporting.export)
 app.command("compare", help=comparing.HELP)(comparing.compare)
 app.add_typer(runs.app, name="runs")
 app.add_typer(plotting.app, name="plot")
+app.command("report", help=reporting.HELP)(reporting.report)
 app.add_typer(caching.app, name="cache")
 
 

@@ -1,0 +1,51 @@
+"""``target-bench report``: runs on the same queries as one HTML file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from target_bench.cli.options import DataDir, Debug
+
+HELP = """Write a report of one or more runs: scores, charts, and every query to look at.
+
+`target-bench report runs/retrieval-mini-test-* -o report.html` writes one file that holds all its
+data and asks nothing of a network. The runs have to be on the same queries and tables.
+"""
+
+
+def report(
+    folders: Annotated[
+        list[Path], typer.Argument(help="Run folders.", metavar="RUN...", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file.")] = Path("report.html"),
+    depth: Annotated[int, typer.Option(help="Tables of each ranking that are shown.")] = 10,
+    rows: Annotated[int, typer.Option(help="Rows of each table that are shown.")] = 50,
+    cell: Annotated[int, typer.Option(help="Characters of a cell that are shown.")] = 300,
+    max_size: Annotated[
+        float,
+        typer.Option(
+            help="Megabytes from which on prompts (from half of it) and tables low in rankings are "
+            "left out."
+        ),
+    ] = 100,
+    prompt: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--prompt",
+            help="A YAML file with prompts of your own that a run was asked with; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    data_dir: DataDir = None,
+    debug: Debug = False,
+) -> None:
+    """Open the runs, load their data, write the file."""
+    from target_bench.cli.progress import TerminalObserver
+    from target_bench.report import Limits, write_report
+    from target_bench.report.tables import TableSize
+
+    limits = Limits(depth, TableSize(rows, cell), max_size)
+    with TerminalObserver() as observer:
+        write_report(folders, out, data_dir, limits=limits, prompts=prompt or (), observer=observer)
+    typer.echo(f"{out}: {out.stat().st_size / 1e6:,.1f} MB")

@@ -1,0 +1,174 @@
+/* One query in full: question, reference, gold tables, and a column for each run that is looked at. */
+const detail = (() => {
+  const { el } = page;
+  let overview;
+
+  const setUp = (given) => (overview = given);
+  const section = (title, ...nodes) => [el("h5", { text: title }), ...nodes];
+  const block = (value) => el("pre", { class: "data", dir: "auto", tabindex: "0" }, ...shown.nodes(value));
+  const said = (value) => el("p", { class: "answer", dir: "auto" }, ...shown.nodes(value));
+  const copyButton = (label, value) =>
+    el("button", { type: "button", text: label, onclick: (event) => page.copy(shown.plain(value), event.currentTarget) });
+  const isSQL = (query) => query.runs.some((run) => run.judged);
+
+  function facts(query) {
+    const entries = [["id", query.id], ...Object.entries(query.facts)];
+    return el("dl", { class: "facts" }, ...entries.flatMap(([name, value]) => [
+      el("dt", { class: "data", text: name }),
+      el("dd", { class: "data", dir: "auto" }, ...shown.nodes(value)),
+    ]));
+  }
+
+  async function reference(query) {
+    const answers = isSQL(query) ? query.answers.map(block) : query.answers.map(said);
+    const gold = await Promise.all(
+      query.gold.map((number) => tables.entry(number, overview.columns, { gold: true, open: true })),
+    );
+    return el(
+      "section",
+      { class: "column", "aria-label": "Reference" },
+      el("h4", { text: "Reference" }),
+      ...(answers.length
+        ? section(
+            answers.length > 1 ? "Accepted answers" : isSQL(query) ? "Gold SQL" : "Answer",
+            ...answers,
+            isSQL(query) ? copyButton("Copy gold SQL", query.answers[0]) : null,
+          )
+        : []),
+      ...section(query.gold.length > 1 ? "Gold tables" : "Gold table", ...gold),
+    );
+  }
+
+  async function column(query, i, run) {
+    const about = overview.runs[run];
+    const own = query.runs[run];
+    const marks = filters.badges(run, i).map(([text, kind]) => el("span", { class: `badge ${kind}`, text }));
+    return el(
+      "section",
+      { class: "column", "aria-label": `Run ${about.label}`, "data-run": run },
+      el("h4", {}, el("span", { class: `key s${about.series}`, "aria-hidden": "true" }), el("span", { class: "data", text: about.label })),
+      el("p", { class: "line" }, ...marks),
+      ...answer(own),
+      ...judged(own),
+      ...(await ranking(query, own)),
+      ...prompt(about, own),
+    );
+  }
+
+  function answer(run) {
+    if (!run.answer) return [];
+    const { text, error } = run.answer;
+    const told = [];
+    if (run.answer.input_tokens !== undefined) told.push(`${page.count(run.answer.input_tokens)} tokens in`);
+    if (run.answer.output_tokens !== undefined) told.push(`${page.count(run.answer.output_tokens)} out`);
+    if (run.answer.seconds !== undefined) told.push(`${run.answer.seconds.toPrecision(3)} s`);
+    if (run.answer.cost !== undefined) told.push(`cost ${run.answer.cost.toPrecision(3)}`);
+    if (run.answer.finish_reason) told.push(`ended: ${run.answer.finish_reason}`);
+    if (run.answer.truncated) told.push("from tables cut short");
+    if (run.answer.cached) told.push("recorded before");
+    return section(
+      "Answer",
+      error !== undefined
+        ? el("p", { class: "note data" }, "failed: ", ...shown.nodes(error))
+        : shown.plain(text) ? said(text) : el("p", { class: "soft", text: "(empty)" }),
+      told.length ? el("p", { class: "small soft data", text: told.join(" · ") }) : null,
+    );
+  }
+
+  function judged(run) {
+    const found = run.judged;
+    if (!found) return [];
+    const rows = (n) => (n === null || n === undefined ? "none" : page.plural(n, "row"));
+    return [
+      ...section("Judged SQL", found.sql === null ? el("p", { class: "soft", text: "no SQL was read from the answer" }) : block(found.sql)),
+      found.sql === null ? null : copyButton("Copy SQL", found.sql),
+      ...section(
+        "Results",
+        el("dl", { class: "facts" }, ...[
+          ["verdict", found.verdict.replaceAll("_", " ")],
+          ["reason", found.reason || null],
+          ["predicted", rows(found.rows)],
+          ["gold", rows(found.gold_rows)],
+        ].filter(([, value]) => value !== null).flatMap(([name, value]) => [
+          el("dt", { text: name }),
+          el("dd", { class: "data", dir: "auto" }, ...shown.nodes(value)),
+        ])),
+        el("p", { class: "small soft", text: "A run records how many rows a result has, not the rows." }),
+      ),
+    ];
+  }
+
+  async function ranking(query, run) {
+    if (run.error !== undefined) {
+      return section("Retrieved tables", el("p", { class: "note data" }, "failed: ", ...shown.nodes(run.error)));
+    }
+    if (run.n === 0) return section("Retrieved tables", el("p", { class: "empty", text: "No table was retrieved." }));
+    const gold = new Set(query.gold);
+    const entries = await Promise.all(
+      run.tables.map((number, place) =>
+        tables.entry(number, overview.columns, {
+          rank: place + 1,
+          score: run.scores[place] ?? null,
+          gold: gold.has(number),
+          open: place === 0,
+        }),
+      ),
+    );
+    const more = run.n - run.tables.length;
+    const left = more > 0 ? el("p", { class: "small soft", text: `${page.plural(more, "table")} further down not shown` }) : null;
+    return section(`Retrieved tables (${page.count(run.n)})`, ...entries, left);
+  }
+
+  function prompt(about, run) {
+    if (!about.answered) return [];
+    const why = about.no_prompt ?? (typeof run.prompt === "string" ? run.prompt : null);
+    if (why !== null || !run.prompt) return section("Prompt", el("p", { class: "soft", text: why ?? "not recorded" }));
+    const inside = el("div");
+    const open = async () => {
+      if (inside.hasChildNodes()) return;
+      inside.append(about.prompt_note ? el("p", { class: "note", text: about.prompt_note }) : "");
+      const messages = await Promise.all(run.prompt.map(([role, parts]) => message(role, parts)));
+      inside.append(...messages);
+    };
+    return section("Prompt", el("details", { class: "prompt", ontoggle: open }, el("summary", { text: "As it was sent" }), inside));
+  }
+
+  async function message(role, parts) {
+    const texts = await Promise.all(parts.map((part) => (typeof part === "number" ? data.text(part) : part)));
+    const text = texts.join("");
+    return el(
+      "div",
+      { class: "message" },
+      el("p", { class: "line small" }, el("b", { class: "data", text: role }), copyButton("Copy", text)),
+      el("pre", { class: "data", dir: "auto", tabindex: "0", text }),
+    );
+  }
+
+  function bar(query, [place, n], go) {
+    const step = (label, by, text) =>
+      el("button", { type: "button", id: label, text, disabled: place < 0 || place + by < 0 || place + by >= n, onclick: () => go(by) });
+    return el(
+      "div",
+      { class: "detail-bar" },
+      el("button", { type: "button", id: "to-list", text: "‹ List", onclick: () => go(0) }),
+      el("span", { class: "where small soft", text: place < 0 ? "not in the list" : `${page.count(place + 1)} of ${page.count(n)}` }),
+      step("previous", -1, "Previous"),
+      step("next", 1, "Next"),
+    );
+  }
+
+  /* The nodes of a query; `go(step)` moves to a neighbour, `go(0)` back to the list. */
+  async function nodes(i, runs, place, go) {
+    const query = await data.query(i);
+    const columns = await Promise.all([reference(query), ...runs.map((run) => column(query, i, run))]);
+    return [
+      bar(query, place, go),
+      el("h3", { class: "data", dir: "auto" }, ...shown.nodes(query.text || "(no text)")),
+      facts(query),
+      el("p", { class: "line" }, copyButton("Copy question", query.text)),
+      el("div", { class: runs.length > 1 ? "columns three" : "columns" }, ...columns),
+    ];
+  }
+
+  return { setUp, nodes };
+})();

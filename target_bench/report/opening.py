@@ -1,0 +1,228 @@
+"""Run folders -> the runs of a report: their names, what they recorded, what they share."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.errors import ConfigError, StoreError
+from target_bench.interfaces import Observer
+from target_bench.report.lines import Lines
+from target_bench.restart import StoredRun
+from target_bench.runs.identity import answers_fingerprint
+from target_bench.runs.slices import PREFIX
+from target_bench.runs.store import read_run
+from target_bench.selection import Loaded
+
+
+@dataclass(frozen=True)
+class ReportRun:
+    """A finished run, with the retrieval it is built on if it is one of answers.
+
+    Attributes:
+        folder: the run folder.
+        label: what it is called in the report; no other run of the report is called so.
+        manifest: of the folder.
+        retrieval: manifest of the retrieval; the same one for a run of rankings.
+        scores: ``scores.json`` of both: metric -> value, low, high, n, signature.
+        counts: the denominators of the retrieval.
+        answers: the denominators of the answers, or None.
+        values: metric -> (n,) value of every query, in the order of the queries.
+        rankings: lines of ``retrieval.jsonl``.
+        generations: lines of ``generations.jsonl``; none for a run of rankings.
+        judgements: lines of ``judgements.jsonl``; none where nothing was judged.
+    """
+
+    folder: Path
+    label: str
+    manifest: Mapping[str, Any]
+    retrieval: Mapping[str, Any]
+    scores: Mapping[str, Mapping[str, Any]]
+    counts: Mapping[str, int]
+    answers: Mapping[str, Any] | None
+    values: Mapping[str, NDArray[np.float64]]
+    rankings: Lines
+    generations: Lines
+    judgements: Lines
+
+    @property
+    def task(self) -> str:
+        """Short name of its task."""
+        return str(self.manifest["identity"]["task"])
+
+    @property
+    def depth(self) -> int:
+        """How many tables a ranking holds at most."""
+        return int(max(self.retrieval["identity"]["top_k"]))
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Stage -> wall-clock seconds."""
+        return {**self.retrieval.get("seconds", {}), **self.manifest.get("seconds", {})}
+
+    @property
+    def identity_text(self) -> str:
+        """All that changes its figures, to be read."""
+        return json.dumps(self.manifest["identity"], ensure_ascii=False, indent=2)
+
+    def close(self) -> None:
+        """Close its files."""
+        for lines in (self.rankings, self.generations, self.judgements):
+            lines.close()
+
+
+def open_runs(
+    folders: Sequence[Path], data_dir: str | Path | None, observer: Observer
+) -> tuple[list[ReportRun], Loaded]:
+    """The runs, and the tables and queries that all of them are of.
+
+    Raises:
+        ConfigError: no run, one run twice, or runs of different tables or queries.
+        DataError: the data are missing, or not what they were.
+        StoreError: a folder holds no finished run.
+    """
+    folders = [folder.resolve() for folder in folders]
+    if not folders:
+        raise ConfigError("name at least one run folder")
+    for folder in folders:
+        if folders.count(folder) > 1:
+            raise ConfigError(f"{folder} is named twice")
+    manifests = [read_run(folder) for folder in folders]
+    retrievals = [_retrieval_of(f, m) for f, m in zip(folders, manifests, strict=True)]
+    _check_same_data(folders, [read_run(folder) for folder in retrievals])
+    loaded = StoredRun(folders[0], data_dir, observer).load()
+    ids = [query.id for query in loaded.dataset.queries]
+    labels = _labels(folders, manifests)
+    runs = [
+        _opened(*parts, ids) for parts in zip(folders, retrievals, labels, manifests, strict=True)
+    ]
+    for run in runs:
+        _check_references(run, loaded)
+    return runs, loaded
+
+
+def _retrieval_of(folder: Path, manifest: Mapping[str, Any]) -> Path:
+    name = manifest["asked"].get("retrieval_run")
+    return folder if name is None else folder.parent / name
+
+
+_SAME = {
+    "corpus": "corpora",
+    "split": "splits",
+    "corpus_fingerprint": "tables",
+    "queries_fingerprint": "queries",
+}
+
+
+def _check_same_data(folders: Sequence[Path], retrievals: Sequence[Mapping[str, Any]]) -> None:
+    first = retrievals[0]["identity"]
+    for folder, manifest in zip(folders[1:], retrievals[1:], strict=True):
+        for name, what in _SAME.items():
+            one, other = str(first[name]), str(manifest["identity"][name])
+            if one != other:
+                raise ConfigError(
+                    f"{folders[0]} and {folder} are of different {what} ({one:.40} and "
+                    f"{other:.40}): queries of one report are answered from the same tables. "
+                    "Write a report of each."
+                )
+
+
+def _labels(folders: Sequence[Path], manifests: Sequence[Mapping[str, Any]]) -> list[str]:
+    plain = [" + ".join(_named(manifest["asked"])) for manifest in manifests]
+    tasks = [str(manifest["identity"]["task"]) for manifest in manifests]
+    with_task = [
+        f"{name} ({task.replace('_', ' ')})" for name, task in zip(plain, tasks, strict=True)
+    ]
+    labels = []
+    for i, name in enumerate(plain):
+        if plain.count(name) > 1:
+            name = with_task[i]
+        if with_task.count(with_task[i]) > 1:
+            name = f"{plain[i]} [{folders[i].name[-6:]}]"
+        labels.append(name)
+    return labels if len(set(labels)) == len(labels) else [folder.name for folder in folders]
+
+
+def _named(asked: Mapping[str, Any]) -> list[str]:
+    return [str(asked[part]) for part in ("retriever", "generator") if asked.get(part)]
+
+
+def _opened(
+    folder: Path, retrieval: Path, label: str, manifest: Mapping[str, Any], ids: Sequence[str]
+) -> ReportRun:
+    scored, base = _scores(folder), _scores(retrieval)
+    values = _per_query(retrieval, ids)
+    if retrieval != folder:
+        values |= _per_query(folder, ids)
+    run = ReportRun(
+        folder=folder,
+        label=label,
+        manifest=manifest,
+        retrieval=read_run(retrieval),
+        scores={**base["scores"], **scored["scores"]},
+        counts=base["counts"],
+        answers=scored.get("answers"),
+        values=values,
+        rankings=Lines(retrieval / "retrieval.jsonl"),
+        generations=Lines(folder / "generations.jsonl"),
+        judgements=Lines(folder / "judgements.jsonl"),
+    )
+    answered = [run.generations] if run.answers is not None else []
+    for lines in (run.rankings, *answered):
+        missing = next((query_id for query_id in ids if query_id not in lines), None)
+        if missing is not None:
+            raise StoreError(
+                f"{lines.path}: query {missing!r:.80} is not there; finish the run with the "
+                "command that began it"
+            )
+    return run
+
+
+def _scores(folder: Path) -> dict[str, Any]:
+    path = folder / "scores.json"
+    try:
+        found = json.loads(path.read_bytes())
+        if not isinstance(found["scores"], dict):
+            raise TypeError("scores is no object")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StoreError(
+            f"{path}: cannot be read ({error!r:.100}); finish the run with the command that began "
+            "it"
+        ) from error
+    return dict(found)
+
+
+def _per_query(folder: Path, ids: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+    """Metric -> values in the order of the queries."""
+    from pyarrow import ArrowException, parquet
+
+    path = folder / "per_query.parquet"
+    try:
+        table = parquet.read_table(path)
+        rows = {query_id: i for i, query_id in enumerate(table["query_id"].to_pylist())}
+        order = np.array([rows[query_id] for query_id in ids], dtype=np.int64)
+        return {
+            name: table[name].to_numpy().astype(np.float64)[order]
+            for name in table.column_names
+            if name != "query_id" and not name.startswith(PREFIX)
+        }
+    except (OSError, KeyError, ValueError, ArrowException) as error:
+        raise StoreError(
+            f"{path}: cannot be read, or not of these queries ({error!r:.100}); "
+            f"`target-bench score {folder}` writes it anew"
+        ) from error
+
+
+def _check_references(run: ReportRun, loaded: Loaded) -> None:
+    if run.answers is None:
+        return
+    queries = loaded.of_task(run.task).dataset.queries
+    if answers_fingerprint(queries) != run.manifest["identity"]["queries_fingerprint"]:
+        raise StoreError(
+            f"{run.folder}: the reference answers are not what they were, so what is stored does "
+            "not belong to them. Name the data of the run with --data-dir, or run anew."
+        )

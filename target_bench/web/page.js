@@ -1,0 +1,157 @@
+"use strict";
+/* What all our pages do. Data reaches the document as text only: `el` has no way to parse HTML. */
+const page = (() => {
+  /* An element. `props`: attributes; `class`, `text` and `on<event>` functions too. Children: nodes or text. */
+  function el(tag, props = {}, ...children) {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(props)) {
+      if (value === null || value === undefined || value === false) continue;
+      if (name === "class") node.className = value;
+      else if (name === "text") node.textContent = value;
+      else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+      else node.setAttribute(name, value === true ? "" : value);
+    }
+    node.append(...children.filter((child) => child !== null && child !== undefined));
+    return node;
+  }
+
+  const whole = new Intl.NumberFormat("en-US");
+  const count = (n) => whole.format(n);
+  const score = (x, digits = 3) =>
+    x === null || !Number.isFinite(x) ? "–" : x.toFixed(digits).replace("-", "−");
+  const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
+
+  /* Said to screen readers; the page has one <p id="announcer" class="sr-only" role="status">. */
+  function announce(text) {
+    const place = document.getElementById("announcer");
+    if (place) place.textContent = text;
+  }
+
+  /* The theme: the system's until the user chooses. Buttons have `data-theme-switch`. */
+  const THEME = "target-bench-theme";
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const chosen = () => document.documentElement.dataset.theme;
+  const isDark = () => (chosen() ? chosen() === "dark" : dark.matches);
+  function remembered() {
+    try {
+      return localStorage.getItem(THEME);
+    } catch {
+      return null; // a browser that keeps nothing for files
+    }
+  }
+  function remember(theme) {
+    try {
+      localStorage.setItem(THEME, theme);
+    } catch {
+      /* as above: the choice holds until the page is left */
+    }
+  }
+  function showTheme() {
+    for (const button of document.querySelectorAll("[data-theme-switch]")) {
+      button.textContent = isDark() ? "Light theme" : "Dark theme";
+    }
+  }
+  function switchTheme() {
+    const theme = isDark() ? "light" : "dark";
+    document.documentElement.dataset.theme = theme;
+    remember(theme);
+    showTheme();
+    announce(`${theme} theme`);
+  }
+  if (["light", "dark"].includes(remembered())) {
+    document.documentElement.dataset.theme = remembered();
+  }
+  dark.addEventListener("change", showTheme);
+
+  /* Sorting: <table data-sortable>, <th><button class="sort">; a cell sorts by data-value, else by its text. */
+  function sortBy(table, th) {
+    const column = [...th.parentNode.children].indexOf(th);
+    const first = th.dataset.first || "descending";
+    const other = first === "descending" ? "ascending" : "descending";
+    const order = th.getAttribute("aria-sort") === first ? other : first;
+    for (const head of table.tHead.querySelectorAll("th[aria-sort]")) head.removeAttribute("aria-sort");
+    th.setAttribute("aria-sort", order);
+    const sign = order === "ascending" ? 1 : -1;
+    const key = (row) => {
+      const cell = row.cells[column];
+      const given = cell.dataset.value;
+      if (given === "") return null; // not known: last in either order
+      const number = given === undefined ? NaN : Number(given);
+      return Number.isNaN(number) ? (given ?? cell.textContent.trim().toLowerCase()) : number;
+    };
+    for (const body of table.tBodies) {
+      const rows = [...body.rows].map((row) => [key(row), row]);
+      rows.sort(([a], [b]) => {
+        if (a === null || b === null) return (a === null) - (b === null);
+        return sign * (typeof a === "string" ? a.localeCompare(b) : a - b);
+      });
+      body.append(...rows.map(([, row]) => row));
+    }
+    announce(`sorted by ${th.textContent.trim()}, ${order}`);
+  }
+  function sortable(table) {
+    for (const button of table.tHead.querySelectorAll("button.sort")) {
+      button.addEventListener("click", () => sortBy(table, button.closest("th")));
+    }
+  }
+
+  /* Copying: true if it worked. A button given shows it for a moment. */
+  async function copy(text, button) {
+    let done = true;
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      done = copyOldWay(text);
+    }
+    announce(done ? "copied" : "could not copy");
+    if (button && !button.dataset.label) {
+      button.dataset.label = button.textContent;
+      button.textContent = done ? "Copied" : "Could not copy";
+      setTimeout(() => {
+        button.textContent = button.dataset.label;
+        delete button.dataset.label;
+      }, 1500);
+    }
+    return done;
+  }
+  function copyOldWay(text) {
+    const area = el("textarea", { class: "sr-only", "aria-hidden": "true" });
+    area.value = text;
+    const focused = document.activeElement;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    if (focused) focused.focus();
+    return done;
+  }
+
+  /* A table of figures as text. Cells that show more than their value have data-text. */
+  const cellText = (cell) => (cell.dataset.text ?? cell.textContent).replace(/\s+/g, " ").trim();
+  const rowsOf = (table) =>
+    [...table.rows].filter((row) => !row.hidden).map((row) => [...row.cells].map(cellText));
+  function asMarkdown(table) {
+    const [head, ...rows] = rowsOf(table).map((row) => row.map((t) => t.replace(/([\\|])/g, "\\$1")));
+    const line = (cells) => `| ${cells.join(" | ")} |`;
+    return [line(head), line(head.map(() => "---")), ...rows.map(line), ""].join("\n");
+  }
+  function asCSV(table) {
+    const quoted = (t) => (/[",\r\n]/.test(t) ? `"${t.replace(/"/g, '""')}"` : t);
+    return rowsOf(table).map((row) => row.map(quoted).join(",") + "\r\n").join("");
+  }
+
+  document.addEventListener("DOMContentLoaded", () => {
+    showTheme();
+    for (const button of document.querySelectorAll("[data-theme-switch]")) {
+      button.addEventListener("click", switchTheme);
+    }
+    document.querySelectorAll("table[data-sortable]").forEach(sortable);
+    for (const button of document.querySelectorAll("button[data-copy-table]")) {
+      const written = { markdown: asMarkdown, csv: asCSV }[button.dataset.copyAs];
+      const table = document.getElementById(button.dataset.copyTable);
+      button.addEventListener("click", () => copy(written(table), button));
+    }
+  });
+
+  return { el, count, score, plural, announce, sortable, copy, asMarkdown, asCSV, rowsOf };
+})();
