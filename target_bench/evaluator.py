@@ -144,7 +144,7 @@ class TARGET:
         )
         cells = [
             (task, self._cell(one.of_database(database).limited(limit), subject, cutoffs, options))
-            for task, one in self._load_all(split, distractors)
+            for task, one in self._load_all(split, distractors, database)
         ]
         return Results([pipeline.evaluate(task, cell, answering) for task, cell in cells])
 
@@ -185,7 +185,7 @@ class TARGET:
         _check_arguments(limit, "record", 0)
         options = RetrievalOptions(on_error="record")
         results = []
-        for task, loaded in self._load_all(split, distractors):
+        for task, loaded in self._load_all(split, distractors, database):
             one = loaded.of_database(database).limited(limit)
             subject = contenders.subject("no-context", self._observer)
             answering = None
@@ -209,11 +209,11 @@ class TARGET:
         return Cell(loaded, subject, cutoffs, options, self._out, self._observer)
 
     def _load_all(
-        self, split: str | None, distractors: str | Sequence[str]
+        self, split: str | None, distractors: str | Sequence[str], database: str | None
     ) -> list[tuple[str, Loaded]]:
         specs = (distractors,) if isinstance(distractors, str) else tuple(distractors)
         return [
-            (task, self._loader.load(corpus, split, specs).of_task(task))
+            (task, self._loader.load(corpus, split, specs, database).of_task(task))
             for task, corpus in self._pairs
         ]
 

@@ -122,9 +122,10 @@ class StoredRun:
             )
         loader = Loader(self._data_dir, self._observer)
         mixed_in = tuple(self._asked["distractors"])
-        loaded = loader.load(corpus, identity["split"], mixed_in)
+        database = self._asked.get("database")
+        loaded = loader.load(corpus, identity["split"], mixed_in, database)
         loaded = loaded.of_task(self._asked.get("about", "retrieval"))
-        loaded = loaded.of_database(self._asked.get("database"))
+        loaded = loaded.of_database(database)
         loaded = loaded.limited(self._asked.get("limit"))
         corpus_now, queries = loaded.dataset.corpus.fingerprint, loaded.dataset.queries
         self._check_same("tables", identity["corpus_fingerprint"], corpus_now)

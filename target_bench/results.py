@@ -28,7 +28,8 @@ class Result:
         generator: the generator as it was asked for, or None.
         scores: metric name -> score.
         query_ids: the queries, in the order of the dataset.
-        per_query: metric name -> (n,) value of each query alone.
+        per_query: metric name -> (n,) value of each query alone; NaN where the metric is not over
+            the query.
         counts: the denominators.
         seconds: stage -> wall-clock seconds; a reused run keeps those of its first time.
         timed_queries: how many queries ``seconds["retrieve"]`` covers.
@@ -145,7 +146,8 @@ class Results(Sequence[Result]):
     def to_arrow(self) -> "pyarrow.Table":
         """Per-query values: what was run, the query's id, then a column a metric.
 
-        What was run stands in ``corpus``, ``split``, ``task``, ``retriever`` and ``generator``.
+        What was run stands in ``corpus``, ``split``, ``task``, ``retriever`` and ``generator``. A
+        query that a metric is not over has null.
         """
         import pyarrow
 
@@ -156,7 +158,8 @@ class Results(Sequence[Result]):
             n = len(result.query_ids)
             columns: dict[str, Any] = {name: [getattr(result, name)] * n for name in names}
             columns["query_id"] = list(result.query_ids)
-            tables.append(pyarrow.table(columns | dict(result.per_query)))
+            columns |= {name: _nullable(values) for name, values in result.per_query.items()}
+            tables.append(pyarrow.table(columns))
         return pyarrow.concat_tables(tables, promote_options="default")
 
     def to_pandas(self) -> "pandas.DataFrame":
@@ -197,6 +200,12 @@ class Results(Sequence[Result]):
 
         groups = _groups(self._results, by_metrics=True)
         return Group(*(_table(results) for results in groups.values()))
+
+
+def _nullable(values: NDArray[np.float64]) -> "pyarrow.Array":
+    import pyarrow
+
+    return pyarrow.array(values, from_pandas=True)  # NaN becomes null
 
 
 def _groups(
@@ -265,9 +274,10 @@ def _table(results: Sequence[Result]) -> Any:
         cells = [escape(name) for name in (result.retriever, result.generator) if name]
         for name in columns:
             score, digits = result.scores[name], 2 if name in PERCENT else 3
-            cells.append(f"{score.value:.{digits}f}")
+            cells.append(_figure(score.value, digits))
             if name == headline:
-                cells.append(f"{score.low:.{digits}f}-{score.high:.{digits}f}")
+                low, high = _figure(score.low, digits), _figure(score.high, digits)
+                cells.append(f"{low}-{high}" if score.n else low)
         table.add_row(*cells, _milliseconds_per_query(result, timed))
     return table
 
@@ -291,6 +301,11 @@ ANSWER_METRICS = (
 
 PERCENT = ("sacrebleu", "chrf", "r_ves")
 """Metrics that their libraries print from 0 to 100, and so do we."""
+
+
+def _figure(value: float, digits: int) -> str:
+    """A score as it is printed; a dash where it is over no query."""
+    return "–" if value != value else f"{value:.{digits}f}"
 
 
 def _headline(columns: Sequence[str]) -> str | None:

@@ -25,8 +25,13 @@ SQLOutcome = Literal[
     "forbidden",
     "timeout",
     "memory",
+    "unusable",
 ]
-"""What became of a SQL statement. ``memory`` is any limit of size: memory, rows, or cells."""
+"""What became of a SQL statement.
+
+``memory`` is any limit of size: memory, rows, or cells. ``unusable``: the database cannot be read,
+whatever the statement.
+"""
 
 
 NO_DATABASE = "0"
@@ -191,7 +196,7 @@ class Score:
     """One metric over one set of queries.
 
     Attributes:
-        value: the metric, a fraction unless its documentation says otherwise.
+        value: the metric, a fraction unless its documentation says otherwise; NaN over no query.
         low: lower bound of the 95% bootstrap interval.
         high: upper bound of the 95% bootstrap interval.
         n: how many queries it is over (failed ones included, scored 0).
@@ -205,8 +210,8 @@ class Score:
     signature: str
 
     def to_json(self) -> dict[str, Any]:
-        """Field name -> value."""
-        return asdict(self)
+        """Field name -> value; what is no number is None, for JSON has no NaN."""
+        return {name: None if value != value else value for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,10 +86,13 @@ class SchemaPrompter(Prompter):
     def _problem(self, database_id: str, text: str) -> str | None:
         from target_bench.sql.extraction import extract
         from target_bench.sql.gold_tables import gold_tables
+        from target_bench.sql.statements import LONGEST
 
         found = extract(text)
         if found.sql is None:
             return "there is no SQL in the answer"
+        if len(found.sql) > LONGEST:
+            return f"it has {len(found.sql):,} characters, and {LONGEST:,} may be"
         file = self.databases.get(found.database_id or database_id)
         if file is None:
             return None if found.database_id is None else "there is no database of that name"

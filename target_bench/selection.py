@@ -8,6 +8,7 @@ from typing import Any
 
 from target_bench import corpora, registry
 from target_bench.corpora.mixing import mixed, resolved
+from target_bench.corpora.reading import notes_about
 from target_bench.errors import ConfigError
 from target_bench.interfaces import Dataset, Observer
 from target_bench.schema import Query
@@ -35,17 +36,22 @@ class Loaded:
         return self if n is None else self._with(self.dataset.queries[:n], limit=n)
 
     def of_database(self, name: str | None) -> "Loaded":
-        """The same with the queries of one database only.
+        """The same with the queries of one database only; its name in any case that is clear.
 
         Raises:
             ConfigError: no query is about it.
         """
         if name is None:
             return self
+        known = sorted({query.database_id for query in self.dataset.queries})
+        if name not in known:
+            same = [other for other in known if other.lower() == name.lower()]
+            if len(same) != 1:
+                raise ConfigError(
+                    f"no query is about the database {name!r}; there are {', '.join(known)}"
+                )
+            name = same[0]
         queries = tuple(q for q in self.dataset.queries if q.database_id == name)
-        if not queries:
-            known = ", ".join(sorted({q.database_id for q in self.dataset.queries}))
-            raise ConfigError(f"no query is about the database {name!r}; there are {known}")
         return self._with(queries, database=name)
 
     def of_task(self, task: str) -> "Loaded":
@@ -82,8 +88,21 @@ class Loader:
         self._observer = observer
         self._loaded: dict[tuple[Any, ...], Loaded] = {}
 
-    def load(self, corpus: CorpusLike, split: str | None, distractors: tuple[str, ...]) -> Loaded:
-        """A split of a corpus with distractors; errors as for ``corpora.load``."""
+    def load(
+        self,
+        corpus: CorpusLike,
+        split: str | None,
+        distractors: tuple[str, ...],
+        database: str | None = None,
+    ) -> Loaded:
+        """A split of a corpus with distractors; errors as for ``corpora.load``.
+
+        Args:
+            corpus: by name, path or value.
+            split: its name; default: the corpus's own.
+            distractors: as for ``corpora.load``.
+            database: the only one that will be asked about; of others there are no warnings.
+        """
         key = (id(corpus) if isinstance(corpus, Dataset) else str(corpus), split, distractors)
         if key not in self._loaded:
             self._observer.stage(f"load {name_of(corpus)}")
@@ -91,7 +110,7 @@ class Loader:
             dataset = _dataset(corpus, split, self._data_dir, distractors)
             asked = {"corpus": _spelled(corpus), "distractors": list(map(resolved, distractors))}
             self._loaded[key] = Loaded(dataset, time.perf_counter() - start, asked)
-            for note in dataset.notes:
+            for note in notes_about(dataset, database):
                 self._observer.warning(f"{dataset.info.name} {dataset.split}: {note}")
         return self._loaded[key]
 

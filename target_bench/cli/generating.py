@@ -39,7 +39,8 @@ the run may also be one of answers, by another generator.
 def generate(
     folder: Annotated[Path, typer.Argument(help="A run folder.", show_default=False)],
     task: Annotated[
-        str | None, typer.Option(help="qa or fact_verification. Default: that of the run.")
+        str | None,
+        typer.Option(help="qa, fact_verification or text_to_sql. Default: that of the run."),
     ] = None,
     generators: Annotated[
         list[str] | None,
@@ -70,11 +71,11 @@ def generate(
     from target_bench.restart import StoredRun
     from target_bench.tasks.scoring import Scoring
 
+    scoring = Scoring(labels, bertscore, engine, rule, timeout, repeats)
     with printed(as_json) as (observer, results):
         stored = StoredRun(folder, data_dir, observer, out)
         for generator in generators or ["extractive"]:
             confirm = paying.announced if yes else paying.agreed
-            scoring = Scoring(labels, bertscore, engine, rule, timeout, repeats)
             answering = Answering(
                 generator,
                 prompt,

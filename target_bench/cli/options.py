@@ -37,11 +37,12 @@ DataDir = Annotated[
 Split = Annotated[
     str | None,
     typer.Option(
-        "--split", help="train, validation (dev, val) or test. Default: the corpus's own."
+        "--split",
+        help="train, validation (dev, val) or test; mini_dev of bird. Default: the corpus's own.",
     ),
 ]
 TaskName = Annotated[
-    str, typer.Option("--task", help="The task: retrieval, qa, fact_verification.")
+    str, typer.Option("--task", help="The task: retrieval, qa, fact_verification or text_to_sql.")
 ]
 Labels = Annotated[
     LabelMode,
@@ -59,7 +60,7 @@ BERTScoreModel = Annotated[
     ),
 ]
 Database = Annotated[
-    str | None, typer.Option("--database", help="Only the queries of this database.")
+    str | None, typer.Option("--database", help="Only the queries of this database, in any case.")
 ]
 Engine = Annotated[
     Literal["sqlite", "duckdb"],

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 
+_NOTES = 5
+_LEFT_OUT = {
+    "missing": "not runnable (their databases are missing)",
+    "unusable": "not runnable (their databases cannot be read)",
+    "engines": "left out (their gold is not the same in DuckDB as in SQLite)",
+}
+
 
 @contextmanager
 def printed(as_json: bool) -> "Iterator[tuple[Observer, list[Result]]]":
@@ -45,11 +52,16 @@ def printed(as_json: bool) -> "Iterator[tuple[Observer, list[Result]]]":
         raise
     found = _sorted(results)
     if as_json:
-        json.dump(found.to_json(), sys.stdout, ensure_ascii=False, indent=2)
-        sys.stdout.write("\n")
+        print_json(found.to_json())
     else:
         _print(found)
     _fail_if_queries_failed(found)
+
+
+def print_json(document: Mapping[str, object]) -> None:
+    """A document on standard output; a lone surrogate as the escape that JSON has for it."""
+    text = json.dumps(document, ensure_ascii=False, indent=2)
+    sys.stdout.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
 
 
 def _sorted(results: "list[Result]") -> "Results":
@@ -98,7 +110,11 @@ def _report(result: "Result") -> list[str]:
             f"  gold {gold}: {_listed({f'as {given}': n for given, n in row.items() if n})}"
             for gold, row in result.report["confusion"].items()
         ]
-    lines = ["  outcomes: " + _listed(result.report["outcomes"])]
+    lines = [_judged(result), "  outcomes: " + _listed(result.report["outcomes"])]
+    notes = result.report.get("notes", ())
+    lines += [f"  note: {note}" for note in notes[:_NOTES]]
+    if len(notes) > _NOTES:
+        lines.append(f"  {len(notes) - _NOTES} more notes are in scores.json")
     for name, groups in result.report["by"].items():
         shares = {
             f"{group} ({found['runnable']})": f"{found['ex[bird]']:.3f}"
@@ -108,6 +124,15 @@ def _report(result: "Result") -> list[str]:
         if len(shares) > 1:
             lines.append(f"  ex[bird] by {name}: {_listed(shares)}")
     return lines
+
+
+def _judged(result: "Result") -> str:
+    """Over how many queries the scores of SQL are, in which engine, and why not over all."""
+    assert result.report is not None
+    report = result.report
+    reasons = [f"{n} {_LEFT_OUT[why]}" for why, n in report["not_runnable"].items()]
+    counts = f"{report['judged']} of {result.counts.asked} queries"
+    return "; ".join([f"  judged in {report['engine']}: {counts}", *reasons])
 
 
 def _listed(found: Mapping[str, object]) -> str:

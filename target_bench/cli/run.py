@@ -125,6 +125,7 @@ def run(
     """Run every retriever, and every generator, on every corpus."""
     from target_bench.tasks.scoring import Scoring
 
+    scoring = Scoring(labels, bertscore, engine, rule, timeout, repeats)
     wanted = wanted_corpora(corpus, corpora)
     ks = cutoffs(top_k)
     pairs = _pairs(task, wanted, answered=bool(generators))
@@ -150,7 +151,7 @@ def run(
                 table_format=table_format,
                 schema_scope=schema_scope,
                 structured=structured,
-                scoring=Scoring(labels, bertscore, engine, rule, timeout, repeats),
+                scoring=scoring,
                 confirm=paying.announced if yes else paying.agreed,
             )
             folders = [result.folder for result in results]  # one retrieval serves all generators

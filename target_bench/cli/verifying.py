@@ -1,7 +1,5 @@
 """``target-bench verify-gold``: gold SQL run as if it were a prediction."""
 
-import json
-import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -17,12 +15,19 @@ from target_bench.cli.options import (
     Split,
     Timeout,
 )
+from target_bench.cli.output import print_json
 
 HELP = """Run the gold SQL of a corpus and say which of it fails, returns nothing or wavers.
+
+It exits with 0 whatever it finds; with `--strict` it exits with 3 if a gold query fails, gives
+another result the second time, or has no database here.
 
 `target-bench verify-gold spider` runs every statement twice; the report on a whole split is kept in
 the cache folder under the fingerprint of the corpus.
 """
+
+FOUND = 3
+"""The exit code with ``--strict`` where something was found."""
 
 _NAMED = 10
 
@@ -34,6 +39,9 @@ def verify_gold(
     database: Database = None,
     limit: Limit = None,
     timeout: Timeout = 30.0,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 3 if gold fails, wavers or has no database.")
+    ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -43,28 +51,34 @@ def verify_gold(
     from target_bench.corpora.cache import root
     from target_bench.selection import Loader
     from target_bench.sql import verifying
+    from target_bench.tasks.scoring import Scoring
 
+    Scoring(engine=engine, timeout=timeout)  # which looks at them before anything runs
     with TerminalObserver() as observer:
-        loaded = Loader(data_dir, observer).load(corpus, split, ()).of_task("text_to_sql")
-        dataset = loaded.of_database(database).limited(limit).dataset
+        loaded = Loader(data_dir, observer).load(corpus, split, (), database)
+        dataset = loaded.of_task("text_to_sql").of_database(database).limited(limit).dataset
         observer.stage(f"{corpus}: run gold SQL in {engine}")
         report = verifying.verify_gold(dataset, engine, timeout, warn=observer.warning)
     whole = database is None and limit is None
     path = verifying.kept(report, root() / "verified") if whole else None
     if as_json:
-        json.dump(report, sys.stdout, ensure_ascii=False, indent=2)
-        sys.stdout.write("\n")
-        return
-    for line in _lines(report):
-        typer.echo(line)
-    typer.echo(f"kept in {path}" if path else "not kept: it is about a part of the queries")
+        print_json(report)
+    else:
+        for line in _lines(report):
+            typer.echo(line)
+        typer.echo(f"kept in {path}" if path else "not kept: it is about a part of the queries")
+    if strict and any(report[name] for name in ("failed", "differ_between_runs", "missing")):
+        raise typer.Exit(FOUND)
 
 
 def _lines(report: dict[str, Any]) -> list[str]:
     n, missing = report["queries"], len(report["missing"])
+    where = f"{report['corpus']} {report['split']} in {report['engine']}"
+    if n == missing:
+        return [f"{where}: nothing can be run: the databases of all {n} queries are missing"]
     lines = [
-        f"{report['corpus']} {report['split']} in {report['engine']}: {report['executed']} of "
-        f"{n - missing} gold queries executed, {report['with_rows']} with rows"
+        f"{where}: {report['executed']} of {n - missing} gold queries executed, "
+        f"{report['with_rows']} with rows"
     ]
     if missing:
         lines.append(f"{missing} of {n} queries are about databases that are not here")

@@ -62,11 +62,17 @@ class TableFolder(CorpusLoader):
         return queries_of(release, release.require(_QUERIES), split)
 
 
-def queries_of(release: Release, path: Path, split: str, database_id: str = "0") -> Iterator[Query]:
+def queries_of(
+    release: Release,
+    path: Path,
+    split: str,
+    database_id: str = "0",
+    gold_of: own.GoldOf | None = None,
+) -> Iterator[Query]:
     """The queries of a JSON-lines file that belong to a split; without ``split`` they are test."""
     for place, record in release.json_lines(path):
         if own.split_of(record, place) == split:
-            yield own.query(record, place, database_id)
+            yield own.query(record, place, database_id, gold_of)
 
 
 def splits_of(release: Release, path: Path) -> list[str]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from target_bench.corpora.beir import BeirFolder
-from target_bench.corpora.database import SUFFIXES, DatabaseFile
+from target_bench.corpora.database import SUFFIXES, DatabaseFile, DatabaseFiles
 from target_bench.corpora.folder import TableFolder
 from target_bench.corpora.target_databases import TargetDatabases
 from target_bench.corpora.target_layout import TargetLayout
@@ -25,7 +25,7 @@ def of_path(path: Path) -> CorpusLoader:
         )
     if not path.is_dir():
         raise DataError(f"{path}: there is no such folder or database file")
-    for layout in (BeirFolder, TargetDatabases, TargetLayout, TableFolder):
+    for layout in (BeirFolder, TargetDatabases, TargetLayout, TableFolder, DatabaseFiles):
         if layout.is_in(path):
             return layout(path)
     raise DataError(
@@ -33,5 +33,6 @@ def of_path(path: Path) -> CorpusLoader:
         "  tables/*.csv (or .tsv, .parquet, .jsonl) and queries.jsonl;\n"
         "  corpus/<split>.parquet and queries/<split>.parquet (or .jsonl), as TARGET publishes, or\n"
         "  its hub repositories <name>-corpus/ and <name>-queries/ side by side;\n"
-        "  corpus.jsonl, queries.jsonl and qrels/<split>.tsv, as BEIR does."
+        "  corpus.jsonl, queries.jsonl and qrels/<split>.tsv, as BEIR does;\n"
+        f"  databases (*{', *'.join(SUFFIXES)}) and queries.jsonl; the path of one works too."
     )

@@ -1,7 +1,7 @@
 """What every layout of a user's own data shares: the declaration, and the fields of a query."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,24 +49,37 @@ def _order(split: str) -> tuple[int, str]:
     return _PREFERENCE.index(split) if split in _PREFERENCE else len(_PREFERENCE), split
 
 
-def query(record: Any, place: str, database_id: str = "0") -> Query:
+GoldOf = Callable[[str, str, str], Sequence[TableId]]
+"""(SQL, database id, place) -> the tables that the SQL reads."""
+
+
+def query(
+    record: Any, place: str, database_id: str = "0", gold_of: GoldOf | None = None
+) -> Query:
     """A query from ``query_id``, ``query``, ``table_id`` and, where given, the other fields.
 
     ``table_id`` is a gold table or a list of them, ``database_id`` (default: the argument) where
     they are, ``answer`` a text or a list of accepted texts; what else there is becomes metadata.
+    With ``gold_of``, ``table_id`` may be left out where the answer is SQL.
 
     Raises:
         DataError: a field is missing or of another type; the message names place and field.
     """
     query_id = identifier(field(record, "query_id", object, place), "query_id", place)
     database_id = database(record, place, database_id)
-    gold = converted(field(record, "table_id", object, place), "table_id", place)
-    golds = gold if isinstance(gold, list) else [gold]
+    answer = _answer(converted(record.get("answer"), "answer", place), place)
+    if gold_of is not None and record.get("table_id") is None and answer:
+        sql = answer if isinstance(answer, str) else answer[0]
+        gold = tuple(gold_of(sql, database_id, place))
+    else:
+        named = converted(field(record, "table_id", object, place), "table_id", place)
+        names = named if isinstance(named, list) else [named]
+        gold = tuple(TableId(database_id, identifier(n, "table_id", place)) for n in names)
     return Query(
         id=query_id,
         text=field(record, "query", str, place),
-        gold=tuple(TableId(database_id, identifier(g, "table_id", place)) for g in golds),
-        answer=_answer(converted(record.get("answer"), "answer", place), place),
+        gold=gold,
+        answer=answer,
         database_id=database_id,
         metadata={
             name: converted(value, name, place)

@@ -8,8 +8,10 @@ from pathlib import Path
 from target_bench.corpora import cache
 from target_bench.corpora.parts import databases
 from target_bench.corpora.store import dataset
+from target_bench.corpora.stored import sound_tables
 from target_bench.corpora.target_databases import TargetDatabases
 from target_bench.corpora.target_layout import TargetLayout
+from target_bench.errors import DataError
 from target_bench.interfaces import Corpus, CorpusLoader, Dataset
 from target_bench.schema import Query
 
@@ -50,10 +52,22 @@ def read_databases(loader: CorpusLoader, folder: Path, split: str) -> Mapping[st
     return databases(_by_layout(loader, folder), folder, split)
 
 
+def notes_about(dataset: Dataset, database: str | None) -> Sequence[str]:
+    """The notes of a dataset, those on its databases of one of them alone, whatever its case."""
+    if database is None:
+        return dataset.notes
+    others = database_notes(dataset.corpus, dataset.queries, dataset.databases)
+    wanted = database.lower()
+    queries = [query for query in dataset.queries if query.database_id.lower() == wanted]
+    there = {name: file for name, file in dataset.databases.items() if name.lower() == wanted}
+    kept = (note for note in dataset.notes if note not in others)
+    return (*kept, *database_notes(dataset.corpus, queries, there))
+
+
 def database_notes(
     corpus: Corpus, queries: Sequence[Query], there: Mapping[str, Path]
 ) -> list[str]:
-    """What a user should know about the databases: which are missing, which tables are empty.
+    """What a user should know about the databases: which are missing or damaged, empty tables.
 
     Args:
         corpus: the tables.
@@ -71,7 +85,24 @@ def database_notes(
             f"{sum(n_tables[name] for name in missing)} tables are known by their schema alone, "
             f"and the {sum(asked[name] for name in missing)} queries on them cannot be run"
         )
-    empty = [str(t) for t in corpus.ids if t.database_id in there and not corpus[t].rows]
+    damaged: dict[str, DataError] = {}
+    empty = []
+    for name, file in there.items():
+        try:
+            sound_tables(file)
+        except DataError as error:
+            damaged[name] = error
+    for table_id in corpus.ids:
+        if table_id.database_id in there and table_id.database_id not in damaged:
+            try:
+                empty += [] if corpus[table_id].rows else [str(table_id)]
+            except DataError as error:
+                damaged[table_id.database_id] = error
+    notes += [
+        f"{error} The {asked[name]} queries on {name} are not run"
+        for name, error in damaged.items()
+        if asked[name]
+    ]
     if empty:
         notes.append(f"tables without rows: {_some(empty)}")
     return notes

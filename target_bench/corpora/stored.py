@@ -1,5 +1,6 @@
 """SQLite and DuckDB files: opening them for reading, and what tables they hold."""
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from typing import Any
 
 from target_bench.errors import DataError
 from target_bench.sql import sqlite_files
+from target_bench.sql.gold_tables import gold_tables
 from target_bench.sql.sqlite_files import quoted
 
 
@@ -82,6 +84,70 @@ def stored_tables(path: Path) -> list[StoredTable]:
     """
     with opened(path) as database:
         return list(_duckdb_tables(database) if is_duckdb(path) else _sqlite_tables(database))
+
+
+def sound_tables(path: Path) -> list[StoredTable]:
+    """The same, of a database whose tables can all be read from, as far as their first row.
+
+    Raises:
+        DataError: it, or one of its tables, cannot be read.
+    """
+    tables = stored_tables(path)
+    with opened(path) as database:
+        for table in tables:
+            database.execute(f"SELECT * FROM {table.source} LIMIT 1").fetchone()  # noqa: S608 (quoted)
+    return tables
+
+
+def tables_read(sql: str, path: Path) -> list[str]:
+    """The names of the base tables that a query reads, as ``stored_tables`` has them.
+
+    Views are resolved to the tables under them.
+
+    Raises:
+        ValueError: it does not compile (in DuckDB: cannot be parsed) there.
+        DataError: the file cannot be read.
+    """
+    if not is_duckdb(path):
+        return list(gold_tables(sql, path))
+    with opened(path) as database:
+        tables = database.execute(
+            "SELECT schema_name, table_name FROM duckdb_tables() "
+            "WHERE NOT internal AND database_name = current_database() ORDER BY ALL"
+        ).fetchall()
+        views = database.execute(
+            "SELECT schema_name, view_name, sql FROM duckdb_views() "
+            "WHERE NOT internal AND database_name = current_database()"
+        ).fetchall()
+        named = _named_in_duckdb(database, sql)
+        inside = {(schema, name): query for schema, name, query in views}
+        while used := [view for view in inside if _is_named(view, named)]:
+            for view in used:
+                body = re.split(r"\sAS\s", inside.pop(view), maxsplit=1)[1]
+                named |= _named_in_duckdb(database, body)
+    read = [table for table in tables if _is_named(table, named)]
+    return [name if schema == "main" else f"{schema}.{name}" for schema, name in read]
+
+
+def _named_in_duckdb(database: Any, sql: str) -> set[str]:
+    """The tables and views that a query names, in lower case, with their schema if it does."""
+    import duckdb
+
+    try:
+        found = database.get_table_names(sql, qualified=True)
+    except duckdb.Error as error:
+        raise ValueError(str(error)) from error
+    return {name.partition(" AS ")[0].replace('"', "").lower() for name in found}
+
+
+def _is_named(table: tuple[str, str], named: set[str]) -> bool:
+    schema, name = (part.replace('"', "").lower() for part in table)
+    qualified = f"{schema}.{name}"
+    return (
+        qualified in named
+        or (schema == "main" and name in named)
+        or any(other.endswith(f".{qualified}") for other in named)
+    )
 
 
 def _sqlite_tables(database: sqlite3.Connection) -> Iterator[StoredTable]:

@@ -1,13 +1,15 @@
 """TARGET's layout of text-to-SQL corpora: tables whose rows lie in SQLite files."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from target_bench.corpora.lazy_rows import LazyRows
-from target_bench.corpora.stored import StoredTable, stored_tables
+from target_bench.corpora.stored import StoredTable, sound_tables
 from target_bench.corpora.target_layout import TargetLayout
+from target_bench.errors import DataError
 from target_bench.release import Release
 from target_bench.schema import CorpusInfo, Table
 
@@ -47,7 +49,9 @@ class TargetDatabases(TargetLayout):
                 continue
             if table.id.database_id not in stored:
                 release.note(path)
-                stored[table.id.database_id] = {t.name.lower(): t for t in stored_tables(path)}
+                with suppress(DataError):  # whoever reads the corpus is told, as of a missing one
+                    stored[table.id.database_id] = {t.name.lower(): t for t in sound_tables(path)}
+                stored.setdefault(table.id.database_id, {})
             found = stored[table.id.database_id].get(table.id.table_id.lower())
             yield _in_database(table, found, path, release) if found else table
 

@@ -7,7 +7,7 @@ from target_bench.corpora.database_cache import built
 from target_bench.corpora.database_folder import Found
 from target_bench.corpora.lazy_rows import LazyRows
 from target_bench.corpora.schemas import Schema, TableSchema
-from target_bench.corpora.stored import StoredTable, stored_tables
+from target_bench.corpora.stored import StoredTable, sound_tables
 from target_bench.errors import DataError
 from target_bench.schema import Table, TableId
 
@@ -20,17 +20,15 @@ def tables_of(
 ) -> Iterator[Table]:
     """The tables of a database, in the order and spelling of its schema.
 
-    Header, types, statement and rows come from the database file; where that is missing, or has no
-    such table, from the schema, and there are no rows. Keys are those that either names.
+    Header, types, statement and rows come from the database file; where that is missing, cannot be
+    read, or has no such table, from the schema, and there are no rows. Keys are those that either
+    names.
 
     The context has ``title`` (the table's name as people say it), ``columns`` and ``column_types``
     (aligned with the header), ``primary_key``, ``foreign_keys``, ``schema`` (the CREATE TABLE
     statement) and, where there are descriptions, ``column_descriptions`` (column -> text).
-
-    Raises:
-        DataError: the file is locked or damaged.
     """
-    stored = {t.name.lower(): t for t in stored_tables(found.path)} if found else {}
+    stored = _stored(found)
     for table in schema.tables:
         there = stored.get(table.name.lower())
         header = there.header if there else tuple(column.name for column in table.columns)
@@ -42,6 +40,14 @@ def tables_of(
             rows,
             _context(table, there, header, about),
         )
+
+
+def _stored(found: Found | None) -> dict[str, StoredTable]:
+    """The tables of a database file by lower-case name; of one that cannot be read, none."""
+    try:
+        return {t.name.lower(): t for t in sound_tables(found.path)} if found else {}
+    except DataError:  # whoever reads the corpus is told, and its queries are not run
+        return {}
 
 
 def _context(

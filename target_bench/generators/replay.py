@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -12,21 +13,29 @@ from target_bench.interfaces import Generator
 from target_bench.release import Release, field
 from target_bench.schema import Generation, GenerationRequest
 
-_TEXT_FIELDS = ("text", "prediction", "pred", "answer")
+_SQL_FIELDS = ("SQL", "sql", "query")
+_TEXT_FIELDS = ("text", "prediction", "pred", "answer", *_SQL_FIELDS)
+_DATABASE_FIELDS = ("db_id", "database_id")
 _ID_FIELDS = ("query_id", "question_id", "feta_id", "id")
 _BIRD = "\t----- bird -----\t"
 """What stands between SQL and database in BIRD's predictions."""
+_SPIDER = re.compile(r"(.*)\t([A-Za-z_][\w-]*)\s*\Z", re.DOTALL)
+_SELECT = re.compile(r"[\s(]*(?:SELECT|WITH)\b", re.IGNORECASE)
 
 
 class Replay(Generator):
     """Reads answers from a file, plain, gzipped or zipped.
 
     The file is one of: JSON lines or a JSON list of objects with ``query_id`` (or ``question_id``,
-    ``feta_id``, ``id``) and ``text`` (or ``prediction``, ``pred``, ``answer``), as a run's
-    ``generations.jsonl`` is; a JSON object of query id -> text, or one whose only value is such an
-    object, as OTT-QA's reference is; BIRD's predictions, a JSON object of position -> SQL with its
-    database; plain text with an answer a line, as FeTaQA's T5 predictions are. A record with an
-    ``error``, and null, is no answer; two answers to one query are refused.
+    ``feta_id``, ``id``) and ``text`` (or ``prediction``, ``pred``, ``answer``, ``SQL``, ``sql``,
+    ``query``; SQL perhaps with ``db_id``), as a run's ``generations.jsonl`` is; a JSON object of
+    query id -> text, or one whose only value is such an object, as OTT-QA's reference is; BIRD's
+    predictions, a JSON object of position -> SQL with or without its database; plain text with an
+    answer a line, as FeTaQA's T5 predictions are, also ``SQL<TAB>database`` as Spider's files have
+    it. A record with an ``error``, and null, is no answer; two answers to one query are refused.
+
+    An object whose keys are ``"0"``, ``"1"`` and so on, one a query, is by position, unless the
+    ids of the queries are just these.
 
     Args:
         file: the predictions.
@@ -86,7 +95,7 @@ class Replay(Generator):
             return self._from_object(release, path, text)
         self.in_corpus_order = self.order is None
         lines = text.removesuffix("\n").split("\n")
-        return self._in_order(path, "lines", [line.removesuffix("\r") for line in lines])
+        return self._in_order(path, "lines", _as_bird([line.removesuffix("\r") for line in lines]))
 
     def _from_object(self, release: Release, path: Path, text: str) -> dict[str, str]:
         """One JSON object, or one a line."""
@@ -100,26 +109,54 @@ class Replay(Generator):
         if len(values) == 1 and isinstance(values[0], dict):
             found = values[0]
         if any(_BIRD in str(value) for value in found.values()):
-            return self._from_bird(path, found)
+            return self._by_position(path, found)
+        if self._is_by_position(path, found):
+            self.in_corpus_order = self.order is None
+            return self._by_position(path, found)
         given = {query_id: value for query_id, value in found.items() if value is not None}
         return {query_id: _text(value, f"{path}, {query_id}") for query_id, value in given.items()}
 
-    def _from_bird(self, path: Path, found: Mapping[str, Any]) -> dict[str, str]:
+    def _is_by_position(self, path: Path, found: Mapping[str, Any]) -> bool:
+        """Whether the keys are positions rather than ids.
+
+        Raises:
+            DataError: they may be either.
+        """
+        if self.order is None and self.query_ids is None:
+            return False
+        if found.keys() != {str(position) for position in range(len(found))}:
+            return False
+        ids = self._order()
+        if self.order is not None:
+            return True
+        if found.keys() <= set(ids):
+            return False
+        if len(found) == len(ids):
+            return True
+        raise DataError(
+            f"{path}: its keys '0' to '{len(found) - 1}' are not all ids of queries, and as "
+            f"positions they are {len(found)} of {len(ids)}. Name the order of the answers with "
+            "--order (order=FILE), a JSON list of query ids, or use their ids as keys"
+        )
+
+    def _by_position(self, path: Path, found: Mapping[str, Any]) -> dict[str, str]:
         answers = []
         for position in map(str, range(len(found))):
             if position not in found:
                 raise DataError(f"{path}: no answer at position {position!r} of {len(found)}")
-            answers.append(_text(found[position], f"{path}, {position}"))
+            given = found[position]
+            answers.append(None if given is None else _text(given, f"{path}, {position}"))
         return self._in_order(path, "answers", answers)
 
-    def _in_order(self, path: Path, what: str, answers: Sequence[str]) -> dict[str, str]:
+    def _in_order(self, path: Path, what: str, answers: Sequence[str | None]) -> dict[str, str]:
         ids = self._order()
         if len(answers) != len(ids):
             raise DataError(
                 f"{path}: {len(answers)} {what} for {len(ids)} queries; name their order with "
                 "--order (order=FILE), a JSON list of query ids"
             )
-        return dict(zip(ids, answers, strict=True))
+        pairs = zip(ids, answers, strict=True)
+        return {query_id: answer for query_id, answer in pairs if answer is not None}
 
     def _order(self) -> Sequence[str]:
         if self.order is None:
@@ -142,6 +179,15 @@ class Replay(Generator):
                     f"{path}, entry {place}: query {str(query_id)!r} is at entry {earlier} already"
                 )
         return list(places)
+
+
+def _as_bird(lines: list[str]) -> list[str]:
+    """Lines of SQL, a tab and a database, as Spider's evaluation reads them, in BIRD's form."""
+    found = [_SPIDER.match(line) for line in lines]
+    queries = sum(_SELECT.match(line) is not None for line in lines)
+    if not all(found) or 2 * queries < len(lines):
+        return lines
+    return [f"{match[1]}{_BIRD}{match[2]}" for match in found if match]
 
 
 def _is_json(line: str) -> bool:
@@ -167,6 +213,10 @@ def _records(records: Iterable[tuple[str, Any]]) -> dict[str, str]:
         if query_id in answers:
             raise DataError(f"{place}: query {query_id!r} was answered before")
         value = _named(found, _TEXT_FIELDS, place)
+        database = next((found[name] for name in _DATABASE_FIELDS if name in found), None)
+        is_sql = any(name in found for name in _SQL_FIELDS)
+        if is_sql and isinstance(value, str) and isinstance(database, str):
+            value = f"{value}{_BIRD}{database}"
         if value is not None:  # null is no answer
             answers[query_id] = _text(value, place)
     return answers

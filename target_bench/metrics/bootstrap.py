@@ -25,16 +25,20 @@ def interval(metric: Summed, statistics: NDArray[np.float64]) -> tuple[float, fl
     """The 95% interval of a metric over resampled queries.
 
     It depends on the metric's own statistics alone: neither the order of the queries nor the other
-    metrics of a run change it.
+    metrics of a run change it. Draws that hold no query that the metric is over (their value is
+    NaN) are left out.
 
     Args:
         metric: the metric.
         statistics: (n, m) sufficient statistics, one row a query.
 
     Returns:
-        (low, high).
+        (low, high); NaN for a metric that is over no query.
     """
     values = metric.value(resampled_totals(statistics))
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return np.nan, np.nan
     low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return round(float(low), _DECIMALS), round(float(high), _DECIMALS)
 

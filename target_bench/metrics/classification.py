@@ -116,11 +116,11 @@ class LabelMetric(Metric[JudgedLabels]):
         return _cells(examples)
 
     def value(self, totals: Floats) -> Floats:
-        """The metric of summed cells."""
+        """The metric of summed cells; NaN of none."""
         counts = totals.reshape(*totals.shape[:-1], len(LABELS), len(LABELS) + 1)
         if self._answered:
             counts = np.where(np.arange(len(LABELS) + 1) < 2, counts, 0.0)
-        return self._measure(counts)
+        return np.where(counts.any(axis=(-2, -1)), self._measure(counts), np.nan)
 
     def counted(self, statistics: Floats) -> int:
         """Over how many queries it is."""

@@ -1,7 +1,7 @@
 """Metrics of SQL by what it returns: execution accuracy under three rules, soft F1, VES and R-VES.
 
 A query is judged once, under every rule, from the results of the gold and the predicted statement;
-the metrics are means over judged queries. Queries whose database is missing are in no mean.
+the metrics are means over judged queries. Queries that are not runnable are in no mean.
 """
 
 from collections import Counter
@@ -47,7 +47,11 @@ Verdict = Literal[
     "gold_failed",
     "not_runnable",
 ]
-"""What became of a prediction. ``not_runnable``: its database is missing, so nobody can say."""
+"""What became of a prediction.
+
+``not_runnable``: its database is missing or cannot be read, or the engine that judges has no result
+of the gold that it can be compared with, so nobody can say.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,8 @@ def _ran(gold: Executed, predicted: Executed) -> bool:
 def _failure(gold: Executed, predicted: Executed) -> Verdict:
     if gold.outcome != "executed":
         return "gold_failed"
+    if predicted.outcome == "unusable":  # the database that the prediction itself names
+        return "error"
     return "wrong_result" if predicted.outcome == "executed" else predicted.outcome
 
 
@@ -164,7 +170,7 @@ class JudgedSQL:
 
 
 class MeanOverQueries(Metric[JudgedSQL]):
-    """The mean of a value that each judged query has; queries without database are left out.
+    """The mean of a value that each judged query has; queries that were not run are left out.
 
     Args:
         name: as users write it.
@@ -185,7 +191,7 @@ class MeanOverQueries(Metric[JudgedSQL]):
         return f"{self.name}|{self._description}"
 
     def statistics(self, examples: JudgedSQL) -> Floats:
-        """(n, 2) the value of each query, and 1; two zeros where the database is missing.
+        """(n, 2) the value of each query, and 1; two zeros where it is not runnable.
 
         Raises:
             ValueError: a value is not known: VES or R-VES of a query that was not timed.
@@ -201,13 +207,13 @@ class MeanOverQueries(Metric[JudgedSQL]):
         return np.column_stack([values, runnable]).astype(np.float64)
 
     def counted(self, statistics: Floats) -> int:
-        """The queries whose database is there."""
+        """The queries that are runnable."""
         return int(statistics[:, 1].sum())
 
     def value(self, totals: Floats) -> Floats:
-        """The mean; 0 of nothing."""
+        """The mean; NaN of nothing, so too for a query that is not runnable."""
         counted = totals[..., 1]
-        out: Floats = np.zeros_like(counted)
+        out: Floats = np.full_like(counted, np.nan)
         np.divide(totals[..., 0], counted, out=out, where=counted != 0)
         return out
 

@@ -76,7 +76,8 @@ class Log(ABC, Generic[T]):
             StoreError: it cannot be written, or not all of it.
         """
         text = "".join(map(self.line, values))
-        left = memoryview(text.encode("utf-8", "surrogatepass"))
+        # A lone surrogate is no UTF-8; written with a backslash it is what JSON has for it.
+        left = memoryview(text.encode("utf-8", "backslashreplace"))
         try:
             while left:
                 left = left[os.write(self._file, left) :]

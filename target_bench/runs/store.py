@@ -123,8 +123,8 @@ class Run:
         self._replace_with(name, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
 
     def write_per_query(self, query_ids: Sequence[str], values: Mapping[str, Any]) -> None:
-        """Write ``per_query.parquet``: a row a query, a column a metric or a slice."""
-        self._replace_bytes("per_query.parquet", _parquet({"query_id": list(query_ids), **values}))
+        """Write ``per_query.parquet``: a row a query, a column a metric or a slice; NaN is null."""
+        self._replace_bytes("per_query.parquet", _parquet({"query_id": query_ids, **values}))
 
     def write_statistics(self, query_ids: Sequence[str], statistics: Mapping[str, Any]) -> None:
         """Write ``statistics.parquet``: a row a query, a column of lists a metric.
@@ -133,11 +133,12 @@ class Run:
         their tests need no second run.
         """
         columns = {name: _lists(rows) for name, rows in statistics.items()}
-        encoded = _parquet({"query_id": list(query_ids), **columns})
+        encoded = _parquet({"query_id": query_ids, **columns})
         self._replace_bytes("statistics.parquet", encoded)
 
     def _replace_with(self, name: str, text: str) -> None:
-        self._replace_bytes(name, text.encode("utf-8", "surrogatepass"))
+        # A lone surrogate is no UTF-8; written with a backslash it is what JSON has for it.
+        self._replace_bytes(name, text.encode("utf-8", "backslashreplace"))
 
     def _replace_bytes(self, name: str, encoded: bytes) -> None:
         """Replace a file as a whole, unless it holds this content already."""
@@ -186,9 +187,23 @@ def _parquet(columns: Mapping[str, Any]) -> bytes:
     from pyarrow import parquet
 
     buffer = pyarrow.BufferOutputStream()
-    parquet.write_table(pyarrow.table(dict(columns)), buffer)
+    found = {name: _column(values) for name, values in columns.items()}
+    parquet.write_table(pyarrow.table(found), buffer)
     encoded: bytes = buffer.getvalue().to_pybytes()
     return encoded
+
+
+def _column(values: Any) -> Any:
+    """Values as an array: NaN is null, and lone surrogates are written as escapes."""
+    import pyarrow
+
+    if isinstance(values, pyarrow.Array):
+        return values
+    return pyarrow.array([_as_utf8(value) for value in values], from_pandas=True)
+
+
+def _as_utf8(value: Any) -> Any:
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
 
 
 def _lists(rows: NDArray[np.float64]) -> Any:

@@ -1,5 +1,7 @@
 """Which file a statement runs on, and on which engine."""
 
+from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -37,6 +39,20 @@ def database(path: Path, engine: EngineName | None = None) -> Database:
     state = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
     absolute = str(path.absolute())
     return Database(absolute, engine or _engine(absolute, state), state)
+
+
+def ran_in(asked: str, files: Iterable[Path | None]) -> str:
+    """The engines that statements on these files run in; several with ``+``.
+
+    Args:
+        asked: ``duckdb`` for DuckDB whatever the file, ``sqlite`` for that of the file.
+        files: database files; None and what cannot be read tell nothing.
+    """
+    found: set[str] = set()
+    for file in {file for file in files if file is not None}:
+        with suppress(DataError):
+            found.add("duckdb" if asked == "duckdb" else database(file).engine)
+    return "+".join(sorted(found)) or asked
 
 
 @lru_cache(maxsize=4096)

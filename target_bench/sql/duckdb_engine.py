@@ -10,7 +10,14 @@ from threading import Timer
 from typing import Any
 
 from target_bench.schema import Cell, SQLOutcome
-from target_bench.sql.engine import Failure, Ran, Result, UnusableError, timed
+from target_bench.sql.engine import (
+    MORE_THAN_ONE,
+    Failure,
+    Ran,
+    Result,
+    UnusableError,
+    timed,
+)
 from target_bench.sql.limits import Limits
 
 _BATCH = 100  # rows
@@ -85,7 +92,7 @@ def _started(connection: Any, sql: str) -> Result:
     if not statements:
         return [], []
     if len(statements) > 1:
-        raise _ForbiddenError("You can only execute one statement at a time.")
+        raise _ForbiddenError(MORE_THAN_ONE)
     if statements[0].type != duckdb.StatementType.SELECT:
         raise _ForbiddenError(f"{statements[0].type.name} statements may not be run, only SELECT")
     connection.execute(statements[0])

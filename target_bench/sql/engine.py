@@ -11,6 +11,11 @@ from target_bench.sql.limits import Limits
 
 EngineName = Literal["sqlite", "duckdb"]
 
+MORE_THAN_ONE = (
+    "more than one statement, or text after the first (a fence, prose): one statement may be run"
+)
+"""Why nothing of several statements is run."""
+
 
 class UnusableError(Exception):
     """A database that cannot be opened or read, whatever the statement; says why and what to do."""

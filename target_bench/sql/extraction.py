@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from target_bench.sql.statements import LONGEST, NO_QUERY, begins_as_no_query, is_sql
+
 Form = Literal["json", "fence", "bird", "bare", "none"]
 
 _KEYS = {
@@ -23,9 +25,15 @@ _START = re.compile(
     re.IGNORECASE,
 )
 _LINE_START = re.compile(r"\s*(?:(?:--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/|\()\s*)*\Z")
+_NEW_LINE = re.compile(r"(?:\A|(?<=[;\n])|\n|:)[ \t]*")
+_PROSE = re.compile(
+    r"\s*(?:\Z|```|[#*>]|-(?!-)|[IA]\b|[^()=<>*\"'`]*[.!:]\s*\Z|"
+    r"(?!(?:From|Where|And|Or|On|Join|Inner|Left|Cross|Group|Order|Having|Limit|Union|Select)\b)"
+    r"[A-Z][a-z']+\b)"
+)
 _BROKEN = r'"{key}"\s*:\s*"(.*?)"\s*(?:,\s*"\w+"\s*:|\}}|,?\s*\Z)'
 _TRIES = 50  # how many starts of an object, and of a statement, are looked at
-_PARSED = 200_000  # characters that are parsed in the search for the end of a statement
+_PARSED = 2 * LONGEST  # characters that are parsed in the search for the end of a statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +62,13 @@ def extract(text: str) -> Extracted:
     2. a JSON object with a field ``sql``, bare, in a fence or in a text; trailing commas, line
        breaks and unescaped quotes inside its texts are read too. Its SQL is taken as it stands;
     3. a fence: of several the last one that holds a query, for models try and then correct
-       themselves; in it the first query;
-    4. the first SELECT or WITH in the text: up to its semicolon, or as far as it can be parsed.
+       themselves; where none does, the last one that holds other SQL;
+    4. the whole text, if it is SQL;
+    5. the first SELECT or WITH in the text: up to its semicolon, or as far as it can be parsed.
 
-    What a model thinks aloud before (``<think>``) is skipped. Never raises.
+    What is SQL as a whole, a fence's content or the text, is taken as it stands, whatever it does
+    and however many statements it is: whoever runs it refuses what may not be run. What a model
+    thinks aloud before (``<think>``) is skipped. Never raises.
     """
     thought = _THOUGHT.match(text)
     said = text[thought.end() :] if thought else text
@@ -152,36 +163,46 @@ def _field(record: Mapping[str, Any], name: str) -> str | None:
 def _fenced(text: str) -> Extracted | None:
     fences = [(m.start(), m[1].strip().lower(), m[2]) for m in _FENCE.finditer(text)]
     fences += [(m.start(), "sql", m[1]) for m in _INLINE_FENCE.finditer(text)]
+    other: Extracted | None = None
     for place, language, content in sorted(fences, reverse=True):
-        if language in _SQL_FENCES:
-            sql = _query(content)
-            if sql:
-                return Extracted(sql, reasoning=_clean(text[:place]), form="fence")
-    return None
+        sql = _in_fence(content) if language in _SQL_FENCES else None
+        if sql:
+            found = Extracted(sql, reasoning=_clean(text[:place]), form="fence")
+            if not begins_as_no_query(sql):
+                return found
+            other = other or found
+    return other
 
 
-def _query(content: str) -> str | None:
-    """The first query of a piece of SQL: with comments before it, without statements after it."""
+def _in_fence(content: str) -> str | None:
+    """All of it if it is SQL, else its first query, with the comments before it."""
+    if is_sql(content):
+        return _ended(content)
     start = _START.search(content)
     if start is None:
         return None
-    head = content[: start.start()]
-    begin = 0 if _LINE_START.match(head) else start.start()
-    end = _end(content, start.start())
-    return _ended(content[begin:end])
+    begin = _begin(content, start.start())
+    return _ended(content[begin : _end(content, start.start())])
 
 
 def _bare(text: str) -> Extracted | None:
+    if is_sql(text):
+        return Extracted(_ended(text), form="bare")
     first: tuple[int, str] | None = None
     left = _PARSED
     for _, start in zip(range(_TRIES), _START.finditer(text), strict=False):
-        whole = text[start.start() : _end(text, start.start())]
+        begin = _begin(text, start.start())
+        whole = text[begin : _end(text, start.start())]
+        if begins_as_no_query(whole):
+            return _bare_at(text, begin, _paragraph(whole))
         sql, left = _parsable(whole, left)
         if sql is not None:
-            return _bare_at(text, start.start(), sql)
+            return _bare_at(text, begin, sql)
         is_code = start[0].isupper() or re.search(r"\bfrom\b", whole, re.IGNORECASE)
         if first is None and is_code:
-            first = start.start(), re.split(r"\n\s*\n|```", whole)[0]
+            first = begin, _paragraph(whole)
+        if start[0].isupper() and not text[:begin].strip():
+            break  # it begins as code does, so it is no phrase before the query
     return _bare_at(text, *first) if first else None
 
 
@@ -189,12 +210,33 @@ def _bare_at(text: str, place: int, sql: str) -> Extracted:
     return Extracted(_ended(sql), reasoning=_clean(text[:place]), form="bare")
 
 
+def _paragraph(text: str) -> str:
+    return re.split(r"\n\s*\n|```", text)[0]
+
+
+def _begin(text: str, start: int) -> int:
+    """Where the statement with this SELECT begins: with its brackets, or as INSERT INTO does."""
+    if _LINE_START.match(text[:start]):
+        return 0
+    boundary = max(text.rfind(";", 0, start), text.rfind("\n\n", 0, start))
+    for line in _NEW_LINE.finditer(text, boundary + 1, start):
+        if NO_QUERY.match(text, line.end()):
+            return line.end()
+    return start
+
+
 def _parsable(text: str, left: int) -> tuple[str | None, int]:
-    """The longest beginning of a text, in whole lines, that is a query; characters still left."""
+    """The longest beginning of a text, in whole lines, that is a query; characters still left.
+
+    It ends before a line that is none of SQL's: of a query that the parser does not know the lines
+    that it does would be another query.
+    """
     from target_bench.sql.parsing import parsed
 
     lines = text.split("\n")
     for n in range(len(lines), 0, -1):
+        if n < len(lines) and not _PROSE.match(lines[n]):
+            continue
         sql = "\n".join(lines[:n]).strip()
         left -= len(sql)
         if left < 0:
@@ -210,14 +252,17 @@ def _is_code(sql: str, tree: Any) -> bool:
     """Whether it reads a table, or is written as code: "select one" is a phrase too."""
     from sqlglot import exp
 
-    return tree.find(exp.From) is not None or sql.startswith(("SELECT", "WITH"))
+    return tree.find(exp.From) is not None or sql.lstrip("( \n").startswith(("SELECT", "WITH"))
 
 
 def _end(text: str, start: int) -> int:
-    """Where a statement ends: at the first semicolon outside of quotes and comments."""
+    """Where a statement ends: at the first semicolon outside of quotes and comments.
+
+    Statements behind it that are no queries belong to it: what is run should be what was written.
+    """
     pattern = r"'[^']*'|\"[^\"]*\"|`[^`]*`|\[[^\]\n]*\]|--[^\n]*|/\*.*?\*/|;"
     for match in re.compile(pattern, re.DOTALL).finditer(text, start):
-        if match[0] == ";":
+        if match[0] == ";" and not begins_as_no_query(text, match.end()):
             return match.start()
     return len(text)
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-from target_bench.errors import StoreError
+from target_bench.errors import DataError, StoreError
 from target_bench.provenance import installed_version
 from target_bench.schema import Executed
 from target_bench.sql.databases import Database, database
@@ -29,7 +29,7 @@ FORMAT = 1
 """The version of the files and of the rules by which cells are read; others are not used."""
 
 _BATCH = 256  # statements looked up, then run, at a time
-_PASSING = {"timeout", "memory"}  # outcomes that another day may not have
+_PASSING = {"timeout", "memory", "unusable"}  # outcomes that another day may not have
 _MOVING = re.compile(
     r"now|random|current|today|uuid|nextval"
     r"|\b\w*(date|time|day|epoch)\s*\(\s*\)|strftime\s*\([^,()]*\)",
@@ -68,19 +68,16 @@ class GoldResults:
         self._hashes: dict[Database, str] = {}
 
     def execute(self, statement: Statement) -> Executed:
-        """The result of one statement.
-
-        Raises:
-            DataError, ConfigError: as for the pool.
-            StoreError: the result cannot be recorded.
-        """
+        """The result of one statement; errors as for ``run``."""
         return next(self.run([statement]))
 
     def run(self, statements: Iterable[Statement]) -> Iterator[Executed]:
         """The results of many, in their order; ``seconds`` are those of the run that was recorded.
 
+        A statement whose database cannot be read has the outcome ``unusable``.
+
         Raises:
-            DataError, ConfigError: as for the pool.
+            ConfigError: as for the pool.
             StoreError: a result cannot be recorded.
         """
         source = iter(statements)
@@ -88,7 +85,7 @@ class GoldResults:
             places = [self._place(statement) for statement in batch]
             found = [self._recorded(place) for place in places]
             absent = [s for s, result in zip(batch, found, strict=True) if result is None]
-            fresh = self._pool.run(absent)
+            fresh = self._pool.run(absent, keep_going=True)
             for place, result in zip(places, found, strict=True):
                 if result is None:
                     result = next(fresh)
@@ -99,10 +96,13 @@ class GoldResults:
         """The file of a statement's result, or None if it is not to be kept."""
         if statement.repeat > 1 or _MOVING.search(statement.sql):
             return None
-        where = database(statement.database, statement.engine)
-        if where not in self._hashes:
-            with open(where.path, "rb") as file:  # noqa: PTH123 (a text)
-                self._hashes[where] = hashlib.file_digest(file, "sha256").hexdigest()
+        try:
+            where = database(statement.database, statement.engine)
+            if where not in self._hashes:
+                with open(where.path, "rb") as file:  # noqa: PTH123 (a text)
+                    self._hashes[where] = hashlib.file_digest(file, "sha256").hexdigest()
+        except (DataError, OSError):  # which the pool will tell
+            return None
         engine = sqlite3.sqlite_version if where.engine == "sqlite" else installed_version("duckdb")
         determining = [
             FORMAT,

@@ -2,8 +2,13 @@
 
 import sqlite3
 from pathlib import Path
+from time import monotonic
 
 from target_bench.sql.sqlite_files import base_tables, opened
+
+_SECONDS = 5.0  # to compile a statement in; SQLite looks at the clock then from version 3.41 on
+_OPCODES = 1000
+_SHOWN = 2000  # characters of a statement in a message
 
 _COMPILING = (
     sqlite3.SQLITE_SELECT,
@@ -59,11 +64,14 @@ def _read(sql: str, database: sqlite3.Connection) -> set[str]:
         declares = action == sqlite3.SQLITE_UPDATE and first == "sqlite_master"
         return sqlite3.SQLITE_OK if action in _COMPILING or declares else sqlite3.SQLITE_DENY
 
+    late = monotonic() + _SECONDS
     database.set_authorizer(hear)
+    database.set_progress_handler(lambda: monotonic() > late, _OPCODES)
     try:
         database.execute(f"EXPLAIN {sql}").close()
     except (sqlite3.Error, sqlite3.Warning, UnicodeEncodeError) as error:
-        raise ValueError(f"{error}: {sql}") from error
+        raise ValueError(f"{error}: {sql[:_SHOWN]}") from error
     finally:
         database.set_authorizer(None)
+        database.set_progress_handler(None, 0)
     return surely | (perhaps - expressions)

@@ -1,20 +1,23 @@
 """Predicted SQL against gold SQL: both are run, and what they give is compared."""
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import tee
 from pathlib import Path
+from typing import Literal
 
+from target_bench.errors import DataError
 from target_bench.metrics.sql import JudgedQuery, Rule, judge
-from target_bench.schema import Cell, Executed
+from target_bench.schema import Executed
+from target_bench.sql.agreement import agree
 from target_bench.sql.gold import GoldResults
 from target_bench.sql.normalising import for_test_suite
 from target_bench.sql.pool import Pool, Statement
 from target_bench.sql.speaking import Speaker
 
-_CLOSE = 1e-9
-"""How far two engines' floats may be apart, relative to the larger."""
+LeftOut = Literal["missing", "unusable", "engines"]
+"""Why a query is not runnable: its database is missing, or cannot be read, or the engine that
+judges cannot say the gold or has another result of it than SQLite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,7 @@ class Judged:
         gold_rows: how many rows the gold gave, or None if it was not run.
         predicted_rows: how many rows the prediction gave, or None if there was none.
         reason: what went wrong, in words; empty if nothing did, or if the result is wrong.
+        left_out: why the query is not runnable; None if it is.
     """
 
     case: Case
@@ -59,6 +63,15 @@ class Judged:
     predicted: Executed | None
     gold_rows: int | None
     predicted_rows: int | None
+    reason: str
+    left_out: LeftOut | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Untold:
+    """Why nobody can say whether a prediction is right: in a word, and in many."""
+
+    kind: LeftOut
     reason: str
 
 
@@ -71,15 +84,17 @@ class _Runs:
         golds: the gold, the gold as Spider's rule has it, and the gold in SQLite where another
             engine judges.
         predictions: the prediction, and the prediction as Spider's rule has it.
-        untold: why the gold cannot be run.
+        untold: why the gold cannot be run, or None.
         refused: what the prediction gave without being run.
+        refused_by_spider: why Spider's rule alone has no result; None if it has.
     """
 
     case: Case
     golds: tuple[Statement | None, ...] = (None, None, None)
     predictions: tuple[Statement | None, ...] = (None, None)
-    untold: str = ""
+    untold: _Untold | None = None
     refused: Executed | None = None
+    refused_by_spider: Executed | None = None
 
 
 class Judge:
@@ -105,13 +120,15 @@ class Judge:
     def judged(self, cases: Iterable[Case]) -> Iterator[Judged]:
         """The cases in their order.
 
+        A case whose database is missing or cannot be read is not runnable.
+
         Raises:
-            DataError: a database is damaged, or being written by another program.
             StoreError: the result of a gold statement cannot be recorded.
         """
         compared, for_gold, for_predicted = tee(map(self._runs, cases), 3)
         golds = self._golds.run(s for runs in for_gold for s in runs.golds if s)
-        predictions = self._pool.run(s for runs in for_predicted for s in runs.predictions if s)
+        statements = (s for runs in for_predicted for s in runs.predictions if s)
+        predictions = self._pool.run(statements, keep_going=True)
         for runs in compared:
             gold = [next(golds) if statement else None for statement in runs.golds]
             predicted = [next(predictions) if statement else None for statement in runs.predictions]
@@ -119,27 +136,44 @@ class Judge:
 
     def _runs(self, case: Case) -> _Runs:
         if case.gold_file is None:
-            return _Runs(case, untold="the database of the query is missing")
+            return _Runs(case, untold=_Untold("missing", "the database of the query is missing"))
         try:
             gold = self._speaker.statement(case.gold_file, case.gold_sql, self._repeats)
+            also = self._speaker.in_sqlite(case.gold_file, case.gold_sql)
         except ValueError as error:
-            return _Runs(case, untold=f"the gold cannot be said in this engine: {error}")
-        also = self._speaker.in_sqlite(case.gold_file, case.gold_sql)
+            reason = f"the gold has no translation: {error}"
+            return _Runs(case, untold=_Untold("engines", reason))
+        except DataError as error:
+            return _Runs(case, untold=_Untold("unusable", str(error)))
+        golds = (gold, None, also)
         if case.sql is None:
-            return _Runs(case, (gold, None, also))
+            return _Runs(case, golds)
         if case.file is None:
-            return _Runs(case, (gold, None, also), refused=Executed("error", message=case.problem))
-        rewritten = for_test_suite(case.gold_sql), for_test_suite(case.sql)
+            return _Runs(case, golds, refused=Executed("error", message=case.problem))
         try:
             predicted = self._speaker.statement(case.file, case.sql, self._repeats)
-            if rewritten == (case.gold_sql, case.sql):
-                return _Runs(case, (gold, None, also), (predicted, None))
+        except ValueError as error:
+            return _Runs(case, golds, refused=_untranslated(error))
+        except DataError as error:
+            return _Runs(case, golds, refused=Executed("unusable", message=str(error)))
+        return self._as_in_spider(_Runs(case, golds, (predicted, None)))
+
+    def _as_in_spider(self, runs: _Runs) -> _Runs:
+        """The same with the statements that Spider's rule runs, where it runs others."""
+        case = runs.case
+        assert case.gold_file is not None
+        assert case.file is not None
+        assert case.sql is not None
+        rewritten = for_test_suite(case.gold_sql), for_test_suite(case.sql)
+        if rewritten == (case.gold_sql, case.sql):
+            return runs
+        try:
             theirs = self._speaker.statement(case.gold_file, rewritten[0])
             ours = self._speaker.statement(case.file, rewritten[1])
         except ValueError as error:
-            refused = Executed("syntax_error", message=str(error))
-            return _Runs(case, (gold, None, also), refused=refused)
-        return _Runs(case, (gold, theirs, also), (predicted, ours))
+            return replace(runs, refused_by_spider=_untranslated(error))
+        golds, predictions = runs.golds, runs.predictions
+        return replace(runs, golds=(golds[0], theirs, golds[2]), predictions=(predictions[0], ours))
 
     def _compared(
         self, runs: _Runs, golds: Sequence[Executed | None], predictions: Sequence[Executed | None]
@@ -148,14 +182,40 @@ class Judge:
         gold, gold_rewritten, in_sqlite = golds
         predicted, rewritten = predictions
         predicted = predicted or runs.refused
-        untold = runs.untold
-        if gold is not None and in_sqlite is not None and not agree(gold, in_sqlite):
-            untold = "the gold gives another result in this engine than in SQLite"
+        untold = runs.untold or _untold(gold, in_sqlite, case, predicted)
         if untold:
-            return _judged(case, JudgedQuery("not_runnable"), gold, None, untold)
+            query = JudgedQuery("not_runnable")
+            return replace(_judged(case, query, gold, None, untold.reason), left_out=untold.kind)
         both = (gold_rewritten, rewritten) if gold_rewritten and rewritten else None
+        if runs.refused_by_spider and gold:
+            both = gold, runs.refused_by_spider
         query = judge(gold, predicted, case.gold_sql, both, self._rule)
         return _judged(case, query, gold, predicted, _reason(case, query, gold, predicted))
+
+
+def _untranslated(error: ValueError) -> Executed:
+    return Executed("error", message=f"it has no translation: {error}")
+
+
+def _untold(
+    gold: Executed | None, in_sqlite: Executed | None, case: Case, predicted: Executed | None
+) -> _Untold | None:
+    """Why what the gold gave says nothing of the prediction."""
+    own = predicted if case.file == case.gold_file else None
+    for result in (gold, in_sqlite, own):
+        if result is not None and result.outcome == "unusable":
+            return _Untold("unusable", result.message)
+    if gold is None or in_sqlite is None or agree(gold, in_sqlite):
+        return None
+    if in_sqlite.outcome != "executed":
+        if gold.outcome != "executed":
+            return None  # it fails in both, which SQLite counts as 0
+        reason = f"the gold fails in SQLite alone: {in_sqlite.outcome}: {in_sqlite.message}"
+    elif gold.outcome != "executed":
+        reason = f"the gold fails in this engine alone: {gold.outcome}: {gold.message}"
+    else:
+        reason = "the gold gives another result in this engine than in SQLite"
+    return _Untold("engines", reason)
 
 
 def _judged(
@@ -180,35 +240,3 @@ def _reason(
     if query.verdict == "no_prediction":
         return case.problem
     return predicted.message if predicted is not None else ""
-
-
-def agree(one: Executed, other: Executed) -> bool:
-    """Whether two engines gave the same set of rows, floats up to rounding."""
-    if one.outcome != "executed" or other.outcome != "executed":
-        return False
-    rows = [sorted(set(result.rows), key=_order) for result in (one, other)]
-    if len(rows[0]) != len(rows[1]):
-        return False
-    return all(map(_same_row, *rows))
-
-
-def _order(row: tuple[Cell, ...]) -> list[tuple[str, object]]:
-    """A key by which rows that are the same up to rounding stand at the same place."""
-    return [
-        ("number", float(f"{cell:.6g}")) if isinstance(cell, int | float) else _typed(cell)
-        for cell in row
-    ]
-
-
-def _typed(cell: Cell) -> tuple[str, object]:
-    return (type(cell).__name__, cell if cell is not None else 0)
-
-
-def _same_row(one: tuple[Cell, ...], other: tuple[Cell, ...]) -> bool:
-    return len(one) == len(other) and all(map(_same_cell, one, other))
-
-
-def _same_cell(one: Cell, other: Cell) -> bool:
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        return math.isclose(one, other, rel_tol=_CLOSE) or (one != one and other != other)
-    return one == other

@@ -1,5 +1,8 @@
 """One SQL query as sqlglot's tree."""
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from target_bench.sql.scoping import Names, Schema
@@ -23,7 +26,8 @@ def parsed(sql: str, dialect: str = "sqlite", expected: Any = None) -> Any:
     from sqlglot import exp
 
     try:
-        statements = [part for part in sqlglot.parse(sql, read=dialect) if part is not None]
+        with quietly():
+            statements = [part for part in sqlglot.parse(sql, read=dialect) if part is not None]
     except Exception as error:  # any text may come here, and sqlglot has errors of many types
         raise ValueError(f"it cannot be parsed: {error}") from error
     if len(statements) != 1:
@@ -33,6 +37,21 @@ def parsed(sql: str, dialect: str = "sqlite", expected: Any = None) -> Any:
     if any(not select.expressions for select in statements[0].find_all(exp.Select)):
         raise ValueError(f"a SELECT of it selects nothing: {sql[:200]}")
     return statements[0]
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Keep sqlglot's remarks, which a model's SQL causes by the hundred, off the terminal."""
+    logger = logging.getLogger("sqlglot")
+    logger.addFilter(_refuse)
+    try:
+        yield
+    finally:
+        logger.removeFilter(_refuse)
+
+
+def _refuse(_record: logging.LogRecord) -> bool:
+    return False
 
 
 def strings_from_names(tree: Any, sql: str, schema: Schema) -> None:

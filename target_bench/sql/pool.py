@@ -21,7 +21,7 @@ from target_bench.schema import Executed
 from target_bench.sql.databases import Database, database
 from target_bench.sql.engine import EngineName
 from target_bench.sql.limits import Limits
-from target_bench.sql.process import WorkerProcess
+from target_bench.sql.process import DiedOpeningError, WorkerProcess
 
 _WAITING = 256 << 20  # bytes of results that may wait for an earlier, slower statement
 _MOST_WAITING = 10_000  # such results
@@ -106,14 +106,20 @@ class Pool:
         """
         return self._submit(statement).result()[0]
 
-    def run(self, statements: Iterable[Statement]) -> Iterator[Executed]:
+    def run(self, statements: Iterable[Statement], keep_going: bool = False) -> Iterator[Executed]:
         """Run many; the results come in the order of the statements.
 
         Statements are drawn as workers become free. Results that wait for an earlier, slower
         statement are held; when they take much room no more are drawn.
 
+        Args:
+            statements: what to run.
+            keep_going: whether a statement whose database cannot be read has the outcome
+                ``unusable``, so that the others still run.
+
         Raises:
-            DataError, ConfigError: as for ``execute``, at the statement's turn.
+            ConfigError: as for ``execute``, at the statement's turn.
+            DataError: the same, unless ``keep_going``.
         """
         source = iter(statements)
         queue: deque[_Future] = deque()
@@ -136,7 +142,7 @@ class Pool:
                 if queue[0] not in running:
                     first = queue.popleft()
                     held -= _size(first)
-                    yield first.result()[0]
+                    yield _told(first) if keep_going else first.result()[0]
         finally:
             for future in queue:
                 future.cancel()
@@ -149,6 +155,12 @@ class Pool:
 
     def _work(self, statement: Statement) -> tuple[Executed, int]:
         where = database(statement.database, statement.engine)
+        try:
+            return self._run(where, statement)
+        except DiedOpeningError:  # perhaps of what it ran before; a second one dies of the file
+            return self._run(where, statement)
+
+    def _run(self, where: Database, statement: Statement) -> tuple[Executed, int]:
         worker = self._taken(where)
         try:
             return worker.run(where, statement.sql, statement.repeat)
@@ -190,6 +202,14 @@ class Pool:
 
 
 _Future = Future[tuple[Executed, int]]
+
+
+def _told(future: _Future) -> Executed:
+    """The result of a finished statement, or why its database cannot be read."""
+    try:
+        return future.result()[0]
+    except DataError as error:
+        return Executed("unusable", message=str(error))
 
 
 def _size(future: _Future) -> int:

@@ -49,6 +49,10 @@ class _DiedError(Exception):
         self.by_system = status == -9  # as Linux does when memory runs out
 
 
+class DiedOpeningError(DataError):
+    """The process ended while it opened a database, which need not be the database's fault."""
+
+
 class WorkerProcess:
     """One process that keeps databases open and runs one statement at a time.
 
@@ -87,7 +91,8 @@ class WorkerProcess:
         """Run a statement so many times; the first result, and the bytes it takes.
 
         Raises:
-            DataError: the database cannot be opened or read.
+            DataError: the database cannot be opened or read; ``DiedOpeningError`` if the process
+                ended over it.
         """
         number = self._number(database)
         first, size = self._run(database, number, sql, with_rows=True)
@@ -152,7 +157,9 @@ class WorkerProcess:
                 f"database {database.path} could not be opened in {_PATIENCE:g} s"
             ) from error
         except _DiedError as error:
-            raise DataError(f"database {database.path}: {fault}: {error}. Is it whole?") from error
+            raise DiedOpeningError(
+                f"database {database.path}: {fault}: {error}. Is it whole?"
+            ) from error
         if what != "done":
             raise DataError(f"database {database.path}: {why[0]}")
         self._open[database] = self._opened

@@ -10,6 +10,7 @@ from target_bench.sql.databases import database
 from target_bench.sql.engine import EngineName
 from target_bench.sql.gold_tables import gold_tables
 from target_bench.sql.pool import Statement
+from target_bench.sql.statements import LONGEST
 from target_bench.sql.translation import to_duckdb
 
 
@@ -55,12 +56,15 @@ class InDuckDB:
         """The statement, translated.
 
         Raises:
-            ValueError: there is no translation that gives the same.
+            ValueError: there is no translation that gives the same, or it is longer than any
+                statement that is looked at.
             DataError: the database cannot be read.
             StoreError: the copy cannot be written.
         """
         if database(file).engine == "duckdb":
             return Statement(file, sql, repeat)
+        if len(sql) > LONGEST:
+            raise ValueError(f"it has {len(sql):,} characters, and {LONGEST:,} may be")
         try:
             gold_tables(sql, file)
         except ValueError:

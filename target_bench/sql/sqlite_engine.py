@@ -8,7 +8,14 @@ from pathlib import Path
 from time import monotonic
 
 from target_bench.schema import SQLOutcome
-from target_bench.sql.engine import Failure, Ran, Result, UnusableError, timed
+from target_bench.sql.engine import (
+    MORE_THAN_ONE,
+    Failure,
+    Ran,
+    Result,
+    UnusableError,
+    timed,
+)
 from target_bench.sql.limits import Limits
 
 _OPCODES = 1000  # of SQLite's virtual machine between two looks at the clock
@@ -81,6 +88,8 @@ class SQLite:
         if code in _DAMAGE:
             assert isinstance(error, sqlite3.Error)
             raise _unusable(error) from error
+        if "one statement at a time" in str(error):
+            return Failure("forbidden", MORE_THAN_ONE)
         return Failure(_outcome(str(error), code), str(error))
 
 
@@ -161,7 +170,6 @@ _BY_MESSAGE: tuple[tuple[str, SQLOutcome], ...] = (
     ("authorization denied", "forbidden"),
     ("prohibited", "forbidden"),
     ("may not be modified", "forbidden"),
-    ("one statement at a time", "forbidden"),
     ("unsafe use of", "forbidden"),
     ("syntax error", "syntax_error"),
     ("incomplete input", "syntax_error"),

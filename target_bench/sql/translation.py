@@ -12,7 +12,7 @@ from typing import Any
 from target_bench.sql.grouping import wrap_bare_columns
 from target_bench.sql.kinds import NUMBERS, Kind, Kinds, Value, branches, cast_kind
 from target_bench.sql.ordering import settle_ties
-from target_bench.sql.parsing import ROWIDS, parsed, strings_from_names
+from target_bench.sql.parsing import ROWIDS, parsed, quietly, strings_from_names
 from target_bench.sql.scoping import Names, Schema
 from target_bench.sql.snippets import snippet
 from target_bench.sql.times import is_time, time_to_duckdb
@@ -71,7 +71,8 @@ def _translated(tree: Any, sql: str, schema: Schema, views: Collection[str]) -> 
             settle_ties(select, names, views)
             wrap_bare_columns(select, names)
         tree = _Repairs(kinds).done(tree)
-        return str(tree.sql("duckdb", identify=True))
+        with quietly():
+            return str(tree.sql("duckdb", identify=True))
     except (SqlglotError, RecursionError) as error:
         raise ValueError(f"sqlglot cannot translate it: {error}") from error
 

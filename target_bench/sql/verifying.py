@@ -2,17 +2,19 @@
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import tee
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
-from target_bench.errors import ConfigError, StoreError
+from target_bench.errors import ConfigError, DataError, StoreError
 from target_bench.interfaces import Dataset
 from target_bench.metrics.sql import comparable
-from target_bench.schema import NO_DATABASE, Executed, Query
+from target_bench.schema import NO_DATABASE, Executed, Query, SQLOutcome
+from target_bench.sql.agreement import agree
+from target_bench.sql.databases import ran_in
 from target_bench.sql.engine import EngineName
-from target_bench.sql.judging import agree
 from target_bench.sql.limits import Limits
 from target_bench.sql.pool import Pool, Statement
 from target_bench.sql.speaking import Speaker, speaker
@@ -39,69 +41,97 @@ def verify_gold(
         warn: hears of what was converted in a copy.
 
     Returns:
-        ``corpus``, ``split``, ``engine``, ``fingerprint`` of the corpus, ``timeout``; the numbers
-        of ``queries``, of those ``executed`` and of those ``with_rows``; the ``failed`` ones
-        (``query_id``, ``outcome``, ``message``); the ids of those that are ``empty``, that
+        ``corpus``, ``split``, ``engine`` (what ran them), ``fingerprint`` of the corpus,
+        ``timeout``; the numbers of ``queries``, of those ``executed`` and of those ``with_rows``;
+        the ``failed`` ones (``query_id``, ``outcome``, ``message``; the outcome is ``unusable``
+        where the database is damaged or being written); the ids of those that are ``empty``, that
         ``differ_between_runs``, that ``differ_between_engines`` (DuckDB only), and whose database
         is ``missing``.
 
     Raises:
         ConfigError: the corpus has no databases.
-        DataError: a database is damaged, or being written by another program.
     """
     asked = [query for query in dataset.queries if query.database_id != NO_DATABASE]
     if not asked:
         raise ConfigError(f"{dataset.info.name} {dataset.split} has no databases to run SQL on")
     there = [query for query in asked if query.database_id in dataset.databases]
     with Pool(workers, Limits(seconds=timeout)) as pool:
-        found = _run(pool, dataset, there, speaker(engine, warn))
-    executed = [query for query, (first, *_) in found if first.outcome == "executed"]
-    rows = {query.id: first.rows for query, (first, *_) in found}
+        found = list(_run(pool, dataset, there, speaker(engine, warn)))
+    executed = [one for one in found if one.outcome == "executed"]
     return {
         "corpus": dataset.info.name,
         "split": dataset.split,
-        "engine": engine,
+        "engine": ran_in(engine, (dataset.databases[query.database_id] for query in there)),
         "fingerprint": dataset.corpus.fingerprint,
         "timeout": timeout,
         "queries": len(asked),
         "executed": len(executed),
-        "with_rows": sum(bool(rows[query.id]) for query in executed),
+        "with_rows": sum(one.has_rows for one in executed),
         "failed": [
-            {"query_id": query.id, "outcome": first.outcome, "message": first.message}
-            for query, (first, *_) in found
-            if first.outcome != "executed"
+            {"query_id": one.query_id, "outcome": one.outcome, "message": one.message}
+            for one in found
+            if one.outcome != "executed"
         ],
-        "empty": [query.id for query in executed if not rows[query.id]],
-        "differ_between_runs": [q.id for q, (one, two, _) in found if not _same(one, two)],
-        "differ_between_engines": [
-            query.id
-            for query, (one, _, other) in found
-            if other is not None and one.outcome == "executed" and not agree(one, other)
-        ],
+        "empty": [one.query_id for one in executed if not one.has_rows],
+        "differ_between_runs": [one.query_id for one in found if not one.same],
+        "differ_between_engines": [one.query_id for one in executed if not one.agrees],
         "missing": [query.id for query in asked if query.database_id not in dataset.databases],
     }
 
 
-_Found = list[tuple[Query, tuple[Executed, Executed, Executed | None]]]
+class _Verified(NamedTuple):
+    """What became of a gold statement, without the rows, which of all would fill the memory."""
+
+    query_id: str
+    outcome: SQLOutcome
+    message: str
+    has_rows: bool
+    same: bool
+    agrees: bool
 
 
-def _run(pool: Pool, dataset: Dataset, queries: Sequence[Query], says: Speaker) -> _Found:
-    """Each query with its two results, and that in SQLite where another engine is asked."""
-    plans: list[tuple[Query, list[Statement | None], str]] = []
+def _run(
+    pool: Pool, dataset: Dataset, queries: Sequence[Query], says: Speaker
+) -> Iterator[_Verified]:
+    """Each query, run twice, and in SQLite too where another engine is asked."""
+    plans, again = tee(_plans(dataset, queries, says))
+    results = pool.run((s for plan in again for s in plan.statements), keep_going=True)
+    for plan in plans:
+        if plan.problem is not None:
+            outcome, message = plan.problem
+            yield _Verified(plan.query.id, outcome, message, False, True, True)
+            continue
+        one, two, *other = [next(results) for _ in plan.statements]
+        yield _Verified(
+            plan.query.id,
+            one.outcome,
+            one.message,
+            has_rows=bool(one.rows),
+            same=_same(one, two),
+            agrees=all(agree(one, result) for result in other),
+        )
+
+
+class _Plan(NamedTuple):
+    """The statements of a query, or why there are none."""
+
+    query: Query
+    statements: tuple[Statement, ...]
+    problem: tuple[SQLOutcome, str] | None
+
+
+def _plans(dataset: Dataset, queries: Sequence[Query], says: Speaker) -> Iterator[_Plan]:
     for query in queries:
         file, sql = dataset.databases[query.database_id], _gold(query)
         try:
-            statement = says.statement(file, sql)
-            plans.append((query, [*[statement] * RUNS, says.in_sqlite(file, sql)], ""))
+            statement, other = says.statement(file, sql), says.in_sqlite(file, sql)
         except ValueError as error:
-            plans.append((query, [None] * (RUNS + 1), f"cannot be translated: {error}"))
-    results = pool.run(s for _, statements, _ in plans for s in statements if s is not None)
-    found: _Found = []
-    for query, statements, problem in plans:
-        one, two, other = (None if s is None else next(results) for s in statements)
-        failed = Executed("error", message=problem)
-        found.append((query, (one or failed, two or failed, other)))
-    return found
+            yield _Plan(query, (), ("error", f"it has no translation: {error}"))
+        except DataError as error:
+            yield _Plan(query, (), ("unusable", str(error)))
+        else:
+            more = () if other is None else (other,)
+            yield _Plan(query, (*[statement] * RUNS, *more), None)
 
 
 def _gold(query: Query) -> str:

@@ -1,8 +1,10 @@
 """How answers are judged, as far as it can be chosen."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
+from target_bench.errors import ConfigError
 from target_bench.metrics.sql import Rule
 from target_bench.schema import LabelMode
 
@@ -20,6 +22,9 @@ class Scoring:
         timeout: text-to-SQL: seconds that a statement may take.
         repeats: text-to-SQL: how often statements are run for VES and R-VES; 1 for neither.
         workers: text-to-SQL: how many processes run statements; None for one a core.
+
+    Raises:
+        ConfigError: a setting cannot be; found here, before anything is run.
     """
 
     labels: LabelMode = "strict"
@@ -29,3 +34,11 @@ class Scoring:
     timeout: float = 30.0
     repeats: int = 1
     workers: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.timeout < math.inf:
+            raise ConfigError(f"timeout={self.timeout:g} (--timeout): expected seconds above 0")
+        if self.repeats < 1:
+            raise ConfigError(f"repeats={self.repeats} (--repeats): expected a number from 1")
+        if self.workers is not None and self.workers < 1:
+            raise ConfigError(f"workers={self.workers}: expected a number from 1")

@@ -11,12 +11,17 @@ from target_bench.schema import Query
 from target_bench.sql.judging import Judged
 from target_bench.sql.linking import Overlap, linking, total
 from target_bench.sql.sqlite_files import columns, opened
+from target_bench.sql.statements import LONGEST
 
 _SHOWN = ("bird", "spider", "multiset", "soft_f1")
 
 
-def report(dataset: Dataset, judged: Sequence[Judged]) -> dict[str, Any]:
+def report(dataset: Dataset, judged: Sequence[Judged], engine: str) -> dict[str, Any]:
     """Outcomes with their numbers of queries, scores of groups of queries, and schema linking.
+
+    ``engine`` is what ran the statements, ``judged`` over how many queries the scores are,
+    ``not_runnable`` how many are left out and why: their database is ``missing`` or ``unusable``,
+    or the ``engines`` differ over the gold. ``left_out`` says it of each.
 
     Groups are by ``hardness`` and ``difficulty``, where queries say theirs, and by database. A
     group has ``queries``, how many of them are ``runnable``, and the means over these. Linking is
@@ -29,7 +34,11 @@ def report(dataset: Dataset, judged: Sequence[Judged]) -> dict[str, Any]:
         groups = _grouped(judged, queries, key)
         if groups:
             by[name] = {group: _means(members) for group, members in groups.items()}
+    why = Counter(found.left_out for found in judged if found.left_out is not None)
     return {
+        "engine": engine,
+        "judged": len(judged) - why.total(),
+        "not_runnable": dict(why),
         "outcomes": dict(Counter(found.query.verdict for found in judged).most_common()),
         "left_out": {
             found.case.query_id: found.reason
@@ -80,7 +89,9 @@ def _linking(judged: Sequence[Judged]) -> dict[str, Any] | None:
     used: list[Overlap] = []
     for found in judged:
         case = found.case
-        if found.query.verdict == "not_runnable" or case.sql is None or case.gold_file is None:
+        if found.query.verdict == "not_runnable" or case.gold_file is None:
+            continue
+        if case.sql is None or len(case.sql) > LONGEST:
             continue
         if case.gold_file not in schemas:
             schemas[case.gold_file] = _schema(case.gold_file)

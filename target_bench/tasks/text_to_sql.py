@@ -1,6 +1,7 @@
 """Text-to-SQL: does the predicted SQL return what the gold SQL returns?"""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from target_bench.errors import ConfigError
 from target_bench.interfaces import Dataset, Metric
 from target_bench.metrics.sql import JudgedSQL, Rule, sql_metrics
 from target_bench.schema import NO_DATABASE, Generation, Query, Retrieval
+from target_bench.sql.databases import ran_in
 from target_bench.tasks.sql_report import report
 
 
@@ -20,10 +22,18 @@ class JudgedStatements(JudgedSQL):
     Attributes:
         judged: the judgement of each, with what was run and what it gave.
         notes: what a user should know of the databases as they were run.
+        engine: what ran the statements; several names with ``+``.
     """
 
     judged: Sequence[Any] = ()
     notes: Sequence[str] = ()
+    engine: str = "sqlite"
+
+
+_COMPARED = (
+    "the gold in DuckDB with the gold in SQLite: floats within 1e-9 of each other are equal; "
+    "predictions with the gold, both in DuckDB: exactly"
+)
 
 
 class TextToSQL:
@@ -31,8 +41,9 @@ class TextToSQL:
 
     A prediction runs on the database that it names (as ``{"sql": ..., "database_id": ...}``), else
     on that of the first retrieved table, else, where nothing was retrieved, on that of the query.
-    The gold runs on the database of the query. A query whose database is missing is not runnable:
-    it is in no denominator.
+    The gold runs on the database of the query. A query whose database is missing or cannot be read
+    is not runnable: it is in no denominator. A prediction of more than 100,000 characters is not
+    run.
 
     Args:
         engine: ``sqlite`` runs every database in its own engine; ``duckdb`` runs SQLite databases
@@ -83,7 +94,6 @@ class TextToSQL:
 
         Raises:
             ConfigError: the corpus has no databases.
-            DataError: a database is damaged, or being written by another program.
         """
         from target_bench.sql.gold import GoldResults
         from target_bench.sql.judging import Judge
@@ -100,7 +110,9 @@ class TextToSQL:
         with Pool(self.workers, Limits(seconds=self.timeout)) as pool:
             judge = Judge(pool, GoldResults(pool), speaks, self.rule, self.repeats)
             judged = list(judge.judged(cases))
-        return JudgedStatements([found.query for found in judged], judged, notes)
+        notes += _unusable(judged)
+        ran = ran_in(self.engine, (dataset.databases.get(q.database_id) for q in dataset.queries))
+        return JudgedStatements([found.query for found in judged], judged, notes, ran)
 
     def settings(self) -> list[str]:
         """What changes a score besides the metrics: engines, their versions and the limit."""
@@ -120,23 +132,28 @@ class TextToSQL:
 
     def report(self, dataset: Dataset, examples: JudgedStatements) -> dict[str, Any]:
         """Outcomes, and scores by hardness and by database."""
-        notes = {"notes": list(examples.notes)} if examples.notes else {}
-        return report(dataset, examples.judged) | notes
+        more: dict[str, Any] = {"notes": list(examples.notes)} if examples.notes else {}
+        if self.engine == "duckdb":
+            more["compared"] = _COMPARED
+        return report(dataset, examples.judged, examples.engine) | more
 
     def records(self, examples: JudgedStatements) -> Iterable[dict[str, Any]]:
-        """What became of each query, for the run folder."""
+        """What became of each query, for the run folder; no score of one that is not runnable."""
         for judged in examples.judged:
             case, query = judged.case, judged.query
+            scores = {
+                "ex[bird]": query.bird,
+                "ex[spider]": query.spider,
+                "ex[multiset]": query.multiset,
+                "soft_f1": query.soft_f1,
+            }
             yield {
                 "query_id": case.query_id,
                 "verdict": query.verdict,
                 "reason": judged.reason,
                 "sql": case.sql,
                 "gold_sql": case.gold_sql,
-                "ex[bird]": query.bird,
-                "ex[spider]": query.spider,
-                "ex[multiset]": query.multiset,
-                "soft_f1": query.soft_f1,
+                **(scores if judged.left_out is None else dict.fromkeys(scores)),
                 "rows": judged.predicted_rows,
                 "gold_rows": judged.gold_rows,
             }
@@ -147,6 +164,7 @@ def _case(
 ) -> Any:
     from target_bench.sql.extraction import extract
     from target_bench.sql.judging import Case
+    from target_bench.sql.statements import LONGEST
 
     gold = str(query.answer) if isinstance(query.answer, str) else query.answer[0]
     gold_file = dataset.databases.get(query.database_id)
@@ -155,10 +173,18 @@ def _case(
     found = extract(generation.text)
     if found.sql is None:
         return Case(query.id, gold, gold_file, None, None, "no SQL can be read from the answer")
+    if len(found.sql) > LONGEST:
+        problem = f"it has {len(found.sql):,} characters; more than {LONGEST:,} are not run"
+        return Case(query.id, gold, gold_file, found.sql, None, problem)
     asked_on = found.database_id or _retrieved(retrieval) or query.database_id
     file = _file(dataset.databases, asked_on)
     problem = "" if file else f"there is no database {asked_on!r:.80}"
     return Case(query.id, gold, gold_file, found.sql, file, problem)
+
+
+def _unusable(judged: Sequence[Any]) -> list[str]:
+    counts = Counter(found.reason for found in judged if found.left_out == "unusable")
+    return [f"{reason} Queries that are therefore not run: {n}" for reason, n in counts.items()]
 
 
 def _retrieved(retrieval: Retrieval | None) -> str | None:

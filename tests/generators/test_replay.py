@@ -247,3 +247,40 @@ def test_config_is_of_the_content(tmp_path: Path) -> None:
     before = Replay(str(one)).config()
     one.write_text("x\nz\n", encoding="utf-8")
     assert Replay(str(one)).config() != before
+
+
+def _asked(path: Path, ids: list[str]) -> Replay:
+    replay = Replay(str(path))
+    replay.query_ids = ids
+    return replay
+
+
+def test_lines_of_spiders_files(tmp_path: Path) -> None:
+    """The text behind the last tab is the database, if that is so of every line."""
+    path = write_release(tmp_path, "gold.sql", "SELECT 'a\tb' FROM t\tdb_1\nnonsense\tdb_1\n")
+    expected = {"a": f"SELECT 'a\tb' FROM t{BIRD}db_1", "b": f"nonsense{BIRD}db_1"}
+    assert _asked(path, ["a", "b"]).answers == expected
+    for other in ("SELECT 1\tdb\nSELECT 2\n", "Ann\tOslo\nBo\tBern\n"):
+        path = write_release(tmp_path, "p.txt", other)
+        assert list(_asked(path, ["a", "b"]).answers.values()) == other.splitlines()
+
+
+def test_keys_that_are_positions(tmp_path: Path) -> None:
+    """BIRD's form without its marker; where the ids are just these keys, they are ids."""
+    path = write_release(tmp_path, "p.json", '{"0": "x", "1": "y", "2": null}')
+    replay = _asked(path, ["7", "1", "0"])
+    assert replay.answers == {"7": "x", "1": "y"}
+    assert replay.in_corpus_order
+    assert _asked(path, ["2", "1", "0"]).answers == {"0": "x", "1": "y"}
+    assert _asked(path, ["0", "1", "2", "3"]).answers == {"0": "x", "1": "y"}
+    with pytest.raises(DataError, match=r"are 3 of 4\. Name the order .* --order"):
+        _ = _asked(path, ["7", "1", "0", "9"]).answers
+    order = write_release(tmp_path, "order.json", '["7", "1", "0"]')
+    assert Replay(str(path), str(order)).answers == {"7": "x", "1": "y"}
+
+
+@pytest.mark.parametrize("name", ["SQL", "sql", "query"])
+def test_records_with_sql(tmp_path: Path, name: str) -> None:
+    records = [{"question_id": 1, name: "SELECT 1"}, {"question_id": 2, name: "x", "db_id": "d"}]
+    path = write_release(tmp_path, "p.json", json.dumps(records))
+    assert Replay(str(path)).answers == {"1": "SELECT 1", "2": f"x{BIRD}d"}

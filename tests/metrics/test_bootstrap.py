@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from target_bench.metrics.bootstrap import LEVEL, RESAMPLES, SIGNATURE, interval
 from target_bench.metrics.retrieval import judge, parse
+from target_bench.metrics.sql import FAMILIES
 
 MEAN = parse("recall@1")
 POOLED = parse("recall_micro@1")
@@ -109,3 +110,12 @@ def test_on_judged_rankings() -> None:
 
 def test_signature() -> None:
     assert f"|resamples:{RESAMPLES}|level:{LEVEL}|seed:" in SIGNATURE
+
+
+def test_draws_that_hold_no_query_are_left_out() -> None:
+    """A metric over one of fifty queries is in no draw of a third of them."""
+    metric = FAMILIES["ex[bird]"].make()
+    rows = np.zeros((50, 2))
+    rows[0] = 1
+    assert interval(metric, rows) == (1, 1)
+    assert np.isnan(interval(metric, np.zeros((3, 2)))).all()

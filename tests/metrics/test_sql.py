@@ -53,7 +53,7 @@ class TestJudge:
     @pytest.mark.parametrize("outcome", [o for o in get_args(SQLOutcome) if o != "executed"])
     def test_a_failed_prediction_is_wrong_and_named(self, outcome: SQLOutcome) -> None:
         judged = judge(gave(), failed(outcome), "SELECT")
-        assert judged.verdict == outcome
+        assert judged.verdict == ("error" if outcome == "unusable" else outcome)
         assert replace(judged, verdict="error") == JudgedQuery("error")
 
     def test_a_failed_gold_is_named_whatever_the_prediction_gave(self) -> None:
@@ -114,13 +114,13 @@ class TestMetrics:
             value(name, UNTIMED, WRONG)
 
     @pytest.mark.parametrize("queries", [(), (ABSENT,)])
-    def test_of_nothing_the_mean_is_zero(self, queries: tuple[JudgedQuery, ...]) -> None:
-        assert value("ex[bird]", *queries) == 0
+    def test_of_nothing_there_is_no_mean(self, queries: tuple[JudgedQuery, ...]) -> None:
+        assert isnan(value("ex[bird]", *queries))
 
     def test_each_query_has_its_value(self) -> None:
         metric = FAMILIES["soft_f1"].make()
         statistics = metric.statistics(JudgedSQL([RIGHT, WRONG, ABSENT]))
-        np.testing.assert_array_equal(metric.per_query(statistics), [1, 0.5, 0])
+        np.testing.assert_array_equal(metric.per_query(statistics), [1, 0.5, nan])
 
     def test_verdicts_are_counted(self) -> None:
         verdicts = JudgedSQL([WRONG, RIGHT, WRONG, ABSENT]).verdicts

@@ -24,7 +24,9 @@ SQL = "SELECT a FROM t WHERE b = 'x;y'"
         ('{"sql": ""}', None, "json"),
         (f"```sql\n{SQL};\n```", SQL, "fence"),
         (f"```SQL\nSELECT 1\n```\nno:\n```sql\n{SQL}\n```\n```\noutput\n```", SQL, "fence"),
-        (f"```\n-- why\n{SQL}; SELECT 2\n```", f"-- why\n{SQL}", "fence"),
+        (f"```\n-- why\n{SQL}; SELECT 2\n```", f"-- why\n{SQL}; SELECT 2", "fence"),
+        (f"```\n-- why\n{SQL}; it shows a\n```", f"-- why\n{SQL}", "fence"),
+        (f"```sql\n{SQL}\n```\nFaster with:\n```sql\nCREATE INDEX i ON t (a)\n```", SQL, "fence"),
         (f"```sqlite\n{SQL}", SQL, "fence"),
         ("```sql SELECT 1```", "SELECT 1", "fence"),
         (f"The query is {SQL}; it shows a.", SQL, "bare"),
@@ -99,6 +101,10 @@ def test_never_raises(pieces: list[str]) -> None:
         '{"a":' * 20_000,
         "SELECT " * 5_000,
         "```" * 9_000,
+        ": a\n" * 50_000 + "SELECT select",
+        "a; " * 30_000 + "SELECT 1 FROM t",
+        "SELECT 1 FROM t;" + " /* x */" * 20_000 + "; drop",
+        "SELECT (\n" + "It is. " * 20_000 + "x",
         "```sql\n" + "/* x */ " * 2_000 + "x SELECT 1 FROM t\n```",
         "```sql\n" + "( -- x\n" * 2_000 + "x SELECT 1 FROM t\n```",
     ],
@@ -116,3 +122,92 @@ def test_what_stands_before_select_in_a_fence_is_kept(sql: str) -> None:
 def test_a_bare_query_of_many_lines_is_kept_whole(around: str) -> None:
     sql = "SELECT a FROM t WHERE a > 0" + "".join(f"\n  AND a <> {i}" for i in range(60))
     assert extract(around.format(sql)).sql == sql
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "INSERT INTO customer(id) SELECT id FROM customer",
+        "insert or ignore into customer(id)\nselect id from customer",
+        "REPLACE INTO customer SELECT id FROM customer",
+        "CREATE TABLE z AS SELECT id FROM customer",
+        "CREATE TEMP VIEW z AS SELECT id FROM customer",
+        "UPDATE customer SET id = (SELECT 1)",
+        "DELETE FROM customer WHERE id IN (SELECT id FROM customer)",
+        "EXPLAIN SELECT id FROM customer",
+        "EXPLAIN QUERY PLAN SELECT id FROM customer",
+        "SELECT 1; DROP TABLE customer",
+        "SELECT id FROM customer; DROP TABLE customer; -- {{ what no parser reads",
+        "WITH c AS (SELECT 1) DELETE FROM customer",
+        "WITH c AS (\nSELECT id FROM customer\n) DELETE FROM customer WHEREVER",
+        "DROP TABLE customer",
+        "ATTACH 'x.db' AS x",
+        "PRAGMA writable_schema = 1",
+        "/* a */ -- b\nDROP TABLE customer",
+    ],
+)
+def test_what_is_no_query_is_not_trimmed_to_one(sql: str) -> None:
+    """Whatever form it comes in, so that the score does not depend on the form."""
+    for text in (sql, f"{sql};", f"```sql\n{sql}\n```", json.dumps({"sql": sql})):
+        assert extract(text).sql == sql
+    assert extract(f"{sql}\t----- bird -----\td").sql == sql
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "FROM t SELECT * EXCLUDE (x)",
+        "FROM t",
+        "(SELECT COUNT(*) FROM c)",
+        "( SELECT a FROM t ) UNION (SELECT b FROM t)",
+        "VALUES (1), (2)",
+        "TABLE c",
+        "SUMMARIZE c",
+        "DESCRIBE c",
+        "PIVOT c ON x USING sum(y)",
+        "from t select a",
+        "SELECT a FROM t QUALIFY row_number() OVER (ORDER BY a) = 1",
+    ],
+)
+def test_queries_of_duckdb_are_kept_whole(sql: str) -> None:
+    for text in (sql, f"{sql};", f"```sql\n{sql}\n```"):
+        assert extract(text).sql == sql
+
+
+def test_a_query_that_no_parser_knows_is_not_cut_to_the_lines_that_it_knows() -> None:
+    sql = "SELECT a FROM t\nWHERE ANY $$ OF (THESE)"
+    assert extract(sql).sql == sql
+    assert extract("(SELECT a FORM t)\n\nSorry.").sql == "(SELECT a FORM t)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["From Oslo.", "From Oslo", "Values", "Show", "Update the table first", "Drop it", "Table 1"],
+)
+def test_phrases_are_no_sql(text: str) -> None:
+    assert extract(text).sql is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT a FROM t\nThis gives all.",
+        "SELECT a FROM t\nit gives all.",
+        "SELECT a FROM t; Show this to the user",
+        "Explain: the query is SELECT a FROM t",
+    ],
+)
+def test_prose_around_a_query_is_left_out(text: str) -> None:
+    assert extract(text).sql == "SELECT a FROM t"
+
+
+def test_a_statement_that_writes_after_prose_is_not_trimmed() -> None:
+    sql = "INSERT INTO c SELECT a FROM t"
+    assert extract(f"The statement:\n{sql}\n\nIt writes.").sql == sql
+    assert extract(f"The statement: {sql}").sql == sql
+
+
+def test_the_parser_keeps_quiet(caplog: pytest.LogCaptureFixture) -> None:
+    extract("REPLACE INTO t SELECT 1 FROM u")
+    extract("SHOW TABLES SELECT EXPLAIN SELECT 1 FROM t")
+    assert not caplog.records

@@ -25,10 +25,10 @@ class Counting(Pool):
 
     ran = 0
 
-    def run(self, statements: Iterable[Statement]) -> Iterator[Executed]:
+    def run(self, statements: Iterable[Statement], keep_going: bool = False) -> Iterator[Executed]:
         found = list(statements)
         self.ran += len(found)
-        return super().run(found)
+        return super().run(found, keep_going)
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from target_bench.schema import Executed
+from target_bench.sql.agreement import agree
 from target_bench.sql.gold import GoldResults
-from target_bench.sql.judging import Case, Judge, Judged, agree
+from target_bench.sql.judging import Case, Judge, Judged
 from target_bench.sql.limits import Limits
 from target_bench.sql.pool import Pool
 from target_bench.sql.speaking import speaker
@@ -71,8 +72,7 @@ def test_outcomes(file: Path, pool: Pool, tmp_path: Path, engine: str) -> None:
         "there is no database 'x'",
     )
     assert found["missing"].query.verdict == "not_runnable"
-    expected = "gold_failed" if engine == "sqlite" else "not_runnable"
-    assert found["bad gold"].query.verdict == expected
+    assert found["bad gold"].query.verdict == "gold_failed"
     assert "no such column" in found["SELECT title FROM city"].reason
 
 

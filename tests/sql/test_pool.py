@@ -1,6 +1,7 @@
 """Many statements: order, laziness, repeats, threads, and workers that end."""
 
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,8 +12,10 @@ from time import monotonic
 import pytest
 
 from target_bench.errors import ConfigError, DataError
+from target_bench.sql.databases import Database
 from target_bench.sql.limits import Limits
 from target_bench.sql.pool import Pool, Statement
+from target_bench.sql.process import WorkerProcess
 from tests.sql.written import sqlite_file
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
@@ -180,3 +183,31 @@ def test_arguments_that_cannot_be(people: Path) -> None:
         Pool(0)
     with pytest.raises(ConfigError, match="repeat=0"):
         Statement(people, "SELECT 1", repeat=0)
+
+
+def test_a_worker_that_dies_while_opening_is_replaced_once(
+    people: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have died of what it ran before; the file is sound."""
+    number = WorkerProcess._number
+    deaths = [1]
+
+    def dies(self: WorkerProcess, where: Database) -> int:
+        if deaths and not self.has_open(where):
+            deaths.pop()
+            self._process.kill()
+        return number(self, where)
+
+    monkeypatch.setattr(WorkerProcess, "_number", dies)
+    with Pool(1) as pool:
+        assert pool.execute(Statement(people, "SELECT 7")).rows == ((7,),)
+        other = people.with_name("other.sqlite")
+        shutil.copy(people, other)
+        deaths += [1, 1]
+        with pytest.raises(DataError, match="the process that opened it ended"):
+            pool.execute(Statement(other, "SELECT 7"))
+        (first, second) = pool.run(
+            [Statement(other.with_name("gone"), "SELECT 1"), Statement(people, "SELECT 7")],
+            keep_going=True,
+        )
+    assert (first.outcome, second.rows) == ("unusable", ((7,),))

@@ -1,0 +1,40 @@
+"""Whether two engines gave the same result of one statement."""
+
+import math
+
+from target_bench.schema import Cell, Executed
+
+_CLOSE = 1e-9
+"""How far two engines' floats may be apart, relative to the larger."""
+
+
+def agree(one: Executed, other: Executed) -> bool:
+    """Whether two engines gave the same set of rows, floats up to rounding."""
+    if one.outcome != "executed" or other.outcome != "executed":
+        return False
+    rows = [sorted(set(result.rows), key=_order) for result in (one, other)]
+    if len(rows[0]) != len(rows[1]):
+        return False
+    return all(map(_same_row, *rows))
+
+
+def _order(row: tuple[Cell, ...]) -> list[tuple[str, object]]:
+    """A key by which rows that are the same up to rounding stand at the same place."""
+    return [
+        ("number", float(f"{cell:.6g}")) if isinstance(cell, int | float) else _typed(cell)
+        for cell in row
+    ]
+
+
+def _typed(cell: Cell) -> tuple[str, object]:
+    return (type(cell).__name__, cell if cell is not None else 0)
+
+
+def _same_row(one: tuple[Cell, ...], other: tuple[Cell, ...]) -> bool:
+    return len(one) == len(other) and all(map(_same_cell, one, other))
+
+
+def _same_cell(one: Cell, other: Cell) -> bool:
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return math.isclose(one, other, rel_tol=_CLOSE) or (one != one and other != other)
+    return one == other

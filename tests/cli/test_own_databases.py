@@ -1,0 +1,117 @@
+"""Databases of one's own with questions: loaded, run, scored and verified, without translation."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.inside import Inside
+from tests.sql.written import duckdb_file, sqlite_file
+
+SHOP = """
+CREATE TABLE city (name VARCHAR, people INTEGER);
+INSERT INTO city VALUES ('Oslo', 700), ('Bern', 130);
+CREATE SCHEMA more;
+CREATE TABLE more.river (name VARCHAR, city VARCHAR);
+INSERT INTO more.river VALUES ('Aare', 'Bern');
+CREATE VIEW large AS SELECT * FROM city WHERE people > 500;
+"""
+GOLD = {
+    "cities": "FROM city SELECT * EXCLUDE (people)",
+    "brackets": "(SELECT COUNT(*) FROM city)",
+    "large": "SELECT name FROM large",
+    "river": "SELECT r.name FROM more.river r JOIN city c ON c.name = r.city",
+    "all": "FROM city",
+}
+TABLES = {
+    "cities": ["city"],
+    "brackets": ["city"],
+    "large": ["city"],
+    "river": ["city", "more.river"],
+    "all": ["city"],
+}
+
+
+def _queries(path: Path, gold: dict[str, str], **more: Any) -> None:
+    lines = [{"query_id": n, "query": n, "answer": sql, **more} for n, sql in gold.items()]
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+
+
+def _one(out: str) -> dict[str, Any]:
+    (result,) = json.loads(out)["results"]
+    found: dict[str, Any] = result
+    return found
+
+
+def test_duckdb_from_end_to_end(inside: Inside, tmp_path: Path) -> None:
+    """Gold tables come from the gold; the engine is named as what it is."""
+    from target_bench.corpora import load
+
+    duckdb_file(tmp_path / "shop.duckdb", SHOP)
+    _queries(tmp_path / "queries.jsonl", GOLD)
+    found = {q.id: [t.table_id for t in q.gold] for q in load("./shop.duckdb").queries}
+    assert found == TABLES
+    run = ("run", "./shop.duckdb", "--task", "text-to-sql", "--retriever", "oracle", "--top-k", "1")
+    result = _one(inside(*run, "--generator", "gold", "--json").out)
+    assert result["report"]["outcomes"] == {"correct": len(GOLD)}
+    assert result["report"]["engine"] == "duckdb"
+    answers = tmp_path / "answers.json"
+    answers.write_text(json.dumps(GOLD | {"cities": "FROM city SELECT 1"}), encoding="utf-8")
+    score = ("score", "./shop.duckdb", "--task", "text-to-sql", "--predictions", answers)
+    result = _one(inside(*score, "--json").out)
+    assert result["report"]["outcomes"] == {"correct": 4, "wrong_result": 1}
+    report = json.loads(inside.good("verify-gold", "./shop.duckdb", "--json"))
+    assert (report["engine"], report["executed"], report["with_rows"]) == ("duckdb", 5, 5)
+    assert "in duckdb: 5 of 5 gold" in inside.good("verify-gold", "./shop.duckdb", "--strict")
+
+
+def test_a_folder_of_databases(inside: Inside, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    duckdb_file(folder / "shop.duckdb", SHOP)
+    sqlite_file(folder / "zoo.sqlite", "CREATE TABLE animal (a); INSERT INTO animal VALUES (1);")
+    lines = [
+        {"query_id": "1", "query": "?", "answer": "FROM city", "database_id": "shop"},
+        {"query_id": "2", "query": "?", "answer": "SELECT a FROM animal", "database_id": "zoo"},
+    ]
+    (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    run = ("run", "./data", "--task", "text-to-sql", "--retriever", "oracle", "--top-k", "1")
+    result = _one(inside(*run, "--generator", "gold", "--json").out)
+    assert result["report"]["outcomes"] == {"correct": 2}
+    assert result["report"]["engine"] == "duckdb+sqlite"
+    del lines[1]["database_id"]
+    (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    message = inside.bad(2, *run)
+    assert "line 2: field 'database_id': there is no database '0'" in message
+    duckdb_file(folder / "zoo.duckdb", SHOP)
+    assert "zoo.duckdb has the same name; rename one" in inside.bad(2, *run)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("SELECT 1", "the answer reads no table"),
+        ("SELECT x FROM nowhere", "the answer cannot be compiled: no such table: nowhere"),
+        ("Oslo", "the answer cannot be compiled"),
+    ],
+)
+def test_gold_tables_that_cannot_be_told(
+    inside: Inside, tmp_path: Path, answer: str, said: str
+) -> None:
+    sqlite_file(tmp_path / "x.sqlite", "CREATE TABLE t (a);")
+    _queries(tmp_path / "queries.jsonl", {"q": answer})
+    message = inside.bad(2, "verify-gold", "./x.sqlite")
+    assert said in message
+    assert "Name the gold tables of the query in the field 'table_id'" in message
+
+
+def test_strict_verification_fails_on_what_it_finds(inside: Inside, tmp_path: Path) -> None:
+    sqlite_file(tmp_path / "x.sqlite", "CREATE TABLE t (a);")
+    _queries(tmp_path / "queries.jsonl", {"q": "SELECT b FROM t"}, table_id="t")
+    verify = ("verify-gold", "./x.sqlite")
+    assert inside(*verify).code == 0
+    assert "no_such_column" in inside(*verify).out
+    assert inside(*verify, "--strict").code == 3
+    _queries(tmp_path / "queries.jsonl", {"q": "SELECT a FROM t"})
+    assert inside(*verify, "--strict").code == 0

@@ -1,0 +1,187 @@
+"""Predictions in SQL made elsewhere: their forms, what may not be run, and what a score is over."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyarrow import parquet
+
+from target_bench.corpora import load
+from tests.cli.inside import Inside
+from tests.corpora.releases import SPIDER_QUESTIONS, write_spider
+
+SCORE = ("score", "mini", "--task", "text-to-sql", "--predictions")
+QUERIES = [q for q in load("mini").queries if q.metadata.get("task") == "text_to_sql"]
+BIRD = "\t----- bird -----\t"
+N = len(QUERIES)
+
+
+def _one(out: str) -> dict[str, Any]:
+    (result,) = json.loads(out)["results"]
+    found: dict[str, Any] = result
+    return found
+
+
+def _judged(result: dict[str, Any]) -> list[dict[str, Any]]:
+    raw = (Path(result["folder"]) / "judgements.jsonl").read_bytes()
+    return [json.loads(line) for line in raw.decode("utf-8").splitlines()]
+
+
+def _written(folder: Path, answers: Any) -> Path:
+    path = folder / "predictions.json"
+    path.write_text(json.dumps(answers), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        "INSERT INTO customer(id) {}",
+        "CREATE TABLE z AS {}",
+        "REPLACE INTO customer {}",
+        "{}; DROP TABLE customer",
+    ],
+)
+def test_statements_that_write_get_nothing_in_any_form(
+    inside: Inside, tmp_path: Path, wrapped: str
+) -> None:
+    said = [wrapped.format(query.answer) for query in QUERIES]
+    forms: list[Any] = [
+        {query.id: text for query, text in zip(QUERIES, said, strict=True)},
+        {str(i): f"{text}{BIRD}{QUERIES[i].database_id}" for i, text in enumerate(said)},
+    ]
+    for form in forms:
+        result = _one(inside.good(*SCORE, _written(tmp_path, form), "--json"))
+        assert result["scores"]["ex[bird]"]["value"] == 0
+        assert not {"correct", "no_prediction"} & set(result["report"]["outcomes"])
+        if "DROP" in wrapped:
+            assert "more than one statement, or text after" in _judged(result)[0]["reason"]
+
+
+def test_lines_as_in_spiders_files_and_records_with_sql(inside: Inside, tmp_path: Path) -> None:
+    lines = tmp_path / "gold.sql"
+    lines.write_text(
+        "".join(f"{' '.join(str(q.answer).split())}\t{q.database_id}\n" for q in QUERIES)
+    )
+    done = inside(*SCORE, lines, "--json")
+    assert _one(done.out)["report"]["outcomes"] == {"correct": N}
+    records = [{"query_id": q.id, "SQL": q.answer, "db_id": q.database_id} for q in QUERIES]
+    result = _one(inside.good(*SCORE, _written(tmp_path, records), "--json"))
+    assert result["report"]["outcomes"] == {"correct": N}
+    positions = {str(i): query.answer for i, query in enumerate(QUERIES)}
+    done = inside(*SCORE, _written(tmp_path, positions), "--json")
+    assert _one(done.out)["report"]["outcomes"] == {"correct": N}
+    assert "were taken in the order of the corpus" in " ".join(done.err.split())
+
+
+def test_texts_that_are_no_utf8(inside: Inside, tmp_path: Path) -> None:
+    """A lone surrogate is told as JSON tells it, and the file stays UTF-8."""
+    path = _written(tmp_path, {QUERIES[0].id: "SELECT '\ud800'", QUERIES[1].id: "SELECT 1"})
+    result = _one(inside(*SCORE, path, "--limit", "2", "--json").out)
+    assert _judged(result)[0]["sql"] == "SELECT '\ud800'"
+    (Path(result["folder"]) / "generations.jsonl").read_bytes().decode("utf-8")
+    (Path(result["folder"]) / "scores.json").read_bytes().decode("utf-8")
+
+
+def test_a_statement_beyond_all_measure_is_not_run(inside: Inside, tmp_path: Path) -> None:
+    huge = "SELECT 1" + " + 1" * 30_000
+    path = _written(tmp_path, {QUERIES[0].id: json.dumps({"sql": huge})})
+    result = _one(inside.good(*SCORE, path, "--limit", "1", "--json"))
+    assert result["report"]["outcomes"] == {"error": 1}
+    assert "more than 100,000 are not run" in _judged(result)[0]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--timeout", "0"), "timeout=0 (--timeout): expected seconds above 0"),
+        (("--timeout", "nan"), "timeout=nan (--timeout)"),
+        (("--repeats", "0"), "repeats=0 (--repeats): expected a number from 1"),
+    ],
+)
+def test_options_are_looked_at_before_anything_runs(
+    inside: Inside, tmp_path: Path, options: tuple[str, str], said: str
+) -> None:
+    run = ("run", "mini", "--task", "text-to-sql", "--retriever", "oracle")
+    commands: list[tuple[object, ...]] = [run, (*SCORE, tmp_path / "nowhere"), ("generate", "no")]
+    if "--timeout" in options:
+        commands.append(("verify-gold", "mini"))
+    for command in commands:
+        assert said in inside.bad(2, *command, *options)
+    assert not (tmp_path / "runs").exists()
+
+
+def _spider(tmp_path: Path) -> tuple[object, ...]:
+    folder = write_spider(tmp_path / "spider")
+    answers = {str(i): question["query"] for i, question in enumerate(SPIDER_QUESTIONS)}
+    path = _written(tmp_path, answers)
+    return ("score", "spider", "--data-dir", folder, "--task", "text-to-sql", "--predictions", path)
+
+
+def test_what_a_score_is_over(inside: Inside, tmp_path: Path) -> None:
+    """Queries that were not run are null, and not zero, wherever their scores stand."""
+    score = _spider(tmp_path)
+    result = _one(inside(*score, "--json").out)
+    assert result["scores"]["ex[bird]"]["value"] == 1
+    assert result["scores"]["ex[bird]"]["n"] == 2
+    assert result["report"]["not_runnable"] == {"missing": 1}
+    assert (result["report"]["engine"], result["report"]["judged"]) == ("sqlite", 2)
+    assert [record["ex[bird]"] for record in _judged(result)] == [1.0, 1.0, None]
+    table = parquet.read_table(Path(result["folder"]) / "per_query.parquet")
+    assert table["ex[bird]"].to_pylist() == [1.0, 1.0, None]
+    shown = inside(*score).out
+    assert "judged in sqlite: 2 of 3 queries; 1 not runnable (their databases are missing)" in shown
+    duck = inside(*score, "--engine", "duckdb").out
+    assert "judged in duckdb: 2 of 3 queries; 1 not runnable" in duck
+
+
+def test_a_score_over_nothing_is_none(inside: Inside, tmp_path: Path) -> None:
+    score = _spider(tmp_path)
+    result = _one(inside(*score, "--database", "ZOO", "--json").out)
+    for name in ("ex[bird]", "soft_f1"):
+        found = result["scores"][name]
+        assert (found["value"], found["low"], found["high"], found["n"]) == (None, None, None, 0)
+    stored = json.loads((Path(result["folder"]) / "scores.json").read_text(encoding="utf-8"))
+    assert stored["scores"]["ex[bird]"]["value"] is None
+    shown = inside(*score, "--database", "zoo").out
+    assert "–" in shown
+    assert "0.000" not in shown
+    verified = inside(
+        "verify-gold", "spider", "--data-dir", tmp_path / "spider", "--database", "zoo"
+    )
+    assert "nothing can be run: the databases of all 1 queries are missing" in verified.out
+
+
+def test_other_databases_are_not_warned_of(inside: Inside, tmp_path: Path) -> None:
+    score = _spider(tmp_path)
+    assert "(zoo)" in inside(*score).err
+    assert "zoo" not in inside(*score, "--database", "CRE_shop").err
+
+
+@pytest.mark.parametrize("damage", ["truncated", "garbage", "empty", "schema only"])
+def test_one_damaged_database_costs_its_queries_alone(
+    inside: Inside, tmp_path: Path, damage: str
+) -> None:
+    score = _spider(tmp_path)
+    sound = tmp_path / "spider" / "database" / "cre_Shop" / "cre_Shop.sqlite"
+    bad = tmp_path / "spider" / "database" / "zoo" / "zoo.sqlite"
+    bad.parent.mkdir()
+    raw = sound.read_bytes()
+    page = int.from_bytes(raw[16:18], "big")
+    bad.write_bytes(
+        {
+            "truncated": raw[: len(raw) // 2],
+            "garbage": b"no database at all" * 100,
+            "empty": b"",
+            "schema only": raw[:page] + b"\xff" * (len(raw) - page),
+        }[damage]
+    )
+    done = inside(*score, "--json")
+    assert done.code == 0, done.err
+    result = _one(done.out)
+    assert result["scores"]["ex[bird]"]["n"] in (2, 3 if damage in ("empty", "schema only") else 2)
+    assert result["report"]["outcomes"]["correct"] == 2
+    if damage in ("truncated", "garbage"):
+        assert result["report"]["not_runnable"] == {"unusable": 1}
+        assert "The 1 queries on zoo are not run" in " ".join(done.err.split())

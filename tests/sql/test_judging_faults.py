@@ -1,0 +1,109 @@
+"""Judging where a statement has no translation, or a database cannot be read."""
+
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from target_bench.sql.gold import GoldResults
+from target_bench.sql.judging import Case, Judge, Judged
+from target_bench.sql.limits import Limits
+from target_bench.sql.pool import Pool
+from target_bench.sql.speaking import speaker
+from target_bench.sql.statements import LONGEST
+from target_bench.sql.translation import to_duckdb
+from tests.sql.written import sqlite_file
+
+GOLD = "SELECT DISTINCT name FROM People"
+ENGINES = ("sqlite", "duckdb")
+
+
+@pytest.fixture(scope="module")
+def short() -> Iterator[Pool]:
+    with Pool(1, Limits(seconds=5)) as pool:
+        yield pool
+
+
+def _judged(pool: Pool, folder: Path, engine: str, cases: Sequence[Case]) -> list[Judged]:
+    says = speaker(engine, lambda _: None)  # type: ignore[arg-type]  # one of two words
+    return list(Judge(pool, GoldResults(pool, folder / "gold"), says, "bird").judged(cases))
+
+
+def test_no_translation_is_no_syntax_error(short: Pool, people: Path, tmp_path: Path) -> None:
+    cases = [
+        Case("rowid", GOLD, people, "SELECT rowid FROM People", people),
+        Case("long", GOLD, people, GOLD + " " * LONGEST, people),
+    ]
+    for judged in _judged(short, tmp_path, "duckdb", cases):
+        assert judged.query.verdict == "error"
+        assert "it has no translation" in judged.reason
+
+
+def test_gold_without_translation_says_so(short: Pool, people: Path, tmp_path: Path) -> None:
+    case = Case("q", "SELECT rowid FROM People", people, GOLD, people)
+    (judged,) = _judged(short, tmp_path, "duckdb", [case])
+    assert (judged.query.verdict, judged.left_out) == ("not_runnable", "engines")
+    assert "the gold has no translation" in judged.reason
+
+
+def test_what_spiders_rule_rewrites_concerns_that_rule_alone(
+    short: Pool, people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def only_distinct(sql: str, *more: object) -> str:
+        if "DISTINCT" not in sql:
+            raise ValueError("not that")
+        return to_duckdb(sql, *more)  # type: ignore[arg-type]  # what it was called with
+
+    monkeypatch.setattr("target_bench.sql.speaking.to_duckdb", only_distinct)
+    (judged,) = _judged(short, tmp_path, "duckdb", [Case("q", GOLD, people, GOLD, people)])
+    assert (judged.query.bird, judged.query.multiset, judged.query.spider) == (1, 1, 0)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_gold_that_fails_in_both_engines_counts_as_in_one(
+    short: Pool, people: Path, tmp_path: Path, engine: str
+) -> None:
+    case = Case("q", "SELECT length FROM People", people, GOLD, people)
+    (judged,) = _judged(short, tmp_path, engine, [case])
+    assert (judged.query.verdict, judged.left_out) == ("gold_failed", None)
+    assert "no such column" in judged.reason
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("content", [b"", b"garbage" * 99, b"SQLite format 3\0" + b"x" * 500])
+def test_a_database_that_cannot_be_read(
+    short: Pool, people: Path, tmp_path: Path, engine: str, content: bytes
+) -> None:
+    """Its queries are not run, the others are; a prediction that asks it is wrong."""
+    bad = tmp_path / "bad.sqlite"
+    bad.write_bytes(content)
+    cases = [
+        Case("on it", GOLD, bad, GOLD, bad),
+        Case("sound", GOLD, people, GOLD, people),
+        Case("asks it", GOLD, people, GOLD, bad),
+    ]
+    first, second, third = _judged(short, tmp_path, engine, cases)
+    assert (first.query.verdict, first.left_out) == ("not_runnable", "unusable")
+    assert str(bad) in first.reason
+    assert second.query.verdict == "correct"
+    assert third.query.verdict == "error"
+
+
+def test_a_locked_database(short: Pool, people: Path, tmp_path: Path) -> None:
+    locked = sqlite_file(tmp_path / "locked.sqlite")
+    script = (
+        "import sqlite3, sys; d = sqlite3.connect(sys.argv[1], isolation_level=None);"
+        "d.execute('BEGIN EXCLUSIVE'); print(flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", script, str(locked)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        cases = [Case("l", GOLD, locked, GOLD, locked), Case("s", GOLD, people, GOLD, people)]
+        first, second = _judged(short, tmp_path, "sqlite", cases)
+        writer.communicate(b"")
+    assert (first.query.verdict, first.left_out) == ("not_runnable", "unusable")
+    assert "Close the program that writes it" in first.reason
+    assert second.query.verdict == "correct"
