@@ -18,6 +18,7 @@ from target_bench.cli import (
     reporting,
     run,
     runs,
+    submitting,
     verifying,
 )
 from target_bench.cli.options import debugging
@@ -46,6 +47,8 @@ app.command("compare", help=comparing.HELP)(comparing.compare)
 app.add_typer(runs.app, name="runs")
 app.add_typer(plotting.app, name="plot")
 app.command("report", help=reporting.HELP)(reporting.report)
+app.command("submit", help=submitting.HELP)(submitting.submit)
+app.command("verify", help=submitting.VERIFY_HELP)(submitting.verify)
 app.add_typer(caching.app, name="cache")
 
 

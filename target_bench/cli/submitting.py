@@ -1,0 +1,159 @@
+"""``target-bench submit`` and ``verify``: runs as a submission, and what is against one."""
+
+import json
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from target_bench.cli.options import AsJson, DataDir, Debug
+from target_bench.errors import ConfigError, DataError, StoreError
+
+if TYPE_CHECKING:
+    from target_bench.leaderboard.card import Card
+    from target_bench.leaderboard.verification import Verification
+
+HELP = """Pack runs as a submission to a leaderboard.
+
+`target-bench submit runs/retrieval-ottqa-... -o team.tbs.zip --card card.yaml` packs rankings and
+answers by the ids of queries and tables, and what the runs are of; no table and no question. The
+retrievals that answers are built on are packed with them. Without --card its fields are asked for.
+"""
+
+VERIFY_HELP = """Check a submission and compute its scores from its predictions.
+
+Exit code 0: accepted; 6: suspicious, somebody has to look at it; 5: rejected; 2: it cannot be
+checked, as without the data. The scores are written beside the file, as team.entry.json.
+"""
+
+EXIT_CODES = {"accepted": 0, "suspicious": 6, "rejected": 5}
+
+
+def submit(
+    folders: Annotated[list[Path], typer.Argument(help="Run folders.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", help="The file, as in team.tbs.zip.", show_default=False)
+    ],
+    card: Annotated[
+        Path | None,
+        typer.Option(help="A YAML file with the card. Default: asked for.", show_default=False),
+    ] = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Take runs of a part of the queries too.")
+    ] = False,
+    debug: Debug = False,
+) -> None:
+    """Read or ask for the card, pack and say what was packed."""
+    from target_bench.leaderboard import submission
+    from target_bench.leaderboard.card_file import read_card
+
+    names = submission.corpora_of(folders)
+    found = read_card(card) if card else _asked_card(names)
+    path = submission.pack(folders, found, out, partial)
+    n = len(submission.with_retrievals(folders))
+    typer.echo(f"{path}: {n} {'run' if n == 1 else 'runs'}, {path.stat().st_size:,} bytes")
+
+
+def verify(
+    file: Annotated[Path, typer.Argument(help="A submission.", show_default=False)],
+    against: Annotated[
+        Path | None,
+        typer.Option(help="Folder of submissions to compare it with.", show_default=False),
+    ] = None,
+    data_dir: DataDir = None,
+    entry: Annotated[
+        Path | None,
+        typer.Option(help="Where its scores go. Default: beside it.", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Verify, write the entry, print verdict and reasons."""
+    from target_bench.cli.progress import TerminalObserver
+    from target_bench.leaderboard.verification import verify as verified
+
+    with TerminalObserver() as observer, redirect_stdout(sys.stderr):
+        found = verified(file, against, data_dir, observer)
+    _write_entry(found, entry or _beside(file))
+    if as_json:
+        json.dump(found.to_json(), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    else:
+        _print(found)
+    if found.verdict != "accepted":
+        raise typer.Exit(EXIT_CODES[found.verdict])
+
+
+def _beside(file: Path) -> Path:
+    from target_bench.leaderboard.archive import SUFFIX
+    from target_bench.leaderboard.entry import SUFFIX as ENTRY
+
+    return file.with_name(file.name.removesuffix(SUFFIX) + ENTRY)
+
+
+def _write_entry(found: "Verification", path: Path) -> None:
+    """Write the entry; of a submission that is refused none stays."""
+    try:
+        if found.entry is None:
+            path.unlink(missing_ok=True)
+        else:
+            found.entry.write(path)
+    except OSError as error:
+        raise StoreError(
+            f"{path}: cannot be written: {error.strerror}. Choose another place with --entry."
+        ) from error
+
+
+def _print(found: "Verification") -> None:
+    for run in found.entry.runs if found.entry else ():
+        shown = {n: s.value for n, s in run.scores.items() if n in _SHOWN or n == _deepest(run)}
+        figures = ", ".join(f"{name} {value:.3f}" for name, value in shown.items())
+        names = " + ".join(filter(None, (run.retriever, run.generator)))
+        typer.echo(f"{run.corpus} {run.split}, {run.task}, {names}: {figures}")
+    for finding in found.findings:
+        where = "" if finding.run is None else f" (run {finding.run})"
+        typer.echo(f"{finding.level}: {finding.check}{where}: {finding.message}")
+    typer.echo(f"{found.path.name}: {found.verdict}")
+
+
+_SHOWN = ("sacrebleu", "exact_match", "token_f1", "accuracy", "f1_macro", "ex[bird]")
+
+
+def _deepest(run: Any) -> str:
+    return f"recall@{run.cutoffs[-1]}"
+
+
+def _asked_card(corpora: list[str]) -> "Card":
+    """The card, asked for field by field until each is right.
+
+    Raises:
+        ConfigError: nobody can be asked, because standard input is no terminal.
+    """
+    if not sys.stdin.isatty():
+        raise ConfigError(
+            "nobody can be asked for the card; name a YAML file with --card (docs/leaderboard.md "
+            "shows one)"
+        )
+    from target_bench.leaderboard.card import ASKED, Card
+
+    given: dict[str, Any] = {}
+    for name, question in ASKED.items():
+        given[name] = _asked(name, question, optional=name in ("paper", "code", "contact"))
+    given["training_data"] = {
+        corpus: _asked("training_data", f"Was a model trained on {corpus}", key=corpus)
+        for corpus in corpora
+    }
+    return Card.model_validate(given)
+
+
+def _asked(name: str, question: str, optional: bool = False, key: str | None = None) -> Any:
+    from target_bench.leaderboard.card import answer
+
+    while True:
+        text = typer.prompt(question, default="" if optional else None, show_default=False)
+        try:
+            return answer(name, text, key)
+        except DataError as error:
+            typer.echo(str(error), err=True)

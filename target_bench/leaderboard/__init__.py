@@ -1,0 +1,1 @@
+"""Submissions: how results are packed, checked and shown."""

@@ -1,0 +1,152 @@
+"""A submission verified: what is against it, and every score of it computed anew."""
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from target_bench.interfaces import Observer
+from target_bench.leaderboard.archive import SUFFIX, RefusedError
+from target_bench.leaderboard.board import others
+from target_bench.leaderboard.checks import CHECKS, Context
+from target_bench.leaderboard.entry import Entry, Finding, RunEntry, Verdict
+from target_bench.leaderboard.reading import Submission, opened
+from target_bench.leaderboard.recomputing import Checked, Recomputer
+from target_bench.provenance import installed_version
+from target_bench.runs import slices
+
+
+@dataclass(frozen=True, eq=False)
+class Verification:
+    """What came of verifying a submission.
+
+    Attributes:
+        path: the file.
+        verdict: accepted; suspicious, which somebody has to look at; or rejected.
+        findings: the reasons, and notes.
+        entry: what it is on a leaderboard; None if it was refused before it could be scored.
+    """
+
+    path: Path
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+    entry: Entry | None
+
+    def to_json(self) -> dict[str, Any]:
+        """What ``target-bench verify --json`` prints: the scores, without values of queries."""
+        runs = [] if self.entry is None else [_shown(run) for run in self.entry.runs]
+        return {
+            "file": self.path.name,
+            "verdict": self.verdict,
+            "findings": [asdict(finding) for finding in self.findings],
+            "checks": [check.name for check in CHECKS],
+            "runs": runs,
+        }
+
+
+def verify(
+    path: Path,
+    against: Path | None = None,
+    data_dir: Path | None = None,
+    observer: Observer | None = None,
+) -> Verification:
+    """Check a submission by every rule and compute its scores from its predictions.
+
+    Args:
+        path: the submission.
+        against: a folder of submissions that are there already, or None.
+        data_dir: as for ``TARGET``.
+        observer: hears of progress and warnings.
+
+    Raises:
+        DataError: there is no such file, or the data that it is about are not here or broken.
+    """
+    observer = observer or Observer()
+    try:
+        with opened(path) as submission, tempfile.TemporaryDirectory() as scratch:
+            runs = Recomputer(data_dir, observer, Path(scratch)).recompute(submission)
+            compared = others(against, path, runs, observer) if against else []
+            findings = _findings(runs, Context(submission.card, compared))
+            entry = _entry(path, submission, runs, findings)
+    except RefusedError as error:
+        finding = Finding(error.check, "rejected", str(error))
+        return Verification(path, "rejected", (finding,), None)
+    return Verification(path, entry.verdict, findings, entry)
+
+
+def _findings(runs: Sequence[Checked], context: Context) -> tuple[Finding, ...]:
+    return tuple(
+        Finding(check.name, level, message, run.place)
+        for run in runs
+        for check in CHECKS
+        if check.run is not None
+        for level, message in check.run(run, context)
+    )
+
+
+def _verdict(findings: Sequence[Finding]) -> Verdict:
+    levels = {finding.level for finding in findings}
+    if "rejected" in levels:
+        return "rejected"
+    return "suspicious" if "suspicious" in levels else "accepted"
+
+
+def _entry(
+    path: Path, submission: Submission, runs: Sequence[Checked], findings: tuple[Finding, ...]
+) -> Entry:
+    return Entry(
+        id=path.name.removesuffix(SUFFIX),
+        card=submission.card,
+        runs=tuple(_run_entry(run, submission) for run in runs),
+        verdict=_verdict(findings),
+        findings=findings,
+        fingerprint=submission.fingerprint,
+        checked_by=f"target-bench {installed_version('target-bench')}",
+    )
+
+
+def _run_entry(run: Checked, submission: Submission) -> RunEntry:
+    result, document = run.result, run.document
+    predictions = "retrieval" if run.answers is None else "generations"
+    found = slices.columns(run.dataset.queries)
+    return RunEntry(
+        corpus=result.corpus,
+        split=result.split,
+        task=result.task,
+        retriever=document.retriever,
+        generator=document.generator,
+        cutoffs=tuple(document.cutoffs),
+        scores=result.scores,
+        query_ids=list(result.query_ids),
+        per_query=result.per_query,
+        counts=result.counts,
+        corpus_fingerprint=document.corpus_fingerprint,
+        queries_fingerprint=document.queries_fingerprint,
+        predictions_sha256=submission.hashes[f"runs/{run.place}/{predictions}.jsonl"],
+        distractors=tuple(document.distractors),
+        about=document.about,
+        basis=run.basis,
+        retrieval=document.retrieval,
+        slices={name.removeprefix(slices.PREFIX): values for name, values in found.items()},
+        answers=result.answers,
+        report=result.report,
+        seconds=document.seconds,
+        timed_queries=document.timed_queries,
+        latency_ms=document.latency_ms,
+        environment=document.environment,
+        retriever_identity=document.identity.get("retriever", {}),
+        generator_identity=document.identity.get("generator", {}),
+        date=document.date,
+    )
+
+
+def _shown(run: RunEntry) -> dict[str, Any]:
+    names = ("corpus", "split", "task", "retriever", "generator", "cutoffs", "distractors")
+    return {
+        **{name: getattr(run, name) for name in names},
+        "n_queries": run.counts.asked,
+        "counts": run.counts.to_json(),
+        "answers": run.answers.to_json() if run.answers else None,
+        "scores": {name: score.to_json() for name, score in run.scores.items()},
+    }
