@@ -38,6 +38,8 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "hybrid": "target_bench.retrievers.hybrid:Hybrid",
         "rerank": "target_bench.retrievers.rerank:Rerank",
         "multi-vector": "target_bench.retrievers.multi_vector:MultiVector",
+        "rows": "target_bench.retrievers.best:Rows",
+        "best": "target_bench.retrievers.best:Best",
         "hyse": "target_bench.retrievers.hyse:HySE",
         "compat": "target_bench.retrievers.compat:Compat",
         "langchain": "target_bench.retrievers.langchain:LangChainRetriever",

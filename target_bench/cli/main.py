@@ -19,6 +19,7 @@ from target_bench.cli import (
     run,
     runs,
     submitting,
+    training,
     verifying,
 )
 from target_bench.cli.options import debugging
@@ -49,6 +50,7 @@ app.add_typer(plotting.app, name="plot")
 app.command("report", help=reporting.HELP)(reporting.report)
 app.command("submit", help=submitting.HELP)(submitting.submit)
 app.command("verify", help=submitting.VERIFY_HELP)(submitting.verify)
+app.add_typer(training.app, name="train")
 app.add_typer(caching.app, name="cache")
 
 

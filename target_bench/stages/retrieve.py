@@ -17,6 +17,7 @@ from target_bench.schema import OnError, Query, Retrieval
 from target_bench.stages import index
 from target_bench.stages.consent import Confirm, Estimate, ask, is_paid
 from target_bench.stages.latency import measure
+from target_bench.training import exposure
 
 Rank = Callable[[Query, int], Retrieval]
 """(query, k) -> its retrieval, where no retriever is asked."""
@@ -201,6 +202,7 @@ class RetrieveStage:
         """Say, and record, what the retriever has to tell of its work."""
         notes = getattr(retriever, "notes", None)  # optional; users' own may lack it
         found = [str(note) for note in notes()] if callable(notes) else []
+        found += exposure.notes(retriever, self.dataset)
         for note in found:
             self.observer.warning(f"{self.subject.label}: {note}")
         if found:
