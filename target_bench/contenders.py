@@ -44,6 +44,7 @@ class Answering:
         label: what the generator is called in results; default: as it was asked for.
         schema_scope: text-to-SQL: which tables a prompt shows.
         structured: text-to-SQL: whether the answer has to be JSON of a given schema.
+        tables: how many tables of a ranking stand in a prompt; None for all.
     """
 
     generator: GeneratorLike | Answerer | str
@@ -55,6 +56,7 @@ class Answering:
     label: str | None = None
     schema_scope: "SchemaScope" = "database"
     structured: bool = True
+    tables: int | None = None
 
     def prompter(self, task: str, databases: Mapping[str, Path]) -> Prompter:
         """What makes the requests of a task, over these databases if it is about any."""

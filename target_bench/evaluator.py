@@ -38,6 +38,7 @@ class TARGET:
             ``$TARGET_BENCH_DATA``.
         out: where run folders go.
         observer: hears of progress and warnings.
+        loader: what loads corpora, to share them with another benchmark.
 
     Raises:
         ConfigError: an unknown task or corpus, or a corpus that does not serve the task.
@@ -50,12 +51,13 @@ class TARGET:
         data_dir: str | Path | None = None,
         out: str | Path = "runs",
         observer: Observer | None = None,
+        loader: Loader | None = None,
     ) -> None:
         wanted = tasks or ("retrieval",)
         self._pairs = once(pair for task in wanted for pair in tasks_and_corpora(task))
         self._out = Path(out)
         self._observer = observer or Observer()
-        self._loader = Loader(data_dir, self._observer)
+        self._loader = loader or Loader(data_dir, self._observer)
 
     def run(
         self,
@@ -73,6 +75,7 @@ class TARGET:
         indexes: str | Path | None = None,
         generator: GeneratorLike | str = "extractive",
         prompt: str | Path | None = None,
+        tables: int | None = None,
         prompt_tokens: int = 8000,
         table_format: Format = "markdown",
         schema_scope: "SchemaScope" = "database",
@@ -101,9 +104,10 @@ class TARGET:
             indexes: a folder of saved indexes: an index that fits is read from there, any other
                 is built and saved there.
             generator: what answers: an object with ``generate``; or text: ``"extractive"``,
-                ``"openai:model=..."``, ``"gold"`` or ``"empty"``. The first tables of the ranking,
-                as many as the largest cutoff, stand in its prompt.
+                ``"openai:model=..."``, ``"gold"`` or ``"empty"``.
             prompt: a YAML file with prompts of your own.
+            tables: how many tables of the ranking, from the first, stand in a prompt; at most, and
+                by default, as many as the largest cutoff.
             prompt_tokens: about how many tokens the tables of a prompt may take.
             table_format: how tables are written in a prompt.
             schema_scope: text-to-SQL: whether a prompt shows all tables of the first retrieved
@@ -141,6 +145,7 @@ class TARGET:
             confirm,
             schema_scope=schema_scope,
             structured=structured,
+            tables=_checked_tables(tables, cutoffs),
         )
         cells = [
             (task, self._cell(one.of_database(database).limited(limit), subject, cutoffs, options))
@@ -226,6 +231,15 @@ def _cutoffs(top_k: int | Sequence[int]) -> list[int]:
     if not cutoffs:
         raise ConfigError("top_k is empty: name at least one cutoff")
     return sorted({int(k) for k in cutoffs})
+
+
+def _checked_tables(tables: int | None, cutoffs: list[int]) -> int | None:
+    if tables is not None and not 1 <= tables <= cutoffs[-1]:
+        raise ConfigError(
+            f"tables={tables}: a prompt holds at least 1 table, and no more than are retrieved "
+            f"(top_k={cutoffs[-1]})"
+        )
+    return tables
 
 
 def _check_arguments(limit: int | None, on_error: str, latency: int) -> None:

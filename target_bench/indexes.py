@@ -79,6 +79,16 @@ def check_savable(retriever: object, corpus: Corpus) -> None:
     _record(retriever, corpus)
 
 
+def can_save(retriever: object) -> bool:
+    """Whether a retriever has the methods that save and load its index, and can be identified."""
+    try:
+        for name in ("save", "load"):
+            _hook(retriever, name)
+    except ConfigError:
+        return False
+    return plugin_identity(retriever)[1] is None
+
+
 def load_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
     """Load an index, in place of ``embed_corpus``.
 

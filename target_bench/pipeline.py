@@ -58,9 +58,60 @@ def evaluate(task_name: str, cell: Cell, answering: Answering | None) -> Result:
     if task_name == "retrieval":
         return retrieve(cell)[0]
     assert answering is not None
-    answerer = answering.answerer(cell.observer)
-    prompter = answering.prompter(task_name, cell.dataset.databases)
-    return answer(cell, answering.task(task_name), answerer, prompter, answering.confirm)
+    return answer(cell, asking(task_name, cell, answering), answering.confirm)
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How the queries of a cell are answered.
+
+    Attributes:
+        task: a task that is about answers.
+        answerer: what answers.
+        prompter: what it is asked with.
+        depth: how many tables stand in a prompt.
+    """
+
+    task: Any
+    answerer: Answerer
+    prompter: Prompter
+    depth: int
+
+
+def asking(task_name: str, cell: Cell, answering: Answering) -> Asking:
+    """What is asked of whom in a cell; errors as for ``Answering``."""
+    return Asking(
+        answering.task(task_name),
+        answering.answerer(cell.observer),
+        answering.prompter(task_name, cell.dataset.databases),
+        cell.depth if answering.tables is None else min(answering.tables, cell.depth),
+    )
+
+
+def retrieval_identity(cell: Cell) -> dict[str, Any]:
+    """All that can change the rankings of a cell or their scores."""
+    dataset = cell.dataset
+    metrics = registry.create("task", "retrieval").metrics(cell.cutoffs, dataset)
+    return _data_identity("retrieval", dataset, queries_fingerprint(dataset.queries)) | {
+        "top_k": list(cell.cutoffs),
+        "retriever": cell.subject.identity,
+        "metrics": [metric.signature for metric in metrics],
+    }
+
+
+def answers_identity(cell: Cell, asked: Asking) -> dict[str, Any]:
+    """All that can change the answers of a cell or their scores."""
+    dataset, task, answerer = cell.dataset, asked.task, asked.answerer
+    retrieval = {"retriever": cell.subject.identity, "depth": cell.depth}
+    if asked.depth < cell.depth:
+        retrieval["tables"] = asked.depth
+    metrics = task.metrics(dataset.queries)
+    return _data_identity(task.name, dataset, answers_fingerprint(dataset.queries)) | {
+        "retrieval": retrieval,
+        "generator": answerer.identity,
+        "prompt": asked.prompter.identity if answerer.prompt is None else answerer.prompt,
+        "metrics": [*(metric.signature for metric in metrics), *task.settings()],
+    }
 
 
 def retrieve(cell: Cell) -> tuple[Result, dict[str, Retrieval]]:
@@ -74,13 +125,8 @@ def retrieve(cell: Cell) -> tuple[Result, dict[str, Retrieval]]:
     _warn_of_depth(cell)
     task = registry.create("task", "retrieval")
     metrics: list[Metric[Any]] = task.metrics(cell.cutoffs, dataset)
-    identity = _data_identity("retrieval", dataset, queries_fingerprint(dataset.queries)) | {
-        "top_k": list(cell.cutoffs),
-        "retriever": subject.identity,
-        "metrics": [metric.signature for metric in metrics],
-    }
     label = ("retrieval", dataset.info.name, dataset.split, subject.label)
-    store = Run(cell.out, label, identity)
+    store = Run(cell.out, label, retrieval_identity(cell))
     stage = RetrieveStage(
         subject, dataset, cell.loaded.seconds, depth, store, cell.options, cell.observer
     )
@@ -114,23 +160,19 @@ def retrieve(cell: Cell) -> tuple[Result, dict[str, Retrieval]]:
         errors={r.query_id: r.error for r in retrievals if r.error is not None},
         folder=store.folder,
         reused=reused,
-        data=_data(dataset, identity),
+        data=_data(dataset, store.identity),
     )
     return result, by_query
 
 
-def answer(
-    cell: Cell, task: Any, answerer: Answerer, prompter: Prompter, confirm: Confirm | None
-) -> Result:
+def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
     """Rank all queries, have them answered from their tables, and score both.
 
     The retrieval is a run of its own, shared by all generators.
 
     Args:
         cell: what ranks what.
-        task: a task that is about answers.
-        answerer: what answers.
-        prompter: what it is asked with.
+        asked: how the queries are answered.
         confirm: is asked before requests that may cost money, or None.
 
     Raises:
@@ -140,21 +182,16 @@ def answer(
     """
     retrieved, by_query = retrieve(cell)
     dataset = cell.dataset
+    task, answerer = asked.task, asked.answerer
     metrics: list[Metric[Any]] = task.metrics(dataset.queries)
-    identity = _data_identity(task.name, dataset, answers_fingerprint(dataset.queries)) | {
-        "retrieval": {"retriever": cell.subject.identity, "depth": cell.depth},
-        "generator": answerer.identity,
-        "prompt": prompter.identity if answerer.prompt is None else answerer.prompt,
-        "metrics": [*(metric.signature for metric in metrics), *task.settings()],
-    }
     names = (task.name, dataset.info.name, dataset.split, cell.subject.label, answerer.label)
-    store = Run(cell.out, names, identity)
+    store = Run(cell.out, names, answers_identity(cell, asked))
     stage = GenerateStage(
         answerer,
-        prompter,
+        asked.prompter,
         dataset,
         by_query,
-        cell.depth,
+        asked.depth,
         store,
         cell.options.retry_failed,
         confirm,
@@ -200,7 +237,7 @@ def answer(
         errors={**retrieved.errors, **failed},
         folder=store.folder,
         reused=reused,
-        data=_data(dataset, identity),
+        data=_data(dataset, store.identity),
     )
 
 

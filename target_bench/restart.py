@@ -105,7 +105,8 @@ class StoredRun:
             answer=answer,
             prompt=identity["prompt"],
         )
-        answering = replace(answering, generator=answerer)
+        tables = identity["retrieval"].get("tables")
+        answering = replace(answering, generator=answerer, tables=tables)
         return Results([pipeline.evaluate(self.task, cell, answering)])
 
     def load(self) -> Loaded:

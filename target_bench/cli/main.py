@@ -19,6 +19,7 @@ from target_bench.cli import (
     run,
     runs,
     submitting,
+    sweeping,
     training,
     verifying,
 )
@@ -36,6 +37,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("run", help=run.HELP)(run.run)
+app.command("sweep", help=sweeping.HELP)(sweeping.sweep)
 app.command("list", help=listing.HELP)(listing.list_)
 app.command("describe", help=describing.HELP)(describing.describe)
 app.command("pull", help=pulling.HELP)(pulling.pull)

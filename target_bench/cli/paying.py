@@ -15,24 +15,26 @@ if TYPE_CHECKING:
 def announced(estimate: "Estimate") -> bool:
     """Say what is about to be sent; the user agreed before."""
     with paused():
-        typer.echo(f"{estimate.asked}: {_size(estimate)}", err=True)
+        typer.echo(f"{estimate.asked}: {size(estimate)}", err=True)
     return True
 
 
-def agreed(estimate: "Estimate") -> bool:
-    """Say what is about to be sent, and ask.
+def agreed(*estimates: "Estimate") -> bool:
+    """Say what is about to be sent, and ask once.
 
     Raises:
         ConfigError: nobody can be asked, because standard input is no terminal.
     """
-    announced(estimate)
+    for estimate in estimates:
+        announced(estimate)
     if not sys.stdin.isatty():
         raise ConfigError("nobody can be asked whether to send them; pass --yes to send them")
     with paused():
         return typer.confirm("Send them?", err=True)
 
 
-def _size(estimate: "Estimate") -> str:
+def size(estimate: "Estimate") -> str:
+    """How much is about to be sent, and what it costs."""
     if estimate.input_tokens is None:
         return f"up to {estimate.requests:,} texts may be sent to a service that is paid for"
     cost = "unknown (no prices given)" if estimate.cost is None else f"about {estimate.cost:.4f}"

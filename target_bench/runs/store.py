@@ -43,11 +43,10 @@ class Run:
     def __init__(self, root: Path, label: Iterable[str], identity: Mapping[str, Any]) -> None:
         self.identity = json.loads(json.dumps(identity))
         words = [re.sub(r"[^a-z0-9.]+", "-", word.lower()).strip("-") for word in label]
-        key = run_key(self.identity)
-        self.id = "-".join([*(word[:40] for word in words), key])
-        earlier = sorted(root.glob(f"*-{key}"))  # the same run, perhaps spelled otherwise
-        if earlier:
-            self.id = earlier[0].name
+        self.id = "-".join([*(word[:40] for word in words), run_key(self.identity)])
+        earlier = folder_of(root, self.identity)  # the same run, perhaps spelled otherwise
+        if earlier is not None:
+            self.id = earlier.name
         self.folder = root / self.id
         self.manifest: dict[str, Any] = {}
         try:
@@ -214,6 +213,12 @@ def _lists(rows: NDArray[np.float64]) -> Any:
     with np.errstate(invalid="ignore"):
         small = next((found for found in fitting if np.array_equal(found, rows)), rows)
     return pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(small.ravel()), rows.shape[1])
+
+
+def folder_of(root: Path, identity: Mapping[str, Any]) -> Path | None:
+    """The folder of the run of this identity, if there is one; nothing is written."""
+    found = sorted(root.glob(f"*-{run_key(json.loads(json.dumps(identity)))}"))
+    return found[0] if found else None
 
 
 def _holder(file: IO[bytes]) -> str:

@@ -187,6 +187,7 @@ class GenerateStage:
                 for answered in self._answers(todo):
                     log.append([answered])
                     found[answered.generation.query_id] = answered
+                    self.observer.answered(answered.generation)
                     self.observer.advance(1)
         finally:
             earlier = self.store.manifest.get("seconds", {})

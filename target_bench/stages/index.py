@@ -1,9 +1,12 @@
 """Getting a retriever ready: its memory budget, and its index built or read from a folder."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import portalocker
 
 from target_bench.contract import RetrieverLike
 from target_bench.interfaces import Corpus, Observer
@@ -33,12 +36,33 @@ def prepare(
         return
     from target_bench.indexes import check_savable, load_index, save_index
 
-    if saved.exists():
-        load_index(retriever, corpus, saved)
-    else:
-        check_savable(retriever, corpus)
-        retriever.embed_corpus(corpus)
-        save_index(retriever, corpus, saved)
+    check_savable(retriever, corpus)
+    with _built_once(saved, observer):
+        if saved.exists():
+            load_index(retriever, corpus, saved)
+        else:
+            retriever.embed_corpus(corpus)
+            save_index(retriever, corpus, saved)
+
+
+@contextmanager
+def _built_once(saved: Path, observer: Observer) -> Iterator[None]:
+    """Wait for another process that builds the same index; where nothing can be written, do not."""
+    try:
+        saved.parent.mkdir(parents=True, exist_ok=True)
+        file = saved.with_name(f".{saved.name}.lock").open("a+b")
+    except OSError:
+        yield
+        return
+    with file:
+        try:
+            portalocker.lock(file, portalocker.LOCK_EX | portalocker.LOCK_NB)
+        except portalocker.AlreadyLocked:
+            observer.waiting(f"another process builds the index {saved.name}", 0.0)
+            portalocker.lock(file, portalocker.LOCK_EX)
+        except portalocker.LockException:  # a file system without locks
+            pass
+        yield
 
 
 def _limit(retriever: RetrieverLike, memory: int, observer: Observer) -> None:
