@@ -61,6 +61,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "faiss-ivf": "target_bench.vector_indexes.faiss:FaissIVF",
         "hnswlib": "target_bench.vector_indexes.hnswlib:HNSWLib",
         "torch": "target_bench.vector_indexes.torch:Torch",
+        "sharded": "target_bench.vector_indexes.sharded:Sharded",
     },
     "generator": {
         "extractive": "target_bench.generators.extractive:Extractive",

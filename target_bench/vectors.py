@@ -84,6 +84,10 @@ class VectorIndex(ABC):
     def build(self, vectors: Vectors) -> None:
         """Index (m, d) vectors; row numbers are their places."""
 
+    def build_parts(self, parts: Iterable[Vectors]) -> None:
+        """Index vectors that come in parts. Default: ``build`` of all of them together."""
+        self.build(np.concatenate(list(parts)))
+
     @abstractmethod
     def search(
         self, vectors: Vectors, k: int

@@ -47,6 +47,9 @@ def sweep(
     address: Annotated[
         str | None, typer.Option(help="The address of the Ray cluster.", show_default=False)
     ] = None,
+    shards: Annotated[
+        int, typer.Option(help="On Ray: encode each corpus in so many tasks before the cells.")
+    ] = 0,
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print results and errors only.")] = False,
     verbose: Annotated[
@@ -61,7 +64,7 @@ def sweep(
 
     if quiet and verbose:
         raise ConfigError("--quiet and --verbose: choose one of them")
-    runner = _executor(executor, workers, address)
+    runner = _executor(executor, workers, address, shards)
     view = SweepView(level=QUIET if quiet else VERBOSE if verbose else NORMAL)
     try:
         with redirect_stdout(sys.stderr):
@@ -78,14 +81,18 @@ def sweep(
     _tell_failures(outcomes, verbose or debug)
 
 
-def _executor(name: Literal["local", "ray"], workers: int, address: str | None) -> "Executor":
+def _executor(
+    name: Literal["local", "ray"], workers: int, address: str | None, shards: int
+) -> "Executor":
     from target_bench.sweeps.executors import named
 
     if name == "local":
         if address is not None:
             raise ConfigError(f"--address {address}: only for --executor ray")
+        if shards:
+            raise ConfigError(f"--shards {shards}: only for --executor ray")
         return named("local", workers=workers)
-    return named("ray", address=address)
+    return named("ray", address=address, shards=shards)
 
 
 def _run(loaded: "Sweep", executor: "Executor", view: "SweepView") -> "list[CellOutcome]":

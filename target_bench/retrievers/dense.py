@@ -4,7 +4,7 @@ Every table is written as one text and encoded once. The score of a table is the
 vector and the query's, or their inner product.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -13,6 +13,7 @@ import numpy as np
 from target_bench import registry
 from target_bench.embeddings import encoded
 from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever
+from target_bench.schema import Table
 from target_bench.serialization import Field, Format, RowLimit, Serializer
 from target_bench.vectors import Encoder, TextKind, VectorIndex, Vectors
 
@@ -69,12 +70,15 @@ class Dense(Retriever):
         """Write, encode and index every table."""
         self._ids = corpus.ids
         self._encoder.fit(self._write(table) for table in corpus)
-        parts = [self._vectors(texts, "table") for texts in self._texts(corpus)]
-        self._index.build(np.concatenate(parts))
+        self._index.build_parts(map(self.encode_tables, corpus.batches(_TABLES_AT_ONCE)))
 
-    def _texts(self, corpus: Corpus) -> Iterator[list[str]]:
-        for tables in corpus.batches(_TABLES_AT_ONCE):
-            yield [self._write(table) for table in tables]
+    def encode_tables(self, tables: Sequence[Table]) -> Vectors:
+        """(n, d) vectors of some tables, as ``embed_corpus`` indexes them."""
+        return self._vectors([self._write(table) for table in tables], "table")
+
+    def records(self) -> bool:
+        """Whether vectors are recorded, so that no later run encodes the same tables."""
+        return self.cache and self._encoder.revision() is not None
 
     def _vectors(self, texts: Sequence[str], kind: TextKind) -> Vectors:
         vectors = encoded(self._encoder, texts, kind, cache=self.cache)
