@@ -1,7 +1,7 @@
 """Pages in a real browser: Debian's chromium, driven by playwright; skipped without either.
 
 ``pytest_plugins`` names this module in ``tests/conftest.py``, so every test can ask for
-``browser`` (one for the session) and ``open_page`` (a file -> a page that has to stay quiet).
+``browser`` (one for the module) and ``open_page`` (a file -> a page that has to stay quiet).
 """
 
 import os
@@ -52,9 +52,9 @@ class Watched:
 OpenPage = Callable[..., Watched]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> "Iterator[Browser]":
-    """A headless chromium for the whole session."""
+    """A headless chromium for a module: playwright's event loop bears no other beside it."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if not CHROMIUM.exists():
         pytest.skip(f"there is no chromium at {CHROMIUM} ($TARGET_BENCH_CHROMIUM names another)")

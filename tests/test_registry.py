@@ -161,7 +161,11 @@ def test_settings_reach_the_constructor() -> None:
     [
         (
             "bm26",
-            ["unknown retriever 'bm26'", "Did you mean bm25?", "Known: bm25, tfidf, lsa, random"],
+            [
+                "unknown retriever 'bm26'",
+                "Did you mean bm25 or bm25f?",
+                "Known: bm25, bm25f, tfidf",
+            ],
         ),
         ("tf-idff", ["unknown retriever 'tf-idff'", "Did you mean tfidf?"]),
         ("xyzzy", ["unknown retriever 'xyzzy'. Known: bm25"]),

@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
+from rich.padding import Padding
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
@@ -115,13 +116,13 @@ class SweepView(Observer):
     def _view(self) -> Group:
         finished = sum(self._states.values())
         lines: list[Any] = [
-            ProgressBar(max(1, self.n_cells), finished, width=60),
+            Padding(ProgressBar(max(1, self.n_cells), finished, width=60), 0),
             Text(self._counts(finished)),
         ]
         for number, cell in sorted(self._running.items()):
             steps = f" {cell.steps}/{cell.total}" if cell.total else ""
             seconds = time.monotonic() - cell.since
-            lines.append(Text(f"  {number:>4} {cell.name}: {cell.stage}{steps}, {seconds:.0f} s"))
+            lines.append(Text(f"  {number:>4} {cell.stage}{steps}, {seconds:.0f} s: {cell.name}"))
         lines += [Text(f"  failed {line}", style="red") for line in self._latest_failures()]
         for line in lines[1:]:
             line.no_wrap, line.overflow = True, "ellipsis"
@@ -159,7 +160,8 @@ class _CellView(Observer):
         """Show it beside the cell."""
         cell = self._view._running.get(self._number)
         if cell is not None:
-            cell.stage, cell.steps, cell.total = name, 0, total
+            stage = name.rpartition(": ")[2]  # what it is a stage of stands in the cell's name
+            cell.stage, cell.steps, cell.total = stage, 0, total
         self._log(name)
 
     def advance(self, steps: int) -> None:

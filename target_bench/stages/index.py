@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,21 +36,23 @@ def prepare(
         return
     from target_bench.indexes import check_savable, load_index, save_index
 
-    check_savable(retriever, corpus)
-    with _built_once(saved, observer):
-        if saved.exists():
-            load_index(retriever, corpus, saved)
-        else:
-            retriever.embed_corpus(corpus)
-            save_index(retriever, corpus, saved)
+    if not saved.exists():
+        check_savable(retriever, corpus)
+        with _alone(saved, observer):
+            if not saved.exists():
+                retriever.embed_corpus(corpus)
+                save_index(retriever, corpus, saved)
+                return
+    load_index(retriever, corpus, saved)
 
 
 @contextmanager
-def _built_once(saved: Path, observer: Observer) -> Iterator[None]:
-    """Wait for another process that builds the same index; where nothing can be written, do not."""
+def _alone(saved: Path, observer: Observer) -> Iterator[None]:
+    """Wait for another process that builds the same index. Where nothing can be written, do not."""
+    path = saved.with_name(f".{saved.name}.lock")
     try:
-        saved.parent.mkdir(parents=True, exist_ok=True)
-        file = saved.with_name(f".{saved.name}.lock").open("a+b")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("a+b")
     except OSError:
         yield
         return
@@ -62,7 +64,11 @@ def _built_once(saved: Path, observer: Observer) -> Iterator[None]:
             portalocker.lock(file, portalocker.LOCK_EX)
         except portalocker.LockException:  # a file system without locks
             pass
-        yield
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # who comes now finds the index
+                path.unlink()
 
 
 def _limit(retriever: RetrieverLike, memory: int, observer: Observer) -> None:

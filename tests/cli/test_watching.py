@@ -62,8 +62,8 @@ def test_live_view() -> None:
     """Counts, rate, remaining time, running cells, failures, tokens and cost."""
     said = _told(NORMAL, terminal=True)[0]
     assert "0 of 3 cells · 2 running" in said
-    assert "1 one [x]: bm25: retrieve 128/280, 0 s" in said
-    assert "2 two: waits 3 s: the server is busy" in said
+    assert "1 retrieve 128/280, 0 s: one [x]" in said
+    assert "2 waits 3 s: the server is busy, 0 s: two" in said
     assert "1,200 tokens in, 30 out · cost 0.5000" in said
     assert "2 of 3 cells · 1 done · 1 failed · 0 running" in said
     assert "cells/min" in said

@@ -85,7 +85,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
     whole = scores(tmp_path / "whole"), dict(rankings(tmp_path / "whole"))
     chance = random.Random(20240229)
     kills, answered = 0, []
-    for n in range(KILLS):
+    for n in range(5 * KILLS):
         out = f"runs{n}"
         for _ in range(5):
             if not _killed(tmp_path, out, chance.uniform(0.05, life)):

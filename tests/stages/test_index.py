@@ -11,6 +11,7 @@ from target_bench.evaluator import TARGET
 from target_bench.interfaces import Corpus, Retriever
 from target_bench.stages import index
 from tests.builders import Counting, Recorder, only, same_scores
+from tests.runs.processes import command, start
 
 CORPUS = load("mini").corpus
 
@@ -116,3 +117,41 @@ def test_what_cannot_be_saved_is_not_indexed(tmp_path: Path) -> None:
             _run(tmp_path, retriever, indexes=tmp_path / "saved")
         assert retriever.told == []
     assert not (tmp_path / "saved").exists()
+
+
+SAVING = """
+import time
+from pathlib import Path
+
+
+class Saving:
+    def embed_corpus(self, corpus):
+        with open("embedded", "a") as file:
+            file.write("embedded\\n")
+        time.sleep(0.5)
+        self.ids = list(corpus.ids)
+
+    def retrieve(self, query, top_k):
+        return self.ids[:top_k]
+
+    def save(self, folder):
+        (folder / "empty").touch()
+
+    def load(self, folder, corpus):
+        self.ids = list(corpus.ids)
+"""
+
+
+def test_two_processes_build_an_index_once(tmp_path: Path) -> None:
+    """Of two runs with the same tables the second waits for the index of the first."""
+    (tmp_path / "saving.py").write_text(SAVING, encoding="utf-8")
+    arguments = ("run", "mini", "--task", "retrieval", "--retriever", "saving.py:Saving")
+    both = [
+        start(command(*arguments, "--indexes", "saved", "--limit", limit), tmp_path)
+        for limit in ("3", "4")
+    ]
+    for process in both:
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+    assert (tmp_path / "embedded").read_text(encoding="ascii") == "embedded\n"
+    assert len(list((tmp_path / "saved").iterdir())) == 1

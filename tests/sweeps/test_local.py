@@ -121,6 +121,8 @@ def test_interruption(folder: Path) -> None:
     assert process.returncode == 130, err
     assert (out, "Traceback" in err) == ("", False)
     assert "Interrupted. What is answered is kept; the same command goes on." in err
+    while any(map(_lives, workers)) and time.monotonic() < deadline:
+        time.sleep(0.01)
     assert not any(map(_lives, workers))
     kept = dict(produced(folder))
     write(folder, TWELVE.replace("0.004", "0.05"))
