@@ -209,6 +209,13 @@ class Score:
     n: int
     signature: str
 
+    def __eq__(self, other: object) -> bool:
+        """Whether all is equal; a score over no query equals another one."""
+        return isinstance(other, Score) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.to_json().values()))
+
     def to_json(self) -> dict[str, Any]:
         """Field name -> value; what is no number is None, for JSON has no NaN."""
         return {name: None if value != value else value for name, value in asdict(self).items()}

@@ -159,6 +159,7 @@ def test_metric_computed_in_another_way(runs: Runs) -> None:
 
 
 def test_forms(runs: Runs) -> None:
+    pytest.importorskip("pandas")
     found = compare([runs.bm25, runs.tfidf], ["recall@1"], resamples=200)
     text = str(found)
     assert "0.797" in text

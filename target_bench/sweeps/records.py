@@ -133,7 +133,8 @@ def as_row(outcome: CellOutcome) -> dict[str, Any]:
         if outcome.latency and name in outcome.latency:
             row[f"latency_ms.{name}"] = outcome.latency[name]
     for name, score in outcome.scores.items():
-        row |= {name: score.value, f"{name}.low": score.low, f"{name}.high": score.high}
+        found = score.to_json()
+        row |= {name: found["value"], f"{name}.low": found["low"], f"{name}.high": found["high"]}
     return row
 
 

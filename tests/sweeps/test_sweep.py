@@ -237,6 +237,7 @@ def test_repeats(folder: Path) -> None:
 
 def test_repeats_of_recorded_answers(folder: Path) -> None:
     """They would be the same answers again."""
+    pytest.importorskip("openai")
     text = "corpora: {name: mini, limit: 5}\nretrievers: oracle\ntasks: qa\nrepeats: 2\n"
     remote = "generators: {name: openai, model: m, base_url: 'http://127.0.0.1:9/v1'"
     with pytest.raises(ConfigError, match=r"yaml:5: generators: repeats: .*cache: false"):
