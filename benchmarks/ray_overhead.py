@@ -46,7 +46,7 @@ class Working(Retriever):
         for _ in range(int(self.seconds * ROUNDS_A_SECOND)):
             sum(i * i for i in range(10_000))
 
-    def retrieve(self, query: str, top_k: int) -> Ranking:  # noqa: ARG002
+    def retrieve(self, query: str, top_k: int) -> Ranking:  # noqa: ARG002 (the contract's argument)
         return list(self.ids[:top_k])
 
 
@@ -55,7 +55,7 @@ class FirstCell(Observer):
 
     began = 0.0
 
-    def cell_started(self, number: int, name: str) -> None:  # noqa: ARG002
+    def cell_started(self, number: int, name: str) -> None:  # noqa: ARG002 (the contract's argument)
         self.began = self.began or time.perf_counter()
 
 

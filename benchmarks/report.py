@@ -72,7 +72,7 @@ def main() -> None:
 def _used(report: Path) -> dict[str, float]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
-        page = browser.new_page(viewport=WIDE)  # type: ignore[arg-type]
+        page = browser.new_page(viewport=WIDE)  # type: ignore[arg-type]  # a plain dict will do
         page.add_init_script(LONG_TASKS)
         found = {"opened": _timed(lambda: _open(page, report))}
         page.wait_for_timeout(500)
@@ -97,7 +97,7 @@ def _timed(act: Callable[[], Any]) -> float:
 
 
 def _each(n: int, act: Callable[[int], Any]) -> float:
-    return median(_timed(lambda i=i: act(i)) for i in range(n))  # type: ignore[misc]
+    return median(_timed(lambda i=i: act(i)) for i in range(n))  # type: ignore[misc]  # binds the number of its turn
 
 
 def _open(page: Page, report: Path) -> None:

@@ -35,7 +35,7 @@ class BeirFolder(CorpusLoader):
         release = Release(folder, "")
         return release.find("corpus.jsonl") is not None and (folder / "qrels").is_dir()
 
-    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002
+    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """A table a document, the same ones for every split."""
         for place, record in release.json_lines(release.require("corpus.jsonl")):
             header, *rows = _grid(place, record)

@@ -45,7 +45,7 @@ class DatabaseFile(CorpusLoader):
         splits = splits_of(release, found) if found else ()
         self.info = own.info(path, splits, with_database=True)
 
-    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002
+    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """Every base table, in the order of their names."""
         yield from _tables(release, self.path)
 
@@ -61,7 +61,7 @@ class DatabaseFile(CorpusLoader):
         gold = _Gold({self.path.stem: self.path})
         return queries_of(release, path, split, self.path.stem, gold)
 
-    def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002
+    def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
         """The file itself."""
         return {self.path.stem: self.path}
 
@@ -101,7 +101,7 @@ class DatabaseFiles(CorpusLoader):
         """Whether a folder has this layout."""
         return bool(_databases_in(folder))
 
-    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002
+    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """Every base table, database after database."""
         for path in self._files.values():
             yield from _tables(release, path)
@@ -112,7 +112,7 @@ class DatabaseFiles(CorpusLoader):
         path = release.require("queries.jsonl")
         return queries_of(release, path, split, only, _Gold(self._files))
 
-    def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002
+    def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
         """The files, by their names."""
         return self._files
 
