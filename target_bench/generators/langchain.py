@@ -1,13 +1,12 @@
 """Models of LangChain, and whatever else is a ``Runnable`` there."""
 
 import importlib.util
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from target_bench.errors import MissingExtraError
+from target_bench.errors import MissingExtraError, TargetBenchError
 from target_bench.generators.wrapped import WrappedModel, error_text, with_text
-from target_bench.interfaces import Observer
 from target_bench.remote.answers import Answer
 from target_bench.schema import Generation, GenerationRequest
 
@@ -27,35 +26,37 @@ class LangChain(WrappedModel):
             ``path/file.py:name`` of one, or of a function or class that gives one when it is
             called without arguments.
         concurrency: how many requests are under way at most.
+        cache: whether answers are recorded, and recorded ones used.
     """
 
     packages = ("langchain-core",)
 
-    def __init__(self, model: object, concurrency: int = 8) -> None:
+    def __init__(self, model: object, concurrency: int = 8, cache: bool = True) -> None:
         if importlib.util.find_spec("langchain_core") is None:
             raise MissingExtraError("langchain-core", "langchain", "the generator langchain")
         from langchain_core.runnables import Runnable
 
-        super().__init__(model, concurrency, Runnable)
+        super().__init__(model, concurrency, cache, Runnable)
 
-    def generate_many(
+    def _answers(
         self,
         requests: Iterable[GenerationRequest],
-        observer: Observer,  # noqa: ARG002 (LangChain says nothing of waiting)
+        answer: Callable[[GenerationRequest], Generation],
     ) -> Iterator[Generation]:
-        """The answers as they come; see ``Generator.generate_many``."""
         from langchain_core.runnables import RunnableConfig, RunnableLambda
 
-        asked = RunnableLambda(self.generate)
+        asked = RunnableLambda(answer)
         config = RunnableConfig(max_concurrency=self.concurrency)
         source = iter(requests)
         while drawn := list(islice(source, _DRAWN * self.concurrency)):
             answers = asked.batch_as_completed(drawn, config, return_exceptions=True)
-            for place, answer in answers:
-                if isinstance(answer, Generation):
-                    yield answer
-                elif isinstance(answer, Exception):
-                    problem = error_text(answer, self._secrets)
+            for place, given in answers:
+                if isinstance(given, TargetBenchError):
+                    raise given
+                if isinstance(given, Generation):
+                    yield given
+                elif isinstance(given, Exception):
+                    problem = error_text(given, self._secrets)
                     yield Generation(drawn[place].query_id, "", error=problem)
 
     def _ask(self, request: GenerationRequest) -> Answer:

@@ -1,12 +1,13 @@
 """Models of LlamaIndex."""
 
 import importlib.util
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
 from typing import Any
 
 from target_bench.errors import MissingExtraError
 from target_bench.generators.wrapped import WrappedModel, with_text
-from target_bench.interfaces import Observer
 from target_bench.remote.answers import Answer
 from target_bench.schema import Generation, GenerationRequest
 
@@ -30,25 +31,38 @@ class LlamaIndex(WrappedModel):
         model: an ``LLM``, or where to find it: ``module:name`` or ``path/file.py:name`` of one, or
             of a function or class that gives one when it is called without arguments.
         concurrency: how many requests are under way at most.
+        cache: whether answers are recorded, and recorded ones used.
     """
 
     packages = ("llama-index-core",)
 
-    def __init__(self, model: object, concurrency: int = 8) -> None:
+    def __init__(self, model: object, concurrency: int = 8, cache: bool = True) -> None:
         spec = importlib.util.find_spec
         if spec("llama_index") is None or spec("llama_index.core") is None:
             raise MissingExtraError("llama-index-core", "llama-index", "the generator llama-index")
         from llama_index.core.llms import LLM
 
-        super().__init__(model, concurrency, LLM)
+        super().__init__(model, concurrency, cache, LLM)
 
-    def generate_many(
+    def _answers(
         self,
         requests: Iterable[GenerationRequest],
-        observer: Observer,  # noqa: ARG002 (LlamaIndex says nothing of waiting)
+        answer: Callable[[GenerationRequest], Generation],
     ) -> Iterator[Generation]:
-        """The answers as they come; see ``Generator.generate_many``."""
-        return self._in_threads(requests)
+        """A request is drawn when a thread is free for it."""
+        source = iter(requests)
+        under_way: set[Future[Generation]] = set()
+        with ThreadPoolExecutor(self.concurrency, "target-bench-requests") as pool:
+            try:
+                while True:
+                    for request in islice(source, self.concurrency - len(under_way)):
+                        under_way.add(pool.submit(answer, request))
+                    if not under_way:
+                        return
+                    done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+                    yield from (future.result() for future in done)
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
 
     def _ask(self, request: GenerationRequest) -> Answer:
         from llama_index.core.llms import ChatMessage

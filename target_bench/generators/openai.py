@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from target_bench.errors import ConfigError
 from target_bench.interfaces import Generator, Observer, constructor_arguments
-from target_bench.remote.answers import Answer, AnswerCache, file, request_key
+from target_bench.remote.answers import Answer, AnswerCache, file, request_key, unrecorded
 from target_bench.remote.crowd import Crowd, Work
 from target_bench.remote.endpoint import Asked, Endpoint, Patience, Reach, Reply
 from target_bench.remote.failures import Failure
@@ -120,14 +120,7 @@ class OpenAI(Generator):
 
     def unanswered(self, requests: Iterable[GenerationRequest]) -> Iterator[GenerationRequest]:
         """Those of the requests whose answers are not recorded."""
-        if not self.cache:
-            yield from requests
-            return
-        recorded = AnswerCache(file(), lambda _: None)
-        try:
-            yield from (r for r in requests if recorded.get(self.key(r)) is None)
-        finally:
-            recorded.close()
+        return unrecorded(requests, self.key) if self.cache else iter(requests)
 
     def estimate(self, requests: Iterable[GenerationRequest]) -> int:
         """About how many tokens the prompts have together, at four characters each."""
@@ -224,6 +217,18 @@ class OpenAI(Generator):
         )
 
 
+    def failed(self, request: GenerationRequest, failure: Failure) -> Generation:
+        """A failure as a ``Generation``; what its last attempt took is counted."""
+        return Generation(
+            request.query_id,
+            "",
+            error=str(failure),
+            input_tokens=failure.tokens[0],
+            output_tokens=failure.tokens[1],
+            cost=self._cost(*failure.tokens),
+        )
+
+
 class _Asking:
     """One event loop's way from requests to answers; connects when the first one is sent."""
 
@@ -249,7 +254,7 @@ class _Asking:
                 request, await self._endpoint.ask(Asked(key, tokens, send, self._connection.open))
             )
         except Failure as failure:
-            return Generation(request.query_id, "", error=str(failure))
+            return self._model.failed(request, failure)
 
     async def close(self) -> None:
         await self._connection.close()
@@ -261,6 +266,25 @@ def _read(body: Mapping[str, Any], with_schema: bool) -> Answer:
     Raises:
         Failure: there is none, or not in the form that was asked for.
     """
+    usage = body.get("usage")
+    counts = usage if isinstance(usage, dict) else {}
+    tokens = _count(counts.get("prompt_tokens")), _count(counts.get("completion_tokens"))
+    try:
+        text, reason = _text(body)
+        if with_schema:
+            _check_json(text, reason)
+    except Failure as failure:
+        failure.tokens = tokens
+        raise
+    return Answer(
+        text.encode("utf-8", "replace").decode(),  # half a character cannot be stored
+        reason if isinstance(reason, str) else None,
+        *tokens,
+    )
+
+
+def _text(body: Mapping[str, Any]) -> tuple[str, object]:
+    """The text, and why it ended."""
     try:
         choice = body["choices"][0]
         message, reason = choice["message"], choice.get("finish_reason")
@@ -273,16 +297,7 @@ def _read(body: Mapping[str, Any], with_schema: bool) -> Answer:
         raise Failure("content_filter", "the server's filter held the answer back")
     if not isinstance(text, str) or not text.strip():
         raise _empty(reason)
-    if with_schema:
-        _check_json(text, reason)
-    usage = body.get("usage")
-    counts = usage if isinstance(usage, dict) else {}
-    return Answer(
-        text.encode("utf-8", "replace").decode(),  # half a character cannot be stored
-        reason if isinstance(reason, str) else None,
-        _count(counts.get("prompt_tokens")),
-        _count(counts.get("completion_tokens")),
-    )
+    return text, reason
 
 
 def _empty(reason: object) -> Failure:

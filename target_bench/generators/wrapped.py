@@ -2,15 +2,15 @@
 
 import time
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from target_bench.errors import ConfigError, TargetBenchError
 from target_bench.foreign import Foreign
-from target_bench.interfaces import Generator
-from target_bench.remote.answers import Answer
+from target_bench.interfaces import Generator, Observer
+from target_bench.remote.answers import Answer, AnswerCache, file, request_key, unrecorded
 from target_bench.remote.failures import Failure, Kind, Refused
 from target_bench.schema import Generation, GenerationRequest
 from target_bench.secrets import without_secrets
@@ -25,13 +25,20 @@ _KINDS: tuple[tuple[Kind, frozenset[str]], ...] = (
 """What clients call their errors: those of OpenAI and of what is like it, httpx, requests."""
 
 
+_Answering = Callable[[GenerationRequest], Generation]
+
+
 class WrappedModel(Generator):
-    """A generator that asks a model object, several requests at a time.
+    """A generator that asks a model object, several requests at a time, each answer once.
+
+    Answers are recorded by the model's class, version and settings and by the messages. A failed
+    answer is not, nor is any where nothing identifies the model.
 
     Args:
         model: the object, or where to find it: ``module:name`` or ``path/file.py:name`` of one, or
             of a function or class that gives one when it is called without arguments.
         concurrency: how many requests are under way at most.
+        cache: whether answers are recorded, and recorded ones used.
         kind: the class that a model is of.
 
     Raises:
@@ -41,11 +48,12 @@ class WrappedModel(Generator):
     paid: ClassVar[bool] = True
     converses: ClassVar[bool] = True
 
-    def __init__(self, model: object, concurrency: int, kind: type) -> None:
+    def __init__(self, model: object, concurrency: int, cache: bool, kind: type) -> None:
         if concurrency < 1:
             raise ConfigError(f"concurrency={concurrency}: at least 1 is needed")
         self.model = model
         self.concurrency = concurrency
+        self.cache = cache
         self._found = Foreign(model, "model", kind)
         self._model: Any = self._found.object
         self._secrets = self._found.secrets
@@ -58,8 +66,69 @@ class WrappedModel(Generator):
         """
         return self._found.config()
 
+    def unanswered(self, requests: Iterable[GenerationRequest]) -> Iterator[GenerationRequest]:
+        """Those of the requests whose answers are not recorded."""
+        described = self._described()
+        if described is None:
+            return iter(requests)
+        return unrecorded(requests, lambda request: self._key(request, described))
+
     def generate(self, request: GenerationRequest) -> Generation:
         """The answer to one request; whatever the model raises is the error of a failed one."""
+        [answer] = self.generate_many([request], Observer())
+        return answer
+
+    def generate_many(
+        self, requests: Iterable[GenerationRequest], observer: Observer
+    ) -> Iterator[Generation]:
+        """The answers as they come; see ``Generator.generate_many``.
+
+        Raises:
+            StoreError: answers cannot be recorded.
+        """
+        described = self._described()
+        if described is None:
+            yield from self._answers(requests, self._asked)
+            return
+        with closing(AnswerCache(file(), observer.warning)) as recorded:
+            yield from self._answers(requests, lambda r: self._answer(r, described, recorded))
+
+    @abstractmethod
+    def _ask(self, request: GenerationRequest) -> Answer:
+        """Ask the model, in any thread; an answer without text is a ``Failure``."""
+
+    @abstractmethod
+    def _answers(
+        self, requests: Iterable[GenerationRequest], answer: _Answering
+    ) -> Iterator[Generation]:
+        """What ``answer`` gives for each request, several at a time, as they come."""
+
+    def _described(self) -> Mapping[str, Any] | None:
+        """What answers are recorded by, or None if they are not."""
+        if not self.cache:
+            return None
+        try:
+            return self.config()
+        except TypeError:
+            return None
+
+    def _key(self, request: GenerationRequest, described: Mapping[str, Any]) -> str:
+        messages = [{"role": m.role, "content": m.content} for m in request.messages]
+        return request_key(type(self).__name__, "", {**described, "messages": messages})
+
+    def _answer(
+        self, request: GenerationRequest, described: Mapping[str, Any], recorded: AnswerCache
+    ) -> Generation:
+        """The recorded answer, else the model's, which is recorded."""
+        key = self._key(request, described)
+        found = recorded.get(key)
+        if found is not None:
+            return _generation(request, found, None)
+        return self._asked(request, lambda answer: recorded.put(key, answer))
+
+    def _asked(
+        self, request: GenerationRequest, keep: Callable[[Answer], object] = bool
+    ) -> Generation:
         start = time.perf_counter()
         try:
             answer = self._ask(request)
@@ -68,34 +137,24 @@ class WrappedModel(Generator):
         except Exception as error:
             problem = error_text(error, self._secrets)
             return Generation(request.query_id, "", error=problem)
-        return Generation(
-            request.query_id,
-            answer.text.encode("utf-8", "replace").decode(),  # half a character cannot be stored
-            input_tokens=answer.input_tokens,
-            output_tokens=answer.output_tokens,
-            seconds=round(time.perf_counter() - start, 6),
-            finish_reason=answer.finish_reason,
-        )
+        seconds = round(time.perf_counter() - start, 6)
+        text = answer.text.encode("utf-8", "replace").decode()  # half a character cannot be stored
+        answer = replace(answer, text=text)
+        keep(answer)
+        return _generation(request, answer, seconds)
 
-    @abstractmethod
-    def _ask(self, request: GenerationRequest) -> Answer:
-        """Ask the model, in any thread; an answer without text is a ``Failure``."""
 
-    def _in_threads(self, requests: Iterable[GenerationRequest]) -> Iterator[Generation]:
-        """The answers as they come; a request is drawn when a thread is free for it."""
-        source = iter(requests)
-        under_way: set[Future[Generation]] = set()
-        with ThreadPoolExecutor(self.concurrency, "target-bench-requests") as pool:
-            try:
-                while True:
-                    for request in islice(source, self.concurrency - len(under_way)):
-                        under_way.add(pool.submit(self.generate, request))
-                    if not under_way:
-                        return
-                    done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
-                    yield from (future.result() for future in done)
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)
+def _generation(request: GenerationRequest, answer: Answer, seconds: float | None) -> Generation:
+    """An answer as a ``Generation``; without seconds it is a recorded one."""
+    return Generation(
+        request.query_id,
+        answer.text,
+        input_tokens=answer.input_tokens,
+        output_tokens=answer.output_tokens,
+        seconds=seconds,
+        cached=seconds is None,
+        finish_reason=answer.finish_reason,
+    )
 
 
 def with_text(text: str | None, reason: object, refusal: object, counts: Sequence[Any]) -> Answer:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +67,19 @@ def request_key(provider: str, base_url: str, body: Mapping[str, Any]) -> str:
     """The hash of a request: provider, address and all that is sent but the API key."""
     whole = json.dumps([FORMAT, provider, base_url, body], sort_keys=True, default=str)
     return hashlib.sha256(whole.encode()).hexdigest()
+
+
+def unrecorded(requests: Iterable[T], key: Callable[[T], str]) -> Iterator[T]:
+    """Those of the requests whose answers are not recorded; ``key`` gives what they are found by.
+
+    Raises:
+        StoreError: the file cannot be read.
+    """
+    recorded = AnswerCache(file(), lambda _: None)
+    try:
+        yield from (request for request in requests if recorded.get(key(request)) is None)
+    finally:
+        recorded.close()
 
 
 class AnswerCache:

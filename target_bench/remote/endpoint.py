@@ -238,4 +238,4 @@ class Endpoint(Generic[A]):
             message = f"{message} (the next attempt would be in {seconds:.0f} s, too late)"
         elif attempt > 1:
             message = f"{message} (after {attempt} attempts)"
-        return Failure(failure.kind, message)
+        return Failure(failure.kind, message, tokens=failure.tokens)

@@ -49,6 +49,7 @@ class Failure(Exception):  # noqa: N818 (an answer that failed; only the last at
         hopeless: whether every other request will fail like it: the key, the model or the address
             is wrong.
         wait: how many seconds the server asks to wait.
+        tokens: of prompt and answer, where the server counted them: they may cost money.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Failure(Exception):  # noqa: N818 (an answer that failed; only the last at
         again: bool = False,
         hopeless: bool = False,
         wait: float | None = None,
+        tokens: tuple[int | None, int | None] = (None, None),
     ) -> None:
         super().__init__(f"{kind}: {message}")
         self.kind = kind
@@ -66,6 +68,7 @@ class Failure(Exception):  # noqa: N818 (an answer that failed; only the last at
         self.again = again
         self.hopeless = hopeless
         self.wait = wait
+        self.tokens = tokens
 
     def without(self, secret: str) -> "Failure":
         """The same failure, without a word that nobody should read."""
@@ -75,6 +78,7 @@ class Failure(Exception):  # noqa: N818 (an answer that failed; only the last at
             again=self.again,
             hopeless=self.hopeless,
             wait=self.wait,
+            tokens=self.tokens,
         )
 
 

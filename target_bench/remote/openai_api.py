@@ -1,4 +1,4 @@
-"""The OpenAI API as OpenAI and many servers speak it: one client, one reading of its errors."""
+"""The OpenAI API as OpenAI and many servers speak it: one reading of its errors."""
 
 import asyncio
 import importlib.util
@@ -6,7 +6,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -100,50 +100,87 @@ class Server:
 T = TypeVar("T")
 Resource = Callable[[Any], Any]
 """The package's client -> one of its resources, as ``client.embeddings``."""
-Call = Callable[[], Awaitable[Any]]
 Read = Callable[[Mapping[str, Any]], T]
 
 
-class Client:
-    """The package's client, used in one event loop; its own retries are off."""
+class Connection:
+    """The package's clients for one resource, used in one event loop; their own retries are off.
 
-    def __init__(self, server: Server) -> None:
-        import openai
+    A client has one request under way at a time, and is made when no other is free: the package's
+    pool of connections looks at all of them for every request, which takes longer than all the
+    rest when there are many.
 
+    Args:
+        server: where requests go.
+        resource: what is asked for.
+    """
+
+    def __init__(self, server: Server, resource: Resource) -> None:
         self._server = server
-        self._key = server.key()
-        self._openai = openai
-        self.raw: Any = openai.AsyncOpenAI(
-            api_key=self._key, base_url=server.address, timeout=server.timeout, max_retries=0
-        )
+        self._resource = resource
+        self._key = _NO_KEY
+        self._make: Callable[[], Any] | None = None
+        self._all: list[Any] = []
+        self._free: list[Any] = []
 
-    async def ask(self, call: Call, read: Read[T], with_schema: bool = False) -> T:
-        """What a call with ``with_raw_response`` answers.
+    def open(self) -> None:
+        """Make the first client, if there is none.
+
+        Raises:
+            ConfigError: there is no key, or it cannot be one.
+        """
+        if self._make is None:
+            self._key = self._server.key()
+            self._make = _maker(self._server, self._key)
+            self._free.append(self._another())
+
+    async def create(
+        self, body: Mapping[str, Any], extra: Mapping[str, Any], read: Read[T], schema: bool = False
+    ) -> T:
+        """Send a request once.
 
         Args:
-            call: sends the request once.
+            body: the parameters that the package knows.
+            extra: further ones.
             read: takes the answer out of the JSON object; may raise ``Failure``.
-            with_schema: whether a JSON schema is sent along.
+            schema: whether a JSON schema is sent along.
 
         Raises:
             Failure: there is no answer; no key is in its text, even if the server repeated it.
         """
+        self.open()
         try:
             async with asyncio.timeout(self._server.timeout):
-                raw = await call()
-            body = self._object(self._without_key(raw.content), raw.headers)
-            refused = error_in(body)
+                raw = await self._sent(body, extra)
+            found = self._object(self._without_key(raw.content), raw.headers)
+            refused = error_in(found)
             if refused is not None:
-                raise refused.failure(with_schema)
-            return read(body)
+                raise refused.failure(schema)
+            return read(found)
         except Failure as failure:
             raise self._clean(failure) from None
         except Exception as error:
-            raise self._clean(self._failure(error, with_schema)) from None
+            raise self._clean(self._failure(error, schema)) from None
 
     async def close(self) -> None:
         """Close all connections."""
-        await self.raw.close()
+        for client in self._all:
+            await client.close()
+
+    async def _sent(self, body: Mapping[str, Any], extra: Mapping[str, Any]) -> Any:
+        client = self._free.pop() if self._free else self._another()
+        try:
+            create = self._resource(client).with_raw_response.create
+            return await create(**body, extra_body=extra or None)
+        finally:
+            self._free.append(client)
+
+    def _another(self) -> Any:
+        assert self._make is not None, "opened before"
+        client = self._make()
+        self._all.append(client)
+        self._resource(client)  # imported when it is first looked at
+        return client
 
     def _without_key(self, content: bytes) -> bytes:
         """What a server sent that repeats the key in an answer; a short key may be a word."""
@@ -164,7 +201,8 @@ class Client:
         return body
 
     def _failure(self, error: Exception, with_schema: bool) -> Failure:
-        openai = self._openai
+        import openai
+
         if isinstance(error, TimeoutError | openai.APITimeoutError):
             seconds = self._server.timeout
             return Failure("timeout", f"no answer within {seconds:g} s", again=True)
@@ -182,49 +220,21 @@ class Client:
         return failure.without(self._key) if self._key != _NO_KEY else failure
 
 
-class Connection:
-    """A client that is made when it is first needed, for one resource and one event loop.
+def _maker(server: Server, key: str) -> Callable[[], Any]:
+    """Makes clients that share what takes long to load: the certificates."""
+    import httpx
+    import openai
 
-    Args:
-        server: where requests go.
-        resource: what is asked for.
-    """
+    certificates = httpx.create_ssl_context()
 
-    def __init__(self, server: Server, resource: Resource) -> None:
-        self._server = server
-        self._resource = resource
-        self._client: Client | None = None
+    def client() -> Any:
+        http = openai.DefaultAsyncHttpxClient(verify=certificates, timeout=server.timeout)
+        return openai.AsyncOpenAI(
+            api_key=key,
+            base_url=server.address,
+            timeout=server.timeout,
+            max_retries=0,
+            http_client=http,
+        )
 
-    def open(self) -> Client:
-        """The client.
-
-        Raises:
-            ConfigError: there is no key, or it cannot be one.
-        """
-        if self._client is None:
-            self._client = Client(self._server)
-            self._resource(self._client.raw)  # imported when it is first looked at
-        return self._client
-
-    async def create(
-        self, body: Mapping[str, Any], extra: Mapping[str, Any], read: Read[T], schema: bool = False
-    ) -> T:
-        """Send a request once.
-
-        Args:
-            body: the parameters that the package knows.
-            extra: further ones.
-            read: takes the answer out of the JSON object; may raise ``Failure``.
-            schema: whether a JSON schema is sent along.
-
-        Raises:
-            Failure: there is no answer.
-        """
-        client = self.open()
-        create = self._resource(client.raw).with_raw_response.create
-        return await client.ask(lambda: create(**body, extra_body=extra or None), read, schema)
-
-    async def close(self) -> None:
-        """Close all connections."""
-        if self._client is not None:
-            await self._client.close()
+    return client

@@ -13,8 +13,8 @@ pytest.importorskip("openai")
 from target_bench import registry
 from target_bench.errors import ConfigError, MissingExtraError
 from target_bench.generators.openai import OpenAI
-from target_bench.remote.endpoint import Patience
 from target_bench.provenance import plugin_identity
+from target_bench.remote.endpoint import Patience
 from target_bench.schema import Generation, GenerationRequest, Message
 from tests import openai_server as served
 from tests.openai_server import OpenAIServer
@@ -106,6 +106,22 @@ def test_final_failures(server: OpenAIServer, reply: served.Reply, error: str) -
     assert found.text == ""
     assert (found.error or "").startswith(error)
     assert server.asked["q"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [("  ", "stop"), ("part", "content_filter"), ("", "length")]
+)
+def test_what_a_failed_answer_took_is_counted(
+    server: OpenAIServer, text: str, reason: str
+) -> None:
+    server.script = lambda _: served.answer(text, reason)
+    found = OpenAI(
+        "m", base_url=server.base_url, prices={"input": 1e6, "output": 2e6}
+    ).generate(request("q"))
+    assert found.error
+    assert found.input_tokens == 10
+    assert found.output_tokens is not None
+    assert found.cost == 10 + 2 * found.output_tokens
 
 
 @pytest.mark.parametrize(
