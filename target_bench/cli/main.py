@@ -12,6 +12,7 @@ from target_bench.cli import (
     describing,
     exporting,
     generating,
+    leaderboards,
     listing,
     plotting,
     pulling,
@@ -52,6 +53,7 @@ app.add_typer(plotting.app, name="plot")
 app.command("report", help=reporting.HELP)(reporting.report)
 app.command("submit", help=submitting.HELP)(submitting.submit)
 app.command("verify", help=submitting.VERIFY_HELP)(submitting.verify)
+app.add_typer(leaderboards.app, name="leaderboard")
 app.add_typer(training.app, name="train")
 app.add_typer(caching.app, name="cache")
 

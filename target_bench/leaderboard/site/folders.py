@@ -1,0 +1,102 @@
+"""The folder of a site: replaced as a whole, and only if nothing but a site is lost."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from uuid import uuid4
+
+from target_bench.errors import ConfigError, StoreError
+from target_bench.runs.log import cannot
+
+MARKER = "target-bench-site.json"
+"""Names the files of a site; a folder without it is none."""
+
+
+def check(out: Path, submissions: Path) -> None:
+    """See that a folder may be replaced.
+
+    Raises:
+        ConfigError: it is a file or link, holds what is no part of an earlier site, or is the
+            folder of submissions or above it.
+    """
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise ConfigError(f"-o {out}: is no folder; name a new or empty one")
+    if submissions.resolve().is_relative_to(out.resolve()):
+        raise ConfigError(f"-o {out}: holds the submissions; name another folder")
+    if not out.exists():
+        return
+    there = {str(p.relative_to(out)) for p in out.rglob("*") if p.is_symlink() or not p.is_dir()}
+    if not there:
+        return
+    others = sorted(there - _known(out))
+    if MARKER not in there:
+        raise ConfigError(
+            f"-o {out}: holds {others[0]!a} and is no site that target-bench built; name a new or "
+            "empty folder"
+        )
+    if others:
+        raise ConfigError(
+            f"-o {out}: holds {', '.join(ascii(name) for name in others[:3])}, which the site "
+            "there does not; move it away, for the folder is replaced as a whole"
+        )
+
+
+def replace(out: Path, files: Iterable[tuple[str, str]]) -> int:
+    """Write files into a new folder beside ``out``, and put it in its place.
+
+    Args:
+        out: the folder.
+        files: (path in the folder, text) of each.
+
+    Returns:
+        Bytes of all files.
+
+    Raises:
+        StoreError: it cannot be written; what was there stays.
+    """
+    half = out.with_name(f".{out.name}.{uuid4().hex[:8]}.tmp")
+    old = half.with_suffix(".old")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        half.mkdir()
+        size = _write(half, files)
+        if out.exists():
+            out.rename(old)
+        try:
+            half.rename(out)
+        except OSError:
+            with suppress(OSError):
+                old.rename(out)
+            raise
+    except OSError as error:
+        raise StoreError(cannot("be written", out, error, "-o")) from error
+    finally:
+        shutil.rmtree(half, ignore_errors=True)
+    shutil.rmtree(old, ignore_errors=True)
+    return size
+
+
+def _write(folder: Path, files: Iterable[tuple[str, str]]) -> int:
+    names, size = [MARKER], 0
+    for name, text in files:
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        raw = text.encode("utf-8")
+        path.write_bytes(raw)
+        names.append(name)
+        size += len(raw)
+    marker = json.dumps({"format": 1, "files": sorted(names)}, indent=1) + "\n"
+    (folder / MARKER).write_text(marker, encoding="ascii")
+    return size + len(marker)
+
+
+def _known(out: Path) -> set[str]:
+    """The files that the site there says are its own."""
+    try:
+        found = json.loads((out / MARKER).read_bytes())["files"]
+        return {name.replace("/", os.sep) for name in found}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {MARKER}

@@ -1,0 +1,237 @@
+/* The table of a board: its columns, how cells read, and the order of its rows. */
+const table = (() => {
+  const narrow = matchMedia("(max-width: 40rem)");
+  let board, state;
+
+  const UNKNOWN = { no: "", yes: "trained on this corpus", unknown: "not known whether it was trained on this corpus" };
+  const keyOf = (column) => column.key.replace("{k}", state.k);
+  const labelOf = (column) => column.label.replace("{k}", state.k);
+
+  function parameters(n) {
+    if (n === null) return "?";
+    if (n === 0) return "none";
+    for (const [size, letter] of [[1e12, "T"], [1e9, "B"], [1e6, "M"], [1e3, "k"]]) {
+      if (n >= size) return `${Number((n / size).toPrecision(3))}${letter}`;
+    }
+    return page.count(n);
+  }
+  function milliseconds(x) {
+    if (x < 10) return x.toFixed(x < 1 ? 2 : 1);
+    return page.count(Math.round(x));
+  }
+  function duration(x) {
+    if (x < 1) return `${milliseconds(1000 * x)} ms`;
+    if (x < 60) return `${x.toFixed(x < 10 ? 2 : 1)} s`;
+    return `${page.count(Math.floor(x / 60))} min ${Math.round(x % 60)} s`;
+  }
+  const probability = (p) => (p === null || p === undefined ? "not tested" : p < 0.001 ? "p < 0.001" : `p = ${p.toFixed(3)}`);
+
+  /* Columns about the system itself: what they sort by, and what they show. */
+  const zero = (row) => {
+    const said = Object.values(row.trained);
+    return said.length ? said.filter((x) => x === "no").length / said.length : null;
+  };
+  const about = [
+    { name: "kind", value: (row) => row.kind, text: (row) => row.kind, first: "ascending" },
+    { name: "size", value: (row) => row.parameters, text: (row) => parameters(row.parameters), numeric: true, about: "parameters of all models" },
+    { name: "open", value: (row) => (row.open ? 1 : 0), text: (row) => (row.open ? "yes" : "no"), about: "open weights, or none" },
+    {
+      name: "zero-shot",
+      value: zero,
+      text: (row) => (zero(row) === null ? "–" : `${Math.round(100 * zero(row))}%`),
+      numeric: true,
+      about: "share of its corpora that no model of it was trained on, as its card says",
+    },
+  ];
+
+  function shownGroups() {
+    return board.groups.map((group, i) => ({ ...group, i })).filter((g) => state.group === "" || Number(state.group) === g.i);
+  }
+  function meanOf(row, groups) {
+    let sum = 0;
+    for (const group of groups) {
+      const cell = cellOf(group, row, group.columns[0]);
+      if (!cell || cell[0] === null) return null;
+      sum += cell[0];
+    }
+    return sum / groups.length;
+  }
+  const cellOf = (group, row, column) => group.cells[row]?.[keyOf(column)];
+
+  /* All columns of the table as it is: {id, label, group, value(row), text(row), cell(row)}. */
+  function columns() {
+    const groups = shownGroups();
+    const own = about.map((one) => ({
+      id: one.name, label: one.name, about: one.about, numeric: one.numeric, first: one.first,
+      value: (row) => one.value(board.rows[row]),
+      text: (row) => one.text(board.rows[row]),
+    }));
+    if (board.here === "overview" && groups.length > 1) {
+      const value = (row) => meanOf(row, groups);
+      own.push({ id: "mean", label: `mean R@${state.k}`, about: "over all data shown, of systems that have all", numeric: true, value, text: (row) => page.score(value(row)) });
+    }
+    const scores = groups.flatMap((group) => group.columns.map((column) => measured(group, column)));
+    return narrow.matches ? [...scores, ...own] : [...own, ...scores]; // a phone shows scores first
+  }
+  function measured(group, column) {
+    const value = (row) => cellOf(group, row, column)?.[0] ?? null;
+    const values = Object.keys(group.cells).map(value).filter((x) => x !== null);
+    const best = column.kind ? null : Math.max(...values);
+    const text = (row) => {
+      const x = value(row);
+      if (x === null) return "–";
+      if (column.kind === "ms") return milliseconds(x);
+      if (column.kind === "s") return duration(x);
+      if (column.kind === "count") return page.count(Math.round(x));
+      return page.score(x, column.digits);
+    };
+    const cell = (row) => cellOf(group, row, column);
+    const marked = Object.keys(group.cells).some((row) => marks({ group, column, cell, value }, row).length > 0);
+    return {
+      id: `${group.i}:${column.key}`, group, column, value, text, numeric: true,
+      label: labelOf(column), about: column.about?.replace("{k}", state.k), task: column.task, version: column.version,
+      first: column.kind ? "ascending" : "descending",
+      cell,
+      marked, // then its cells have room for marks, so that figures stay below each other
+      best: (row) => !column.kind && values.length > 1 && value(row) === best,
+      by: (row) => group.cells[row]?.[`${column.key}:by`],
+    };
+  }
+
+  /* What the tests say of a cell: [sign, words] pairs. */
+  function marks(column, row) {
+    if (!column.cell || column.column.kind) return [];
+    const [value, , , best, baseline] = column.cell(row) ?? [];
+    const found = [];
+    if (best !== null && best !== undefined && best >= board.level && !column.best?.(row)) found.push(["≈", "not told apart from the best"]);
+    if (baseline !== null && baseline !== undefined && baseline < board.level) {
+      found.push(value > baselineValue(column) ? ["▲", "better than the baseline"] : ["▼", "worse than the baseline"]);
+    }
+    if (column.column.key.startsWith("recall@")) {
+      const trained = board.rows[row].trained[column.group.corpus];
+      if (trained === "yes") found.push(["†", UNKNOWN.yes]);
+      if (trained === "unknown") found.push(["?", UNKNOWN.unknown]);
+    }
+    return found;
+  }
+  const baselineValue = (column) => {
+    for (const [row, one] of board.rows.entries()) if (one.baseline && column.value(row) !== null) return column.value(row);
+    return null;
+  };
+
+  function sorted(rows) {
+    const column = columns().find((one) => one.id === state.sort);
+    const value = column ? column.value : (row) => board.rows[row].name.toLowerCase();
+    const sign = state.order === "ascending" ? 1 : -1;
+    const keyed = rows.map((row) => [value(row), row]);
+    keyed.sort(([a, i], [b, j]) => {
+      if (a === null || b === null) return (a === null) - (b === null) || i - j;
+      return sign * (typeof a === "string" ? a.localeCompare(b) : a - b) || i - j;
+    });
+    return keyed.map(([, row]) => row);
+  }
+
+  /* Drawing. */
+  function head(column) {
+    const active = state.sort === column.id;
+    const button = page.el("button", { type: "button", class: "sort", title: column.about, "data-sort": column.id });
+    if (column.task) button.append(page.el("span", { class: "of-task", text: `${column.task} ` }));
+    button.append(column.label);
+    if (column.version) button.append(page.el("span", { class: "version", text: ` ${column.version}` }));
+    return page.el("th", { scope: "col", class: column.numeric ? "num" : null, "aria-sort": active ? state.order : null, "data-first": column.first, "data-column": column.id }, button);
+  }
+  function heads(all) {
+    const own = all.filter((column) => !column.group);
+    const name = head({ id: "name", label: "system", first: "ascending" });
+    name.className = "system";
+    const beside = own.map(head);
+    for (const th of [name, ...beside]) th.rowSpan = 2;
+    const over = shownGroups().map((group) => {
+      const th = page.el("th", { scope: "colgroup", class: "group" }, page.el("span", { class: "data", text: group.name }));
+      th.append(page.el("span", { class: "range", text: group.queries }));
+      if (group.version) th.append(page.el("span", { class: "badge warn", text: group.version }));
+      th.colSpan = group.columns.length;
+      return th;
+    });
+    const top = page.el("tr", {}, name, ...(narrow.matches ? [...over, ...beside] : [...beside, ...over]));
+    const below = page.el("tr", {}, ...all.filter((column) => column.group).map(head));
+    markFirsts([...below.cells], all);
+    return [top, below];
+  }
+  function markFirsts(cells, all) {
+    all.filter((column) => column.group).forEach((column, i) => {
+      if (column.group.columns[0] === column.column) cells[i].classList.add("first");
+    });
+  }
+  function nameCell(row) {
+    const one = board.rows[row];
+    const link = page.el("a", { class: "data", href: `${board.root}entries/${one.page}`, text: one.name });
+    const th = page.el("th", { scope: "row", class: "system" }, link);
+    if (one.baseline) th.append(" ", page.el("span", { class: "badge", text: "baseline" }));
+    if (one.suspicious) th.append(" ", page.el("span", { class: "badge warn", text: "suspicious" }));
+    th.append(page.el("span", { class: "range data", text: one.retriever }));
+    if (one.generator !== null) th.append(page.el("span", { class: "range data" }, "answers: ", page.el("span", { class: "data", text: one.generator })));
+    return th;
+  }
+  const mark = ([sign, words]) => [
+    page.el("span", { class: "mark", "aria-hidden": "true", text: sign }),
+    page.el("span", { class: "sr-only", text: `, ${words}` }),
+  ];
+  function bodyCell(column, row) {
+    const td = page.el("td", { class: column.numeric ? "num" : null });
+    const value = page.el("span", { class: "value", text: column.text(row) });
+    td.append(value);
+    if (column.value(row) === null) td.classList.add("soft");
+    if (!column.cell) return td;
+    if (column.group.columns[0] === column.column) td.classList.add("first");
+    if (column.best(row)) td.classList.add("best");
+    const [, low, high, best, baseline] = column.cell(row) ?? [];
+    if (column.marked) value.append(page.el("span", { class: "marks" }, ...marks(column, row).flatMap(mark)));
+    if (best !== undefined || baseline !== undefined) td.title = `against the best: ${probability(best)}; against the baseline: ${probability(baseline)} (Holm)`;
+    if (low !== undefined && low !== null) td.append(page.el("span", { class: "range", text: `${page.score(low, column.column.digits)}–${page.score(high, column.column.digits)}` }));
+    if (column.by && column.by(row)) td.append(page.el("span", { class: "range data by", text: column.by(row), title: column.by(row) }));
+    return td;
+  }
+  function draw(node, rows) {
+    const all = columns();
+    if (state.sort !== "name" && !all.some((column) => column.id === state.sort)) {
+      [state.sort, state.order] = [initial(all), "descending"];
+    }
+    const order = sorted(rows);
+    node.tHead.replaceChildren(...heads(all));
+    const body = document.createDocumentFragment();
+    for (const row of order) body.append(page.el("tr", { "data-row": row }, nameCell(row), ...all.map((column) => bodyCell(column, row))));
+    node.tBodies[0].replaceChildren(body);
+    return order;
+  }
+  const initial = (all) => (all.find((c) => c.id === "mean") ?? all.find((c) => c.group) ?? all[0]).id;
+
+  /* The table as plain cells, for copying; with bounds and p-values of their own for CSV. */
+  function matrix(rows, numbers) {
+    const all = columns();
+    const parts = numbers ? ["low", "high", "p (best)", "p (baseline)"] : [];
+    const named = (column) => [column.group?.name, column.group?.version, column.task, column.label, column.version].filter(Boolean).join(" ");
+    const scored = (column) => numbers && column.cell && !column.column.kind;
+    const first = ["system", "retriever", ...(board.rows.some((r) => r.generator !== null) ? ["generator"] : [])];
+    const header = [...first, ...all.flatMap((c) => [named(c), ...(scored(c) ? parts.map((part) => `${named(c)} ${part}`) : [])])];
+    const body = rows.map((row) => {
+      const one = board.rows[row];
+      return [
+        ...[one.name, one.retriever, one.generator].slice(0, first.length),
+        ...all.flatMap((column) => {
+          if (!numbers) return [column.text(row) + marks(column, row).map(([sign]) => ` ${sign}`).join("")];
+          const value = column.group ? column.value(row) ?? "" : column.text(row);
+          return [value, ...(scored(column) ? [1, 2, 3, 4].map((i) => column.cell(row)?.[i] ?? "") : [])];
+        }),
+      ].map(String);
+    });
+    const best = rows.map((row) => [...first.map(() => false), ...all.map((c) => Boolean(c.best && c.best(row)))]);
+    return { header, body, best, numeric: [...first.map(() => false), ...all.map((c) => Boolean(c.numeric))] };
+  }
+
+  function setUp(found, its) {
+    [board, state] = [found, its];
+    [state.sort, state.order] = [initial(columns()), "descending"];
+  }
+  return { setUp, narrow, draw, matrix, shownGroups, parameters, milliseconds };
+})();

@@ -1,0 +1,153 @@
+"""The folder of a site: what is in it, and what it may replace."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from target_bench.errors import ConfigError, DataError, StoreError
+from target_bench.leaderboard.site import build
+from target_bench.leaderboard.site import building as building_module
+from target_bench.leaderboard.site.folders import MARKER
+from tests.leaderboard.site.small import board, card, data_of, entry, retrieval, write
+
+
+def _files(folder: Path) -> set[str]:
+    return {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
+
+
+def test_what_is_in_it(tmp_path: Path) -> None:
+    """A page an entry and a task; rejected ones are nowhere."""
+    built = build(write(tmp_path / "in", board()), tmp_path / "site")
+    pages = {f"entries/{name}.html" for name in ("bm25", "best", "close", "odd", "untold")}
+    pages |= {"index.html", "tasks/retrieval.html", "tasks/fact_verification.html"}
+    assert _files(tmp_path / "site") == pages | {MARKER, ".nojekyll"}
+    assert (built.entries, built.rejected, built.pages) == (5, 1, 8)
+    everything = "".join(p.read_text("utf-8") for p in (tmp_path / "site").rglob("*.html"))
+    assert "Forged" not in everything
+    assert "forged" not in everything
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "site"]
+
+
+def test_the_same_entries_are_the_same_bytes(tmp_path: Path) -> None:
+    build(write(tmp_path / "in", board()), tmp_path / "one")
+    build(write(tmp_path / "again", board()[::-1]), tmp_path / "two")
+    for name in _files(tmp_path / "one"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_an_earlier_site_is_replaced(tmp_path: Path) -> None:
+    out = tmp_path / "site"
+    build(write(tmp_path / "in", board()), out)
+    build(write(tmp_path / "fewer", board()[:1]), out)
+    assert "entries/best.html" not in _files(out)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["fewer", "in", "site"]
+
+
+def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    build(write(tmp_path / "in", board()), tmp_path / "site")
+    assert (tmp_path / "site" / "index.html").exists()
+
+
+def test_what_is_no_site_stays(tmp_path: Path) -> None:
+    given, out = write(tmp_path / "in", board()), tmp_path / "site"
+    out.mkdir()
+    (out / "thesis.tex").write_text("mine")
+    with pytest.raises(ConfigError, match=r"holds 'thesis\.tex' and is no site"):
+        build(given, out)
+    (out / "thesis.tex").unlink()
+    build(given, out)
+    (out / "CNAME").write_text("example.org")
+    with pytest.raises(ConfigError, match="holds 'CNAME', which the site there does not"):
+        build(given, out)
+    assert (out / "CNAME").read_text() == "example.org"
+
+
+def test_files_links_and_the_submissions_are_not_replaced(tmp_path: Path) -> None:
+    given = write(tmp_path / "in", board())
+    (tmp_path / "file").write_text("")
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    for name in ("file", "link"):
+        with pytest.raises(ConfigError, match="is no folder"):
+            build(given, tmp_path / name)
+    for out in (given, tmp_path):
+        with pytest.raises(ConfigError, match="holds the submissions"):
+            build(given, out)
+
+
+def test_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given, out = write(tmp_path / "in", board()), tmp_path / "site"
+    build(given, out)
+    before = (out / "index.html").read_bytes()
+    (given / "9.entry.json").write_text("{}")
+    with pytest.raises(DataError):
+        build(given, out)
+    (given / "9.entry.json").unlink()
+
+    def fails(*_: object) -> str:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(building_module._Pages, "_entry", fails)
+    with pytest.raises(StoreError, match="No space left"):
+        build(given, out)
+    assert (out / "index.html").read_bytes() == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "site"]
+
+
+def test_nothing_to_show(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="there is no such folder"):
+        build(tmp_path / "in", tmp_path / "site")
+    (tmp_path / "in").mkdir()
+    with pytest.raises(DataError, match=r"holds no \*\.entry\.json"):
+        build(tmp_path / "in", tmp_path / "site")
+    build(write(tmp_path / "in", board()[-1:]), tmp_path / "site")
+    text = (tmp_path / "site" / "index.html").read_text("utf-8")
+    assert "There is no entry yet that was not rejected" in text
+    assert "<script>" not in text
+
+
+def test_names_of_pages(tmp_path: Path) -> None:
+    """Whatever an id is, its page is a plain file in the folder of entries."""
+    ids = ["../../up", "a/b", "A", "Ärger mit Namen", "x" * 150, "con.", "<script>", ".."]
+    made = [entry(id_, retrieval(0.5), its_card=card("Some name")) for id_ in ids]
+    build(write(tmp_path / "in", made), tmp_path / "site")
+    pages = sorted((tmp_path / "site" / "entries").iterdir())
+    assert len(pages) == len(ids)
+    assert all(p.is_file() and p.name.isascii() and len(p.name) < 80 for p in pages)
+    assert {row["page"] for row in data_of(tmp_path / "site" / "index.html")["rows"]} == {
+        p.name for p in pages
+    }
+
+
+def test_the_baseline(tmp_path: Path) -> None:
+    given, out = write(tmp_path / "in", board()), tmp_path / "site"
+
+    def baselines() -> list[str]:
+        return [row["name"] for row in data_of(out / "index.html")["rows"] if row["baseline"]]
+
+    build(given, out)
+    assert baselines() == ["Plain BM25"]
+    build(given, out, baseline="close")
+    assert baselines() == ["Close"]
+    with pytest.raises(ConfigError, match="--baseline nobody: no entry"):
+        build(given, out, baseline="nobody")
+    with pytest.raises(ConfigError, match="--baseline forged: no entry"):
+        build(given, out, baseline="forged")
+    labelled = entry("mine", retrieval(0.5, retriever="bm25"))
+    build(write(tmp_path / "other", [labelled, *board()[1:]]), out)
+    assert baselines() == ["Mine"]
+    build(write(tmp_path / "none", board()[1:2]), out)
+    assert baselines() == []
+    assert "There is no baseline here" in (out / "index.html").read_text("utf-8")
+
+
+def test_no_text_of_the_data(tmp_path: Path) -> None:
+    """An entry page names queries by id, the hardest first."""
+    made = [entry(f"e{i}", retrieval(share)) for i, share in enumerate((0.5, 0.9, 0.8))]
+    build(write(tmp_path / "in", made), tmp_path / "site")
+    text = (tmp_path / "site" / "entries" / "e0.html").read_text("utf-8")
+    hardest = text[text.index("Hardest queries") :]
+    assert hardest.index("alpha-30<") < hardest.index("alpha-47<") < hardest.index("alpha-48<")
+    assert "alpha-29<" not in text  # found
+    assert "alpha-50<" not in text  # the 21st

@@ -1,0 +1,47 @@
+"""Many systems under the same swaps: the p-values of one test at a time."""
+
+import numpy as np
+import pytest
+
+from target_bench.metrics.significance import randomization_test, randomization_tests
+
+
+def test_as_one_at_a_time() -> None:
+    generator = np.random.default_rng(5)
+    hard = generator.random(400)
+    values = np.stack([(generator.random(400) > hard * x).astype(float) for x in (1, 0.97, 0.8, 1)])
+    values[3] = np.round(values[3] * generator.random(400), 3)
+    pairs = [(0, 1), (1, 0), (2, 0), (3, 0), (1, 1)]
+    found = randomization_tests(values, pairs, resamples=4000)
+    wanted = [randomization_test(values[i], values[j], resamples=4000)[0] for i, j in pairs]
+    assert found == pytest.approx(wanted, abs=0.03)
+    assert found[0] == found[1]
+    assert found[2] < 0.01
+    assert found[4] == 1
+
+
+@pytest.mark.parametrize("n", [1, 4, 11])
+def test_exact_where_all_differ_by_one(n: int) -> None:
+    generator = np.random.default_rng(n)
+    values = generator.integers(0, 2, size=(4, n)).astype(np.float32)
+    pairs = [(i, j) for i in range(4) for j in range(4)]
+    wanted = [randomization_test(values[i], values[j]) for i, j in pairs]
+    assert all(exact for _, exact in wanted)
+    found = randomization_tests(values, pairs)
+    assert found == pytest.approx([p for p, _ in wanted], abs=1e-12)
+
+
+def test_ties_count_as_extreme() -> None:
+    """Thirds do not add up exactly in single precision."""
+    first = np.array([1 / 3, 2 / 3, 0.0] * 40)
+    values = np.stack([first, first[::-1]])
+    exact = randomization_test(values[0], values[1], resamples=20_000)[0]
+    assert randomization_tests(values, [(0, 1)])[0] == pytest.approx(exact, abs=0.02) == 1
+
+
+def test_what_cannot_be_tested() -> None:
+    assert randomization_tests(np.ones((2, 5)), [(0, 1)]) == [1.0]
+    assert randomization_tests(np.ones((2, 5)), []) == []
+    for values in (np.array([[1, np.nan], [0, 1]]), np.ones((2, 0)), np.ones(3)):
+        with pytest.raises(ValueError, match="expected a number"):
+            randomization_tests(values, [(0, 1)])
