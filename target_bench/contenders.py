@@ -87,6 +87,7 @@ class Answering:
         if isinstance(generator, Answerer):
             return generator
         if isinstance(generator, str) and generator in ANSWER_MODES:
+            self._warn_of_prompt(generator, observer)
             answer = ANSWER_MODES[generator].answer
             return Answerer(generator, {"mode": generator}, answer=answer)
         label = generator if isinstance(generator, str) else type(generator).__name__
@@ -96,7 +97,16 @@ class Answering:
         identity, warning = plugin_identity(plugin)
         if warning:
             observer.warning(warning)
+        if not getattr(plugin, "converses", True):
+            self._warn_of_prompt(label, observer)
         return Answerer(self.label or masked_settings(label), identity, generator=plugin)
+
+    def _warn_of_prompt(self, label: str, observer: Observer) -> None:
+        if self.prompt is not None:
+            observer.warning(
+                f"nothing says that {masked_settings(label)} reads prompts (converses = True), so "
+                f"{self.prompt} may change none of its answers"
+            )
 
 
 def subject(retriever: RetrieverLike | str, observer: Observer) -> Subject:
@@ -159,6 +169,8 @@ def given_answers(
             f"{predictions} names no query ids: its answers were taken in the order of the corpus. "
             "If they are in another one, name it with --order."
         )
+    if order is not None and not replay.by_position:
+        observer.warning(f"{predictions} names its queries: {order} (--order) changes nothing")
     where = f"{loaded.dataset.info.name} {loaded.dataset.split}"
     if not known:
         raise DataError(f"{predictions}: none of its {n} query ids is in {where}")

@@ -117,6 +117,9 @@ class Description:
         if not isinstance(value, BaseModel):
             return self._mapping(constructor_arguments(value))
         fields = dict(value.model_extra or {})
+        addresses = _addresses(value)
+        if addresses:
+            fields["addresses"] = addresses
         for name, field in type(value).model_fields.items():
             kept = name in _CHANGES_ANSWERS or not field.exclude
             if (kept and name not in _CHANGES_NO_ANSWER) or is_secret(name):
@@ -138,6 +141,23 @@ class Description:
         if version is not None:
             return found | {"version": version}
         return found | {"code": code_hash(thing) if isinstance(thing, type) else file_hash(thing)}
+
+
+def _addresses(model: BaseModel) -> list[str]:
+    """Where the clients of a model send requests, though its fields do not say so.
+
+    A client may have it from the environment. Clients are private attributes, or fields that their
+    package leaves out when it stores a model.
+    """
+    cls = type(model)
+    left_out = [name for name, field in cls.model_fields.items() if field.exclude]
+    fields = [getattr(model, name) for name in cls.model_fields.keys() - left_out]
+    kept = [value.rstrip("/") for value in fields if isinstance(value, str)]
+    clients = [getattr(model, name, None) for name in left_out]
+    clients += (model.__pydantic_private__ or {}).values()
+    inner = [c if hasattr(c, "base_url") else getattr(c, "_client", None) for c in clients]
+    found = {str(getattr(client, "base_url", "")).rstrip("/") for client in inner}
+    return sorted(url for url in found if url.startswith("http") and url not in kept)
 
 
 def _version(thing: type | FunctionType) -> str | None:

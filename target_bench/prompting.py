@@ -11,18 +11,12 @@ import yaml
 
 from target_bench.errors import ConfigError
 from target_bench.interfaces import Corpus
+from target_bench.remote.tokens import CHARACTERS_PER_TOKEN
 from target_bench.schema import Generation, GenerationRequest, Message, Query, Table, TableId
 from target_bench.serialization import Format, Serializer
 
 _FOLDER = Path(__file__).parent / "prompts"
 _PARTS = ("system", "user", "no_context_system", "no_context_user")
-CHARACTERS_PER_TOKEN = 4
-"""A rule of thumb for text in English, the same for every model: real counts need its tokeniser."""
-
-
-def estimated_tokens(text: str) -> int:
-    """About how many tokens a text is, at four characters each."""
-    return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ _TEXT = (
 )
 _SETTING = re.compile(r"([A-Za-z_]\w*)=([^,]+)")
 _SHORTEST = 8  # characters of a secret; shorter ones are placeholders, or parts of other words
+_LONG = 20  # characters that no placeholder has, even without a digit
 
 
 def is_secret(name: str) -> bool:
@@ -37,6 +38,11 @@ def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
     for pattern, replacement in _TEXT:
         text = pattern.sub(replacement, text)
     return text
+
+
+def may_be_a_word(key: str) -> bool:
+    """Whether a key may be a placeholder, which an answer may hold as a word of its own."""
+    return len(key) < (_SHORTEST if any(map(str.isdigit, key)) else _LONG)
 
 
 def masked_settings(text: str) -> str:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.errors import ConfigError
-from target_bench.prompting import CHARACTERS_PER_TOKEN, Prompt, Prompter, estimated_tokens
+from target_bench.prompting import Prompt, Prompter
+from target_bench.remote.tokens import CHARACTERS_PER_TOKEN
 from target_bench.schema import Cell, Query, Table, TableId
 from target_bench.serialization import Format, Serializer
 
@@ -336,7 +337,3 @@ def test_budget_that_cannot_be(budget: Any) -> None:
 def test_format_that_cannot_be() -> None:
     with pytest.raises(ConfigError, match="format='xml'"):
         prompter(format="xml")  # type: ignore[arg-type]  # as from Python
-
-
-def test_estimated_tokens() -> None:
-    assert [estimated_tokens("x" * n) for n in (0, 1, 4, 5)] == [0, 1, 1, 2]

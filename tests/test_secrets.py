@@ -5,7 +5,13 @@ import pytest
 from target_bench.errors import ConfigError
 from target_bench.provenance import plugin_identity
 from target_bench.registry import create
-from target_bench.secrets import is_secret, looks_secret, masked_settings, without_secrets
+from target_bench.secrets import (
+    is_secret,
+    looks_secret,
+    masked_settings,
+    may_be_a_word,
+    without_secrets,
+)
 
 
 @pytest.mark.parametrize(
@@ -26,6 +32,16 @@ def test_other_names(name: str) -> None:
 def test_texts_that_look_like_a_secret(text: str) -> None:
     assert looks_secret(text)
     assert "***" in without_secrets(f"it said {text} to me")
+
+
+@pytest.mark.parametrize("key", ["EMPTY", "k1", "lm-studio", "not-needed", "secret-of-mine"])
+def test_placeholders(key: str) -> None:
+    assert may_be_a_word(key)
+
+
+@pytest.mark.parametrize("key", ["token-abc123", "sk-12345", "a-key-of-letters-alone"])
+def test_keys_that_no_answer_holds_by_chance(key: str) -> None:
+    assert not may_be_a_word(key)
 
 
 def test_settings_are_masked() -> None:

@@ -25,6 +25,7 @@ from target_bench.cli.options import (
     Yes,
 )
 from target_bench.cli.output import printed
+from target_bench.cli.unread import unread
 
 if TYPE_CHECKING:
     from target_bench.tasks.scoring import Scoring
@@ -37,6 +38,7 @@ the run may also be one of answers, by another generator.
 
 
 def generate(
+    context: typer.Context,
     folder: Annotated[Path, typer.Argument(help="A run folder.", show_default=False)],
     task: Annotated[
         str | None,
@@ -69,11 +71,14 @@ def generate(
     """Answer, score and print."""
     from target_bench.contenders import Answering
     from target_bench.restart import StoredRun
+    from target_bench.selection import task_named
     from target_bench.tasks.scoring import Scoring
 
     scoring = Scoring(labels, bertscore, engine, rule, timeout, repeats)
     with printed(as_json) as (observer, results):
         stored = StoredRun(folder, data_dir, observer, out)
+        for note in unread(context, [task_named(task) if task else stored.task]):
+            observer.warning(note)
         for generator in generators or ["extractive"]:
             confirm = paying.announced if yes else paying.agreed
             answering = Answering(
@@ -89,11 +94,20 @@ def generate(
             results += stored.generate(answering, task, retry_failed)
 
 
-def score_stored(folder: Path, scoring: "Scoring", data_dir: Path | None, as_json: bool) -> None:
+def score_stored(
+    context: typer.Context,
+    folder: Path,
+    scoring: "Scoring",
+    data_dir: Path | None,
+    as_json: bool,
+) -> None:
     """Score a run folder anew and print."""
     from target_bench.contenders import Answering
     from target_bench.restart import StoredRun
 
     with printed(as_json) as (observer, results):
         answering = Answering("extractive", scoring=scoring)
-        results += StoredRun(folder, data_dir, observer).score(answering)
+        stored = StoredRun(folder, data_dir, observer)
+        for note in unread(context, [stored.task]):
+            observer.warning(note)
+        results += stored.score(answering)

@@ -37,7 +37,8 @@ def size(estimate: "Estimate") -> str:
     """How much is about to be sent, and what it costs."""
     if estimate.input_tokens is None:
         return f"up to {estimate.requests:,} texts may be sent to a service that is paid for"
-    cost = "unknown (no prices given)" if estimate.cost is None else f"about {estimate.cost:.4f}"
+    unknown = "unknown (no prices or no max_tokens given)"
+    cost = unknown if estimate.cost is None else f"about {estimate.cost:.4f}"
     return (
         f"{estimate.requests:,} requests with about {estimate.input_tokens:,} tokens; cost {cost}"
     )

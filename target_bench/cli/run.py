@@ -38,6 +38,7 @@ from target_bench.cli.options import (
     cutoffs,
 )
 from target_bench.cli.output import printed
+from target_bench.cli.unread import unread
 from target_bench.errors import ConfigError
 from target_bench.schema import OnError
 
@@ -59,6 +60,7 @@ the rankings to the answers.
 
 
 def run(
+    context: typer.Context,
     corpus: Annotated[
         str | None, typer.Argument(help="A corpus; the same as --corpus.", show_default=False)
     ] = None,
@@ -129,7 +131,7 @@ def run(
     wanted = wanted_corpora(corpus, corpora)
     ks = cutoffs(top_k)
     pairs = _pairs(task, wanted, answered=bool(generators))
-    with reported(pairs, data_dir, out, as_json) as (target, results):
+    with reported(context, pairs, data_dir, out, as_json) as (target, results):
         for retriever, generator in product(
             retrievers or registry.BASELINES, generators or ["extractive"]
         ):
@@ -178,6 +180,7 @@ def _pairs(
 
 
 def score(
+    context: typer.Context,
     corpus: Annotated[
         str | None,
         typer.Argument(
@@ -224,11 +227,11 @@ def score(
                 "Leave out --run, --predictions, --order, --corpus, --split, --limit, --database "
                 "and --distractors."
             )
-        generating.score_stored(Path(corpus), scoring, data_dir, as_json)
+        generating.score_stored(context, Path(corpus), scoring, data_dir, as_json)
         return
     wanted = wanted_corpora(corpus, corpora)
     ks = cutoffs(top_k)
-    with reported([(task, wanted)], data_dir, out, as_json) as (target, results):
+    with reported(context, [(task, wanted)], data_dir, out, as_json) as (target, results):
         results += target.score(
             run_file,
             split,
@@ -257,6 +260,7 @@ def wanted_corpora(corpus: str | None, corpora: list[str] | None) -> list[str]:
 
 @contextmanager
 def reported(
+    context: typer.Context,
     pairs: "Sequence[tuple[str, str | list[str]]]",
     data_dir: Path | None,
     out: Path,
@@ -264,6 +268,10 @@ def reported(
 ) -> "Iterator[tuple[TARGET, list[Result]]]":
     """A benchmark, and a list for its results; they are printed at the end, also after an error."""
     from target_bench.evaluator import TARGET
+    from target_bench.selection import task_named
 
     with printed(as_json) as (observer, results):
-        yield TARGET(*pairs, data_dir=data_dir, out=out, observer=observer), results
+        target = TARGET(*pairs, data_dir=data_dir, out=out, observer=observer)
+        for note in unread(context, [task_named(task) for task, _ in pairs]):
+            observer.warning(note)
+        yield target, results

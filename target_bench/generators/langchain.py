@@ -1,17 +1,12 @@
 """Models of LangChain, and whatever else is a ``Runnable`` there."""
 
 import importlib.util
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 from typing import Any
 
-from target_bench.errors import MissingExtraError, TargetBenchError
-from target_bench.generators.wrapped import WrappedModel, error_text, with_text
+from target_bench.errors import MissingExtraError
+from target_bench.generators.wrapped import WrappedModel, with_text
 from target_bench.remote.answers import Answer
-from target_bench.schema import Generation, GenerationRequest
-
-_DRAWN = 4
-"""How many requests are handed over at a time, as a multiple of those under way."""
+from target_bench.schema import GenerationRequest
 
 
 class LangChain(WrappedModel):
@@ -37,27 +32,6 @@ class LangChain(WrappedModel):
         from langchain_core.runnables import Runnable
 
         super().__init__(model, concurrency, cache, Runnable)
-
-    def _answers(
-        self,
-        requests: Iterable[GenerationRequest],
-        answer: Callable[[GenerationRequest], Generation],
-    ) -> Iterator[Generation]:
-        from langchain_core.runnables import RunnableConfig, RunnableLambda
-
-        asked = RunnableLambda(answer)
-        config = RunnableConfig(max_concurrency=self.concurrency)
-        source = iter(requests)
-        while drawn := list(islice(source, _DRAWN * self.concurrency)):
-            answers = asked.batch_as_completed(drawn, config, return_exceptions=True)
-            for place, given in answers:
-                if isinstance(given, TargetBenchError):
-                    raise given
-                if isinstance(given, Generation):
-                    yield given
-                elif isinstance(given, Exception):
-                    problem = error_text(given, self._secrets)
-                    yield Generation(drawn[place].query_id, "", error=problem)
 
     def _ask(self, request: GenerationRequest) -> Answer:
         from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage

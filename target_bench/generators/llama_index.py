@@ -1,15 +1,12 @@
 """Models of LlamaIndex."""
 
 import importlib.util
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from itertools import islice
 from typing import Any
 
 from target_bench.errors import MissingExtraError
 from target_bench.generators.wrapped import WrappedModel, with_text
 from target_bench.remote.answers import Answer
-from target_bench.schema import Generation, GenerationRequest
+from target_bench.schema import GenerationRequest
 
 _COUNTS = (
     ("prompt_tokens", "completion_tokens"),
@@ -43,26 +40,6 @@ class LlamaIndex(WrappedModel):
         from llama_index.core.llms import LLM
 
         super().__init__(model, concurrency, cache, LLM)
-
-    def _answers(
-        self,
-        requests: Iterable[GenerationRequest],
-        answer: Callable[[GenerationRequest], Generation],
-    ) -> Iterator[Generation]:
-        """A request is drawn when a thread is free for it."""
-        source = iter(requests)
-        under_way: set[Future[Generation]] = set()
-        with ThreadPoolExecutor(self.concurrency, "target-bench-requests") as pool:
-            try:
-                while True:
-                    for request in islice(source, self.concurrency - len(under_way)):
-                        under_way.add(pool.submit(answer, request))
-                    if not under_way:
-                        return
-                    done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
-                    yield from (future.result() for future in done)
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)
 
     def _ask(self, request: GenerationRequest) -> Answer:
         from llama_index.core.llms import ChatMessage

@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
+from math import inf
 from random import Random
 from typing import Any, ClassVar
 
@@ -106,7 +107,9 @@ class OpenAI(Generator):
         check_model(self.model)
         check_at_least_one(concurrency=self.concurrency, max_tokens=self.max_tokens)
         prices = self.prices
-        if prices is not None and (set(prices) != {"input", "output"} or min(prices.values()) < 0):
+        if prices is not None and (
+            set(prices) != {"input", "output"} or not all(0 <= p < inf for p in prices.values())
+        ):
             raise ConfigError(
                 "prices: expected both, per million tokens, as in {input: 0.15, output: 0.60}"
             )
@@ -121,10 +124,6 @@ class OpenAI(Generator):
     def unanswered(self, requests: Iterable[GenerationRequest]) -> Iterator[GenerationRequest]:
         """Those of the requests whose answers are not recorded."""
         return unrecorded(requests, self.key) if self.cache else iter(requests)
-
-    def estimate(self, requests: Iterable[GenerationRequest]) -> int:
-        """About how many tokens the prompts have together, at four characters each."""
-        return sum(estimated_tokens(request.messages) for request in requests)
 
     def estimated_cost(self, n_requests: int, input_tokens: int) -> float | None:
         """What so many requests cost at most if the tokens are right; None without prices."""
@@ -215,7 +214,6 @@ class OpenAI(Generator):
             cached=reply.cached,
             finish_reason=answer.finish_reason,
         )
-
 
     def failed(self, request: GenerationRequest, failure: Failure) -> Generation:
         """A failure as a ``Generation``; what its last attempt took is counted."""

@@ -46,6 +46,7 @@ class Replay(Generator):
         query_ids: the order of a file without query ids and without ``order``; set by whoever
             knows the queries.
         in_corpus_order: whether answers that name no query, one a line, were read in that order.
+        by_position: whether answers that name no query were read in any order.
     """
 
     def __init__(self, file: str, order: str | None = None) -> None:
@@ -56,6 +57,7 @@ class Replay(Generator):
         self.order = order
         self.query_ids: Sequence[str] | None = None
         self.in_corpus_order = False
+        self.by_position = False
 
     def config(self) -> Mapping[str, Any]:
         """Hashes of the files, wherever they lie, and of the order where it was set."""
@@ -150,6 +152,7 @@ class Replay(Generator):
 
     def _in_order(self, path: Path, what: str, answers: Sequence[str | None]) -> dict[str, str]:
         ids = self._order()
+        self.by_position = True
         if len(answers) != len(ids):
             raise DataError(
                 f"{path}: {len(answers)} {what} for {len(ids)} queries; name their order with "

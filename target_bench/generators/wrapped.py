@@ -3,8 +3,11 @@
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
+from contextvars import copy_context
 from dataclasses import replace
+from itertools import islice
 from typing import Any, ClassVar
 
 from target_bench.errors import ConfigError, TargetBenchError
@@ -13,7 +16,7 @@ from target_bench.interfaces import Generator, Observer
 from target_bench.remote.answers import Answer, AnswerCache, file, request_key, unrecorded
 from target_bench.remote.failures import Failure, Kind, Refused
 from target_bench.schema import Generation, GenerationRequest
-from target_bench.secrets import without_secrets
+from target_bench.secrets import may_be_a_word, without_secrets
 
 _LONGEST = 500  # characters of an error's own words
 
@@ -97,11 +100,20 @@ class WrappedModel(Generator):
     def _ask(self, request: GenerationRequest) -> Answer:
         """Ask the model, in any thread; an answer without text is a ``Failure``."""
 
-    @abstractmethod
     def _answers(
         self, requests: Iterable[GenerationRequest], answer: _Answering
     ) -> Iterator[Generation]:
-        """What ``answer`` gives for each request, several at a time, as they come."""
+        """What ``answer`` gives for each request; one is drawn when a thread is free for it."""
+        source = iter(requests)
+        under_way: set[Future[Generation]] = set()
+        with ThreadPoolExecutor(self.concurrency, "target-bench-requests") as pool:
+            while True:
+                for request in islice(source, self.concurrency - len(under_way)):
+                    under_way.add(pool.submit(copy_context().run, answer, request))
+                if not under_way:
+                    return
+                done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+                yield from (future.result() for future in done)
 
     def _described(self) -> Mapping[str, Any] | None:
         """What answers are recorded by, or None if they are not."""
@@ -139,6 +151,8 @@ class WrappedModel(Generator):
             return Generation(request.query_id, "", error=problem)
         seconds = round(time.perf_counter() - start, 6)
         text = answer.text.encode("utf-8", "replace").decode()  # half a character cannot be stored
+        for secret in self._secrets:
+            text = text if may_be_a_word(secret) else text.replace(secret, "***")
         answer = replace(answer, text=text)
         keep(answer)
         return _generation(request, answer, seconds)

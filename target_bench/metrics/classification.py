@@ -21,7 +21,10 @@ _UNPARSED = len(LABELS)
 
 _WORDS = re.compile(r"(?<![^\W_])(true|false|not[\s_]+enough[\s_]+info(?:rmation)?)(?![^\W_])")
 _BEFORE = 40  # characters before a label in which it may be denied
-_DENIED = re.compile(r"(?:\bnot\b|n't\b|n’t\b|\bnever\b|\bneither\b|\bcannot be\b)[\s\w]{0,20}$")
+_DENIED = re.compile(
+    r"(?:\bnot\b|n't\b|n’t\b|\bnever\b|\bneither\b|\bcannot be\b)"
+    r"(?:[\s\w\"'“”‘’`*]|(?<=\w)-){0,20}$"  # what may stand between: words and quotes
+)
 
 
 def parse_label(text: str, mode: LabelMode = "strict") -> str | None:

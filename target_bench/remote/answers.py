@@ -9,7 +9,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -72,14 +72,29 @@ def request_key(provider: str, base_url: str, body: Mapping[str, Any]) -> str:
 def unrecorded(requests: Iterable[T], key: Callable[[T], str]) -> Iterator[T]:
     """Those of the requests whose answers are not recorded; ``key`` gives what they are found by.
 
-    Raises:
-        StoreError: the file cannot be read.
+    Nothing is changed: a file that cannot be read holds no answer here, and whoever records answers
+    in it hears why.
     """
-    recorded = AnswerCache(file(), lambda _: None)
     try:
-        yield from (request for request in requests if recorded.get(key(request)) is None)
-    finally:
-        recorded.close()
+        database = sqlite3.connect(f"{file().resolve().as_uri()}?mode=ro", _BUSY, uri=True)
+    except sqlite3.Error:
+        yield from requests
+        return
+    with closing(database):
+        usable = _found(database, "PRAGMA user_version") == (FORMAT,)
+        query = "SELECT 1 FROM answers WHERE key = ?"
+        for request in requests:
+            if not usable or _found(database, query, key(request)) is None:
+                yield request
+
+
+def _found(database: sqlite3.Connection, query: str, *values: str) -> tuple[Any, ...] | None:
+    """The first row; None if there is none, or none can be read."""
+    try:
+        row: tuple[Any, ...] | None = database.execute(query, values).fetchone()
+    except sqlite3.Error:
+        return None
+    return row
 
 
 class AnswerCache:
@@ -209,6 +224,8 @@ def _opened(path: Path, thoroughly: bool) -> sqlite3.Connection:
 
 def _is_damage(error: sqlite3.Error) -> bool:
     """Whether the content of the file is at fault, not the disk, its rights or another process."""
+    if isinstance(error, sqlite3.ProgrammingError):
+        return False  # the file was closed
     name: str | None = getattr(error, "sqlite_errorname", None)
     if name is None:
         return True  # raised by _opened

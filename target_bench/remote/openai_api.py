@@ -9,16 +9,15 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from target_bench.errors import ConfigError, MissingExtraError
 from target_bench.remote.failures import Failure, Refused, error_in
 from target_bench.remote.limits import retry_after
-from target_bench.secrets import looks_secret
+from target_bench.secrets import looks_secret, may_be_a_word
 
 HOME = "https://api.openai.com/v1"
 _NO_KEY = "no-key"
-_LONG_KEY = 20  # characters
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -58,6 +57,8 @@ class Server:
                 f"base_url={self.base_url}: expected an address as in {HOME} or "
                 "http://localhost:8000/v1"
             )
+        if not _has_port(address):
+            raise ConfigError(f"base_url={self.base_url}: expected a port from 0 to 65535")
         if "@" in address.netloc or address.query:
             raise ConfigError("base_url: put no user, password or key into the address")
         if not self.timeout > 0:
@@ -95,6 +96,13 @@ class Server:
             f"${self.api_key_env} (which is {key}); change model, base_url or api_key_env, or "
             "mend the key."
         )
+
+
+def _has_port(address: SplitResult) -> bool:
+    try:
+        return address.port is None or address.port >= 0
+    except ValueError:
+        return False
 
 
 T = TypeVar("T")
@@ -183,9 +191,8 @@ class Connection:
         return client
 
     def _without_key(self, content: bytes) -> bytes:
-        """What a server sent that repeats the key in an answer; a short key may be a word."""
-        long = len(self._key) >= _LONG_KEY
-        return content.replace(self._key.encode(), b"***") if long else content
+        """What a server sent, even if it repeats the key."""
+        return content if may_be_a_word(self._key) else content.replace(self._key.encode(), b"***")
 
     def _object(self, content: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
         try:

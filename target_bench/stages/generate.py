@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 from target_bench.errors import ConfigError, PluginError, TargetBenchError
 from target_bench.interfaces import Dataset, Generator, Observer
-from target_bench.prompting import Prompted, Prompter, estimated_tokens
+from target_bench.prompting import Prompted, Prompter
+from target_bench.remote.tokens import estimated_tokens
 from target_bench.runs.environment import environment
 from target_bench.runs.generations import Answered, fault
 from target_bench.runs.store import Run
@@ -163,7 +164,7 @@ class GenerateStage:
         unanswered = getattr(generator, "unanswered", iter)
         for request in unanswered(prompted.request for prompted in self._prompts(todo)):
             n_requests += 1
-            tokens += sum(estimated_tokens(message.content) for message in request.messages)
+            tokens += estimated_tokens(request.messages)
         if n_requests == 0:
             return
         estimated_cost = getattr(generator, "estimated_cost", None)
@@ -301,12 +302,13 @@ def _answered(generation: Generation, prompted: Prompted) -> Answered:
 
 
 def _second(first: Answered, second: Answered) -> Answered:
-    """The second answer with what both took; the first if the second failed."""
+    """The second answer, or the first if the second failed, with what both took."""
     one, two = first.generation, second.generation
-    if two.error is not None:
-        return first
     took: dict[str, Any] = {}
     for name in ("input_tokens", "output_tokens", "cost", "seconds"):
         both = getattr(one, name), getattr(two, name)
         took[name] = None if None in both else sum(both)
-    return replace(second, generation=replace(two, **took))
+    if two.error is None:
+        return replace(second, generation=replace(two, **took))
+    counted = {name: sum_ for name, sum_ in took.items() if sum_ is not None}
+    return replace(first, generation=replace(one, **counted))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from target_bench.pipeline import Asking, Cell
-from target_bench.prompting import estimated_tokens
+from target_bench.remote.tokens import estimated_tokens
 from target_bench.runs import generations, log
 from target_bench.schema import GenerationRequest, Query, TableId
 from target_bench.stages.consent import Estimate, is_paid
@@ -71,7 +71,7 @@ def _counted(
     n_requests = n_tokens = 0
     for request in unanswered(requests()):
         n_requests += 1
-        n_tokens += sum(estimated_tokens(message.content) for message in request.messages)
+        n_tokens += estimated_tokens(request.messages)
     n_requests, n_tokens = round(n_requests * share), round(n_tokens * share)
     if not n_requests:
         return None

@@ -194,10 +194,12 @@ def test_own_prompt(inside: Inside, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(json.dumps(PROMPT), encoding="utf-8")
     arguments = (*QA, "--limit", "3", "--json")
     first = _one(inside.good(*arguments))
-    second = _one(inside.good(*arguments, "--prompt", "mine.yaml"))
+    note = "nothing says that extractive reads prompts"
+    second = _one(inside.telling(note, *arguments, "--prompt", "mine.yaml"))
     assert first["folder"] != second["folder"]
     (tmp_path / "copy.yaml").write_text(json.dumps(PROMPT, indent=2), encoding="utf-8")
-    assert _one(inside.good(*arguments, "--prompt", "copy.yaml"))["folder"] == second["folder"]
+    third = _one(inside.telling(note, *arguments, "--prompt", "copy.yaml"))
+    assert third["folder"] == second["folder"]
 
 
 @pytest.mark.parametrize(
@@ -293,7 +295,7 @@ def test_paid_requests_on_a_terminal(
     assert paying.agreed(Estimate("openai:model=x", 1200, 3_000_000, None)) is agreed
     captured = capsys.readouterr()
     assert "openai:model=x: 1,200 requests with about 3,000,000 tokens" in captured.err
-    assert "cost unknown (no prices given)" in captured.err
+    assert "cost unknown (no prices or no max_tokens given)" in captured.err
 
 
 def test_small_costs_are_shown(

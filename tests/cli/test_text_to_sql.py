@@ -40,6 +40,21 @@ class Model:
         return "I cannot say."
 """
 
+COUNTED = """
+from target_bench.schema import Generation
+
+
+class Counted:
+    converses = True
+
+    def generate(self, request):
+        if len(request.messages) > 2:
+            error = "refusal: no"
+            return Generation(request.query_id, "", error=error, input_tokens=10, cost=2.0)
+        sql = "SELECT nothing FROM nowhere"
+        return Generation(request.query_id, sql, input_tokens=10, output_tokens=5, cost=1.0)
+"""
+
 
 def _one(out: str) -> dict[str, Any]:
     (result,) = json.loads(out)["results"]
@@ -121,6 +136,14 @@ def test_answers_of_models(inside: Inside, tmp_path: Path) -> None:
     assert outcomes["elsewhere"] == {"error": 57}
     assert outcomes["mended"] == outcomes["json"], "one repair round"
     assert outcomes["prose"] == {"no_prediction": 57}
+
+
+def test_a_repair_that_fails_has_its_cost_too(inside: Inside, tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(COUNTED, encoding="utf-8")
+    answers = _one(inside.good(*RUN, "--generator", "model.py:Counted"))["answers"]
+    assert (answers["answered"], answers["failed"]) == (57, 0)
+    assert (answers["input_tokens"], answers["output_tokens"]) == (57 * 20, 57 * 5)
+    assert answers["cost"] == 57 * 3
 
 
 def test_what_a_prompt_shows(inside: Inside, tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 import pytest
 
 from target_bench import registry
-from target_bench.errors import ConfigError, MissingExtraError
+from target_bench.errors import ConfigError, MissingExtraError, StoreError
 from target_bench.interfaces import Observer
 from target_bench.provenance import plugin_identity
+from target_bench.remote.answers import AnswerCache
 from target_bench.schema import Generation, GenerationRequest, Message
 from tests.openai_server import OpenAIServer, answer, error, overflow, rate_limited, unknown_model
 
@@ -143,7 +144,7 @@ def test_the_real_client(server: OpenAIServer) -> None:
         (unknown_model(), "unknown_model: HTTP 404"),
         (error(401, f"Incorrect API key provided: {KEY}"), "authentication: HTTP 401: Incorrect"),
         (error(400, "no such parameter"), "bad_request: HTTP 400: no such parameter"),
-        (answer("late", delay=3.0), "timeout: ReadTimeout"),
+        (answer("late", delay=30.0), "timeout: ReadTimeout"),
         (answer("cut", cut=True), "connection: RemoteProtocolError"),
         (answer(""), "empty_answer: no text"),
         (answer(None, refusal="I will not"), "refusal: I will not"),
@@ -154,7 +155,7 @@ def test_failures_are_named_by_their_kind_and_cost_one_query(
     server: OpenAIServer, reply: Any, expected: str
 ) -> None:
     server.scripted["q3"] = [reply]
-    generator = LangChain(_chat(server, timeout=0.5), concurrency=2)
+    generator = LangChain(_chat(server, timeout=2.0 if reply.delay else 30.0), concurrency=2)
     answers = {a.query_id: a for a in generator.generate_many(_requests(6), Observer())}
     failed = answers.pop("q3")
     assert failed.text == ""
@@ -223,7 +224,20 @@ def test_requests_are_drawn_as_they_are_needed_and_closing_stops() -> None:
     answers = LangChain(Slow(), concurrency=3).generate_many(requests(), Observer())
     next(answers)
     answers.close()  # type: ignore[attr-defined]
-    assert len(drawn) == 12
+    assert len(drawn) == 3
+
+
+def test_an_answer_that_cannot_be_recorded_ends_it_and_nothing_more_is_sent(
+    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(AnswerCache, "put", full)
+    answers = LangChain(_chat(server), concurrency=2).generate_many(_requests(100), Observer())
+    with pytest.raises(StoreError, match="the disk is full"):
+        list(answers)
+    assert len(server.requests) <= 2
 
 
 def test_the_identity_is_class_version_and_settings_without_secrets(server: OpenAIServer) -> None:
@@ -244,6 +258,23 @@ def test_the_identity_is_class_version_and_settings_without_secrets(server: Open
     )
     assert plugin_identity(again) != plugin_identity(LangChain(_chat(server, temperature=0.6)))
     assert KEY not in repr(again)
+
+
+def test_an_address_of_the_environment_is_part_of_the_identity(
+    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def generator(**settings: Any) -> LangChain:
+        return LangChain(ChatOpenAI(model="m", api_key=SecretStr(KEY), max_retries=0, **settings))
+
+    with OpenAIServer() as other:
+        found = []
+        for url in (other.base_url, server.base_url):
+            monkeypatch.setenv("OPENAI_BASE_URL", url)
+            assert not _one(generator()).cached
+            found.append(generator().config()["model"]["settings"]["addresses"])
+        assert found == [[other.base_url], [server.base_url]]
+        assert (len(other.requests), len(server.requests)) == (1, 1)
+    assert "addresses" not in generator(base_url=f"{server.base_url}/").config()["model"]["settings"]
 
 
 def test_a_key_in_an_odd_place_is_found_too(

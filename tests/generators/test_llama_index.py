@@ -117,7 +117,7 @@ def test_the_real_client(server: OpenAIServer) -> None:
         (unknown_model(), "unknown_model: HTTP 404"),
         (error(401, f"Incorrect API key provided: {KEY}"), "authentication: HTTP 401: Incorrect"),
         (error(400, "no such parameter"), "bad_request: HTTP 400: no such parameter"),
-        (answer("late", delay=3.0), "timeout: ReadTimeout"),
+        (answer("late", delay=30.0), "timeout: ReadTimeout"),
         (answer("cut", cut=True), "connection: RemoteProtocolError"),
         (answer(""), "empty_answer: no text (finish_reason stop)"),
         (answer(None, refusal="I will not"), "refusal: I will not"),
@@ -128,7 +128,7 @@ def test_failures_are_named_by_their_kind_and_cost_one_query(
     server: OpenAIServer, reply: Any, expected: str
 ) -> None:
     server.scripted["q3"] = [reply]
-    generator = LlamaIndex(_like(server, timeout=0.5), concurrency=2)
+    generator = LlamaIndex(_like(server, timeout=2.0 if reply.delay else 30.0), concurrency=2)
     answers = {a.query_id: a for a in generator.generate_many(_requests(6), Observer())}
     failed = answers.pop("q3")
     assert failed.text == ""

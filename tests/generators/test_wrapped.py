@@ -15,12 +15,15 @@ from tests.openai_server import OpenAIServer, answer
 Make = Callable[..., WrappedModel]
 
 
+KEY = "sk-verysecret-0123456789"
+
+
 def _langchain(server: OpenAIServer, cache: bool = True, **settings: Any) -> WrappedModel:
     langchain_openai = pytest.importorskip("langchain_openai")
     from target_bench.generators.langchain import LangChain
 
     model = langchain_openai.ChatOpenAI(
-        model="m", base_url=server.base_url, api_key="none", max_retries=0, **settings
+        model="m", base_url=server.base_url, api_key=KEY, max_retries=0, **settings
     )
     return LangChain(model, concurrency=4, cache=cache)
 
@@ -32,7 +35,7 @@ def _llama_index(server: OpenAIServer, cache: bool = True, **settings: Any) -> W
     model = openai_like.OpenAILike(
         model="m",
         api_base=server.base_url,
-        api_key="none",
+        api_key=KEY,
         max_retries=0,
         is_chat_model=True,
         **settings,
@@ -94,6 +97,17 @@ def test_failures_are_not_recorded(make: Make, server: OpenAIServer) -> None:
     assert all((found.error or "").startswith("refusal: ") for found in _answers(make(server), 3))
     server.script = None
     assert [found.error for found in _answers(make(server), 3)] == [None] * 3
+
+
+def test_a_key_that_a_server_repeats_is_nowhere(
+    make: Make, server: OpenAIServer, tmp_path: Path
+) -> None:
+    server.script = lambda request: answer(f"your key is {request.key}")
+    [found] = _answers(make(server), 1)
+    assert found.text == "your key is ***"
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files
+    assert not any(KEY.encode() in path.read_bytes() for path in files)
 
 
 def test_answers_that_cannot_be_recorded_end_it(

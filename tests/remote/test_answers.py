@@ -122,6 +122,40 @@ def test_damage_that_is_met_later_costs_the_answers_and_no_more(path: Path) -> N
     assert len(warnings) == 1
 
 
+def test_what_is_not_recorded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TARGET_BENCH_CACHE", str(path.parent))
+    assert list(answers.unrecorded("abc", str)) == ["a", "b", "c"]
+    assert not path.exists()
+    cache = AnswerCache(path, _never)
+    cache.put("b", Answer("x"))
+    assert list(answers.unrecorded("abc", str)) == ["a", "c"]
+    cache.close()
+    assert list(answers.unrecorded("abc", str)) == ["a", "c"]
+
+
+def test_looking_for_what_is_not_recorded_leaves_a_damaged_file_and_its_warning(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TARGET_BENCH_CACHE", str(path.parent))
+    path.parent.mkdir()
+    path.write_bytes(b"nonsense" * 1000)
+    assert list(answers.unrecorded("abc", str)) == ["a", "b", "c"]
+    assert path.read_bytes() == b"nonsense" * 1000
+    warnings: list[str] = []
+    AnswerCache(path, warnings.append).close()
+    assert len(warnings) == 1
+
+
+def test_a_closed_file_is_not_taken_for_a_damaged_one(path: Path) -> None:
+    cache = AnswerCache(path, _never)
+    cache.close()
+    with pytest.raises(StoreError, match="closed"):
+        cache.put("a", Answer("x"))
+    another = AnswerCache(path, _never)
+    assert len(another) == 0
+    another.close()
+
+
 def test_a_full_disk_says_so(path: Path) -> None:
     cache = AnswerCache(path, _never)
     cache._database.execute("PRAGMA max_page_count = 4")
