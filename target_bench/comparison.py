@@ -71,10 +71,10 @@ class Row:
         slice: which queries; empty for all.
         n: how many queries the metric is over.
         run: what the run is called in this comparison.
-        score: the metric.
+        score: the metric; NaN over no query.
         low: lower bound of its 95% bootstrap interval.
         high: upper bound.
-        difference: from the baseline; None for the baseline itself.
+        difference: from the baseline; None for the baseline itself, and over no query.
     """
 
     metric: str
@@ -87,8 +87,11 @@ class Row:
     difference: Difference | None
 
     def to_json(self) -> dict[str, Any]:
-        """Field name -> value."""
-        return asdict(self)
+        """Field name -> value; what is no number is None, for JSON has no NaN."""
+        record = asdict(self)
+        for part in (record, record["difference"] or {}):
+            part |= {name: None for name, value in part.items() if value != value}
+        return record
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,10 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         """The document that ``target-bench compare --json`` prints."""
-        return asdict(self) | {"runs": {name: str(path) for name, path in self.runs.items()}}
+        return asdict(self) | {
+            "runs": {name: str(path) for name, path in self.runs.items()},
+            "rows": [row.to_json() for row in self.rows],
+        }
 
     def to_arrow(self) -> "pyarrow.Table":
         """A row a ``Row``; what belongs to the difference stands in columns of its own."""
@@ -348,8 +354,10 @@ def _row(one: Measured, run: ScoredRun, name: str, part: str, mask: Mask) -> Row
 
 def _difference(
     one: Measured, base: Measured, mask: Mask, test: TestName, resamples: int, seed: int
-) -> Difference:
+) -> Difference | None:
     mine, theirs = one.statistics[mask], base.statistics[mask]
+    if any(np.isnan(one.value(statistics.sum(axis=0))) for statistics in (mine, theirs)):
+        return None
     paired = significance.compare(mine, theirs, one.value, test, resamples, seed)
     values = one.values[mask], base.values[mask]
     wins, ties, losses = significance.wins_ties_losses(*values)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from math import isnan
 
 from target_bench.comparison import Comparison, Difference, Row
 from target_bench.results import PERCENT
@@ -59,7 +60,7 @@ def legend(comparison: Comparison) -> list[str]:
     how = "paired randomisation test"
     if comparison.test == "bootstrap":
         how = "paired bootstrap test"
-    tests = f"{comparison.n_tests} test" + ("s" if comparison.n_tests > 1 else "")
+    tests = f"{comparison.n_tests} test" + ("" if comparison.n_tests == 1 else "s")
     return [
         f"Differences from {comparison.baseline}; {how}, two-sided, {comparison.resamples:,} "
         f"samples, seed {comparison.seed}; p corrected for {tests} (Holm): * < 0.05, ** < 0.01, "
@@ -139,8 +140,8 @@ def _cells(row: Row, sliced: bool) -> list[str]:
     cells = [row.slice, f"{row.n:,}"] if sliced else []
     cells += [
         row.run,
-        f"{row.score:.{digits}f}",
-        f"{row.low:.{digits}f}–{row.high:.{digits}f}",
+        "–" if isnan(row.score) else f"{row.score:.{digits}f}",
+        "" if isnan(row.low) else f"{row.low:.{digits}f}–{row.high:.{digits}f}",
     ]
     return cells + (_difference_cells(row.difference, digits) if row.difference else [""] * 5)
 
@@ -148,7 +149,7 @@ def _cells(row: Row, sliced: bool) -> list[str]:
 def _difference_cells(found: Difference, digits: int) -> list[str]:
     effect = "" if found.effect is None else f"{found.effect:+.2f}"
     bounds = found.effect_low, found.effect_high
-    if found.effect and None not in bounds:
+    if None not in bounds and bounds != (0, 0):
         effect += " ({:+.2f} to {:+.2f})".format(*bounds)
     return [
         f"{found.value:+.{digits}f}{found.marker}",

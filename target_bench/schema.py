@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from math import nan
 from typing import Any, Literal, NamedTuple
 
 Cell = str | int | float | bytes | None
@@ -219,6 +220,12 @@ class Score:
     def to_json(self) -> dict[str, Any]:
         """Field name -> value; what is no number is None, for JSON has no NaN."""
         return {name: None if value != value else value for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> "Score":
+        """What ``to_json`` wrote."""
+        known: dict[str, Any] = {k: nan if value is None else value for k, value in record.items()}
+        return cls(**known)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,13 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["tests.browser"]
+
+# How long an example takes says how busy the machine is, and nothing about what is tested.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

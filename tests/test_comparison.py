@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
@@ -127,6 +128,38 @@ def test_runs_of_different_things_are_refused(
 ) -> None:
     with pytest.raises(DataError, match=message):
         compare([getattr(runs, one), getattr(runs, other)])
+
+
+def _unjudged(folder: Path, task: str) -> None:
+    """As if nothing about a task could be judged: null in every file."""
+    path = folder / "per_query.parquet"
+    table = parquet.read_table(path).sort_by("query_id")
+    kept = [value != task for value in table["slice.task"].to_pylist()]
+    column = table.column_names.index("recall@1")
+    values = [
+        v if keep else None for v, keep in zip(table["recall@1"].to_pylist(), kept, strict=True)
+    ]
+    parquet.write_table(table.set_column(column, "recall@1", pa.array(values, pa.float64())), path)
+    known = [value for value in values if value is not None]
+    stored = json.loads((folder / "scores.json").read_bytes())
+    stored["scores"]["recall@1"] |= {"value": float(np.mean(known)), "n": len(known)}
+    (folder / "scores.json").write_text(json.dumps(stored), encoding="utf-8")
+
+
+def test_parts_without_a_judged_query(runs: Runs) -> None:
+    """They have no score, and are no test that others are corrected for."""
+    for folder in (runs.bm25, runs.tfidf):
+        _unjudged(folder, "text_to_sql")
+    found = compare([runs.bm25, runs.tfidf], ["recall@1"], slices=["task"], resamples=50)
+    *judged, one, other = found.rows
+    assert [row.difference is not None for row in judged] == [False, True] * 2
+    assert (one.n, other.n, one.difference, other.difference) == (0, 0, None, None)
+    assert np.isnan([one.score, one.low, other.high]).all()
+    assert found.n_tests == 2
+    rows = json.loads(json.dumps(found.to_json(), allow_nan=False))["rows"]
+    assert (rows[-1]["score"], rows[-1]["low"], rows[-1]["difference"]) == (None, None, None)
+    assert found.to_arrow()["score"].to_pylist()[-1] is None
+    assert "| task=text_to_sql | 0 | tfidf | – |" in comparison_tables.markdown(found)
 
 
 def test_faults(runs: Runs) -> None:

@@ -1,18 +1,25 @@
-"""What must not change a score: the order of the queries, and how many are asked at a time.
+"""What must not change a score: the order of the queries, how many are asked at a time, threads.
 
-Hash seeds and threads are of a process: see ``tests/cli/test_cli.py``.
+Hash seeds and the threads of libraries are of a process: see ``tests/cli/test_cli.py``.
 """
 
 import random
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from target_bench import registry
 from target_bench.corpora import load
 from target_bench.evaluator import TARGET
+from target_bench.interfaces import Generator, Observer
 from target_bench.results import Result
+from target_bench.schema import Generation, GenerationRequest
+from target_bench.tasks.scoring import Scoring
 from tests.builders import Recorder, only, same_scores
 
 RETRIEVERS = ("bm25", "tfidf", "lsa", "random:seed=3")
@@ -51,3 +58,43 @@ def test_queries_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: 
         found = run(n)
         same_scores(found, whole)
         assert (found.folder / "retrieval.jsonl").read_bytes() == lines
+
+
+class Several(Generator):
+    """Answers so many requests at a time, in as many threads; the last drawn comes first."""
+
+    at_once: ClassVar[int] = 1
+
+    def __init__(self) -> None:
+        self._one = registry.create("generator", "extractive")
+
+    def generate(self, request: GenerationRequest) -> str:
+        answer = self._one.generate(request)
+        return answer if isinstance(answer, str) else answer.text
+
+    def generate_many(
+        self, requests: Iterable[GenerationRequest], observer: Observer
+    ) -> Iterator[Generation]:
+        left = iter(requests)
+        with ThreadPoolExecutor(self.at_once) as pool:
+            while some := list(islice(left, self.at_once)):
+                answers = list(pool.map(self.generate, some))
+                for request, answer in reversed(list(zip(some, answers, strict=True))):
+                    yield Generation(request.query_id, answer)
+
+
+@pytest.mark.parametrize("task", ["question_answering", "fact_verification", "text_to_sql"])
+def test_answers_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: str) -> None:
+    """Nor do scores depend on how many answers are made at a time, and in which order they come.
+
+    As many statements are executed at the same time.
+    """
+    found = []
+    for n in (1, 4, 500):
+        monkeypatch.setattr(Several, "at_once", n)
+        target = TARGET((task, "mini"), out=tmp_path / str(n), observer=Recorder())
+        scoring = Scoring(workers=min(n, 2))
+        result = only(target.run("bm25", generator=Several(), limit=60, scoring=scoring))
+        files = (result.folder.name, (result.folder / "scores.json").read_bytes())
+        found.append((files, (result.folder / "per_query.parquet").read_bytes()))
+    assert found[0] == found[1] == found[2]

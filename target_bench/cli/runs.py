@@ -14,6 +14,7 @@ from target_bench.errors import StoreError
 
 if TYPE_CHECKING:
     from target_bench.runs.checking import Checked
+    from target_bench.runs.overview import Overview
 
 HELP = "List, show, compare, check and clean up stored runs."
 
@@ -47,7 +48,7 @@ def list_(
             f"{one.corpus} {one.split}",
             one.label,
             "" if one.queries is None else f"{one.queries:,}",
-            one.state if one.score is None else f"{one.metric} {one.score:.3f}",
+            _headline(one),
             one.started[:16].replace("T", " "),
         ]
         for one in found
@@ -75,10 +76,7 @@ def show(
             for path, value in part.items():
                 _say(f"  {path}: {value}")
     if scores:
-        rows = [
-            [name, f"{s['value']:.4f}", f"{s['low']:.4f}–{s['high']:.4f}", f"{s['n']:,}"]
-            for name, s in scores.items()
-        ]
+        rows = [[name, *_score(**s)] for name, s in scores.items()]
         _table(["metric", "score", "95%", "queries"], rows)
 
 
@@ -176,6 +174,20 @@ def _task(name: str | None) -> str | None:
     from target_bench.selection import task_named
 
     return None if name is None else task_named(name)
+
+
+def _headline(one: "Overview") -> str:
+    if one.state != "finished":
+        return one.state
+    return f"{one.metric} " + ("–" if one.score is None else f"{one.score:.3f}")
+
+
+def _score(
+    value: float | None, low: float | None, high: float | None, n: int, **_: Any
+) -> tuple[str, str, str]:
+    """Value, interval and number of queries; a score over no query has neither of the first."""
+    bounds = "" if low is None or high is None else f"{low:.4f}–{high:.4f}"
+    return "–" if value is None else f"{value:.4f}", bounds, f"{n:,}"
 
 
 def _cell(value: Any) -> str:

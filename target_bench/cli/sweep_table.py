@@ -1,6 +1,7 @@
 """The tables of a sweep: what there is to do, and what came of it."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -118,12 +119,16 @@ def _shown(metrics: Sequence[str]) -> list[str]:
 
 
 def _value(name: str, score: "Score | None") -> str:
-    return "" if score is None else f"{score.value:.{_digits(name)}f}"
+    if score is None or isnan(score.value):  # a score over no query
+        return "" if score is None else "–"
+    return f"{score.value:.{_digits(name)}f}"
 
 
 def _interval(name: str, score: "Score | None") -> str:
     digits = _digits(name)
-    return "" if score is None else f"{score.low:.{digits}f}-{score.high:.{digits}f}"
+    if score is None or isnan(score.low):
+        return ""
+    return f"{score.low:.{digits}f}-{score.high:.{digits}f}"
 
 
 def _digits(name: str) -> int:

@@ -34,7 +34,12 @@ def sweep(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the cells and what is to be done; ask nothing.")
     ] = False,
-    workers: Annotated[int, typer.Option(help="How many cells run at the same time.")] = 1,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="How many cells run at the same time here. Default: 1.", show_default=False
+        ),
+    ] = None,
     memory: Annotated[
         str | None, typer.Option(help="What all workers together should keep to, as in 8GB.")
     ] = None,
@@ -47,9 +52,31 @@ def sweep(
     address: Annotated[
         str | None, typer.Option(help="The address of the Ray cluster.", show_default=False)
     ] = None,
+    cpus: Annotated[
+        float | None,
+        typer.Option(help="On Ray: how many cores a cell takes. Default: 1.", show_default=False),
+    ] = None,
+    retries: Annotated[
+        int | None,
+        typer.Option(
+            help="On Ray: how often a cell whose worker was lost is begun again. Default: 1.",
+            show_default=False,
+        ),
+    ] = None,
     shards: Annotated[
-        int, typer.Option(help="On Ray: encode each corpus in so many tasks before the cells.")
-    ] = 0,
+        int | None,
+        typer.Option(
+            help="On Ray: encode each corpus in so many tasks before the cells.",
+            show_default=False,
+        ),
+    ] = None,
+    patience: Annotated[
+        float | None,
+        typer.Option(
+            help="On Ray: seconds to wait for a node while none could run a cell. Default: 300.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print results and errors only.")] = False,
     verbose: Annotated[
@@ -64,7 +91,8 @@ def sweep(
 
     if quiet and verbose:
         raise ConfigError("--quiet and --verbose: choose one of them")
-    runner = _executor(executor, workers, address, shards)
+    on_ray = {"address": address, "cpus": cpus, "retries": retries, "shards": shards}
+    runner = _executor(executor, {"workers": workers}, on_ray | {"patience": patience})
     view = SweepView(level=QUIET if quiet else VERBOSE if verbose else NORMAL)
     try:
         with redirect_stdout(sys.stderr):
@@ -82,17 +110,18 @@ def sweep(
 
 
 def _executor(
-    name: Literal["local", "ray"], workers: int, address: str | None, shards: int
+    name: Literal["local", "ray"], of_local: dict[str, Any], of_ray: dict[str, Any]
 ) -> "Executor":
+    """The executor with the settings that were given; those of the other one are refused."""
     from target_bench.sweeps.executors import named
 
-    if name == "local":
-        if address is not None:
-            raise ConfigError(f"--address {address}: only for --executor ray")
-        if shards:
-            raise ConfigError(f"--shards {shards}: only for --executor ray")
-        return named("local", workers=workers)
-    return named("ray", address=address, shards=shards)
+    own, others, other = (
+        (of_local, of_ray, "ray") if name == "local" else (of_ray, of_local, "local")
+    )
+    for option, value in others.items():
+        if value is not None:
+            raise ConfigError(f"--{option} {value}: only for --executor {other}")
+    return named(name, **{option: value for option, value in own.items() if value is not None})
 
 
 def _run(loaded: "Sweep", executor: "Executor", view: "SweepView") -> "list[CellOutcome]":

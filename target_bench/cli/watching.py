@@ -99,8 +99,9 @@ class SweepView(Observer):
             said = f"failed: {name}: {outcome['error']}"
         else:
             metric = headline(outcome["scores"])
-            score = f": {metric} {outcome['scores'][metric]:.3f}" if metric else ""
-            said = f"{state} in {outcome['seconds']:.1f} s: {name}{score}"
+            said = f"{state} in {outcome['seconds']:.1f} s: {name}"
+            if metric and outcome["scores"][metric] is not None:
+                said += f": {metric} {outcome['scores'][metric]:.3f}"
             if outcome["failed_queries"]:
                 said += f", {outcome['failed_queries']} of {outcome['n_queries']} queries failed"
         self._log(f"[{number}/{self.n_cells}] {said}", NORMAL)

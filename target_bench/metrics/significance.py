@@ -79,8 +79,8 @@ def of_mean(values: Floats) -> Floats:
 
 
 def mean(totals: Floats) -> Floats:
-    """First over second sum; 0 of nothing."""
-    out: Floats = np.zeros(totals.shape[:-1])
+    """First over second sum; NaN of nothing."""
+    out: Floats = np.full(totals.shape[:-1], np.nan)
     np.divide(totals[..., 0], totals[..., 1], out=out, where=totals[..., 1] != 0)
     return out
 
@@ -104,17 +104,22 @@ def compare(
         seed: of the random numbers.
 
     Raises:
-        ValueError: the two are not of one shape, there is no query, or no resample is wanted.
+        ValueError: the two are not of one shape, there is no query, the metric is over none of
+            them, or no resample is wanted.
     """
     first, second = _checked(first, second, resamples)
+    observed = _difference(first.sum(axis=0), second.sum(axis=0), value)
+    if np.isnan(observed):
+        raise ValueError("the metric is over no query")
     p, exact = 1.0, False
     if test == "randomization":
         p, exact = randomization_test(first, second, value, resamples, seed)
-    observed = _difference(first.sum(axis=0), second.sum(axis=0), value)
     differences = _resampled_differences(first, second, value, resamples, seed)
     if test == "bootstrap":
         p = _bootstrap_p(observed, differences, _tolerance(first, second, value))
-    low, high = np.quantile(differences, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = np.nan, np.nan
+    if len(differences):
+        low, high = np.quantile(differences, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Paired(observed, float(low), float(high), p, exact)
 
 
@@ -331,7 +336,7 @@ def _resampled_differences(
     width = first.shape[1]
     totals = _resampled(np.hstack([first, second]), resamples, seed)
     differences: Floats = value(totals[:, :width]) - value(totals[:, width:])
-    return differences
+    return differences[~np.isnan(differences)]  # a draw without any query that the metric is over
 
 
 def _resampled(statistics: Floats, resamples: int, seed: int) -> Floats:

@@ -1,6 +1,7 @@
 """The pictures: recall over k and over distractors, score over time and cost, scores by slice."""
 
 from collections.abc import Sequence
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -169,7 +170,9 @@ def by_slice(
     names = reading.names(runs)
     wanted = [slicing.parse(text) for text in slices]
     masks = slicing.parts(runs[0].slices, wanted, len(runs[0].query_ids))
-    labels = [f"{style.label(part or 'all')} ({int(mask.sum()):,})" for part, mask in masks.items()]
+    values = runs[0].measured(name).values
+    counted = [int((~np.isnan(values[mask])).sum()) for mask in masks.values()]
+    labels = [f"{style.label(p or 'all')} ({n:,})" for p, n in zip(masks, counted, strict=True)]
     rows = max(1, len(labels)) * (0.22 * len(runs) + 0.25)
     with style.settings():
         drawn, (axes,) = style.figure(6.4 + style.room_for(names), max(2.6, 1.2 + rows))
@@ -177,13 +180,13 @@ def by_slice(
         for i, run in enumerate(runs):
             measured = run.measured(name)
             parts = [measured.statistics[mask] for mask in masks.values()]
-            values = np.array([float(measured.value(part.sum(axis=0))) for part in parts])
+            scores = np.array([float(measured.value(part.sum(axis=0))) for part in parts])
             bounds = np.array([bootstrap.interval(measured, part) for part in parts])
-            errors = np.abs(np.maximum(0, (bounds - values[:, None]) * [-1, 1])).T
+            errors = np.abs(np.maximum(0, (bounds - scores[:, None]) * [-1, 1])).T
             places = np.arange(len(parts)) + (i - (len(runs) - 1) / 2) * thickness
             axes.barh(
                 places,
-                values,
+                scores,
                 thickness * 0.9,
                 xerr=errors,
                 label=style.label(names[i]),
@@ -191,8 +194,7 @@ def by_slice(
                 error_kw={"elinewidth": 1, "capsize": 2, "ecolor": "#444444"},
             )
         axes.set_yticks(range(len(labels)), labels)
-        axes.margins(y=0.02)
-        axes.invert_yaxis()
+        axes.set_ylim(len(labels) - 0.5, -0.5)  # a part without a judged query has a place too
         axes.grid(axis="y", visible=False)
         axes.set(xlabel=name, title=reading.subject(runs))
         axes.set_xlim(0, None if name in PERCENT else 1.02)
@@ -234,9 +236,11 @@ def _pareto_panel(
     metric: str,
     xs: Sequence[float | None],
 ) -> None:
-    known = [i for i, x in enumerate(xs) if x is not None]
+    known = [
+        i for i, x in enumerate(xs) if x is not None and not isnan(_score(runs[i], metric).value)
+    ]
     if not known:
-        raise ConfigError("none of the runs was timed")
+        raise ConfigError(f"none of the runs was timed and has a {metric}")
     points = [(float(xs[i] or 0), _score(runs[i], metric).value) for i in known]
     best = front(points)
     axes.plot(

@@ -18,10 +18,12 @@ from target_bench.runs.store import read_run
 
 State = Literal["finished", "unfinished", "damaged"]
 
-_LOGS: dict[str, Callable[[Path], Mapping[str, Any]]] = {
-    "retrieval.jsonl": log.read,
-    "generations.jsonl": generations.read,
+_LOGS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "retrieval.jsonl": log.parse,
+    "generations.jsonl": generations.parse,
 }
+_LINES_NAMED = 20
+"""So many damaged lines of a file are named; of more, their number."""
 _FILES = {
     "manifest.json",
     "lock",
@@ -79,11 +81,10 @@ def check(folder: Path) -> Checked:
     except TargetBenchError as error:
         problems.append(str(error))
     records: dict[str, Any] = {}
-    for name, read in _LOGS.items():
-        try:
-            records = dict(read(folder / name)) or records
-        except StoreError as error:
-            problems.append(str(error))
+    for name, parse in _LOGS.items():
+        found, damaged = _read(folder / name, parse)
+        records = found or records
+        problems += damaged
         if _torn(folder / name):
             notes.append(f"{name}: the last line is torn; it is cut off when the run goes on")
     problems += _judgement_problems(folder)
@@ -97,6 +98,30 @@ def check(folder: Path) -> Checked:
     finished = (folder / "scores.json").exists()
     state: State = "damaged" if problems else "finished" if finished else "unfinished"
     return Checked(folder, state, len(records), asked, tuple(problems), tuple(notes))
+
+
+def _read(
+    path: Path, parse: Callable[[dict[str, Any]], Any]
+) -> tuple[dict[str, Any], Iterator[str]]:
+    """Query id -> the last line of it that is whole, and what is damaged."""
+    try:
+        found = list(log.lines(path, parse))
+    except StoreError as error:
+        return {}, iter([str(error)])
+    damaged = [str(one) for one in found if isinstance(one, StoreError)]
+    whole = [one for one in found if not isinstance(one, StoreError)]
+    return {_query_id(one): one for one in whole}, _first(damaged, path)
+
+
+def _query_id(record: Any) -> str:
+    found: str = getattr(record, "generation", record).query_id
+    return found
+
+
+def _first(damaged: list[str], path: Path) -> Iterator[str]:
+    yield from damaged[:_LINES_NAMED]
+    if len(damaged) > _LINES_NAMED:
+        yield f"{path}: {len(damaged) - _LINES_NAMED:,} more lines are damaged"
 
 
 def _names(folder: Path) -> list[str]:
@@ -188,8 +213,8 @@ class Removable:
 def removable(root: Path) -> list[Removable]:
     """Runs that were never finished, and what killed processes left in others.
 
-    A run that another process is at, that holds files no run has, that other runs are built on, or
-    whose manifest cannot be read, is never among them.
+    A run that another process is at, that holds files no run has, that other runs are built on,
+    whose manifest cannot be read, or that is damaged and holds answers, is never among them.
 
     Raises:
         StoreError: there is no such folder.
@@ -233,6 +258,8 @@ def _abandoned(folder: Path, names: list[str]) -> str | None:
     except StoreError:
         return None
     checked = check(folder)
+    if checked.state == "damaged" and checked.answered:
+        return None  # fsck says how the rest is kept
     of = f" of {checked.asked}" if checked.asked is not None else ""
     return f"unfinished, {checked.answered}{of} queries answered"
 

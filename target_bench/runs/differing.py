@@ -52,7 +52,7 @@ def _whole(folder: Path) -> dict[str, Any]:
     scores, counts = read_scores(folder)
     return {
         **manifest,
-        "scores": {name: score.value for name, score in scores.items()},
+        "scores": {name: score.to_json()["value"] for name, score in scores.items()},
         "counts": counts,
     }
 

@@ -82,10 +82,15 @@ def read(path: Path) -> dict[str, Answered]:
     Raises:
         StoreError: a line is damaged.
     """
-    return {a.generation.query_id: a for a in read_lines(path, _answered)}
+    return {a.generation.query_id: a for a in read_lines(path, parse)}
 
 
-def _answered(record: dict[str, Any]) -> Answered:
+def parse(record: dict[str, Any]) -> Answered:
+    """What a line holds.
+
+    Raises:
+        TypeError, ValueError: it is no answer.
+    """
     rows = tuple(record.pop("shown_rows", ()))
     truncated = record.pop("truncated", False)
     generation = Generation(**record)

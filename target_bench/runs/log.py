@@ -97,21 +97,32 @@ def read_lines(path: Path, parse: Callable[[dict[str, Any]], T]) -> Iterator[T]:
     Raises:
         StoreError: another line is not what was appended.
     """
+    for found in lines(path, parse):
+        if isinstance(found, StoreError):
+            raise found
+        yield found
+
+
+def lines(path: Path, parse: Callable[[dict[str, Any]], T]) -> Iterator[T | StoreError]:
+    """As ``read_lines``, with an error in the place of every damaged line.
+
+    Raises:
+        StoreError: the file cannot be read at all.
+    """
     if not path.exists():
         return
     try:
-        *lines, _ = path.read_bytes().split(b"\n")
+        *found, _ = path.read_bytes().split(b"\n")
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from error
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(found, start=1):
         try:
-            found = parse(json.loads(line))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise StoreError(
+            yield parse(json.loads(line))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            yield StoreError(
                 f"{path}, line {number}: damaged ({error}); remove the line to have the query "
                 "answered again"
-            ) from error
-        yield found
+            )
 
 
 def _cut_torn_line(path: Path) -> None:
@@ -155,10 +166,15 @@ def read(path: Path) -> dict[str, Retrieval]:
     Raises:
         StoreError: a line is damaged.
     """
-    return {retrieval.query_id: retrieval for retrieval in read_lines(path, _retrieval)}
+    return {retrieval.query_id: retrieval for retrieval in read_lines(path, parse)}
 
 
-def _retrieval(record: Mapping[str, Any]) -> Retrieval:
+def parse(record: Mapping[str, Any]) -> Retrieval:
+    """What a line holds.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is no ranking.
+    """
     return Retrieval(
         str(record["query_id"]),
         tuple(TableId(database_id, table_id) for database_id, table_id in record["tables"]),

@@ -25,7 +25,7 @@ class Overview:
         label: what ranked, and what answered if anything did.
         queries: how many queries were asked, where known.
         metric: the main metric, of a finished run.
-        score: its value.
+        score: its value; None of an unfinished run, and over no query.
         started: when it began.
     """
 
@@ -68,7 +68,8 @@ def _overview(folder: Path) -> Overview:
         try:
             scores, counts = read_scores(folder)
             metric = headline(list(scores))
-            score, queries, state = scores[metric].value, counts["asked"], "finished"
+            score, queries = scores[metric].to_json()["value"], counts["asked"]
+            state = "finished"
         except StoreError:
             state = "unreadable"
     return Overview(

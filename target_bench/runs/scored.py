@@ -51,6 +51,7 @@ class Measured:
                 atol=_ROUNDING,
             )
             for half in halves
+            if not np.isnan(self.values[half]).all()
         )
 
 
@@ -110,7 +111,7 @@ class ScoredRun:
             value = mean if known is None else known.value
         score = self.scores[metric].value
         again = float(value(statistics.sum(axis=0)))
-        if not abs(again - score) <= _ROUNDING * max(1.0, abs(score)):
+        if not _equal(again, score):
             raise StoreError(
                 f"{self.folder}: {metric} is {score:.6f} in scores.json, but what is stored of a "
                 f"query gives {again:.6f}. It is more than a mean, and the run stores no "
@@ -164,13 +165,19 @@ def read_scores(folder: Path) -> tuple[dict[str, Score], dict[str, Any]]:
     try:
         content = json.loads(path.read_bytes())
         counts = {**content["counts"], **content.get("answers", {})}
-        scores = {name: Score(**found) for name, found in content["scores"].items()}
+        scores = {name: Score.from_json(found) for name, found in content["scores"].items()}
         counts["asked"] = int(counts["asked"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(
             f"{path}: cannot be read ({error}); remove it and run the same command again"
         ) from error
     return scores, counts
+
+
+def _equal(again: float, score: float) -> bool:
+    if np.isnan(score):
+        return bool(np.isnan(again))
+    return abs(again - score) <= _ROUNDING * max(1.0, abs(score))
 
 
 def _counted(values: Floats, statistics: Floats) -> Floats:

@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,6 +27,9 @@ from target_bench.schema import Retrieval
 
 FORMAT = 1
 """The version of the layout; a folder of another version is refused."""
+
+_SECONDS_UNTOLD = 0.5
+"""Who reads a finished run holds its lock for moments; nobody needs to hear of that."""
 
 
 class Run:
@@ -58,6 +62,7 @@ class Run:
     def _read_manifest(self) -> None:
         path = self.folder / "manifest.json"
         if not path.exists():
+            self.manifest = {}
             return
         self.manifest = read_manifest(self.folder)
         if self.manifest.get("identity") != self.identity:
@@ -74,12 +79,11 @@ class Run:
             tell: hears that another process is waited for.
         """
         try:
-            file = (self.folder / "lock").open("a+b", buffering=0)
+            file = self._lock_file(tell)
         except OSError:
             yield
             return
         with file:
-            self._lock(file, tell)
             with suppress(OSError):  # a full disk has no room for a name, and the lock needs none
                 file.truncate(0)
                 file.write(f"process {os.getpid()} on {platform.node()}".encode())
@@ -89,12 +93,27 @@ class Run:
             self._read_manifest()  # another process may have gone on with it
             yield
 
+    def _lock_file(self, tell: Callable[[str], None]) -> IO[bytes]:
+        """The lock, held; a folder that ``runs gc`` has removed meanwhile is made anew."""
+        path = self.folder / "lock"
+        while True:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            file = path.open("a+b", buffering=0)
+            self._lock(file, tell)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                    return file
+            file.close()
+
     def _lock(self, file: IO[bytes], tell: Callable[[str], None]) -> None:
+        end = time.monotonic() + _SECONDS_UNTOLD
         try:
-            portalocker.lock(file, portalocker.LOCK_EX | portalocker.LOCK_NB)
-        except portalocker.AlreadyLocked:
-            tell(f"{_holder(file)} is at this run; waiting for it to finish: {self.folder}")
-            portalocker.lock(file, portalocker.LOCK_EX)
+            while not _locked(file):
+                if time.monotonic() > end:
+                    tell(f"{_holder(file)} is at this run; waiting for it to finish: {self.folder}")
+                    portalocker.lock(file, portalocker.LOCK_EX)
+                    return
+                time.sleep(0.01)
         except portalocker.LockException as error:
             tell(f"{self.folder} cannot be locked ({error}); let one process at a time run there")
 
@@ -219,6 +238,15 @@ def folder_of(root: Path, identity: Mapping[str, Any]) -> Path | None:
     """The folder of the run of this identity, if there is one; nothing is written."""
     found = sorted(root.glob(f"*-{run_key(json.loads(json.dumps(identity)))}"))
     return found[0] if found else None
+
+
+def _locked(file: IO[bytes]) -> bool:
+    """Lock it, unless another process has."""
+    try:
+        portalocker.lock(file, portalocker.LOCK_EX | portalocker.LOCK_NB)
+    except portalocker.AlreadyLocked:
+        return False
+    return True
 
 
 def _holder(file: IO[bytes]) -> str:

@@ -73,7 +73,7 @@ class PluginEntry(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
     name: str
     zip: list[str] | list[list[str]] = []
-    gpus: Annotated[float, Field(ge=0)] = 0.0
+    gpus: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
 
 
 class ScoringEntry(_Entry):
@@ -83,7 +83,7 @@ class ScoringEntry(_Entry):
     bertscore: str | None = None
     engine: Literal["sqlite", "duckdb"] = "sqlite"
     rule: Rule = "bird"
-    timeout: Annotated[float, Field(gt=0)] = 30.0
+    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 30.0
     repeats: Whole = 1
 
 

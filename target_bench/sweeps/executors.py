@@ -63,6 +63,11 @@ class Heard:
     method: str
     arguments: tuple[Any, ...]
 
+    @property
+    def has_ranked(self) -> bool:
+        """Whether its cell has gone on to answers: the index of its group is there."""
+        return self.method == "stage" and str(self.arguments[0]).endswith(": generate")
+
     def tell(self, observer: Observer) -> None:
         """Call the method of the sweep's observer, or of the one it has for the cell."""
         own = observer if self.cell is None else observer.of_cell(self.cell)

@@ -1,5 +1,6 @@
 """YAML with its line numbers: what a file says, and where it says it."""
 
+import hashlib
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +22,13 @@ class Document:
         file: where it is.
         content: what it says.
         node: the same with its places.
+        sha256: of the file.
     """
 
     file: Path
     content: Any
     node: yaml.Node
+    sha256: str
 
     @classmethod
     def read(cls, file: Path) -> "Document":
@@ -35,12 +38,14 @@ class Document:
             ConfigError: it cannot be read, is no YAML, says nothing or says a thing twice.
         """
         try:
-            loader = yaml.SafeLoader(file.read_text(encoding="utf-8"))
+            written = file.read_bytes()
+            loader = yaml.SafeLoader(written.decode("utf-8-sig"))
             node = loader.get_single_node()
             if node is None:
                 raise ConfigError(f"{file}: says nothing")
             _check_keys(file, node)
-            return cls(file, loader.construct_document(node), node)
+            content = loader.construct_document(node)
+            return cls(file, content, node, hashlib.sha256(written).hexdigest())
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line = mark.line + 1 if mark else 1

@@ -5,18 +5,19 @@ What cannot be is told before anything runs; what is done already is told by the
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from target_bench import contenders, pipeline
 from target_bench.contenders import Answering
-from target_bench.errors import ConfigError, DataError
+from target_bench.errors import ConfigError, DataError, StoreError
 from target_bench.indexes import can_save
 from target_bench.interfaces import Observer
 from target_bench.pipeline import Asking, Cell
 from target_bench.runs.identity import run_key
-from target_bench.runs.store import folder_of
+from target_bench.runs.store import folder_of, read_manifest
 from target_bench.selection import Loaded, Loader, tasks_and_corpora
 from target_bench.stages.consent import Estimate
 from target_bench.stages.generate import Answerer
@@ -26,7 +27,7 @@ from target_bench.sweeps.estimate import of_generator, of_retriever
 from target_bench.sweeps.grid import Placed
 from target_bench.sweeps.lines import Document
 
-State = Literal["new", "begun", "done"]
+State = Literal["new", "begun", "done", "unreadable"]
 T = TypeVar("T")
 
 
@@ -38,7 +39,8 @@ class PlannedCell:
         cell: the cell.
         key: what identifies its run: the end of its folder's name.
         folder: its run folder, if there is one.
-        state: whether it is finished, begun or new.
+        state: whether it is finished, begun or new; ``unreadable`` if its run folder is damaged or
+            of another version: the cell will fail.
         recorded: how many of its queries are ranked, or answered, on disk.
         n_queries: how many it has.
         estimates: what is to be sent to a retriever and a generator that may cost money.
@@ -177,7 +179,8 @@ class _Planner:
             identity = pipeline.answers_identity(whole, asking)
             found = _planned(cell, whole, identity, "generations.jsonl")
             if found.state != "done":
-                estimates.append(of_generator(whole, asking, rankings.folder, found.folder))
+                with suppress(StoreError):  # the cell fails before it asks, and says why
+                    estimates.append(of_generator(whole, asking, rankings.folder, found.folder))
         return replace(found, estimates=tuple(e for e in estimates if e is not None))
 
     def _of_retriever(self, whole: Cell, rankings: PlannedCell) -> Estimate | None:
@@ -196,21 +199,26 @@ def _planned(cell: SweepCell, whole: Cell, identity: Mapping[str, Any], log: str
     if folder is None:
         return PlannedCell(cell, key, None, "new", 0, n_queries)
     recorded = min(_lines(folder / log), n_queries)
-    state: State = "done" if _is_finished(cell, folder) else "begun"
-    return PlannedCell(cell, key, folder, state, recorded, n_queries)
+    return PlannedCell(cell, key, folder, _state(cell, folder), recorded, n_queries)
 
 
 def _lines(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-def _is_finished(cell: SweepCell, folder: Path) -> bool:
-    """Whether running the cell would ask nothing."""
+def _state(cell: SweepCell, folder: Path) -> State:
+    """``done`` if running the cell would ask nothing."""
+    if not (folder / "manifest.json").exists():
+        return "begun"
+    try:
+        manifest = read_manifest(folder)
+    except StoreError:
+        return "unreadable"
     try:
         scores = json.loads((folder / "scores.json").read_bytes())
-        manifest = json.loads((folder / "manifest.json").read_bytes())
-    except (OSError, ValueError):
-        return False
-    failed = scores["counts"]["failed"] + scores.get("answers", {}).get("failed", 0)
+        failed = scores["counts"]["failed"] + scores.get("answers", {}).get("failed", 0)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return "begun"  # scores are computed anew
+    again = failed and (cell.retry_failed or cell.on_error == "stop")
     timed = cell.latency == 0 or cell.task != "retrieval" or "latency_ms" in manifest
-    return timed and not (failed and (cell.retry_failed or cell.on_error == "stop"))
+    return "done" if timed and not again else "begun"

@@ -197,6 +197,8 @@ class _Tasks:
         for found in news:
             if isinstance(found, Heard):
                 found.tell(self._observer)
+                if found.has_ranked:
+                    self._built.add(job.group)
             else:
                 del self._running[task], self._gpus[task]
                 yield from self._ended(job, found)

@@ -1,7 +1,6 @@
 """What a sweep leaves beside its runs: which cell is which run, and all scores as one table."""
 
 import csv
-import hashlib
 import io
 import json
 import os
@@ -29,12 +28,14 @@ class Records:
         out: the folder of the runs.
         name: the name of the sweep.
         file: the file it was read from.
+        sha256: of that file, when it was read.
         cells: its cells.
     """
 
     out: Path
     name: str
     file: Path
+    sha256: str
     cells: Sequence[PlannedCell]
 
     def paths(self) -> list[Path]:
@@ -52,7 +53,7 @@ class Records:
             "format": FORMAT,
             "name": self.name,
             "file": str(self.file.resolve()),
-            "sha256": hashlib.sha256(self.file.read_bytes()).hexdigest(),
+            "sha256": self.sha256,
             "cells": [self._entry(cell, outcomes.get(cell.cell.number)) for cell in self.cells],
         }
         text = json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"

@@ -9,7 +9,7 @@ from target_bench.errors import ConfigError
 from target_bench.interfaces import Observer
 from target_bench.memory import n_bytes
 from target_bench.stages.consent import Estimate
-from target_bench.sweeps.cell import CellOutcome
+from target_bench.sweeps.cell import CellOutcome, failed
 from target_bench.sweeps.config import SweepConfig
 from target_bench.sweeps.executors import Executor
 from target_bench.sweeps.grid import cells
@@ -28,12 +28,14 @@ class Sweep:
         file: where it was read from.
         out: where its runs go.
         cells: its cells, in order.
+        sha256: of the file, when it was read.
     """
 
     name: str
     file: Path
     out: Path
     cells: Sequence[PlannedCell]
+    sha256: str
 
     @classmethod
     def load(
@@ -66,7 +68,7 @@ class Sweep:
         folder = config.out.resolve()
         indexes = (config.indexes or folder / ".indexes").resolve()
         found = planned(cells(config, document), document, indexes, observer or Observer())
-        return cls(config.name or path.stem, path, folder, found)
+        return cls(config.name or path.stem, path, folder, found, document.sha256)
 
     @property
     def estimates(self) -> list[Estimate]:
@@ -91,13 +93,14 @@ class Sweep:
         Raises:
             StoreError: the folder of runs cannot be written.
         """
-        records = Records(self.out, self.name, self.file, self.cells)
+        records = Records(self.out, self.name, self.file, self.sha256, self.cells)
         outcomes: dict[int, CellOutcome] = {}
         records.write_manifest(outcomes)
         for outcome in self._outcomes(executor or Local(), observer or Observer()):
             outcomes[outcome.cell.number] = outcome
             records.write_manifest(outcomes)
-        in_order = [outcomes[planned.cell.number] for planned in self.cells]
+        cells = [planned.cell for planned in self.cells]
+        in_order = [outcomes.get(c.number, failed(c, _FORGOTTEN)) for c in cells]
         records.write_results(in_order)
         return in_order
 
@@ -112,6 +115,9 @@ class Sweep:
             close = getattr(coming, "close", None)  # of a generator: it ends its workers
             if close is not None:
                 close()
+
+
+_FORGOTTEN = "the executor ended without saying what became of this cell"
 
 
 def _check_memory(amount: str | int | None, where: str) -> None:
@@ -140,7 +146,7 @@ def told(outcome: CellOutcome) -> dict[str, Any]:
         "error": outcome.error,
         "folder": str(outcome.folder) if outcome.folder else None,
         "seconds": round(outcome.seconds, 6),
-        "scores": {name: score.value for name, score in outcome.scores.items()},
+        "scores": {name: s.to_json()["value"] for name, s in outcome.scores.items()},
         "n_queries": outcome.n_queries,
         "failed_queries": outcome.failed_queries,
         "input_tokens": outcome.input_tokens,

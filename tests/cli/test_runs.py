@@ -3,7 +3,9 @@
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from tests.cli.inside import Inside
 from tests.runs.stored import Runs, copied
@@ -65,6 +67,28 @@ def test_fsck(inside: Inside, runs: Runs) -> None:
     assert f"1 of {n} runs in runs are damaged" in done.err
     assert "1 finished" in inside.good("runs", "fsck", runs.tfidf)
     assert json.loads(inside("runs", "fsck", "--json").out)
+
+
+def test_scores_over_no_query(inside: Inside, runs: Runs) -> None:
+    """As of statements that no database is there for: every command takes them as they are."""
+    for folder in (runs.bm25, runs.tfidf):
+        stored = json.loads((folder / "scores.json").read_bytes())
+        for score in stored["scores"].values():
+            score |= {"value": None, "low": None, "high": None, "n": 0}
+        (folder / "scores.json").write_text(json.dumps(stored), encoding="utf-8")
+        (folder / "statistics.parquet").unlink()
+        table = parquet.read_table(folder / "per_query.parquet")
+        for i, name in enumerate(table.column_names):
+            if name in stored["scores"]:
+                table = table.set_column(i, name, pa.nulls(len(table), pa.float64()))
+        parquet.write_table(table, folder / "per_query.parquet")
+    two = (runs.bm25, runs.tfidf)
+    assert "recall@10 –" in inside.good("runs", "list")
+    assert "0 damaged" in inside.good("runs", "fsck", *two)
+    assert "recall@10" in inside.good("runs", "show", runs.bm25)
+    assert "recall@10" not in inside.good("runs", "diff", *two)
+    assert "corrected for 0 tests" in inside.good("compare", *two)
+    assert "recall@10" in inside.good("compare", *two, "--json")
 
 
 def test_gc(inside: Inside, runs: Runs) -> None:

@@ -51,6 +51,13 @@ def test_lines_where_there_is_no_terminal() -> None:
     ]
 
 
+def test_score_over_no_query() -> None:
+    out = io.StringIO()
+    with SweepView(1, NORMAL, Console(file=out, force_terminal=False, width=100)) as view:
+        view.cell_finished(1, "one", DONE | {"scores": {"ex[bird]": None}})
+    assert out.getvalue().endswith("[1/1] done in 1.2 s: one\n")
+
+
 def test_quiet_and_verbose() -> None:
     assert _told(QUIET, terminal=False)[0] == ""
     said = _told(VERBOSE, terminal=False)[0]

@@ -4,14 +4,9 @@ import json
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
-import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,11 +15,11 @@ from target_bench.corpora import cache
 from target_bench.corpora.ottqa import OTTQA
 from target_bench.corpora.parts import Tables
 from target_bench.corpora.target_layout import TargetLayout
-from target_bench.errors import DataError, PluginError, StoreError
+from target_bench.errors import DataError
 from target_bench.release import Release
 from target_bench.schema import Table
 from tests.builders import json_lines, ottqa_question, ottqa_table, write_ottqa, write_release
-from tests.corpora.cached import QUESTIONS, TABLES, entries, load, same
+from tests.corpora.cached import QUESTIONS, TABLES, load, same
 from tests.corpora.written import (
     asked,
     query,
@@ -36,6 +31,7 @@ from tests.corpora.written import (
 )
 
 pytestmark = pytest.mark.usefixtures("place")
+
 
 def test_second_load_parses_nothing(folder: Path, parsed: list[str]) -> None:
     first = load(folder)
@@ -100,19 +96,6 @@ def test_source_that_changes_while_it_is_read(
     with pytest.raises(DataError, match="files there changed while they were read"):
         load(folder)
     assert not list(place.iterdir())
-
-
-def test_temporary_folders_of_others_stay(
-    folder: Path, tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without a usable cache the system's folder is used, and nothing there is removed."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    theirs = tmp_path / "temporary" / ".new-thesis"
-    theirs.mkdir(parents=True)
-    os.utime(theirs, (1, 1))
-    place.parent.write_text("a file in place of the folder", encoding="utf-8")
-    assert len(load(folder).corpus) == 2
-    assert list((tmp_path / "temporary").iterdir()) == [theirs]
 
 
 def test_file_that_takes_precedence(folder: Path) -> None:
@@ -214,39 +197,6 @@ def test_database_whose_log_grows(tmp_path: Path) -> None:
     assert len(found.rows) == 3
 
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from target_bench.corpora import cache
-from target_bench.corpora.ottqa import OTTQA
-
-class Killed(OTTQA):
-    def tables(self, release, split):
-        for table in super().tables(release, split):
-            yield table
-            os.kill(os.getpid(), signal.SIGKILL)
-
-cache.tables(Killed(), Path(sys.argv[1]), "validation")
-"""
-
-
-def test_killed_while_it_wrote(folder: Path, place: Path, tmp_path: Path) -> None:
-    """The half of an entry is never used, is shown as unfinished, and goes after a day."""
-    script = tmp_path / "killed.py"
-    script.write_text(KILLED, encoding="utf-8")
-    done = subprocess.run([sys.executable, script, folder], check=False)
-    assert done.returncode < 0
-    (half,) = place.iterdir()
-    assert (half / "tables.arrow").exists()
-    assert [entry.state for entry in cache.entries()] == ["unfinished"]
-    assert len(load(folder).corpus) == 2
-    assert half.exists()  # another process may be at work
-    os.utime(half, (time.time() - 90_000,) * 2)
-    write_ottqa(folder, TABLES, [ottqa_question("q2", "Cup_0")])
-    load(folder)
-    assert not half.exists()
-
-
 def test_foreign_files_in_the_cache(folder: Path, place: Path) -> None:
     place.mkdir(parents=True)
     (place / "ottqa-validation-tables-x").write_text("no folder", encoding="utf-8")
@@ -275,152 +225,6 @@ def test_open_corpus_survives_the_clearing(folder: Path) -> None:
     assert len(list(dataset.corpus)) == 2
 
 
-AT_ONCE = """
-import json, sys, time
-from pathlib import Path
-from target_bench import corpora
-from target_bench.corpora import arrow, cache, ottqa
-
-go = Path(sys.argv[2])
-(go.parent / f"ready-{sys.argv[3]}").touch()
-while not go.exists():
-    time.sleep(0.001)
-notes = []
-for _ in range(int(sys.argv[4])):
-    dataset = corpora.load("ottqa", None, sys.argv[1])
-    notes += dataset.notes
-    if sys.argv[3] == "0":
-        cache.clear()
-print(json.dumps([dataset.corpus.fingerprint, len(list(dataset.corpus)), notes]))
-"""
-
-
-@pytest.mark.parametrize("times", [1, 25])
-def test_processes_at_once(folder: Path, tmp_path: Path, place: Path, times: int) -> None:
-    """Several build the same entry at the same moment, one removing it again and again."""
-    expected = load(folder).corpus.fingerprint
-    shutil.rmtree(place)
-    go = tmp_path / "go"
-    command = [sys.executable, "-c", AT_ONCE, str(folder), str(go)]
-    started = [
-        subprocess.Popen(
-            [*command, str(i if times > 1 else i + 1), str(times)], stdout=-1, text=True
-        )
-        for i in range(4)
-    ]
-    while len(list(tmp_path.glob("ready-*"))) < 4:
-        time.sleep(0.01)
-    go.touch()
-    for process in started:
-        out, _ = process.communicate(timeout=120)
-        fingerprint, n, notes = json.loads(out)
-        assert (fingerprint, n) == (expected, 2)
-        assert not [note for note in notes if "damaged" in note]
-        assert times > 1 or notes == []
-    if times == 1:
-        assert len(list(place.iterdir())) == 2
-        assert [entry.state for entry in cache.entries()] == ["whole", "whole"]
-
-
-@pytest.mark.parametrize("where", ["cache", "cache/corpora"])
-def test_file_in_the_place_of_the_cache(folder: Path, tmp_path: Path, where: str) -> None:
-    (tmp_path / where).parent.mkdir(exist_ok=True)
-    (tmp_path / where).write_text("in the way", encoding="utf-8")
-    for _ in range(2):
-        dataset = load(folder)
-        assert len(list(dataset.corpus)) == 2
-        assert len(dataset.notes) == 2
-        for note in dataset.notes:
-            assert f"the cache {tmp_path / 'cache'} cannot be written (" in note
-            assert "name another folder with $TARGET_BENCH_CACHE" in note
-    assert cache.entries() == []
-
-
-def test_neither_cache_nor_temporary_folder(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "cache").write_text("in the way", encoding="utf-8")
-
-    def nowhere() -> str:
-        raise FileNotFoundError(2, "No usable temporary directory found")
-
-    monkeypatch.setattr(tempfile, "gettempdir", nowhere)
-    with pytest.raises(StoreError, match=r"neither into the cache .*No usable temporary.*\$TMPDIR"):
-        load(folder)
-
-
-def _tmpfs_works() -> bool:
-    command = ["unshare", "-rm", "sh", "-c", "mount -t tmpfs tmpfs /mnt"]
-    try:
-        return subprocess.run(command, capture_output=True, check=False).returncode == 0
-    except OSError:
-        return False
-
-
-FULL = """
-import os, sys, tempfile
-from pathlib import Path
-if sys.argv[2] != "mounted":
-    import resource
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-from target_bench import corpora
-from target_bench.errors import TargetBenchError
-try:
-    dataset = corpora.load("ottqa", None, sys.argv[1])
-    print(len(list(dataset.corpus)), *dataset.notes, sep="|")
-except TargetBenchError as error:
-    print(type(error).__name__, error)
-    code = error.exit_code
-else:
-    code = 0
-left = [p for name in ("TARGET_BENCH_CACHE", "TMPDIR") for p in Path(os.environ[name]).rglob("*")]
-print("LEFT", *[p for p in left if p.is_file()])
-sys.exit(code)
-"""
-
-
-def _run_full(folder: Path, cache_at: Path, temporary: Path, full: list[Path]) -> Any:
-    """Load in a process for which these folders are a disk of 256 KiB."""
-    (cache_at.parent / "full.py").write_text(FULL, encoding="utf-8")
-    arguments = [sys.executable, str(cache_at.parent / "full.py"), str(folder)]
-    environment = {**os.environ, "TARGET_BENCH_CACHE": str(cache_at), "TMPDIR": str(temporary)}
-    for path in (cache_at, temporary):
-        path.mkdir(parents=True, exist_ok=True)
-    if _tmpfs_works():
-        mounts = " && ".join(f"mount -t tmpfs -o size=256k tmpfs '{path}'" for path in full)
-        command = ["unshare", "-rm", "sh", "-c", f'{mounts} && exec "$@"', "sh", *arguments]
-        command.append("mounted")
-    else:
-        command = [*arguments, "limited"]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-
-
-@pytest.fixture
-def large(tmp_path: Path) -> Path:
-    rows = [[["x" * 100, []], ["y", []]]] * 1000
-    tables = [ottqa_table(f"Cup_{i}", data=rows) for i in range(12)]
-    return write_ottqa(tmp_path / "large", tables, QUESTIONS)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs resource limits")
-def test_full_disk(large: Path, tmp_path: Path) -> None:
-    """Under the cache: read without it. Under the temporary folder as well: exit code 4."""
-    cache_at, temporary = tmp_path / "small", tmp_path / "tmp"
-    done = _run_full(large, cache_at, temporary, [cache_at])
-    if _tmpfs_works():
-        assert done.returncode == 0, done.stdout + done.stderr
-        n, note = done.stdout.splitlines()[0].split("|")
-        assert n == "12"
-        assert f"the cache {cache_at} cannot be written (" in note
-        assert "No space left on device" in note
-    done = _run_full(large, cache_at, temporary, [cache_at, temporary])
-    assert done.returncode == StoreError.exit_code == 4, done.stdout + done.stderr
-    message, left = done.stdout.splitlines()
-    assert message.startswith("StoreError ottqa-validation-tables fits neither into the cache")
-    assert "Make room" in message
-    assert left.strip() == "LEFT"
-
-
 def test_unreadable_source_is_no_reason_to_use_an_entry(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -437,59 +241,3 @@ def test_layout_and_loader_share_no_entry(folder: Path) -> None:
     one = Tables(OTTQA(), folder, "test").code
     write_target(folder, [table("a")], [query(1, "a")])
     assert one != Tables(TargetLayout(folder, OTTQA.info), folder, "test").code
-
-
-def test_where_the_cache_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert cache.root() == tmp_path / "cache"
-    monkeypatch.delenv(cache.ENVIRONMENT)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert cache.root() == tmp_path / "xdg" / "target-bench"
-    monkeypatch.setenv("XDG_CACHE_HOME", "")
-    assert cache.root() == Path.home() / ".cache" / "target-bench"
-    monkeypatch.setenv(cache.ENVIRONMENT, "~/somewhere")
-    assert cache.root() == Path.home() / "somewhere"
-
-
-def test_uncached_corpora_leave_nothing(place: Path) -> None:
-    assert corpora.load("mini").notes == ()
-    assert not place.exists()
-
-
-GROWTH = """
-import sys
-from pathlib import Path
-from target_bench.corpora import cache, layouts
-
-def rss():
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
-
-folder = Path(sys.argv[1])
-small = layouts.of_path(folder / "small")
-assert len(cache.tables(small, folder / "small", "test").value) == 20
-large = layouts.of_path(folder / "large")
-before = rss()
-corpus = cache.tables(large, folder / "large", "test").value
-assert len(corpus) == 20_000
-n = sum(len(table.rows) for table in corpus)
-print(n, rss() - before)
-"""
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="measured as Linux shows it")
-def test_memory_is_bounded_by_the_stream(tmp_path: Path) -> None:
-    """20,000 tables of 3 KB: some 60 MB of text, 200 MB as Python objects."""
-    for name, n in (("small", 20), ("large", 20_000)):
-        path = tmp_path / name / "corpus" / "test.jsonl"
-        path.parent.mkdir(parents=True)
-        rows = [["cell of a table", str(i), "another cell"] for i in range(60)]
-        with path.open("w", encoding="utf-8") as file:
-            for i in range(n):
-                grid = [["a", "b", "c"], *rows]
-                file.write(json.dumps({"table_id": i, "table": grid, "context": None}) + "\n")
-    done = subprocess.run(
-        [sys.executable, "-c", GROWTH, str(tmp_path)], capture_output=True, text=True, check=True
-    )
-    n_rows, kilobytes = map(int, done.stdout.split())
-    assert n_rows == 20_000 * 60
-    assert kilobytes < 60_000

@@ -2,17 +2,21 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 pytest.importorskip("matplotlib")
 
 from target_bench.errors import ConfigError, DataError, MissingExtraError
 from target_bench.interfaces import Observer
+from target_bench.metrics.significance import of_mean
 from target_bench.plots import drawing, reading, style
-from target_bench.runs.scored import read_scored
+from target_bench.runs.scored import Measured, ScoredRun, read_scored
 from tests.runs.stored import Runs, copied
 
 Draw = Callable[[Runs, Path], None]
@@ -71,6 +75,35 @@ def test_names_are_told_apart_and_fit() -> None:
     assert style.label("x" * 80).replace("\n", "") == "x" * 80
     looks = [str(style.line_style(i)) for i in range(30)]
     assert len(set(looks)) == len(looks)
+
+
+def test_parts_without_a_judged_query_keep_their_place(
+    runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have a label that says so, and no bar; also the first."""
+    seen: list[tuple[float, float]] = []
+    labels: list[str] = []
+
+    def saved(drawn: Any, _: Path) -> None:
+        (axes,) = drawn.axes
+        seen.append(axes.get_ylim())
+        labels.extend(text.get_text() for text in axes.get_yticklabels())
+
+    first = "fact_verification"
+
+    def measured(run: ScoredRun, metric: str) -> Measured:
+        found = whole(run, metric)
+        unjudged = np.array([task == first for task in run.slices["task"]])
+        values = np.where(unjudged, np.nan, found.values)
+        return replace(found, values=values, statistics=of_mean(values))
+
+    whole = ScoredRun.measured
+    monkeypatch.setattr(ScoredRun, "measured", measured)
+    monkeypatch.setattr(style, "save", saved)
+    drawing.by_slice([runs.bm25, runs.tfidf], tmp_path / "a.svg", ["task"])
+    assert seen == [(2.5, -0.5)]
+    assert labels[0].replace("\n", "") == f"task={first} (0)"
+    assert labels[1].endswith("(144)")
 
 
 def test_faults(runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from target_bench.interfaces import Dataset
+from target_bench.registry import create
 from target_bench.sql.sqlite_files import opened
 from tests.real.data import DATA
 
@@ -51,3 +53,13 @@ def bird_schema(database_id: str) -> Iterator[sqlite3.Connection]:
         script = BIRD / "schema_only" / f"{database_id}.sql"
         connection.executescript(script.read_text(encoding="utf-8"))
         yield connection
+
+
+def share_of_databases_found(dataset: Dataset, retriever: str) -> float:
+    """How often the best table is of the gold database."""
+    found: Any = create("retriever", retriever)
+    found.embed_corpus(dataset.corpus)
+    rankings = found.retrieve_batch([query.text for query in dataset.queries], 1)
+    pairs = zip(rankings, dataset.queries, strict=True)
+    hits = [bool(r) and r[0][0].database_id == query.database_id for r, query in pairs]
+    return hits.count(True) / len(dataset.queries)

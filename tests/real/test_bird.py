@@ -1,16 +1,14 @@
 """BIRD's release files: sizes, gold tables, descriptions, and databases that are missing."""
 
-import gzip
-import json
 from collections import Counter
 
 import pytest
 
 from target_bench.corpora import load
 from target_bench.interfaces import Dataset
-from target_bench.registry import create
 from target_bench.schema import TableId
 from tests.real.data import DATA
+from tests.real.databases import records, share_of_databases_found
 
 pytestmark = pytest.mark.skipif(
     not (DATA / "bird").is_dir(), reason=f"no BIRD in {DATA} (set TARGET_BENCH_DATA)"
@@ -48,10 +46,8 @@ def test_mini_dev() -> None:
 )
 def test_gold_tables(split: str, name: str) -> None:
     """Of missing databases too: their schemas are enough."""
-    path = DATA / "bird" / f"{name}_gold_tables.jsonl.gz"
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        derived = [json.loads(line) for line in lines]
-    for query, expected in zip(load("bird", split, DATA).queries, derived, strict=True):
+    found = records(DATA / "bird" / f"{name}_gold_tables.jsonl.gz")
+    for query, expected in zip(load("bird", split, DATA).queries, found, strict=True):
         gold = {TableId(query.database_id, table) for table in expected["gold_tables"]}
         assert (query.database_id, set(query.gold)) == (expected["db_id"], gold)
 
@@ -85,9 +81,4 @@ def test_descriptions(bird: Dataset) -> None:
 )
 def test_databases_of_the_first_tables(bird: Dataset, retriever: str, floor: float) -> None:
     """How often the best table is of the gold database (the paper's best: 0.958)."""
-    found = create("retriever", retriever)
-    found.embed_corpus(bird.corpus)
-    rankings = found.retrieve_batch([query.text for query in bird.queries], 1)
-    pairs = zip(rankings, bird.queries, strict=True)
-    hits = sum(bool(r) and r[0][0].database_id == query.database_id for r, query in pairs)
-    assert hits / len(bird.queries) >= floor
+    assert share_of_databases_found(bird, retriever) >= floor

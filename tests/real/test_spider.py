@@ -1,16 +1,14 @@
 """Spider's release files: sizes, gold tables, hardness, rows."""
 
-import gzip
-import json
 from collections import Counter
 
 import pytest
 
 from target_bench.corpora import load
 from target_bench.interfaces import Dataset
-from target_bench.registry import create
 from target_bench.schema import TableId
 from tests.real.data import DATA
+from tests.real.databases import records, share_of_databases_found
 
 pytestmark = pytest.mark.skipif(
     not (DATA / "spider").is_dir(), reason=f"no Spider in {DATA} (set TARGET_BENCH_DATA)"
@@ -33,9 +31,8 @@ def test_sizes(spider: Dataset) -> None:
 
 
 def test_gold_tables_and_hardness(spider: Dataset) -> None:
-    with gzip.open(DATA / "spider" / "dev_derived.jsonl.gz", "rt", encoding="utf-8") as lines:
-        derived = [json.loads(line) for line in lines]
-    for query, expected in zip(spider.queries, derived, strict=True):
+    found = records(DATA / "spider" / "dev_derived.jsonl.gz")
+    for query, expected in zip(spider.queries, found, strict=True):
         assert query.database_id == expected["db_id"]
         gold = {TableId(query.database_id, name) for name in expected["gold_tables"]}
         assert set(query.gold) == gold
@@ -83,9 +80,4 @@ def test_tables_of_the_test_split() -> None:
 )
 def test_databases_of_the_first_tables(spider: Dataset, retriever: str, floor: float) -> None:
     """How often the best table is of the gold database (the paper's best on its test: 0.833)."""
-    found = create("retriever", retriever)
-    found.embed_corpus(spider.corpus)
-    rankings = found.retrieve_batch([query.text for query in spider.queries], 1)
-    pairs = zip(rankings, spider.queries, strict=True)
-    hits = sum(bool(r) and r[0][0].database_id == query.database_id for r, query in pairs)
-    assert hits / len(spider.queries) >= floor
+    assert share_of_databases_found(spider, retriever) >= floor

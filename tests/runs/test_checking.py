@@ -82,6 +82,18 @@ def test_damage_is_found(runs: Runs, name: str, change: Callable[[str], str], me
     assert re.search(message, problem), problem
 
 
+def test_every_damaged_line_is_found(runs: Runs) -> None:
+    """The first are named, the others counted; the queries of the whole lines are there."""
+    _unfinished(runs.bm25, 100)
+    _edit(runs.bm25 / "retrieval.jsonl", lambda text: re.sub(r"(?m)^.", "x", text, count=22))
+    found = check(runs.bm25)
+    assert (found.state, found.answered) == ("damaged", 78)
+    lines = [int(re.search(r"line (\d+): damaged", p)[1]) for p in found.problems[:-1]]  # type: ignore[index]
+    assert lines == list(range(1, 21))
+    assert found.problems[-1].endswith("retrieval.jsonl: 2 more lines are damaged")
+    assert removable(runs.root) == []  # 78 answers can be kept
+
+
 def test_damage_of_answers(runs: Runs) -> None:
     shutil.rmtree(
         runs.root

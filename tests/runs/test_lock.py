@@ -1,6 +1,7 @@
 """One process at a time is at a run; the others wait, and then find it done."""
 
 import platform
+import shutil
 import signal
 import subprocess
 import threading
@@ -101,10 +102,11 @@ def test_killed_process_leaves_no_lock(tmp_path: Path) -> None:
 
 
 class Shared:
-    """Counts what all of its kind are asked."""
+    """Counts what all of its kind are asked, and waits at the first query."""
 
     asked: list[str]
     started: threading.Event
+    go: threading.Event
 
     def embed_corpus(self, corpus: Corpus) -> None:
         self._ids = corpus.ids
@@ -112,31 +114,33 @@ class Shared:
     def retrieve(self, query: str, top_k: int) -> list[TableId]:
         Shared.asked.append(query)
         Shared.started.set()
-        time.sleep(0.001)
+        assert Shared.go.wait(PATIENCE)
         return list(self._ids[len(query) % 100 :][:top_k])
 
 
 def test_threads(tmp_path: Path) -> None:
-    Shared.asked, Shared.started = [], threading.Event()
-    results: list[Result] = []
+    Shared.asked, Shared.started, Shared.go = [], threading.Event(), threading.Event()
+    results: dict[int, Result] = {}
     recorders = [Recorder() for _ in range(3)]
 
-    def run(recorder: Recorder) -> None:
-        target = TARGET(("retrieval", "mini"), out=tmp_path, observer=recorder)
-        results.append(only(target.run(Shared())))
+    def run(i: int) -> None:
+        target = TARGET(("retrieval", "mini"), out=tmp_path, observer=recorders[i])
+        results[i] = only(target.run(Shared()))
 
-    threads = [threading.Thread(target=run, args=[recorder]) for recorder in recorders]
+    threads = [threading.Thread(target=run, args=[i]) for i in range(3)]
     threads[0].start()
     assert Shared.started.wait(PATIENCE)
     for thread in threads[1:]:
         thread.start()
+    _until(lambda: all(recorder.warnings for recorder in recorders[1:]))
+    Shared.go.set()
     for thread in threads:
         thread.join(PATIENCE)
     assert len(Shared.asked) == N_QUERIES
-    assert [result.reused for result in results] == [False, True, True]
+    assert [results[i].reused for i in range(3)] == [False, True, True]
     assert [len(recorder.warnings) for recorder in recorders] == [0, 1, 1]
-    for result in results[1:]:
-        same_scores(result, results[0])
+    for i in (1, 2):
+        same_scores(results[i], results[0])
 
 
 def test_left_behind_files_are_removed(tmp_path: Path) -> None:
@@ -157,6 +161,51 @@ def test_lock_is_given_back(tmp_path: Path) -> None:
     with Run(tmp_path, ["x"], {"a": 1}).locked(told.append):
         pass
     assert told == []
+
+
+def test_a_lock_that_is_held_for_a_moment(tmp_path: Path) -> None:
+    """As by who reads a finished run: nobody hears of that."""
+    told: list[str] = []
+    run, other = (Run(tmp_path, ["x"], {"a": 1}) for _ in range(2))
+    held = threading.Event()
+
+    def hold() -> None:
+        with other.locked(told.append):
+            held.set()
+            time.sleep(0.05)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert held.wait(PATIENCE)
+    with run.locked(told.append):
+        thread.join(PATIENCE)
+    assert told == []
+
+
+def test_folder_that_is_removed_meanwhile(tmp_path: Path) -> None:
+    """By ``runs gc``, which holds the lock of what it removes: it is made anew, and locked."""
+    told: list[str] = []
+    run, other = (Run(tmp_path, ["x"], {"a": 1}) for _ in range(2))
+    run.write_manifest(seconds={"load": 1})
+    went_on = threading.Event()
+
+    def go_on() -> None:
+        with other.locked(told.append):
+            assert other.manifest == {}
+            other.write_manifest(seconds={"load": 2})
+            lock = other.folder / "lock"
+            with lock.open("rb+") as file, pytest.raises(portalocker.AlreadyLocked):
+                portalocker.lock(file, portalocker.LOCK_EX | portalocker.LOCK_NB)
+            went_on.set()
+
+    thread = threading.Thread(target=go_on)
+    with run.locked(told.append):
+        thread.start()
+        _until(lambda: bool(told))
+        shutil.rmtree(run.folder)
+    thread.join(PATIENCE)
+    assert went_on.is_set()
+    assert Run(tmp_path, ["x"], {"a": 1}).manifest["seconds"] == {"load": 2}
 
 
 def test_file_systems_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,8 @@ from tests.sweeps.workplace import contents, produced, recorded
 
 KILLS = 30
 IN_A_ROW = 6
+STARTS = 0.4
+"""The share of a sweep's life that it takes to begin."""
 
 
 def main() -> None:
@@ -33,7 +35,7 @@ def main() -> None:
     began = time.monotonic()
     assert not _killed("whole", None)
     life = time.monotonic() - began
-    whole = contents(Path("whole"))
+    whole, n_answers = contents(Path("whole")), len(recorded(Path("whole")))
     kills: list[int] = []
     again, other = [], []
     n = 0
@@ -42,7 +44,8 @@ def main() -> None:
         Path("produced").unlink()
         kept: dict[tuple[str, str, str], int] = {}
         for _ in range(min(IN_A_ROW, KILLS - len(kills))):
-            if not _killed(out, chance.uniform(0.05, life)):
+            left = life * min(1.0, STARTS + 1 - len(kept) / n_answers)
+            if not _killed(out, chance.uniform(0.05, left)):
                 break
             made = produced(Path())
             again += _made_again(kept, made)

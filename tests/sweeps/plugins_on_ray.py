@@ -9,7 +9,8 @@ from uuid import uuid4
 
 import numpy as np
 
-from target_bench.interfaces import Corpus, Ranking, Retriever
+from target_bench.interfaces import Corpus, Generator, Ranking, Retriever
+from target_bench.schema import GenerationRequest
 from target_bench.vector_indexes.exact import Exact
 from target_bench.vector_indexes.rescoring import Found
 from target_bench.vectors import Encoder, TextKind, Vectors
@@ -50,6 +51,22 @@ class First(Retriever):
     def retrieve(self, query: str, top_k: int) -> Ranking:
         """The first tables."""
         return list(self.ids[:top_k])
+
+
+class Meeting(Generator):
+    """Answers once two of its kind are asked at the same time."""
+
+    def __init__(self, folder: str, name: str) -> None:
+        self.folder = folder
+        self.name = name
+
+    def generate(self, request: GenerationRequest) -> str:
+        """Wait for the other one, and say how many there are."""
+        note(self.folder, self.name)
+        end = time.monotonic() + 60
+        while len(set(notes(self.folder))) < 2 and time.monotonic() < end:
+            time.sleep(0.05)
+        return str(len(set(notes(self.folder))))
 
 
 class Stuck(First):

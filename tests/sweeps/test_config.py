@@ -34,6 +34,10 @@ def test_least(tmp_path: Path) -> None:
         ("k: []", "s.yaml:3: k: the list is empty"),
         ("seeds: [-1]", "s.yaml:3: seeds[0]: "),
         ("latency: 501", "s.yaml:3: latency: input should be less than or equal to 500"),
+        (
+            "generators: {name: x, gpus: .inf}",
+            "s.yaml:3: generators.gpus: input should be a finite",
+        ),
         ("name: ../x", "s.yaml:3: name: string should match pattern"),
         ("on_error: go", "s.yaml:3: on_error: input should be 'stop' or 'record', not 'go'"),
         ("scoring:\n  lables: strict", "s.yaml:4: scoring.lables: unknown key 'lables'. Did you"),

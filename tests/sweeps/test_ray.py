@@ -1,5 +1,6 @@
 """Cells on a Ray cluster of several nodes: the same results, whatever is lost on the way."""
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -235,6 +236,28 @@ def test_cells_of_a_group_wait_for_the_first(tmp_path: Path) -> None:
         ["begin n1", "end n1", "begin n2", "end n2"],
         ["begin n2", "end n2", "begin n1", "end n1"],
     )
+
+
+@pytest.mark.usefixtures("cluster")
+def test_cells_of_a_group_answer_together(tmp_path: Path) -> None:
+    """Once the first has ranked: the others need its index, and not its answers."""
+    (tmp_path / "notes").mkdir()
+    cells = [
+        cell(
+            n,
+            "random",
+            tmp_path / "runs",
+            task="question_answering",
+            generator=plugin("Meeting", tmp_path / "notes", name=f"n{n}"),
+            limit=1,
+            group="one",
+        )
+        for n in (1, 2)
+    ]
+    for outcome in on_ray(cells, Heard()):
+        assert outcome.folder is not None, outcome.error
+        (answer,) = (outcome.folder / "generations.jsonl").read_text("utf-8").splitlines()
+        assert json.loads(answer)["text"] == "2"
 
 
 @pytest.mark.usefixtures("cluster")

@@ -1,6 +1,7 @@
 """A sweep from its file to its results, in this process."""
 
 import csv
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,8 +13,9 @@ import pytest
 from target_bench.errors import ConfigError, DataError
 from target_bench.evaluator import TARGET
 from target_bench.interfaces import Observer
-from target_bench.schema import Generation
+from target_bench.schema import Generation, Score
 from target_bench.sweeps import CellOutcome, Sweep, SweepCell, run_cell
+from target_bench.sweeps.sweep import told
 from tests.builders import only
 from tests.sweeps.workplace import TWELVE, contents, produced, write
 
@@ -178,6 +180,70 @@ def test_a_failed_cell_costs_no_other(folder: Path) -> None:
     finished = {event[1]: event[2] for event in heard.events if event[0] == "finished"}
     assert finished[1]["state"] == "failed"
     assert finished[2]["scores"]["recall@10"] == done.scores["recall@10"].value
+
+
+def test_unreadable_runs(folder: Path) -> None:
+    """Told by the dry stage, and costing no other cell: of a newer version, or damaged."""
+    text = "corpora: {name: mini, limit: 9}\nretrievers: [bm25, tfidf, lsa, random]\n"
+    newer, torn, emptied, whole = (
+        outcome.folder or Path() for outcome in _load(folder, text).run(Here())
+    )
+    manifest = (newer / "manifest.json").read_text(encoding="utf-8")
+    (newer / "manifest.json").write_text(manifest.replace('"format": 1', '"format": 2'), "utf-8")
+    (torn / "manifest.json").write_text("{", encoding="utf-8")
+    scores = (emptied / "scores.json").read_bytes()
+    (emptied / "scores.json").write_text("{}", encoding="utf-8")
+    again = _load(folder, text)
+    assert [cell.state for cell in again.cells] == ["unreadable", "unreadable", "begun", "done"]
+    outcomes = again.run(Here())
+    assert [outcome.exit_code for outcome in outcomes] == [4, 4, 0, 0]
+    assert "written by a newer target-bench" in str(outcomes[0].error)
+    assert (emptied / "scores.json").read_bytes() == scores
+    assert outcomes[3].folder == whole
+
+
+def test_damaged_rankings_of_paid_answers(folder: Path) -> None:
+    """The cell fails before it asks, so it costs nothing; the others are estimated and run."""
+    text = TWELVE.replace(":Counting", ":Paid").replace("[a, b, c, d]", "a")
+    _load(folder, text).run(Here())
+    rankings, *_ = sorted((folder / "runs").glob("retrieval-*slow*/retrieval.jsonl"))
+    rankings.write_text("{\n" + rankings.read_text(encoding="utf-8"), encoding="utf-8")
+    for path in (folder / "runs").glob("fact*/*"):
+        path.unlink()
+    again = _load(folder, text)
+    assert sum(estimate.requests for estimate in again.estimates) == 2 * 12
+    states = [outcome.state for outcome in again.run(Here())]
+    assert sorted(states) == ["done", "done", "failed"]
+
+
+def test_file_that_goes_while_its_cells_run(folder: Path) -> None:
+    """The manifest is of the file that was read."""
+    found = _load(folder, "corpora: {name: mini, limit: 3}\nretrievers: bm25\n")
+    sha256 = hashlib.sha256(found.file.read_bytes()).hexdigest()
+    found.file.unlink()
+    assert [outcome.state for outcome in found.run(Here())] == ["done"]
+    assert json.loads((folder / "runs" / "sweep.sweep.json").read_bytes())["sha256"] == sha256
+
+
+def test_executor_that_forgets_a_cell(folder: Path) -> None:
+    """It has failed; the results of the others are written."""
+
+    class Forgets(Here):
+        def run(self, cells: Sequence[SweepCell], observer: Observer) -> Iterator[CellOutcome]:
+            return super().run(cells[1:], observer)
+
+    found = _load(folder, "corpora: {name: mini, limit: 3}\nretrievers: [bm25, tfidf]\n")
+    outcomes = found.run(Forgets())
+    assert [outcome.state for outcome in outcomes] == ["failed", "done"]
+    assert "what became of this cell" in str(outcomes[0].error)
+    assert (folder / "runs" / "sweep.results.csv").exists()
+
+
+def test_scores_over_no_query_are_json(folder: Path) -> None:
+    score = Score(float("nan"), float("nan"), float("nan"), 0, "x")
+    cell = _load(folder, "corpora: mini\nretrievers: bm25\n").cells[0].cell
+    found = told(CellOutcome(cell, 1.0, scores={"ex[bird]": score}))
+    assert json.loads(json.dumps(found, allow_nan=False))["scores"] == {"ex[bird]": None}
 
 
 def test_results_beside_the_runs(folder: Path) -> None:
