@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import isnan
 
 from target_bench.leaderboard.board import Other
 from target_bench.leaderboard.card import Card
@@ -105,14 +106,19 @@ def scores(run: Checked) -> Found:
         computed = run.result.scores.get(name)
         if computed is None:
             unknown.append(ascii(name))
-        elif not abs(declared.value - computed.value) <= _tolerance(name):
+        elif not _agree(declared.value, computed.value, _tolerance(name)):
             level: Level = "rejected" if declared.signature == computed.signature else "suspicious"
-            yield (
-                level,
-                f"{name} is declared as {declared.value:.5g}, but is {computed.value:.5g}",
-            )
+            said = "no number" if declared.value is None else f"{declared.value:.5g}"
+            yield level, f"{name} is declared as {said}, but is {computed.value:.5g}"
     if unknown:
         yield "note", f"not computed here: {', '.join(unknown[:5])}"
+
+
+def _agree(declared: float | None, computed: float, tolerance: float) -> bool:
+    """Whether two scores are equal; None and NaN are scores over no query."""
+    if declared is None or isnan(computed):
+        return declared is None and isnan(computed)
+    return abs(declared - computed) <= tolerance
 
 
 def _tolerance(name: str) -> float:

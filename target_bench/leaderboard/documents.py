@@ -26,11 +26,11 @@ class _Strict(BaseModel):
 
 
 class Declared(_Strict):
-    """A score as the submitter's machine computed it."""
+    """A score as the submitter's machine computed it; one over no query has no numbers."""
 
-    value: Number
-    low: Number
-    high: Number
+    value: Number | None
+    low: Number | None
+    high: Number | None
     n: int
     signature: Annotated[str, Field(max_length=1000)]
 

@@ -129,7 +129,9 @@ class RunEntry:
                 **record,
                 "cutoffs": tuple(record["cutoffs"]),
                 "distractors": tuple(record["distractors"]),
-                "scores": {name: Score(**found) for name, found in record["scores"].items()},
+                "scores": {
+                    name: Score.from_json(found) for name, found in record["scores"].items()
+                },
                 "per_query": {k: _unpacked(text, n) for k, text in record["per_query"].items()},
                 "counts": Counts(**record["counts"]),
                 "answers": AnswerCounts(**answers) if answers else None,

@@ -1,14 +1,18 @@
 """What a forger would try, each caught by the check that is named for it."""
 
 import random
+from dataclasses import replace
+from math import nan
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from target_bench import corpora
+from target_bench.leaderboard.entry import read
 from target_bench.leaderboard.submission import pack
 from target_bench.leaderboard.verification import Verification, verify
+from target_bench.schema import Score
 from tests.builders import Recorder
 from tests.leaderboard.conftest import card, run_all
 from tests.leaderboard.forging import Files, Record, packed, run_of, with_document, with_lines
@@ -58,6 +62,29 @@ def test_scores_edited_under_another_signature(tmp_path: Path, rankings: Files) 
 
     forged = with_document(rankings, "runs/0/run.json", better)
     assert found(verified(tmp_path / "a.tbs.zip", forged)) == {"scores": "suspicious"}
+
+
+def test_a_score_left_out_as_over_no_query(tmp_path: Path, rankings: Files) -> None:
+    def empty(document: Record) -> None:
+        document["scores"]["recall@10"] |= {"value": None, "low": None, "high": None}
+
+    forged = with_document(rankings, "runs/0/run.json", empty)
+    verification = verified(tmp_path / "a.tbs.zip", forged)
+    assert found(verification) == {"scores": "rejected"}
+    assert "declared as no number" in str(verification.findings)
+
+
+def test_a_score_over_no_query_is_stored_as_none(tmp_path: Path, rankings: Files) -> None:
+    """As for SQL on databases that nobody has."""
+    honest = verified(tmp_path / "a.tbs.zip", rankings).entry
+    assert honest is not None
+    [run, *_] = honest.runs
+    unknown = Score(nan, nan, nan, 0, "s")
+    empty = replace(run, scores={**run.scores, "recall@10": unknown})
+    entry = replace(honest, runs=(empty,))
+    entry.write(tmp_path / "a.entry.json")
+    again = read(tmp_path / "a.entry.json").runs[0].scores["recall@10"]
+    assert again == unknown
 
 
 def test_edited_scores_are_not_shown(tmp_path: Path, rankings: Files) -> None:

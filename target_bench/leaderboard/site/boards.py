@@ -229,7 +229,9 @@ def _best_answers(
     runs = [
         (run.scores[metric].value, member, run)
         for member, run in answered.members.items()
-        if run.ranked_on == ranked_on and metric in run.scores
+        if run.ranked_on == ranked_on
+        and metric in run.scores
+        and isfinite(run.scores[metric].value)
     ]
     for _, member, run in sorted(runs, key=lambda one: (one[0], one[1].generator or "")):
         cell = _cell(board, answered, member, run, metric)

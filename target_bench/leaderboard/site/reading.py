@@ -5,14 +5,13 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
 from target_bench.errors import DataError
 from target_bench.leaderboard.entry import SUFFIX, Entry, RunEntry
 from target_bench.leaderboard.site.documents import check
-from target_bench.schema import Score
 
 MOST_BYTES = 256 * 2**20
 """Of an entry file."""
@@ -82,9 +81,8 @@ def _no_number(text: str) -> NoReturn:
 
 
 def _checked(run: RunEntry, place: int) -> RunEntry:
-    """The run with NaN for scores over no query, its recalls seen to be those of its queries."""
-    scores = {name: _number(score) for name, score in run.scores.items()}
-    for name, score in scores.items():
+    """The run, its recalls seen to be those of its queries."""
+    for name, score in run.scores.items():
         values = run.per_query.get(name)
         if values is None or not name.startswith("recall@"):
             continue
@@ -96,12 +94,4 @@ def _checked(run: RunEntry, place: int) -> RunEntry:
                 f"runs.{place}.scores.{name}.value: {score.value:g}, but its queries have "
                 f"{float(known.mean()):g} in the mean"
             )
-    return replace(run, scores=scores)
-
-
-def _number(score: Score) -> Score:
-    found: dict[str, Any] = {
-        name: np.nan if getattr(score, name) is None else float(getattr(score, name))
-        for name in ("value", "low", "high")
-    }
-    return replace(score, **found)
+    return run
