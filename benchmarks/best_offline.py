@@ -100,7 +100,7 @@ def _candidates(corpus: str) -> tuple[Floats, NDArray[np.int64], Floats]:
         queries = data.queries[first : first + 128]
         texts = [query.text for query in queries]
         kinds = retriever._evidence.features(texts)
-        cosine = retriever._encoded(texts, "query").astype(np.float64) @ tables
+        cosine = retriever._encoding.queries(texts).astype(np.float64) @ tables
         every = np.stack([*kinds, cosine], axis=2)
         right = np.array([data.corpus.positions[query.gold[0]] for query in queries])
         best = np.argsort(-(every @ today), axis=1, kind="stable")[:, :DEPTH]

@@ -1,9 +1,10 @@
 """The files of recorded embeddings: a folder for each encoder and kind of text.
 
 ``header.json`` says whose vectors these are, ``vectors.f32`` holds them one after another, and
-``keys.bin`` has a record for each: the hash of its text and a CRC-32. Vectors are written before
-their records, and both only grow, so readers need no lock. A row counts when vector and record are
-whole; what a killed process left of a last one is cut off before the next is added.
+``keys.bin`` has a record for each: the hash of its text, a CRC-32, and whether the text was cut.
+Vectors are written before their records, and both only grow, so readers need no lock. A row counts
+when vector and record are whole; what a killed process left of a last one is cut off before the
+next is added.
 """
 
 import hashlib
@@ -24,7 +25,7 @@ import portalocker
 from target_bench.errors import StoreError
 from target_bench.files import sync
 
-FORMAT = 1
+FORMAT = 2
 """The version of the layout; a folder of another version is moved aside."""
 
 FOLDER = "embeddings"
@@ -32,7 +33,7 @@ FOLDER = "embeddings"
 
 HEADER, KEYS, VECTORS = "header.json", "keys.bin", "vectors.f32"
 VECTOR = np.dtype("<f4")
-RECORD = np.dtype([("key", "V16"), ("crc", "<u4")])
+RECORD = np.dtype([("key", "V16"), ("crc", "<u4"), ("cut", "u1")])
 
 _ASIDE, _NEW = ".aside-", ".new-"
 _LOCK = ".lock"

@@ -99,13 +99,36 @@ class EmbeddingStore:
                 self._forget()
                 return _nothing(len(keys), dimension)
 
-    def append(self, keys: Sequence[bytes], vectors: Vectors, warn: Warn) -> Vectors:
+    def n_cut(self, keys: Sequence[bytes]) -> int:
+        """How many of these texts, all of them recorded, were longer than the model reads.
+
+        Raises:
+            StoreError: the files cannot be read.
+        """
+        with self._lock, self._usable("read"):
+            rows = [self._rows[key] for key in keys if key in self._rows]
+            if not rows:
+                return 0
+            try:
+                records = np.memmap(self._folder / KEYS, RECORD, "r", shape=(self._seen,))
+            except (FileNotFoundError, ValueError):  # the cache was cleared just now
+                return 0
+            return int(np.count_nonzero(records["cut"][rows]))
+
+    def append(
+        self,
+        keys: Sequence[bytes],
+        vectors: Vectors,
+        warn: Warn,
+        cut: Sequence[bool] = (),
+    ) -> Vectors:
         """Record the vectors of texts that are not recorded yet.
 
         Args:
             keys: of the texts, each once.
             vectors: (n, d) finite numbers.
             warn: as for ``read``.
+            cut: which of the texts were longer than the model reads; none of them if empty.
 
         Returns:
             (n, d) vectors as they are recorded: another process may have been faster.
@@ -124,7 +147,8 @@ class EmbeddingStore:
             else:
                 vectors = np.where(recorded[:, None], earlier, vectors)
             new = np.flatnonzero(~recorded)
-            self._write([keys[i] for i in new.tolist()], vectors[new])
+            flags = np.asarray(cut, bool) if len(cut) else np.zeros(len(keys), bool)
+            self._write([keys[i] for i in new.tolist()], vectors[new], flags[new])
             self._catch_up(warn)
         return vectors
 
@@ -189,7 +213,11 @@ class EmbeddingStore:
         shape = (self._seen, dimension)
         vectors[places] = np.memmap(self._folder / VECTORS, VECTOR, "r", shape=shape)[rows[places]]
         records = np.memmap(self._folder / KEYS, RECORD, "r", shape=(self._seen,))
-        crcs = [_crc(keys[place], vectors[place]) for place in places.tolist()]
+        flags = records["cut"][rows[places]].tolist()
+        crcs = [
+            _crc(keys[place], vectors[place], flag)
+            for place, flag in zip(places.tolist(), flags, strict=True)
+        ]
         whole = records["crc"][rows[places]] == np.array(crcs, np.uint32)
         found[places] = whole
         self._drop([keys[place] for place in places[~whole].tolist()], warn)
@@ -205,12 +233,13 @@ class EmbeddingStore:
                 "texts are encoded again"
             )
 
-    def _write(self, keys: Sequence[bytes], vectors: Vectors) -> None:
+    def _write(self, keys: Sequence[bytes], vectors: Vectors, cut: NDArray[np.bool_]) -> None:
         if not keys:
             return
         records = np.empty(len(keys), RECORD)
         records["key"] = np.frombuffer(b"".join(keys), "V16")
-        records["crc"] = [_crc(*row) for row in zip(keys, vectors, strict=True)]
+        records["cut"] = cut
+        records["crc"] = [_crc(*row) for row in zip(keys, vectors, cut.tolist(), strict=True)]
         width = vectors.shape[1] * VECTOR.itemsize
         parts = (
             (self._folder / VECTORS, self._seen * width, vectors.astype(VECTOR).tobytes()),
@@ -258,6 +287,6 @@ def _nothing(n: int, dimension: int) -> tuple[NDArray[np.bool_], Vectors]:
     return np.zeros(n, bool), np.zeros((n, dimension), np.float32)
 
 
-def _crc(key: bytes, vector: Vectors) -> int:
-    """The CRC-32 of a vector, begun with its key: a vector at another's place is found too."""
-    return zlib.crc32(vector.data, int.from_bytes(key[:4], "little"))
+def _crc(key: bytes, vector: Vectors, cut: int) -> int:
+    """The CRC-32 of a vector and its flag, begun with its key: one out of place is found too."""
+    return zlib.crc32(bytes([cut]), zlib.crc32(vector.data, int.from_bytes(key[:4], "little")))

@@ -37,9 +37,9 @@ def encoded(
     in chunks that are recorded as they are finished, so a killed process loses one chunk at most.
     An encoder whose ``revision()`` is None, or that cannot be identified, is asked anew each time.
 
-    An encoder that finishes texts in its own order, as one behind a network does, may have
-    ``encode_parts(texts, kind)``, which gives pairs of places in ``texts`` and their vectors;
-    each is recorded at once.
+    An encoder that finishes texts in its own order, as one behind a network does, or that cuts
+    texts, may have ``encode_parts(texts, kind)``, which gives places in ``texts``, their vectors
+    and, if it likes, which of them were cut; each part is recorded at once.
 
     Args:
         encoder: makes the vectors.
@@ -85,15 +85,18 @@ def _recorded(
 ) -> Vectors:
     keys, texts = list(distinct), list(distinct.values())
     found, vectors = store.read(keys, warn)
+    if found.any():
+        known = [keys[i] for i in np.flatnonzero(found)]
+        encoder.add_recorded(kind, len(known), store.n_cut(known))
     missing = np.flatnonzero(~found)
     if not missing.size:
         return vectors
     store.prepare()
     asked = [texts[i] for i in missing]
-    for some, made in _parts(encoder, asked, kind):
+    for some, made, *cut in _parts(encoder, asked, kind):
         places = missing[some]
         part = _checked(made, [texts[i] for i in places], encoder)
-        part = store.append([keys[i] for i in places], part, warn)
+        part = store.append([keys[i] for i in places], part, warn, *cut)
         if not vectors.shape[1]:
             vectors = np.zeros((len(keys), part.shape[1]), np.float32)
         vectors[places] = part
@@ -104,15 +107,13 @@ def _recorded(
     return vectors
 
 
-def _parts(
-    encoder: Encoder, texts: Sequence[str], kind: TextKind
-) -> Iterator[tuple[Sequence[int], Any]]:
-    """Places of some texts and their vectors, longest texts first, as they are finished."""
+def _parts(encoder: Encoder, texts: Sequence[str], kind: TextKind) -> Iterator[tuple[Any, ...]]:
+    """Places of some texts, their vectors and perhaps flags, longest texts first, as they come."""
     order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
     ordered = [texts[place] for place in order]
     own = getattr(encoder, "encode_parts", None)  # optional
-    for some, vectors in own(ordered, kind) if callable(own) else _chunks(encoder, ordered, kind):
-        yield [order[place] for place in some], vectors
+    for some, *made in own(ordered, kind) if callable(own) else _chunks(encoder, ordered, kind):
+        yield [order[place] for place in some], *made
 
 
 def _chunks(
@@ -156,7 +157,7 @@ def _store(encoder: Encoder, kind: TextKind) -> EmbeddingStore | None:
     """Where the vectors of an encoder are recorded, or None if nothing tells them from others'."""
     from target_bench.corpora.cache import root
 
-    identity = _identity(encoder)
+    identity = _identity(encoder, kind)
     return None if identity is None else _opened(str(root() / FOLDER), identity, kind)
 
 
@@ -176,7 +177,10 @@ _known: dict[int, _Known] = {}
 """Of encoders that are in use: hashing their code takes longer than finding a vector."""
 
 
-def _identity(encoder: Encoder) -> str | None:
+def _identity(encoder: Encoder, kind: TextKind) -> str | None:
+    own = encoder.recorded_as(kind)
+    if own is not None:
+        return json.dumps(dict(own), sort_keys=True)
     revision = getattr(encoder, "revision", None)
     if not callable(revision) or (weights := revision()) is None:
         return None

@@ -82,15 +82,20 @@ def _config(plugin: object, parts: Mapping[str, object]) -> Any:
     """The settings; one that is a part is described there."""
     own = getattr(plugin, "config", None)
     config = own() if callable(own) else constructor_arguments(plugin)
-    shown = {
-        name: "***" if is_secret(str(name)) else value
-        for name, value in config.items()
-        if name not in parts
-    }
+    own_settings = {name: value for name, value in config.items() if name not in parts}
     try:
-        return json.loads(json.dumps(shown, sort_keys=True))
+        return _masked(json.loads(json.dumps(own_settings, sort_keys=True)))
     except TypeError as error:
         raise TypeError(f"its settings are no JSON: {error}") from error
+
+
+def _masked(value: Any) -> Any:
+    """JSON without the values of settings with the name of a secret, at any depth."""
+    if isinstance(value, list):
+        return [_masked(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: "***" if is_secret(name) else _masked(item) for name, item in value.items()}
 
 
 def code_hash(cls: type) -> str:

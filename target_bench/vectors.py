@@ -57,12 +57,30 @@ class Encoder(ABC):
         """What determines the vectors, as JSON. Default: constructor arguments."""
         return constructor_arguments(self)
 
+    def recorded_as(self, kind: TextKind) -> Mapping[str, Any] | None:  # noqa: ARG002 (optional)
+        """What vectors of this kind of text are recorded under, with ``class`` and ``config``.
+
+        Only for an encoder that is asked for money: then no edit of its code, and no setting of
+        the other kind of text, has paid texts sent again. Default: None, the identity of the
+        encoder, with code and packages.
+        """
+        return None
+
+    def add_recorded(self, kind: TextKind, n: int, n_cut: int) -> None:  # noqa: B027 (optional)
+        """Hear of ``n`` texts whose recorded vectors are used, ``n_cut`` of them of cut texts.
+
+        For ``notes``. Default: nothing.
+        """
+
     def notes(self) -> Sequence[str]:
         """What a user should know about the texts encoded so far: how many were cut short, ..."""
         return ()
 
     def save(self, folder: Path) -> None:  # noqa: B027 (optional)
-        """Write what ``fit`` has learned into an empty folder. Default: nothing."""
+        """Write what ``fit`` has learned, and what ``notes`` says of tables, into an empty folder.
+
+        Default: nothing.
+        """
 
     def load(self, folder: Path) -> None:  # noqa: B027 (optional)
         """Read what ``save`` wrote, in place of ``fit``. Default: nothing."""

@@ -64,6 +64,16 @@ def test_no_key_in_the_identity_of_a_plugin() -> None:
     assert identity["config"] == {"api_key": "***", "size": 2}
 
 
+class Wrapping:
+    def __init__(self, settings: object) -> None:
+        self.settings = settings
+
+
+def test_no_key_further_down_either() -> None:
+    identity, _ = plugin_identity(Wrapping([{"api_key": "sk-own-secret-999", "n": 2}, "x"]))
+    assert identity["config"] == {"settings": [{"api_key": "***", "n": 2}, "x"]}
+
+
 @pytest.mark.parametrize(
     "setting",
     ["api_key_env=sk-proj-SECRETSECRET12345", "api_key_env=gsk_SECRETSECRET1234567890ab"],

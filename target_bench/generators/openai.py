@@ -4,18 +4,17 @@ import json
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from math import inf
-from random import Random
 from typing import Any, ClassVar
 
 from target_bench.errors import ConfigError
 from target_bench.interfaces import Generator, Observer, constructor_arguments
 from target_bench.remote.answers import Answer, AnswerCache, file, request_key, unrecorded
 from target_bench.remote.crowd import Crowd, Work
-from target_bench.remote.endpoint import Asked, Endpoint, Patience, Reach, Reply
+from target_bench.remote.endpoint import Asked, Endpoint, Patience, Reply
 from target_bench.remote.failures import Failure
-from target_bench.remote.limits import Limiter, Window
 from target_bench.remote.openai_api import Connection, Server
-from target_bench.remote.settings import check_at_least_one, check_extra, check_model
+from target_bench.remote.served import Served
+from target_bench.remote.settings import check_at_least_one
 from target_bench.remote.tokens import estimated_tokens
 from target_bench.schema import Generation, GenerationRequest
 
@@ -95,25 +94,28 @@ class OpenAI(Generator):
         self.prices = prices
         self.extra = extra
         self.cache = cache
-        self._check()
-        self._server = Server(base_url, api_key_env, timeout, "the generator openai")
-        self._limiter = Limiter(rpm, tpm)
-        self._patience = Patience(
-            attempts, self.patience.first, self.patience.longest, self.patience.total
-        )
-        self._reach = Reach()
-
-    def _check(self) -> None:
-        check_model(self.model)
-        check_at_least_one(concurrency=self.concurrency, max_tokens=self.max_tokens)
-        prices = self.prices
+        check_at_least_one(max_tokens=max_tokens)
         if prices is not None and (
             set(prices) != {"input", "output"} or not all(0 <= p < inf for p in prices.values())
         ):
             raise ConfigError(
                 "prices: expected both, per million tokens, as in {input: 0.15, output: 0.60}"
             )
-        check_extra(self.extra, _OWN)
+        self._served = Served(
+            "the generator openai",
+            _OWN,
+            self.patience,
+            model=model,
+            base_url=base_url,
+            api_key_env=api_key_env,
+            timeout=timeout,
+            concurrency=concurrency,
+            rpm=rpm,
+            tpm=tpm,
+            attempts=attempts,
+            extra=extra,
+        )
+        self._server = self._served.server
 
     def config(self) -> Mapping[str, Any]:
         """The settings that can change an answer; where requests really go is one of them."""
@@ -155,16 +157,7 @@ class OpenAI(Generator):
         @asynccontextmanager
         async def session() -> AsyncIterator[_Work]:
             recorded = AnswerCache(file(), warning) if self.cache else None
-            endpoint: Endpoint[Answer] = Endpoint(
-                self._limiter,
-                Window(self.concurrency),
-                self._patience,
-                self._reach,
-                recorded,
-                Random(self.seed or 0),  # noqa: S311 (draws waits)
-                waiting,
-                lambda failure: self._server.advice(failure, self.model),
-            )
+            endpoint: Endpoint[Answer] = self._served.endpoint(recorded, waiting, self.seed or 0)
             asking = _Asking(self, endpoint, self._server)
             try:
                 yield asking.generation

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from target_bench.errors import ConfigError, MissingExtraError
+from target_bench.local_models import device_of, no_loading_bar
 from target_bench.interfaces import Generator, Observer, constructor_arguments
 from target_bench.schema import Generation, GenerationRequest, Message
 
@@ -72,7 +73,7 @@ class Transformers(Generator):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigError(f"{name}={value}: at least 1 is needed")
-        self._place = _place(device)
+        self._place = device_of(None if device == "auto" else device)
 
     def config(self) -> Mapping[str, Any]:
         """The settings, with the model's content in place of its path, and the kind of device.
@@ -287,43 +288,19 @@ def _failed(query_id: str, error: Exception) -> Generation:
     return Generation(query_id, "", error=f"raised: {type(error).__name__}: {words}")
 
 
-def _place(device: str) -> str:
-    """The device; the GPU for ``auto`` if there is one.
-
-    Raises:
-        ConfigError: PyTorch knows no such device, or this machine has none.
-    """
-    import torch
-
-    if device == "auto":
-        has_mps = torch.backends.mps.is_available()
-        return "cuda" if torch.cuda.is_available() else "mps" if has_mps else "cpu"
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise ConfigError(f"device={device}: {' '.join(str(error).split())[:_LONGEST]}") from error
-    return device
-
-
 def _from_hub(loader: Any, name: str, **settings: Any) -> Any:
     """What a loader of Transformers reads from a folder or the hub.
 
     Raises:
         ConfigError: it cannot.
     """
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
     try:
-        return loader.from_pretrained(name, **settings)
+        with no_loading_bar():
+            return loader.from_pretrained(name, **settings)
     except (OSError, ValueError, ImportError) as error:
         raise ConfigError(
             f"model={name}: Transformers cannot load it as a causal language model: {error}"
         ) from error
-    finally:
-        if shown:
-            logging.enable_progress_bar()
 
 
 def _hashes(folder: Path) -> dict[str, str]:

@@ -7,16 +7,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench import registry
-from target_bench.embeddings import encoded
 from target_bench.errors import ConfigError
 from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever
 from target_bench.ranking import top_k as best_columns
+from target_bench.retrievers.encoding import Encoding
 from target_bench.retrievers.evidence import KINDS, Evidence
 from target_bench.retrievers.products import blocks, positive_best, stacked
 from target_bench.retrievers.storage import read_array, write_array
 from target_bench.serialization import RowLimit, Serializer
-from target_bench.vectors import Encoder, TextKind, Vectors
+from target_bench.vectors import TextKind
 
 Floats = NDArray[np.float64]
 
@@ -30,6 +29,11 @@ WEIGHTS: Mapping[str, float] = {
     "row": 0.28,
 }
 """How much each kind of evidence counts, the cosine counting 1."""
+
+_FATE: Mapping[TextKind, str] = {
+    "table": "tables, of which words alone speak",
+    "query": "queries, which are ranked by words alone",
+}
 
 _CELLS = 4_000_000
 """Scores of rows held at a time."""
@@ -142,13 +146,11 @@ class Best(Rows):
         if not 0 <= cosine < float("inf"):
             raise ConfigError(f"cosine={cosine}: a weight is a number from 0")
         self._write = Serializer(rows=rows)
-        self._encoder = registry.part("encoder", encoder)
-        if not isinstance(self._encoder, Encoder):
-            raise ConfigError(f"encoder={encoder!r} is no Encoder")
+        self._encoding = Encoding(encoder, cache, fate=_FATE)
 
     def parts(self) -> Mapping[str, object]:
         """The encoder."""
-        return {"encoder": self._encoder}
+        return {"encoder": self._encoding.encoder}
 
     def config(self) -> Mapping[str, Any]:
         """The settings that can change a ranking."""
@@ -156,40 +158,33 @@ class Best(Rows):
 
     def notes(self) -> Sequence[str]:
         """What the encoder has to say."""
-        return [f"encoder: {note}" for note in self._encoder.notes()]
+        return self._encoding.notes()
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Index all tables and their rows, and encode the tables."""
         super().embed_corpus(corpus)
         texts = [self._write(table) for table in corpus]
         if texts:
-            self._encoder.fit(texts)
-        self._vectors = self._encoded(texts, "table")
+            self._encoding.fit(texts)
+        self._vectors = self._encoding.tables(texts)
 
     def save(self, folder: Path) -> None:
         """Write the index, the vectors, and what the encoder has learned."""
         super().save(folder)
         write_array(folder / "vectors.npy", self._vectors)
-        (folder / "encoder").mkdir()
-        self._encoder.save(folder / "encoder")
+        self._encoding.save(folder)
 
     def load(self, folder: Path, corpus: Corpus) -> None:
         """Read what ``save`` wrote."""
         super().load(folder, corpus)
         self._vectors = read_array(folder / "vectors.npy")
-        if (folder / "encoder").is_dir():
-            self._encoder.load(folder / "encoder")
+        self._encoding.load(folder)
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
         """The rankings of several queries, computed together."""
         if not len(self._ids) or not queries:
             return [[] for _ in queries]
-        vectors = self._encoded(queries, "query")
-        if vectors.shape[1] != self._vectors.shape[1]:
-            raise ConfigError(
-                f"the encoder gives queries {vectors.shape[1]} dimensions, and tables "
-                f"{self._vectors.shape[1]}"
-            )
+        vectors = self._encoding.queries(queries, self._vectors.shape[1])
         tables = np.asarray(self._vectors, dtype=np.float64).T
         parts = []
         for block in self._blocks(len(queries)):
@@ -198,10 +193,3 @@ class Best(Rows):
             best = best_columns(scores, top_k)
             parts.append((best, np.take_along_axis(scores, best, axis=1)))
         return Ranked(self._ids, *stacked(parts))
-
-    def _encoded(self, texts: Sequence[str], kind: TextKind) -> Vectors:
-        """Vectors of length 1; those of length 0 stay, and their cosine is 0."""
-        vectors = encoded(self._encoder, list(texts), kind, cache=self.cache)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        unit: Vectors = (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
-        return unit

@@ -1,8 +1,7 @@
 """Pairs of query and table text -> scores, by a CrossEncoder of sentence-transformers."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,18 +11,17 @@ from numpy.typing import NDArray
 from target_bench.encoders.checking import readable
 from target_bench.encoders.weights import (
     HubModel,
-    ask_hub,
-    broken,
     find,
-    folder_revision,
+    loaded,
     quietly,
+    revision,
 )
+from target_bench.local_models import device_of, is_out_of_memory
 from target_bench.errors import ConfigError
 
 DType = Literal["auto", "float32", "float16", "bfloat16"]
 Floats = NDArray[np.float64]
 
-_OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "failed to allocate")
 
 
 class Scorer:
@@ -100,7 +98,7 @@ class Scorer:
                     activation_fn=Identity(),
                 )
             except (RuntimeError, MemoryError) as error:
-                if not any(words in str(error).lower() for words in _OUT_OF_MEMORY):
+                if not is_out_of_memory(error):
                     raise
                 if self._size == 1:
                     raise ConfigError(
@@ -144,8 +142,7 @@ class Scorer:
         Raises:
             ConfigError: there is no such model.
         """
-        found = self._found
-        return found.commit if isinstance(found, HubModel) else folder_revision(found)
+        return revision(self._found)
 
     def config(self) -> Mapping[str, Any]:
         """The model's name on the hub; a folder is known by its ``revision``, wherever it lies.
@@ -162,43 +159,28 @@ class Scorer:
     @cached_property
     def _loaded(self) -> Any:
         """The model, a ``CrossEncoder``."""
-        found = self._found
-        if isinstance(found, Path):
-            return self._read(str(found))
-        settings: dict[str, Any] = {"revision": found.commit, "cache_folder": str(found.cache)}
-        if found.cached:
-            try:
-                return self._read(found.name, **settings, local_files_only=True)
-            except ConfigError as error:
-                if not isinstance(error.__cause__, OSError):
-                    raise
-                ask_hub(found)  # files are missing, and can be fetched
-        return self._read(found.name, **settings)
-
-    def _read(self, source: str, **settings: Any) -> Any:
-        import torch
-
-        kind = self._dtype if self._dtype == "auto" else getattr(torch, self._dtype)
-        try:
-            with quietly(), _no_loading_bar():
-                from sentence_transformers import CrossEncoder
-
-                model = CrossEncoder(
-                    source,
-                    device=self.place,
-                    max_length=self._max_tokens,
-                    model_kwargs={"dtype": kind},
-                    **settings,
-                )
-                model.eval()
-        except Exception as error:  # of files, formats, networks and other people's code
-            folder = self._found if isinstance(self._found, Path) else None
-            raise broken(self._model, folder, error) from error
+        found, place = self._found, self.place  # errors of these come first
+        model = loaded(self._model, found, partial(self._read, place))
         if model.num_labels != 1:
             raise ConfigError(
                 f"model={self._model}: it gives {model.num_labels} scores a pair; a reranker is a "
                 "model that gives one"
             )
+        return model
+
+    def _read(self, place: str, source: str, **settings: Any) -> Any:
+        import torch
+        from sentence_transformers import CrossEncoder
+
+        kind = self._dtype if self._dtype == "auto" else getattr(torch, self._dtype)
+        model = CrossEncoder(
+            source,
+            device=place,
+            max_length=self._max_tokens,
+            model_kwargs={"dtype": kind},
+            **settings,
+        )
+        model.eval()
         return model
 
     @cached_property
@@ -208,28 +190,4 @@ class Scorer:
         Raises:
             ConfigError: there is no such device.
         """
-        import torch
-
-        if self._device is None:
-            has_mps = torch.backends.mps.is_available()
-            return "cuda" if torch.cuda.is_available() else "mps" if has_mps else "cpu"
-        try:
-            torch.empty(0, device=self._device)
-        except (RuntimeError, AssertionError) as error:
-            words = " ".join(str(error).split())[:200]
-            raise ConfigError(f"device={self._device}: {words}") from error
-        return self._device
-
-
-@contextmanager
-def _no_loading_bar() -> Iterator[None]:
-    """No progress bar of Transformers."""
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
+        return device_of(self._device)

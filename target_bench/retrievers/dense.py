@@ -6,16 +6,16 @@ vector and the query's, or their inner product.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from target_bench import registry
-from target_bench.embeddings import encoded
 from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever
+from target_bench.retrievers.encoding import Encoding
 from target_bench.schema import Table
 from target_bench.serialization import Field, Format, RowLimit, Serializer
-from target_bench.vectors import Encoder, TextKind, VectorIndex, Vectors
+from target_bench.vectors import Encoder, VectorIndex, Vectors
 
 _TABLES_AT_ONCE = 4096
 
@@ -58,37 +58,30 @@ class Dense(Retriever):
         self.similarity = similarity
         self.cache = cache
         self._write = Serializer(tuple(fields), format, rows)
-        self._encoder: Encoder = registry.part("encoder", encoder)
+        self._encoding = Encoding(encoder, cache, unit=similarity == "cosine")
         self._index: VectorIndex = registry.part("index", index)
-        self._zeros: dict[TextKind, int] = {"table": 0, "query": 0}
 
     def parts(self) -> Mapping[str, object]:
         """Encoder and index."""
-        return {"encoder": self._encoder, "index": self._index}
+        return {"encoder": self._encoding.encoder, "index": self._index}
+
+    def config(self) -> Mapping[str, Any]:
+        """The settings that can change a ranking."""
+        return {name: value for name, value in super().config().items() if name != "cache"}
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Write, encode and index every table."""
         self._ids = corpus.ids
-        self._encoder.fit(self._write(table) for table in corpus)
+        self._encoding.fit(self._write(table) for table in corpus)
         self._index.build_parts(map(self.encode_tables, corpus.batches(_TABLES_AT_ONCE)))
 
     def encode_tables(self, tables: Sequence[Table]) -> Vectors:
         """(n, d) vectors of some tables, as ``embed_corpus`` indexes them."""
-        return self._vectors([self._write(table) for table in tables], "table")
+        return self._encoding.tables([self._write(table) for table in tables])
 
     def records(self) -> bool:
         """Whether vectors are recorded, so that no later run encodes the same tables."""
-        return self.cache and self._encoder.revision() is not None
-
-    def _vectors(self, texts: Sequence[str], kind: TextKind) -> Vectors:
-        vectors = encoded(self._encoder, texts, kind, cache=self.cache)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        self._zeros[kind] += int((lengths == 0).sum())
-        if self.similarity == "dot":
-            return vectors
-        lengths[lengths == 0] = 1
-        units: Vectors = vectors / lengths
-        return units
+        return self.cache and self._encoding.encoder.revision() is not None
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         """The nearest tables, best first."""
@@ -98,31 +91,23 @@ class Dense(Retriever):
         """The rankings of several queries, searched together."""
         if not queries:
             return []
-        vectors = self._vectors(queries, "query")
+        vectors = self._encoding.queries(queries)
         scores, rows = self._index.search(vectors, top_k)
         pointless = np.logical_not(vectors.any(axis=1, keepdims=True))
         return Ranked(self._ids, np.where(pointless, -1, rows), scores)
 
     def notes(self) -> Sequence[str]:
         """What encoder and index say, and how many vectors point nowhere."""
-        zeros = [
-            f"the encoder gave no direction (a vector of zeros) for {n} {name}"
-            for n, name in (
-                (self._zeros["table"], "tables, which score 0"),
-                (self._zeros["query"], "queries, which find nothing"),
-            )
-            if n
-        ]
-        return [*self._encoder.notes(), *self._index.notes(), *zeros]
+        return [*self._encoding.notes(), *self._index.notes()]
 
     def save(self, folder: Path) -> None:
         """Write the index, and what the encoder has learned from the corpus."""
-        for name, part in (("encoder", self._encoder), ("index", self._index)):
-            (folder / name).mkdir()
-            part.save(folder / name)
+        self._encoding.save(folder)
+        (folder / "index").mkdir()
+        self._index.save(folder / "index")
 
     def load(self, folder: Path, corpus: Corpus) -> None:
         """Read what ``save`` wrote."""
         self._ids = corpus.ids
-        self._encoder.load(folder / "encoder")
+        self._encoding.load(folder)
         self._index.load(folder / "index")

@@ -9,9 +9,9 @@ import numpy as np
 
 from target_bench.errors import MissingExtraError, PluginError
 from target_bench.ranking import rounded
-from target_bench.retrievers.wrapped import Hit, Keys, WrappedRetriever
+from target_bench.retrievers.wrapped import Hit, WrappedRetriever
 from target_bench.schema import Table
-from target_bench.serialization import Field, Format, RowLimit, Serializer
+from target_bench.serialization import Field, Format, RowLimit
 
 Scores = Literal["auto", "similarity", "distance", "relevance", "none"]
 
@@ -72,24 +72,21 @@ class LangChainRetriever(WrappedRetriever):
         from langchain_core.retrievers import BaseRetriever
         from langchain_core.vectorstores import VectorStore
 
-        self.table_key = table_key
-        self.database_key = database_key
-        self.fields = fields
-        self.rows = rows
-        self.format = format
         self.scores = scores
         self._direction: Literal["similarity", "distance"] | None = None
         self._added: list[str] = []
-        self._sized: tuple[int, Any, Any] | None = None
         super().__init__(
             retriever,
             (BaseRetriever,),
             (VectorStore,),
-            Serializer(fields, format, rows),
-            Keys(table_key, database_key),
-            fetch,
-            version,
-            concurrency,
+            table_key=table_key,
+            database_key=database_key,
+            fields=fields,
+            rows=rows,
+            format=format,
+            fetch=fetch,
+            version=version,
+            concurrency=concurrency,
         )
 
     def config(self) -> dict[str, Any]:
@@ -130,25 +127,19 @@ class LangChainRetriever(WrappedRetriever):
         found = self._asking(n).invoke(query)
         return [Hit(document.metadata) for document in found]
 
-    def _asking(self, n: int) -> Any:
-        """The retriever, asking for ``n`` documents."""
-        if self._sized is None or self._sized[0] != n or self._sized[1] is not self._asked:
-            self._sized = n, self._asked, self._of_size(self._asked, n)
-        return self._sized[2]
-
-    def _of_size(self, retriever: Any, n: int) -> Any:
-        fields = type(retriever).model_fields
+    def _of_size(self, asked: Any, n: int) -> Any:
+        fields = type(asked).model_fields
         if "search_kwargs" in fields:
-            wanted = {**retriever.search_kwargs, "k": n}
-            return retriever.model_copy(update={"search_kwargs": wanted})
+            wanted = {**asked.search_kwargs, "k": n}
+            return asked.model_copy(update={"search_kwargs": wanted})
         name = next((name for name in ("k", "top_k") if name in fields), None)
         if name is None:
             self._note(
-                f"{type(retriever).__name__} has no field that says how many documents to give "
+                f"{type(asked).__name__} has no field that says how many documents to give "
                 "(k, top_k, search_kwargs): it gave as many as it likes"
             )
-            return retriever
-        return retriever.model_copy(update={name: n})
+            return asked
+        return asked.model_copy(update={name: n})
 
     def _of_store(self, store: Any, query: str, n: int) -> list[Hit]:
         if self.scores == "none":

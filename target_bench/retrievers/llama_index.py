@@ -9,9 +9,9 @@ import numpy as np
 
 from target_bench.errors import MissingExtraError
 from target_bench.ranking import rounded
-from target_bench.retrievers.wrapped import Hit, Keys, WrappedRetriever
+from target_bench.retrievers.wrapped import Hit, WrappedRetriever
 from target_bench.schema import Table
-from target_bench.serialization import Field, Format, RowLimit, Serializer
+from target_bench.serialization import Field, Format, RowLimit
 
 
 class LlamaIndexRetriever(WrappedRetriever):
@@ -63,21 +63,18 @@ class LlamaIndexRetriever(WrappedRetriever):
         from llama_index.core.indices.base import BaseIndex
         from llama_index.core.retrievers import BaseRetriever
 
-        self.table_key = table_key
-        self.database_key = database_key
-        self.fields = fields
-        self.rows = rows
-        self.format = format
-        self._sized: tuple[int, Any, Any] | None = None
         super().__init__(
             retriever,
             (BaseRetriever, BaseIndex),
             (),
-            Serializer(fields, format, rows),
-            Keys(table_key, database_key),
-            fetch,
-            version,
-            concurrency,
+            table_key=table_key,
+            database_key=database_key,
+            fields=fields,
+            rows=rows,
+            format=format,
+            fetch=fetch,
+            version=version,
+            concurrency=concurrency,
         )
 
     def _text(self, table: Table, text: str, place: int) -> Any:
@@ -93,6 +90,9 @@ class LlamaIndexRetriever(WrappedRetriever):
         )
 
     def _search(self, query: str, n: int) -> list[Hit]:
+        if not query:
+            self._note("an empty query finds nothing: LlamaIndex makes no vector of it")
+            return []
         found = self._asking(n).retrieve(query)
         scores = [node.score for node in found]
         if any(score is None for score in scores):
@@ -104,12 +104,6 @@ class LlamaIndexRetriever(WrappedRetriever):
             )
             return [Hit(node.metadata) for node in found]
         return [Hit(node.metadata, float(node.score)) for node in found]
-
-    def _asking(self, n: int) -> Any:
-        """The retriever, asking for ``n`` nodes."""
-        if self._sized is None or self._sized[0] != n or self._sized[1] is not self._asked:
-            self._sized = n, self._asked, self._of_size(self._asked, n)
-        return self._sized[2]
 
     def _of_size(self, asked: Any, n: int) -> Any:
         from llama_index.core.indices.base import BaseIndex

@@ -7,19 +7,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench import registry
-from target_bench.embeddings import encoded
 from target_bench.errors import ConfigError
 from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever
 from target_bench.ranking import top_k as best_columns
+from target_bench.retrievers.encoding import Encoding
 from target_bench.retrievers.products import blocks, stacked
 from target_bench.retrievers.storage import read_array, read_json, write_array, write_json
 from target_bench.schema import Table
 from target_bench.serialization import Field, RowLimit, Serializer, cell_text
-from target_bench.vectors import Encoder, Vectors
+from target_bench.vectors import TextKind, Vectors
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
+
+_FATE: Mapping[TextKind, str] = {
+    "table": "texts of tables, which score 0",
+    "query": "queries, which find nothing",
+}
 
 _SCORES = 2_000_000
 """Scores of tables held at a time."""
@@ -70,14 +74,12 @@ class MultiVector(Retriever):
         self._about = Serializer(tuple(about)) if about else None
         self._whole = Serializer(tuple(whole) or (*about, "header"), rows="auto")
         Serializer(("rows",), rows=rows)
-        self._encoder = registry.part("encoder", encoder)
-        if not isinstance(self._encoder, Encoder):
-            raise ConfigError(f"encoder={encoder!r} is no Encoder")
+        self._encoding = Encoding(encoder, cache, fate=_FATE)
         self._n_cut = 0
 
     def parts(self) -> Mapping[str, object]:
         """The encoder."""
-        return {"encoder": self._encoder}
+        return {"encoder": self._encoding.encoder}
 
     def config(self) -> Mapping[str, Any]:
         """The settings that can change a ranking."""
@@ -94,8 +96,8 @@ class MultiVector(Retriever):
             texts += self._texts(table)
         self._starts = np.array(starts, dtype=np.int64)
         if texts:
-            self._encoder.fit(texts)
-        self._vectors = _unit_rows(encoded(self._encoder, texts, "table", cache=self.cache))
+            self._encoding.fit(texts)
+        self._vectors = self._encoding.tables(texts)
 
     def _texts(self, table: Table) -> list[str]:
         """What a table is found by, at least one text."""
@@ -116,7 +118,7 @@ class MultiVector(Retriever):
 
     def notes(self) -> Sequence[str]:
         """Tables of which rows were left out, and what the encoder has to say."""
-        found = [f"encoder: {note}" for note in self._encoder.notes()]
+        found = self._encoding.notes()
         if self._n_cut:
             found.insert(
                 0,
@@ -130,8 +132,7 @@ class MultiVector(Retriever):
         write_json(folder / "multi_vector.json", {"cut": self._n_cut})
         write_array(folder / "vectors.npy", self._vectors)
         write_array(folder / "starts.npy", self._starts)
-        (folder / "encoder").mkdir()
-        self._encoder.save(folder / "encoder")
+        self._encoding.save(folder)
 
     def load(self, folder: Path, corpus: Corpus) -> None:
         """Read what ``save`` wrote; the vectors stay on disk until they are used."""
@@ -139,8 +140,7 @@ class MultiVector(Retriever):
         self._n_cut = read_json(folder / "multi_vector.json")["cut"]
         self._vectors = read_array(folder / "vectors.npy")
         self._starts = np.array(read_array(folder / "starts.npy"))
-        if (folder / "encoder").is_dir():
-            self._encoder.load(folder / "encoder")
+        self._encoding.load(folder)
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         """The tables with the best vectors, best first."""
@@ -150,12 +150,7 @@ class MultiVector(Retriever):
         """The rankings of several queries, computed together."""
         if not len(self._ids) or not queries:
             return [[] for _ in queries]
-        vectors = _unit_rows(encoded(self._encoder, list(queries), "query", cache=self.cache))
-        if vectors.shape[1] != self._vectors.shape[1]:
-            raise ConfigError(
-                f"the encoder gives queries {vectors.shape[1]} dimensions, and tables "
-                f"{self._vectors.shape[1]}"
-            )
+        vectors = self._encoding.queries(queries, self._vectors.shape[1])
         found = [
             self._best(vectors[block], top_k)
             for block in blocks(len(vectors), len(self._ids), _SCORES)
@@ -165,7 +160,8 @@ class MultiVector(Retriever):
     def _best(self, queries: Vectors, k: int) -> tuple[Places, Floats]:
         scores = np.concatenate(list(self._maxima(queries.T.astype(np.float64)))).T
         best = best_columns(scores, k)
-        return best, np.take_along_axis(scores, best, axis=1)
+        pointless = np.logical_not(queries.any(axis=1, keepdims=True))
+        return np.where(pointless, -1, best), np.take_along_axis(scores, best, axis=1)
 
     def _maxima(self, queries: Floats) -> Iterator[Floats]:
         """(tables, n) best scores of consecutive tables.
@@ -187,10 +183,3 @@ def _row_text(about: str, header: Sequence[str], row: Sequence[Any]) -> str:
     cells = zip(header, map(cell_text, row), strict=True)
     pairs = [f"{name}: {cell}" if name else cell for name, cell in cells if cell]
     return ". ".join(part for part in (about, ", ".join(pairs)) if part)
-
-
-def _unit_rows(vectors: Vectors) -> Vectors:
-    """Rows of length 1; those of length 0 stay, and score 0."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: Vectors = (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
-    return unit

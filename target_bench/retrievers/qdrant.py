@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from target_bench import registry
 from target_bench.errors import ConfigError, DataError, MissingExtraError, PluginError
 from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever, constructor_arguments
 from target_bench.provenance import plugin_identity
-from target_bench.embeddings import encoded
+from target_bench.retrievers.encoding import Encoding
 from target_bench.secrets import looks_secret, without_secrets
 from target_bench.serialization import Field, Format, RowLimit, Serializer
 from target_bench.vectors import Vectors
@@ -89,7 +88,7 @@ class Qdrant(Retriever):
         self.exact = exact
         self.timeout = timeout
         self._serializer = Serializer(fields, format, rows)
-        self._encoder = registry.part("encoder", encoder)
+        self._encoding = Encoding(encoder, unit=False)
         self._client: Any = None
         self._end: Any = None
 
@@ -101,7 +100,7 @@ class Qdrant(Retriever):
 
     def parts(self) -> Mapping[str, object]:
         """The encoder."""
-        return {"encoder": self._encoder}
+        return {"encoder": self._encoding.encoder}
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Fill the collection, or take one that holds the same already.
@@ -114,16 +113,18 @@ class Qdrant(Retriever):
         self._ids = corpus.ids
         mark = self._mark_of(corpus)
         texts = [self._serializer(table) for table in corpus]
-        self._encoder.fit(texts)
+        self._encoding.fit(texts)
         with self._asking():
             self._connect()
             self._name = self.collection or f"target-bench-{mark[:16]}-{uuid.uuid4().hex[:8]}"
             if not (self.collection and self._is_full(mark)):
-                self._fill(encoded(self._encoder, texts, "table"), mark)
+                self._fill(self._encoding.tables(texts), mark)
+            held = self._client.get_collection(self._name).config.params.vectors
+            self._dimensions: int = held.size
 
     def _mark_of(self, corpus: Corpus) -> str:
         """A hash of all that determines the points."""
-        identity, warning = plugin_identity(self._encoder)
+        identity, warning = plugin_identity(self._encoding.encoder)
         texts = [list(self.fields), self.rows, self.format]
         told = [corpus.fingerprint, texts, identity if warning is None else identity["unique"]]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
@@ -208,7 +209,7 @@ class Qdrant(Retriever):
 
         if not queries or not self._ids:
             return [[] for _ in queries]
-        vectors = encoded(self._encoder, list(queries), "query")
+        vectors = self._encoding.queries(queries, self._dimensions)
         how = models.SearchParams(exact=self.exact) if self.url else None  # inside it is always
         requests = [
             models.QueryRequest(query=vector, limit=top_k, params=how, with_payload=False)
@@ -223,13 +224,14 @@ class Qdrant(Retriever):
             n = len(answer.points)
             rows[i, :n] = [point.id for point in answer.points]
             scores[i, :n] = [point.score for point in answer.points]
-        return Ranked(self._ids, rows, scores)
+        pointless = np.logical_not(vectors.any(axis=1, keepdims=True))
+        return Ranked(self._ids, np.where(pointless, -1, rows), scores)
 
     def notes(self) -> Sequence[str]:
         """Which collection is kept, whether rankings are approximate, what the encoder says."""
         kept = f"the collection {self.collection!r} is kept" if self.collection else None
         near = None if self.exact else "an approximate index was asked: rankings may lack tables"
-        return [note for note in (kept, near, *self._encoder.notes()) if note]
+        return [note for note in (kept, near, *self._encoding.notes()) if note]
 
     def close(self) -> None:
         """Delete the collection if it was made for this run, and let go of the database."""

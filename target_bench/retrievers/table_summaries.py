@@ -5,7 +5,7 @@ as LlamaIndex writes a table schema, and its vector store finds the nearest by c
 """
 
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,14 +14,19 @@ import numpy as np
 from target_bench import registry
 from target_bench.errors import ConfigError, MissingExtraError
 from target_bench.interfaces import Corpus, Ranking, Retriever
-from target_bench.embeddings import encoded
+from target_bench.retrievers.encoding import Encoding
 from target_bench.retrievers.storage import read_array, read_json, write_array, write_json
 from target_bench.retrievers.summaries import Summarizer, Summary, unique_names
 from target_bench.schema import Table
 from target_bench.serialization import Field, Format, RowLimit, Serializer
-from target_bench.vectors import Vectors
+from target_bench.vectors import TextKind, Vectors
 
 Schema = Literal["columns", "original", "none"]
+
+_FATE: Mapping[TextKind, str] = {
+    "table": "tables, which are never found",
+    "query": "queries, which find nothing",
+}
 
 
 class TableSummaries(Retriever):
@@ -77,9 +82,8 @@ class TableSummaries(Retriever):
         self.cache = cache
         self._shown = Serializer(fields, format, rows)
         self._generator = registry.part("generator", generator)
-        self._encoder = registry.part("encoder", encoder)
+        self._encoding = Encoding(encoder, unit=False, fate=_FATE)
         self._notes: list[str] = []
-        self._zeros = 0
 
     def config(self) -> dict[str, Any]:
         """What the generator sees, and what is embedded; generator and encoder are parts."""
@@ -92,7 +96,7 @@ class TableSummaries(Retriever):
 
     def parts(self) -> dict[str, object]:
         """The generator and the encoder."""
-        return {"generator": self._generator, "encoder": self._encoder}
+        return {"generator": self._generator, "encoder": self._encoding.encoder}
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Have the tables summarised, and index the summaries."""
@@ -101,8 +105,8 @@ class TableSummaries(Retriever):
         summaries = unique_names(found)
         self._notes = [*summarizer.warnings, *_said(summarizer, found, summaries)]
         texts = [self._text(t, s) for t, s in zip(corpus, summaries, strict=True)]
-        self._encoder.fit(texts)
-        self._build(corpus, texts, encoded(self._encoder, texts, "table"))
+        self._encoding.fit(texts)
+        self._build(corpus, texts, self._encoding.tables(texts))
 
     def _text(self, table: Table, summary: Summary | None) -> str:
         """What is embedded, in the words of LlamaIndex's ``SQLTableNodeMapping``."""
@@ -128,7 +132,6 @@ class TableSummaries(Retriever):
             for place, (text, vector) in enumerate(zip(texts, vectors.tolist(), strict=True))
             if any(vector)
         ]
-        self._zeros = len(texts) - len(nodes)
         if not nodes:
             return
         never_asked = MockEmbedding(embed_dim=vectors.shape[1])  # all vectors are given
@@ -144,7 +147,8 @@ class TableSummaries(Retriever):
 
         if self._index is None or not queries:
             return [[] for _ in queries]
-        vectors = encoded(self._encoder, list(queries), "query").astype(float).tolist()
+        found = self._encoding.queries(queries, self._matrix.shape[1])
+        vectors = found.astype(float).tolist()
         retriever = self._index.as_retriever(similarity_top_k=min(top_k, len(self._ids)))
         last = len(self._ids) - 1
         rankings: list[Ranking] = []
@@ -156,21 +160,19 @@ class TableSummaries(Retriever):
 
     def notes(self) -> Sequence[str]:
         """How many tables have no summary, and why; what generator and encoder have to say."""
-        zeros = f"{self._zeros} tables have a vector of zeros and are never found"
-        return [*self._notes, *([zeros] if self._zeros else []), *self._encoder.notes()]
+        return [*self._notes, *self._encoding.notes()]
 
     def save(self, folder: Path) -> None:
         """Write texts, vectors, notes, and what the encoder has learned."""
         write_json(folder / "texts.json", {"texts": self._texts, "notes": self._notes})
         write_array(folder / "vectors.npy", self._matrix)
-        (folder / "encoder").mkdir()
-        self._encoder.save(folder / "encoder")
+        self._encoding.save(folder)
 
     def load(self, folder: Path, corpus: Corpus) -> None:
         """Read what ``save`` wrote; nothing is asked for."""
         stored = read_json(folder / "texts.json")
         self._notes = stored["notes"]
-        self._encoder.load(folder / "encoder")
+        self._encoding.load(folder)
         self._build(corpus, stored["texts"], np.array(read_array(folder / "vectors.npy")))
 
 

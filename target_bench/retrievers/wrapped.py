@@ -12,7 +12,7 @@ from target_bench.errors import ConfigError, PluginError
 from target_bench.foreign import Foreign, called, found_at, n_required
 from target_bench.interfaces import Corpus, Ranking, Retriever
 from target_bench.schema import NO_DATABASE, Table, TableId
-from target_bench.serialization import Serializer
+from target_bench.serialization import Field, Format, RowLimit, Serializer
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,11 @@ class WrappedRetriever(Retriever):
             that makes one from texts.
         filled: classes of objects that are filled already, perhaps by a function.
         fillable: classes of objects that we fill.
-        serializer: writes the texts we fill it with.
-        keys: where metadata name the table.
+        table_key: the key of a text's metadata that holds the id of its table.
+        database_key: the key that holds the id of its database.
+        fields: the parts of a table to write into a text.
+        rows: how many rows of each table to write.
+        format: how header and rows are written.
         fetch: how many texts to ask for, as a multiple of ``top_k``.
         version: what tells what a filled object holds from what others of its class do.
         concurrency: how many queries are under way at most.
@@ -72,8 +75,12 @@ class WrappedRetriever(Retriever):
         retriever: object,
         filled: tuple[type, ...],
         fillable: tuple[type, ...],
-        serializer: Serializer,
-        keys: Keys,
+        *,
+        table_key: str,
+        database_key: str,
+        fields: Sequence[Field],
+        rows: RowLimit,
+        format: Format,
         fetch: int,
         version: str | None,
         concurrency: int,
@@ -82,11 +89,16 @@ class WrappedRetriever(Retriever):
             if number < 1:
                 raise ConfigError(f"{name}={number}: at least 1 is needed")
         self.retriever = retriever
+        self.table_key = table_key
+        self.database_key = database_key
+        self.fields = fields
+        self.rows = rows
+        self.format = format
         self.fetch = fetch
         self.version = version
         self.concurrency = concurrency
-        self._serializer = serializer
-        self._keys = keys
+        self._serializer = Serializer(fields, format, rows)
+        self._keys = Keys(table_key, database_key)
         self._filled = filled
         self._fillable = fillable
         self._notes: dict[str, None] = {}
@@ -95,6 +107,7 @@ class WrappedRetriever(Retriever):
         if self._factory is None:
             self._given = Foreign(retriever, "retriever", *filled, *fillable)
         self._used = False
+        self._sized: tuple[int, Any, Any] | None = None
 
     def _factory_of(self, given: object) -> Any:
         """The function that makes a retriever from texts, if it is one."""
@@ -182,6 +195,16 @@ class WrappedRetriever(Retriever):
     def _fill(self, store: Any, texts: list[Any]) -> None:
         """Put texts into an object that is to be filled."""
         raise NotImplementedError
+
+    def _asking(self, n: int) -> Any:
+        """The object, asking for ``n`` texts."""
+        if self._sized is None or self._sized[0] != n or self._sized[1] is not self._asked:
+            self._sized = n, self._asked, self._of_size(self._asked, n)
+        return self._sized[2]
+
+    @abstractmethod
+    def _of_size(self, asked: Any, n: int) -> Any:
+        """One that is like the object and gives ``n`` texts."""
 
     @abstractmethod
     def _search(self, query: str, n: int) -> Iterable[Hit]:

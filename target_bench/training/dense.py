@@ -1,8 +1,7 @@
 """Fine-tunes an encoder of dense retrieval on questions and their tables."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from target_bench import __version__, registry
 from target_bench.errors import ConfigError, StoreError, TargetBenchError
 from target_bench.interfaces import Dataset, Observer
+from target_bench.local_models import no_loading_bar
 from target_bench.provenance import plugin_identity
 from target_bench.serialization import Field, Format, RowLimit, Serializer
 from target_bench.training import loop, output, record
@@ -298,24 +298,10 @@ def _code() -> str:
 
 def _save(model: Any, folder: Path, about: Mapping[str, Any], uses: Sequence[Used]) -> None:
     try:
-        with _no_bar():
+        with no_loading_bar():
             model.save(str(folder), create_model_card=False)
         record.write(folder, about, uses)
     except TargetBenchError:
         raise
     except OSError as error:
         raise StoreError(f"{folder.parent}: the model cannot be written ({error})") from error
-
-
-@contextmanager
-def _no_bar() -> Iterator[None]:
-    """No progress bar of Transformers."""
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()

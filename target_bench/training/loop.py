@@ -16,6 +16,7 @@ import numpy as np
 
 from target_bench.errors import ConfigError
 from target_bench.interfaces import Observer
+from target_bench.local_models import is_out_of_memory
 from target_bench.training.pairs import Candidate, Pair
 
 SCALE = 20.0
@@ -26,9 +27,6 @@ WARM_UP = 0.1
 
 WEIGHT_DECAY = 0.01
 LONGEST_GRADIENT = 1.0
-
-_FULL = ("out of memory", "can't allocate memory", "failed to allocate")
-"""What PyTorch says where memory does not suffice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +142,7 @@ def _step(model: Any, batch: Sequence[Pair], optimizer: Any, course: Course) -> 
             raise ConfigError(f"the loss is {value}: set a lower learning rate than {course.lr}")
         found.backward()
     except (RuntimeError, MemoryError) as error:
-        if not (isinstance(error, MemoryError) or any(w in str(error).lower() for w in _FULL)):
+        if not is_out_of_memory(error):
             raise
         raise ConfigError(
             f"a batch of {len(batch)} pairs does not fit into memory; set a lower batch size, "

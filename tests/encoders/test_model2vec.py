@@ -79,7 +79,7 @@ def test_lone_surrogates_are_question_marks(folder: Path) -> None:
 
 def test_cut_texts_are_counted(folder: Path) -> None:
     encoder = Model2Vec(str(folder))
-    assert encoder.notes() == ()
+    assert not encoder.notes()
     encoder.encode(["w1 " * 10, "w1 " * 11, "w10 " * 500], "table")
     encoder.encode(["w1"], "query")
     assert encoder.notes() == [

@@ -136,6 +136,42 @@ def test_cut_texts_are_counted(server: OpenAIServer) -> None:
     assert "m: 1 of 2 texts were cut at about 2 tokens" in encoder.notes()
 
 
+def test_cut_texts_are_counted_when_they_are_recorded(server: OpenAIServer) -> None:
+    for _ in range(2):
+        encoder = Quick("m", server.base_url, max_tokens=2)
+        encoded(encoder, ["abcdefgh", "abcdefghi"], "table")
+        assert "m: 1 of 2 texts were cut at about 2 tokens" in encoder.notes()
+    assert len(server.requests) == 1
+
+
+def test_no_edit_of_code_sends_paid_texts_again(
+    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does a prompt of the other kind of text; one of their own does, and our version."""
+    one = OpenAIEmbeddings("m", server.base_url)
+    encoded(one, ["a"], "table")
+    monkeypatch.setattr("target_bench.provenance.code_hash", lambda _: "edited")
+    same = OpenAIEmbeddings("m", server.base_url, query_prompt="q: ", batch_size=7)
+    encoded(same, ["a"], "table")
+    assert len(server.requests) == 1
+    for other in (
+        OpenAIEmbeddings("m", server.base_url, table_prompt="t: "),
+        OpenAIEmbeddings("m", server.base_url, dimensions=3),
+        OpenAIEmbeddings("m", server.base_url, extra={"user": "me"}),
+    ):
+        before = len(server.requests)
+        encoded(other, ["a"], "table")
+        assert len(server.requests) == before + 1
+    monkeypatch.setattr("target_bench.encoders.openai.PREPARATION", 2)
+    before = len(server.requests)
+    encoded(OpenAIEmbeddings("m", server.base_url), ["a"], "table")
+    assert len(server.requests) == before + 1
+
+
+def test_a_class_that_inherits_is_known_by_its_code(server: OpenAIServer) -> None:
+    assert Quick("m", server.base_url).recorded_as("table") is None
+
+
 @pytest.mark.parametrize("settings", [{"rpm": 1200}, {"tpm": 12000}])
 def test_limits(server: OpenAIServer, settings: dict[str, Any]) -> None:
     """20 requests a second, or as many tokens as 20 texts of 40 characters."""

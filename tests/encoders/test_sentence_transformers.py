@@ -1,6 +1,7 @@
 """MiniLM's real weights: our vectors are the library's, whatever the order, batches or threads."""
 
 import socket
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from target_bench import registry
+from target_bench.embeddings import encoded
 from target_bench.encoders.sentence_transformers import MiniLM, SentenceTransformers
 from target_bench.errors import ConfigError
 from target_bench.provenance import plugin_identity
@@ -94,7 +96,7 @@ def test_threads_change_nothing(minilm: MiniLM) -> None:
 
 def test_cut_texts_are_counted_for_each_kind(minilm: MiniLM) -> None:
     encoder = _fresh(minilm)
-    assert encoder.notes() == ()
+    assert not encoder.notes()
     encoder.encode(["word " * 254, "word " * 255, "a"], "table")
     assert encoder.notes() == [
         "1 of 3 table texts is longer than the model's limit of 256 tokens and was cut"
@@ -112,7 +114,26 @@ def test_cut_texts_are_counted_without_encodings(minilm: MiniLM) -> None:
     batches = _fresh(minilm)._batches
     texts = ["word " * 254, "word " * 255, "a"]
     features = dict(batches._features(texts, "table"))
-    assert batches._cut(features, texts, "table") == 1
+    assert batches._cut(features, texts, "table") == [False, True, False]
+
+
+def test_cut_texts_are_counted_where_vectors_are_recorded(
+    minilm: MiniLM, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that finds vectors in the cache, or in a saved index, tells of cut texts too."""
+    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path))
+    texts = ["word " * 300, "a", "word " * 900]
+    first, second = _fresh(minilm), SentenceTransformers(str(FOLDER), device="cpu")
+    found = encoded(first, texts, "table")
+    np.testing.assert_array_equal(encoded(second, [*texts[:2], "a"], "table"), found[[0, 1, 1]])
+    assert "_loaded" not in vars(second)
+    told = "1 of 2 table texts is longer than the model's limit and was cut"
+    assert list(second.notes()) == [told]
+    (tmp_path / "saved").mkdir()
+    second.save(tmp_path / "saved")
+    third = SentenceTransformers(str(FOLDER), device="cpu")
+    third.load(tmp_path / "saved")
+    assert list(third.notes()) == [told]
 
 
 def test_a_lower_limit() -> None:

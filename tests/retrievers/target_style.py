@@ -42,7 +42,7 @@ class Overlapping(AbsCustomEmbeddingRetriever):  # type: ignore[misc]
             for i in range(len(batch[TABLE_COL_NAME])):
                 key = (batch[DATABASE_ID_COL_NAME][i], batch[TABLE_ID_COL_NAME][i])
                 cells = [str(cell) for row in batch[TABLE_COL_NAME][i] for cell in row]
-                title = batch["context"][i].get("title", "")
+                title = batch["context"][i].get("title") or ""
                 tables[key] = self._words(" ".join([title, *cells]))
         self.corpora[dataset_name] = tables
 

@@ -107,7 +107,7 @@ def test_small_corpora(make: Callable[[], Rows]) -> None:
 def test_another_dimension_is_refused() -> None:
     retriever = Best(Hashed(), cache=False)
     retriever.embed_corpus(corpus())
-    retriever._encoder = Hashed(dims=8)
+    retriever._encoding.encoder = Hashed(dims=8)
     with pytest.raises(ConfigError, match="queries 8 dimensions, and tables 64"):
         retriever.retrieve("plum", 3)
 
@@ -117,7 +117,13 @@ def test_the_encoder_is_part_of_the_identity() -> None:
     assert warning is None
     assert one == plugin_identity(Best(Hashed(), cache=False))[0]
     assert one != plugin_identity(Best(Hashed(dims=8)))[0]
-    assert list(Best(Hashed()).notes()) == ["encoder: 1 text was cut"]
+    assert list(Best(Hashed()).notes()) == ["1 text was cut"]
+
+
+def test_vectors_of_zeros_are_told() -> None:
+    retriever = built(lambda: Best(Hashed(), cache=False))
+    retriever.retrieve("?", 3)
+    assert "for 1 queries, which are ranked by words alone" in " ".join(retriever.notes())
 
 
 def test_names() -> None:

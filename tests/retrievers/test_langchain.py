@@ -14,7 +14,7 @@ from target_bench.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.provenance import plugin_identity
 from target_bench.schema import Query, Table, TableId
 from tests.retrievers.tables import TABLES, ask, corpus
-from tests.retrievers.words import Words
+from tests.retrievers.encoders import UnitWords
 
 pytest.importorskip("langchain_core")
 
@@ -31,7 +31,7 @@ class WordEmbeddings(Embeddings):
     """The test encoder as LangChain calls it."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [list(map(float, v)) for v in Words().encode(texts, "table")]
+        return [list(map(float, v)) for v in UnitWords().encode(texts, "table")]
 
     def embed_query(self, text: str) -> list[float]:
         return self.embed_documents([text])[0]

@@ -11,7 +11,7 @@ from target_bench.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.provenance import plugin_identity
 from target_bench.schema import Query, TableId
 from tests.retrievers.tables import TABLES, corpus
-from tests.retrievers.words import Words
+from tests.retrievers.encoders import UnitWords
 
 pytest.importorskip("llama_index.core")
 
@@ -27,7 +27,7 @@ class WordEmbedding(BaseEmbedding):
     """The test encoder as LlamaIndex calls it."""
 
     def _get_text_embedding(self, text: str) -> list[float]:
-        return list(map(float, Words().encode([text], "table")[0]))
+        return list(map(float, UnitWords().encode([text], "table")[0]))
 
     def _get_query_embedding(self, query: str) -> list[float]:
         return self._get_text_embedding(query)

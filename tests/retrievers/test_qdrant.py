@@ -20,7 +20,7 @@ from target_bench.schema import Query, TableId
 from target_bench.serialization import Serializer
 from target_bench.vectors import Encoder, TextKind, Vectors
 from tests.retrievers.tables import TABLES, ask, corpus, names
-from tests.retrievers.words import Words
+from tests.retrievers.encoders import UnitWords
 
 pytest.importorskip("qdrant_client")
 
@@ -30,7 +30,7 @@ from target_bench.retrievers.qdrant import Qdrant
 
 
 def _embedded(**settings: Any) -> Qdrant:
-    retriever = Qdrant(**({"encoder": Words()} | settings))
+    retriever = Qdrant(**({"encoder": UnitWords()} | settings))
     retriever.embed_corpus(corpus())
     return retriever
 
@@ -47,9 +47,9 @@ def _collections(path: Path) -> list[str]:
 def test_the_ranking_is_that_of_the_vectors() -> None:
     retriever = _embedded()
     texts = [Serializer()(table) for table in TABLES]
-    tables = Words().encode(texts, "table")
+    tables = UnitWords().encode(texts, "table")
     for query in ("which river is the longest", "apple price", "東京", "plum rhine"):
-        wanted = Words().encode([query], "query")[0] @ tables.T
+        wanted = UnitWords().encode([query], "query")[0] @ tables.T
         found = ask(retriever, [query], len(TABLES))[0]
         assert len(found) == len(TABLES)
         for table_id, score in found:
@@ -70,7 +70,7 @@ def test_batches_and_k() -> None:
 
 
 def test_an_empty_corpus() -> None:
-    retriever = Qdrant(encoder=Words())
+    retriever = Qdrant(encoder=UnitWords())
     retriever.embed_corpus(MemoryCorpus([]))
     assert list(retriever.retrieve_batch(["x"], 3)) == [[]]
 
@@ -90,9 +90,9 @@ def test_a_named_collection_is_kept_and_found_full(tmp_path: Path) -> None:
     assert "the collection 'mine' is kept" in first.notes()
     first.close()
     assert _collections(tmp_path) == ["mine"]
-    encoder = Words()
+    encoder = UnitWords()
     again = _embedded(path=str(tmp_path), collection="mine", encoder=encoder)
-    assert encoder.calls == []  # no table was encoded
+    assert encoder.encoded == []  # no table was encoded
     assert names(ask(again, ["river"], 2)[0]) == ranking
     again.close()
 
@@ -101,13 +101,13 @@ def test_a_named_collection_is_kept_and_found_full(tmp_path: Path) -> None:
     "other",
     [
         {"tables": TABLES[:3]},
-        {"encoder": Words(32)},
+        {"encoder": UnitWords(32)},
         {"fields": ["title"]},
     ],
     ids=["corpus", "encoder", "texts"],
 )
 def test_a_collection_of_something_else_is_refused(tmp_path: Path, other: dict[str, Any]) -> None:
-    settings: dict[str, Any] = {"path": str(tmp_path), "collection": "mine", "encoder": Words()}
+    settings: dict[str, Any] = {"path": str(tmp_path), "collection": "mine", "encoder": UnitWords()}
     _embedded(path=str(tmp_path), collection="mine").close()
     tables = MemoryCorpus(other.pop("tables", TABLES))
     retriever = Qdrant(**(settings | other))
@@ -122,7 +122,7 @@ def test_a_collection_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     client.create_collection("theirs", models.VectorParams(size=2, distance=models.Distance.DOT))
     client.upsert("theirs", [models.PointStruct(id=7, vector=[1.0, 2.0], payload={"a": 1})])
     client.close()
-    retriever = Qdrant(path=str(tmp_path), collection="theirs", encoder=Words())
+    retriever = Qdrant(path=str(tmp_path), collection="theirs", encoder=UnitWords())
     with pytest.raises(DataError, match="holds 1 points, of which 0"):
         retriever.embed_corpus(corpus())
     retriever.close()
@@ -136,7 +136,7 @@ class Broken(Encoder):
         return np.full((len(texts), 3), np.nan, np.float32)
 
 
-class Fitted(Words):
+class Fitted(UnitWords):
     """Learns; refuses to encode before."""
 
     def fit(self, texts: Any) -> None:
@@ -225,16 +225,16 @@ def test_a_server_that_refuses(refusing: str, monkeypatch: pytest.MonkeyPatch) -
 )
 def test_settings(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        Qdrant(**({"encoder": Words()} | settings))
+        Qdrant(**({"encoder": UnitWords()} | settings))
 
 
 def test_identity() -> None:
-    one, warning = plugin_identity(Qdrant(encoder=Words()))
+    one, warning = plugin_identity(Qdrant(encoder=UnitWords()))
     assert warning is None
-    assert one["parts"]["encoder"]["config"] == {"dims": 256}
-    assert one == plugin_identity(Qdrant(encoder=Words(), collection="mine", timeout=5))[0]
-    assert one != plugin_identity(Qdrant(encoder=Words(), rows=3))[0]
-    spec = "qdrant:encoder=tests.retrievers.words:Words,collection=mine"
+    assert one["parts"]["encoder"]["config"] == {"dims": 256, "seed": 0}
+    assert one == plugin_identity(Qdrant(encoder=UnitWords(), collection="mine", timeout=5))[0]
+    assert one != plugin_identity(Qdrant(encoder=UnitWords(), rows=3))[0]
+    spec = "qdrant:encoder=tests.retrievers.encoders:UnitWords,collection=mine"
     retriever = registry.create("retriever", spec)
     retriever.embed_corpus(corpus())
     assert retriever.retrieve("kings", 1)[0][0] == TableId("0", "kings")
@@ -243,4 +243,14 @@ def test_identity() -> None:
 def test_without_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"target-bench\[qdrant\]"):
-        Qdrant(encoder=Words())
+        Qdrant(encoder=UnitWords())
+
+
+def test_another_dimension_and_vectors_of_zeros_are_told() -> None:
+    retriever = Qdrant(encoder=UnitWords())
+    retriever.embed_corpus(corpus())
+    assert ask(retriever, ["?"], 3)[0] == []
+    assert any("for 1 queries, which find nothing" in note for note in retriever.notes())
+    retriever._encoding.encoder = UnitWords(8)
+    with pytest.raises(ConfigError, match="queries 8 dimensions, and tables 256"):
+        retriever.retrieve("plum", 3)

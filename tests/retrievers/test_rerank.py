@@ -172,7 +172,7 @@ def test_a_model_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.setattr(huggingface_hub.HfApi, "model_info", refused)
     with pytest.raises(ConfigError, match=r"nobody/nothing.*model=path/to/folder"):
         built("nobody/nothing")
-    with pytest.raises(ConfigError, match="cannot be loaded"):
+    with pytest.raises(ConfigError, match="holds no model"):
         built(str(tmp_path))
 
 

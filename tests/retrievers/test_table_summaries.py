@@ -18,7 +18,7 @@ from target_bench.provenance import plugin_identity
 from target_bench.schema import Generation, GenerationRequest, Query
 from tests.openai_server import OpenAIServer, answer
 from tests.retrievers.tables import TABLES, ask, corpus, names, table
-from tests.retrievers.words import Words
+from tests.retrievers.encoders import UnitWords
 
 pytest.importorskip("llama_index.core")
 
@@ -56,7 +56,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _embedded(writer: Generator, tables: Any = None, **settings: Any) -> TableSummaries:
-    retriever = TableSummaries(writer, Words(), **settings)
+    retriever = TableSummaries(writer, UnitWords(), **settings)
     retriever.embed_corpus(corpus() if tables is None else tables)
     return retriever
 
@@ -97,10 +97,10 @@ def test_the_text_is_llama_indexes_own() -> None:
 
 def test_the_ranking_is_cosine() -> None:
     retriever = _embedded(Writer())
-    vectors = Words().encode(_texts(retriever), "table")
+    vectors = UnitWords().encode(_texts(retriever), "table")
     queries = ["fruit price", "river length", "", "都市"]
     for query, ranking in zip(queries, ask(retriever, queries, 8), strict=True):
-        wanted = Words().encode([query], "query")[0] @ vectors.T
+        wanted = UnitWords().encode([query], "query")[0] @ vectors.T
         assert len(ranking) == (8 if query else 0)
         for table_id, score in ranking:
             assert score == pytest.approx(wanted[corpus().positions[table_id]], abs=1e-6)
@@ -113,7 +113,7 @@ def test_ties_go_to_the_table_before() -> None:
     """All texts are equal, so LlamaIndex's store has to choose."""
     same = MemoryCorpus([table(f"t{i}") for i in range(9)])
     retriever = _embedded(Writer(wrong="no idea"), same, schema="none")
-    vectors = Words().encode(["same"] * 9, "table")
+    vectors = UnitWords().encode(["same"] * 9, "table")
     retriever._build(same, ["same"] * 9, vectors)
     (found,) = retrieve(retriever, [Query("q", "same", (same.ids[0],))], 3, same, False)
     assert [table_id.table_id for table_id in found.tables] == ["t0", "t1", "t2"]
@@ -188,25 +188,42 @@ def test_a_generator_that_cannot_be_identified() -> None:
     assert any("summaries are not recorded" in note for note in retriever.notes())
 
 
-def test_a_query_or_a_table_without_a_vector() -> None:
-    class Blind(Words):
-        def encode(self, texts: Sequence[str], kind: Any) -> Any:
-            vectors = super().encode(texts, kind)
-            return np.zeros_like(vectors) if kind == "query" else vectors
+class Blind(UnitWords):
+    """Sees nothing in one kind of text."""
 
-    retriever = TableSummaries(Writer(), Blind())
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def encode(self, texts: Sequence[str], kind: Any) -> Any:
+        vectors = super().encode(texts, kind)
+        return np.zeros_like(vectors) if kind == self.kind else vectors
+
+
+def test_a_query_or_a_table_without_a_vector() -> None:
+    retriever = TableSummaries(Writer(), Blind("query"))
     retriever.embed_corpus(corpus())
     assert ask(retriever, ["x"], 3)[0] == []
-    retriever._build(corpus(), ["x"] * 8, np.zeros((8, 4), np.float32))
-    assert any("8 tables have a vector of zeros" in note for note in retriever.notes())
+    assert any("for 1 queries, which find nothing" in note for note in retriever.notes())
+    retriever = TableSummaries(Writer(), Blind("table"))
+    retriever.embed_corpus(corpus())
+    assert any("for 8 tables, which are never found" in note for note in retriever.notes())
     assert list(retriever.retrieve_batch(["x"], 3)) == [[]]
+
+
+def test_another_dimension_is_refused() -> None:
+    retriever = TableSummaries(Writer(), UnitWords())
+    retriever.embed_corpus(corpus())
+    retriever._encoding.encoder = UnitWords(8)
+    with pytest.raises(ConfigError, match="queries 8 dimensions, and tables 256"):
+        retriever.retrieve("plum", 3)
 
 
 def test_saved_and_loaded(tmp_path: Path) -> None:
     saved = _embedded(Writer(wrong="no idea"))
     save_index(saved, corpus(), tmp_path / "index")
     writer = Writer(wrong="no idea")
-    loaded = TableSummaries(writer, Words())
+    loaded = TableSummaries(writer, UnitWords())
     load_index(loaded, corpus(), tmp_path / "index")
     assert writer.asked == []
     assert loaded.retrieve_batch(["river", "x"], 8) == saved.retrieve_batch(["river", "x"], 8)
@@ -226,7 +243,7 @@ def test_openai_over_a_socket(server: OpenAIServer, monkeypatch: pytest.MonkeyPa
     server.script = lambda _: answer(fields)
     spec = (
         f"table-summaries:generator='openai:model=m,base_url={server.base_url}',"
-        "encoder=tests.retrievers.words:Words"
+        "encoder=tests.retrievers.encoders:UnitWords"
     )
     first = registry.create("retriever", spec)
     first.embed_corpus(corpus())
@@ -238,14 +255,14 @@ def test_openai_over_a_socket(server: OpenAIServer, monkeypatch: pytest.MonkeyPa
 
 
 def test_identity_and_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    identity, warning = plugin_identity(TableSummaries(Writer(), Words()))
+    identity, warning = plugin_identity(TableSummaries(Writer(), UnitWords()))
     assert warning is None
     assert set(identity["parts"]) == {"generator", "encoder"}
-    assert identity != plugin_identity(TableSummaries(Writer("other"), Words()))[0]
+    assert identity != plugin_identity(TableSummaries(Writer("other"), UnitWords()))[0]
     with pytest.raises(ConfigError, match="expected columns, original or none"):
-        TableSummaries(Writer(), Words(), schema="all")  # type: ignore[arg-type]
+        TableSummaries(Writer(), UnitWords(), schema="all")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="unknown generator 'nobody'"):
-        TableSummaries("nobody", Words())
+        TableSummaries("nobody", UnitWords())
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"target-bench\[llama-index\]"):
-        TableSummaries(Writer(), Words())
+        TableSummaries(Writer(), UnitWords())

@@ -1,0 +1,72 @@
+"""Every retriever of this package keeps the contract that plug-ins are held to."""
+
+from pathlib import Path
+
+import pytest
+
+from target_bench import registry
+from target_bench.testing import check_retriever
+from tests.testing.test_checks import BUILT_INS
+
+ENCODER = "tests.retrievers.encoders:UnitWords"
+SPECS = {
+    "bm25f": "bm25f",
+    "dense": f"dense:encoder={ENCODER}",
+    "hybrid": f"hybrid:retrievers=[bm25,'dense:encoder={ENCODER}']",
+    "rerank": "rerank:retriever=bm25,device=cpu,model={model}",
+    "multi-vector": f"multi-vector:encoder={ENCODER}",
+    "rows": "rows",
+    "best": f"best:encoder={ENCODER}",
+    "hyse": "hyse:generator=tests.retrievers.test_hyse:Saying,retriever=bm25",
+    "compat": "compat:target=tests/retrievers/target_style.py:Overlapping",
+    "langchain": "langchain:retriever=tests.retrievers.foreign:langchain_store",
+    "llama-index": "llama-index:retriever=tests.retrievers.foreign:llama_index",
+    "table-summaries": (
+        f"table-summaries:generator=tests.retrievers.test_table_summaries:Writer,encoder={ENCODER}"
+    ),
+    "qdrant": f"qdrant:encoder={ENCODER}",
+}
+"""How each is written; those that need no encoder and no part are in ``test_checks``."""
+
+NEEDS = {
+    "rerank": "sentence_transformers",
+    "langchain": "langchain_core",
+    "llama-index": "llama_index.core",
+    "table-summaries": "llama_index.core",
+    "qdrant": "qdrant_client",
+}
+KEEP_NO_INDEX = {"compat", "langchain", "llama-index", "qdrant"}
+KEEP_A_LIMIT = {"hyse", "rerank", "bm25f"}  # over bm25, which keeps one, or made like it
+NOT_FROM_SETTINGS = {*KEEP_NO_INDEX, "table-summaries"}  # config() tells of them in other words
+
+
+def test_none_is_left_out() -> None:
+    elsewhere = {spec.partition(":")[0] for spec in BUILT_INS}
+    assert {*SPECS, *elsewhere} == set(registry.BUILT_IN["retriever"])
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_built_ins_keep_the_contract(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name])
+    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path / "cache"))
+    model = ""
+    if name == "rerank":
+        from tests.retrievers.models import cross_encoder
+
+        model = str(cross_encoder(tmp_path / "scorer"))
+    report = check_retriever(SPECS[name].format(model=model))
+    nothing_to_check = {
+        "memory": name not in KEEP_A_LIMIT,
+        "save_load": name in KEEP_NO_INDEX,
+        "settings": name in NOT_FROM_SETTINGS,
+    }
+    assert {o.check for o in report.skipped} == {
+        c for c, skips in nothing_to_check.items() if skips
+    }
+
+
+def test_a_class_that_makes_vectors_for_the_original() -> None:
+    check_retriever("compat:target=tests/retrievers/target_style.py:Letters")
