@@ -207,9 +207,9 @@ class TestWideResults:
     """The official search goes through up to 60 ** 60 orders of columns."""
 
     def judged(self, gold: Rows, predicted: Rows) -> bool:
-        started = time.perf_counter()
+        started = time.process_time()
         same = same_table(gold, predicted, ordered=False)
-        assert time.perf_counter() - started < 10
+        assert time.process_time() - started < 10
         return same
 
     def test_sixty_columns_all_but_one_identical(self) -> None:
