@@ -1,4 +1,4 @@
-"""What Ray costs: the same sweep on Ray's local cluster and on local processes.
+"""What Ray costs: the same sweep on a Ray cluster and on local processes.
 
 Every cell takes the same time, in which it waits or computes. Both executors run two cells at a
 time, each takes its turn, and ratios are of neighbours, so that other work on the machine meets
@@ -7,7 +7,11 @@ both alike. The median of the ratios counts.
 * sweep: all of it, with what it takes to start processes, or Ray;
 * cells: from the first cell's begin to the end.
 
+With ``--running`` the cluster runs before the sweep begins, as with ``sweep --address``; without,
+every sweep starts Ray on this machine and stops it again.
+
     python benchmarks/ray_overhead.py [--cells 8] [--seconds 10] [--repeat 3] [--work wait|compute]
+        [--running]
 """
 
 import argparse
@@ -15,6 +19,8 @@ import os
 import statistics
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from rich.console import Console
@@ -65,14 +71,34 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--work", choices=("wait", "compute"), default="wait")
+    parser.add_argument("--running", action="store_true")
     given = parser.parse_args()
+    with cluster() if given.running else nullcontext() as address:
+        compare(given, address)
+
+
+@contextmanager
+def cluster() -> Iterator[str]:
+    """The address of a cluster of one node."""
+    from ray.cluster_utils import Cluster
+
+    node = {"num_cpus": os.cpu_count() or 1, "include_dashboard": False}
+    started = Cluster(initialize_head=True, head_node_args=node)
+    try:
+        yield started.address
+    finally:
+        started.shutdown()  # type: ignore[no-untyped-call]  # of Ray
+
+
+def compare(given: argparse.Namespace, address: str | None) -> None:
+    cpus = (os.cpu_count() or 1) / WORKERS
     console = Console()
     table = Table("pair", "local sweep s", "ray sweep s", "ratio", "local cells s", "ray cells s")
     table.add_column("ratio")
     ratios: list[tuple[float, float]] = []
     for pair in range(given.repeat):
         local = measured(Local(WORKERS), given)
-        on_ray = measured(Ray(cpus=(os.cpu_count() or 1) / WORKERS), given)
+        on_ray = measured(Ray(address, cpus=cpus), given)
         ratios.append((on_ray[0] / local[0], on_ray[1] / local[1]))
         figures = [local[0], on_ray[0], ratios[-1][0], local[1], on_ray[1], ratios[-1][1]]
         table.add_row(str(pair + 1), *(f"{figure:.3f}" for figure in figures))
