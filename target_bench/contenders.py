@@ -137,7 +137,10 @@ def given_rankings(
         DataError: the file is missing or broken.
     """
     if run_file is None:
-        raise ConfigError("task retrieval: name the rankings to score with run_file (--run)")
+        raise ConfigError(
+            "task retrieval: name the rankings to score with run_file (--run); to score answers, "
+            "name their task (--task qa, fact_verification or text_to_sql)"
+        )
     given = run_files.read(Path(run_file), loaded.dataset)
     for note in given.notes(loaded.limited(limit).dataset.queries):
         observer.warning(note)
@@ -158,7 +161,10 @@ def given_answers(
         DataError: the file is missing or broken, or answers no query of the split.
     """
     if predictions is None:
-        raise ConfigError("name the answers to score with predictions (--predictions)")
+        raise ConfigError(
+            "name the answers to score with predictions (--predictions); to score rankings, name "
+            "the task retrieval"
+        )
     settings = {"file": str(predictions)} | ({"order": str(order)} if order else {})
     replay = registry.build("generator", "replay", settings)
     asked = [query.id for query in loaded.dataset.queries]

@@ -262,11 +262,12 @@ def _attribute(module: Any, attribute: str, asked: str) -> Any:
         own = [
             name
             for name, value in vars(module).items()
-            if inspect.isclass(value) and value.__module__ == module.__name__
+            if (inspect.isclass(value) or inspect.isfunction(value))
+            and value.__module__ == module.__name__
         ]
         raise ConfigError(
-            f"{asked!r}: no {attribute!r} in {asked.rpartition(':')[0]}. Classes there: "
-            f"{', '.join(own) or 'none'}"
+            f"{asked!r}: no {attribute!r} in {asked.rpartition(':')[0]}. Classes and functions "
+            f"there: {', '.join(own) or 'none'}"
         )
     return found
 

@@ -207,7 +207,7 @@ def test_module_and_class() -> None:
             "target_bench.retrievers.random:Rnd",
             ["no 'Rnd' in target_bench.retrievers.random", "Random"],
         ),
-        ("math:Class", ["no 'Class' in math. Classes there: none"]),
+        ("math:Class", ["no 'Class' in math. Classes and functions there: none"]),
         ("math:pi", ["math:pi"]),
         ("builtins:int", ["builtins:int"]),
     ],

@@ -93,7 +93,9 @@ def test_settings_without_a_usable_type_go_through(mine: Path) -> None:
 
 
 def test_missing_class_lists_those_there(mine: Path) -> None:
-    with pytest.raises(ConfigError, match=r"no 'Yours' in .*Classes there: Mine, Closed$"):
+    with pytest.raises(
+        ConfigError, match=r"no 'Yours' in .*Classes and functions there: Mine, Closed$"
+    ):
         create("retriever", f"{mine}:Yours")
 
 

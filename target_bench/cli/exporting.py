@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from target_bench.cli.options import DataDir, Debug
+from target_bench.cli.options import RUNS, DataDir, Debug
 from target_bench.errors import ConfigError
 
 HELP = """Write a run for other tools.
@@ -23,7 +23,9 @@ class Format(StrEnum):
 
 
 def export(
-    folder: Annotated[Path, typer.Argument(help="A run folder.", show_default=False)],
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="A run folder, or its id.", show_default=False)
+    ],
     format: Annotated[
         Format, typer.Option(help="Run and judgements as TREC has them.")
     ] = Format.trec,
@@ -40,10 +42,10 @@ def export(
     """Load the corpus of a run and write its rankings and judgements."""
     from target_bench import corpora
     from target_bench.runs import export as exporting
+    from target_bench.runs.finding import find
     from target_bench.runs.store import read_run
 
-    if not (folder / "manifest.json").is_file():
-        raise ConfigError(f"{folder} is no run folder: it holds no manifest.json")
+    folder = find(run, RUNS)
     manifest = read_run(folder)
     name = corpus or manifest["asked"]["corpus"]
     if name is None:

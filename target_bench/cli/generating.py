@@ -7,6 +7,7 @@ import typer
 
 from target_bench.cli import paying
 from target_bench.cli.options import (
+    RUNS,
     AsJson,
     BERTScoreModel,
     DataDir,
@@ -39,7 +40,9 @@ the run may also be one of answers, by another generator.
 
 def generate(
     context: typer.Context,
-    folder: Annotated[Path, typer.Argument(help="A run folder.", show_default=False)],
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="A run folder, or its id.", show_default=False)
+    ],
     task: Annotated[
         str | None,
         typer.Option(help="qa, fact_verification or text_to_sql. Default: that of the run."),
@@ -62,7 +65,7 @@ def generate(
     repeats: Repeats = 1,
     yes: Yes = False,
     out: Annotated[
-        Path | None, typer.Option(help="Folder of all runs. Default: where the run folder lies.")
+        Path | None, typer.Option(help="Folder of all runs. Default: where the run lies.")
     ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -71,12 +74,13 @@ def generate(
     """Answer, score and print."""
     from target_bench.contenders import Answering
     from target_bench.restart import StoredRun
+    from target_bench.runs.finding import find
     from target_bench.selection import task_named
     from target_bench.tasks.scoring import Scoring
 
     scoring = Scoring(labels, bertscore, engine, rule, timeout, repeats)
     with printed(as_json) as (observer, results):
-        stored = StoredRun(folder, data_dir, observer, out)
+        stored = StoredRun(find(run, out or RUNS), data_dir, observer, out)
         for note in unread(context, [task_named(task) if task else stored.task]):
             observer.warning(note)
         for generator in generators or ["extractive"]:

@@ -106,6 +106,7 @@ RetryFailed = Annotated[
 TopK = Annotated[str, typer.Option("--top-k", help="Cutoffs, as in 1,5,10,50.")]
 Limit = Annotated[int | None, typer.Option("--limit", help="Only the first queries.")]
 Out = Annotated[Path, typer.Option("--out", help="Where run folders go.")]
+RUNS = Path("runs")  # where they go unless told
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 Corpora = Annotated[
     list[str] | None,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from target_bench.cli.options import DataDir, Debug
+from target_bench.cli.options import RUNS, DataDir, Debug
 
 HELP = """Write a report of one or more runs: scores, charts, and every query to look at.
 
@@ -15,8 +15,9 @@ data and asks nothing of a network. The runs have to be on the same queries and 
 
 
 def report(
-    folders: Annotated[
-        list[Path], typer.Argument(help="Run folders.", metavar="RUN...", show_default=False)
+    runs: Annotated[
+        list[str],
+        typer.Argument(help="Run folders, or their ids.", metavar="RUN...", show_default=False),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The file.")] = Path("report.html"),
     depth: Annotated[int, typer.Option(help="Tables of each ranking that are shown.")] = 10,
@@ -44,7 +45,9 @@ def report(
     from target_bench.cli.progress import TerminalObserver
     from target_bench.report import Limits, write_report
     from target_bench.report.tables import TableSize
+    from target_bench.runs.finding import find
 
+    folders = [find(run, RUNS) for run in runs]
     limits = Limits(depth, TableSize(rows, cell), max_size)
     with TerminalObserver() as observer:
         write_report(folders, out, data_dir, limits=limits, prompts=prompt or (), observer=observer)

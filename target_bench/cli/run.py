@@ -184,7 +184,7 @@ def score(
     corpus: Annotated[
         str | None,
         typer.Argument(
-            help="A corpus; the same as --corpus. Or a run folder, to score it anew.",
+            help="A corpus; the same as --corpus. Or a run folder or its id, to score it anew.",
             show_default=False,
         ),
     ] = None,
@@ -220,14 +220,15 @@ def score(
     from target_bench.tasks.scoring import Scoring
 
     scoring = Scoring(labels, bertscore, engine, rule, timeout, repeats)
-    if corpus and (Path(corpus) / "manifest.json").is_file():
+    stored = _stored(corpus, out) if corpus else None
+    if stored:
         if any((run_file, predictions, order, corpora, split, limit, database, distractors)):
             raise ConfigError(
                 f"{corpus} is a run folder: it holds rankings or answers, and knows their corpus. "
                 "Leave out --run, --predictions, --order, --corpus, --split, --limit, --database "
                 "and --distractors."
             )
-        generating.score_stored(context, Path(corpus), scoring, data_dir, as_json)
+        generating.score_stored(context, stored, scoring, data_dir, as_json)
         return
     wanted = wanted_corpora(corpus, corpora)
     ks = cutoffs(top_k)
@@ -243,6 +244,13 @@ def score(
             distractors=distractors or (),
             scoring=scoring,
         )
+
+
+def _stored(name: str, out: Path) -> Path | None:
+    """The run folder of this name, if it names a run and no corpus."""
+    from target_bench.runs.finding import find, is_name
+
+    return find(name, out) if is_name(name) else None
 
 
 def wanted_corpora(corpus: str | None, corpora: list[str] | None) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from target_bench.cli.options import AsJson, DataDir, Debug
+from target_bench.cli.options import RUNS, AsJson, DataDir, Debug
 from target_bench.errors import ConfigError, DataError, StoreError
 
 if TYPE_CHECKING:
@@ -32,7 +32,10 @@ EXIT_CODES = {"accepted": 0, "suspicious": 6, "rejected": 5}
 
 
 def submit(
-    folders: Annotated[list[Path], typer.Argument(help="Run folders.", show_default=False)],
+    runs: Annotated[
+        list[str],
+        typer.Argument(help="Run folders, or their ids.", metavar="RUN...", show_default=False),
+    ],
     out: Annotated[
         Path, typer.Option("-o", "--out", help="The file, as in team.tbs.zip.", show_default=False)
     ],
@@ -48,7 +51,9 @@ def submit(
     """Read or ask for the card, pack and say what was packed."""
     from target_bench.leaderboard import submission
     from target_bench.leaderboard.card_file import read_card
+    from target_bench.runs.finding import find
 
+    folders = [find(run, RUNS) for run in runs]
     names = submission.corpora_of(folders)
     found = read_card(card) if card else _asked_card(names)
     path = submission.pack(folders, found, out, partial)

@@ -6,6 +6,7 @@ from pathlib import Path
 from target_bench.errors import ConfigError, StoreError
 
 _ID = re.compile(r".*-([0-9a-f]{12})")
+_NAME = re.compile(r"(.*-)?[0-9a-f]{12}")
 
 
 def run_folders(root: Path) -> list[Path]:
@@ -23,6 +24,14 @@ def key_of(folder: Path) -> str | None:
     """The hash that a run folder's name ends with, or None."""
     found = _ID.fullmatch(folder.name)
     return found[1] if found else None
+
+
+def is_name(name: str) -> bool:
+    """Whether this is a run folder, or is written as its name or hash is, and nothing else."""
+    path = Path(name)
+    return (path / "manifest.json").is_file() or (
+        not path.exists() and _NAME.fullmatch(path.name) is not None
+    )
 
 
 def find(name: str | Path, root: Path) -> Path:

@@ -29,5 +29,5 @@ def test_runs_that_do_not_belong_together(inside: Inside) -> None:
 
 
 def test_no_run_there(inside: Inside) -> None:
-    assert "no such run folder" in inside.bad(4, "report", "nothing")
+    assert "neither a run folder nor the id of a run" in inside.bad(2, "report", "nothing")
     assert "Missing argument" in inside.bad(2, "report")

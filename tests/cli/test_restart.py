@@ -45,6 +45,34 @@ def _one(out: str) -> dict[str, Any]:
     return found
 
 
+def test_a_run_by_its_id(inside: Inside, shop: Path) -> None:
+    """A run is its folder, the name of that, or the hash at the end."""
+    ranked = Path(_one(inside.good(*RUN, "retrieval", "--json"))["folder"])
+    for name in (str(ranked), ranked.name, ranked.name[-12:]):
+        assert _one(inside.good("score", name, "--json"))["folder"] == str(ranked.resolve())
+        found = _one(inside.good("generate", name, "--task", "qa", "--generator", "gold", "--json"))
+        assert found["scores"]["exact_match"]["value"] == 1
+    inside.good("report", ranked.name)
+    inside.good("export", ranked.name)
+
+
+@pytest.mark.parametrize("name", ["retrieval-shop-test-bm25-0123456789ab", "0123456789ab"])
+@pytest.mark.parametrize("command", ["score", "generate", "report", "export"])
+def test_no_run_of_that_id(inside: Inside, name: str, command: str) -> None:
+    assert f"{name}: neither a run folder nor the id of a run" in inside.bad(2, command, name)
+
+
+@pytest.mark.parametrize(
+    ("task", "file", "hint"),
+    [("retrieval", "--predictions", "name their task"), ("qa", "--run", "name the task retrieval")],
+)
+def test_a_file_of_the_other_kind(
+    inside: Inside, shop: Path, task: str, file: str, hint: str
+) -> None:
+    Path("file").write_text("", encoding="utf-8")
+    assert hint in inside.bad(2, "score", str(shop), "--task", task, file, "file")
+
+
 def test_other_tables_are_refused(inside: Inside, shop: Path) -> None:
     """Old rankings are never filed under the new data."""
     folder = _one(inside.good(*RUN, "retrieval", "--json"))["folder"]

@@ -172,7 +172,7 @@ def test_plugin_of_another_kind(plugin: str) -> None:
         corpora.load(plugin.replace(":Shop", ":NoCorpus"))
     with pytest.raises(ConfigError, match="there is no file"):
         corpora.load("nowhere/corpus.py:Shop")
-    with pytest.raises(ConfigError, match=r"no 'Shopp'.*Classes there: .*Shop"):
+    with pytest.raises(ConfigError, match=r"no 'Shopp'.*Classes and functions there: .*Shop"):
         corpora.load(plugin.replace(":Shop", ":Shopp"))
 
 
