@@ -199,7 +199,7 @@ class Entry:
         Raises:
             OSError: it cannot be written.
         """
-        text = json.dumps(self.to_json(), indent=1)
+        text = json.dumps(self.to_json(), separators=(",", ":"))
         half = path.with_name(f"{path.name}.tmp")
         half.write_text(text + "\n", encoding="utf-8")
         half.replace(path)

@@ -1,0 +1,176 @@
+"""README.md of the baselines, from the entries and the data files beside it."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from target_bench.leaderboard import entry
+from target_bench.leaderboard.archive import SUFFIX
+from target_bench.leaderboard.entry import Entry, RunEntry
+
+CORPORA = (
+    ("ottqa", "validation", "recall@10"),
+    ("fetaqa", "test", "recall@10"),
+    ("tabfact", "test", "recall@10"),
+    ("spider", "validation", "recall[db]@1"),
+    ("bird", "validation", "recall[db]@1"),
+)
+"""Corpus, split, and the metric of the paper's Table 2."""
+
+_ROUNDING = 0.0005
+_UNEXPLAINED = 0.005
+
+_TITLES = {
+    "ottqa": "OTT-QA",
+    "fetaqa": "FeTaQA",
+    "tabfact": "TabFact",
+    "spider": "Spider",
+    "bird": "BIRD",
+}
+
+
+def readme(folder: Path) -> str:
+    """The text of README.md.
+
+    Raises:
+        DataError: an entry cannot be read.
+        FileNotFoundError: a data file is missing.
+    """
+    entries = [entry.read(path) for path in sorted(folder.glob(f"*{entry.SUFFIX}"))]
+    paper = json.loads((folder / "paper.json").read_text(encoding="utf-8"))
+    reproduced = json.loads((folder / "reproduced.json").read_text(encoding="utf-8"))
+    text = (folder / "README.in.md").read_text(encoding="utf-8")
+    for name, part in {
+        "baselines": _table(_baselines(entries)),
+        "sizes": _sizes(folder),
+        "reproductions": _table(_reproductions(paper, reproduced)),
+        "not_run": _table(_not_run(paper)),
+        "settings": _table(_settings(reproduced)),
+    }.items():
+        text = text.replace("{{ " + name + " }}", part)
+    return text
+
+
+def _baselines(entries: Sequence[Entry]) -> Iterable[Sequence[str]]:
+    yield (
+        "baseline",
+        *(f"{_TITLES[c]} R@1 / R@10" for c, _, metric in CORPORA if metric == "recall@10"),
+        *(f"{_TITLES[c]} db@1 / R@10" for c, _, metric in CORPORA if metric != "recall@10"),
+        "parameters",
+        "chosen or trained on",
+        "verdict",
+    )
+    for one in sorted(entries, key=_mean_recall, reverse=True):
+        runs = {run.corpus: run for run in one.runs}
+        yield (
+            f"`{one.id}`",
+            *(_both(runs[corpus], metric) for corpus, _, metric in CORPORA),
+            _count(one.card.parameters),
+            _trained(one),
+            one.verdict,
+        )
+
+
+def _trained(one: Entry) -> str:
+    """The corpora that something was chosen or trained on."""
+    said = one.card.training_data
+    known = [_TITLES[corpus] for corpus, _, _ in CORPORA if said[corpus] == "yes"]
+    unknown = [_TITLES[corpus] for corpus, _, _ in CORPORA if said[corpus] == "unknown"]
+    if unknown:
+        known.append(f"unknown: {', '.join(unknown)}")
+    return ", ".join(known) or "none of them"
+
+
+def _mean_recall(one: Entry) -> float:
+    return sum(run.scores["recall@10"].value for run in one.runs if run.corpus in _TITLES)
+
+
+def _both(run: RunEntry, metric: str) -> str:
+    first = "recall@1" if metric == "recall@10" else metric
+    return f"{_share(run.scores[first].value)} / {_share(run.scores['recall@10'].value)}"
+
+
+def _reproductions(
+    paper: Mapping[str, Any], reproduced: Mapping[str, Any]
+) -> Iterable[Sequence[str]]:
+    yield (
+        "corpus",
+        "method of the paper",
+        "paper",
+        "ours",
+        "difference",
+        "its formula",
+        "what ties leave open",
+        "why",
+    )
+    metrics = {corpus: metric for corpus, _, metric in CORPORA}
+    for figure in paper["figures"]:
+        corpus, name = figure["corpus"], figure["system"]
+        ours = reproduced[name]["runs"][corpus][metrics[corpus]]
+        formula = reproduced[f"formula-{name}"]["runs"][corpus]
+        low, high = formula["between"]
+        yield (
+            _TITLES[corpus],
+            paper["methods"][name],
+            _share(figure["value"]),
+            _share(ours),
+            f"{ours - figure['value']:+.3f}".replace("0.", ".").replace("-", "−"),
+            _share(formula[metrics[corpus]]),
+            f"{_share(low)}–{_share(high)}",
+            ", ".join(_reasons(corpus, figure["value"], ours, formula[metrics[corpus]], low, high)),
+        )
+
+
+def _reasons(
+    corpus: str, paper: float, ours: float, formula: float, low: float, high: float
+) -> list[str]:
+    """Why ours is not the paper's, as README.md explains the words."""
+    if corpus == "spider":
+        return ["another split"]
+    reasons = []
+    if abs(formula - paper) < abs(ours - paper) - _ROUNDING:
+        reasons.append("formula")
+    if low < high and low - _ROUNDING <= paper <= high + _ROUNDING:
+        reasons.append("ties")
+    elif abs(formula - paper) > _UNEXPLAINED:
+        reasons.append("the rest is not found")
+    return reasons
+
+
+def _not_run(paper: Mapping[str, Any]) -> Iterable[Sequence[str]]:
+    yield ("method of the paper", *(_TITLES[corpus] for corpus, _, _ in CORPORA), "why not")
+    for one in paper["not_run"]:
+        values = [_share(one["values"][corpus]) for corpus, _, _ in CORPORA]
+        yield (one["method"], *values, one["why"])
+
+
+def _settings(reproduced: Mapping[str, Any]) -> Iterable[Sequence[str]]:
+    yield ("name", "`--retriever`")
+    for name, one in reproduced.items():
+        yield (f"`{name}`", f"`'{one['retriever']}'`")
+
+
+def _sizes(folder: Path) -> str:
+    zips = [path.stat().st_size for path in folder.glob(f"*{SUFFIX}")]
+    entries = [path.stat().st_size for path in folder.glob(f"*{entry.SUFFIX}")]
+    return (
+        f"{len(zips)} submissions have {sum(zips) / 1e6:.1f} MB together, their entries "
+        f"{sum(entries) / 1e6:.1f} MB"
+    )
+
+
+def _share(value: float) -> str:
+    return f"{value:.3f}".removeprefix("0")
+
+
+def _count(parameters: int | None) -> str:
+    if parameters is None:
+        return "unknown"
+    return f"{parameters / 1e6:.1f} M" if parameters >= 1e6 else str(parameters)
+
+
+def _table(rows: Iterable[Sequence[str]]) -> str:
+    head, *body = rows
+    lines = [head, ["---"] * len(head), *body]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
