@@ -112,11 +112,11 @@ def _write_entry(found: "Verification", path: Path) -> None:
 
 
 def _print(found: "Verification") -> None:
-    for run in found.entry.runs if found.entry else ():
+    for number, run in enumerate(found.entry.runs if found.entry else ()):
         shown = {n: s.value for n, s in run.scores.items() if n in _SHOWN or n == _deepest(run)}
-        figures = ", ".join(f"{name} {value:.3f}" for name, value in shown.items())
+        figures = ", ".join(f"{name} {_figure(name, value)}" for name, value in shown.items())
         names = " + ".join(filter(None, (run.retriever, run.generator)))
-        typer.echo(f"{run.corpus} {run.split}, {run.task}, {names}: {figures}")
+        typer.echo(f"run {number}: {run.corpus} {run.split}, {run.task}, {names}: {figures}")
     for finding in found.findings:
         where = "" if finding.run is None else f" (run {finding.run})"
         typer.echo(f"{finding.level}: {finding.check}{where}: {finding.message}")
@@ -124,6 +124,12 @@ def _print(found: "Verification") -> None:
 
 
 _SHOWN = ("sacrebleu", "exact_match", "token_f1", "accuracy", "f1_macro", "ex[bird]")
+
+
+def _figure(name: str, value: float) -> str:
+    from target_bench.results import PERCENT
+
+    return f"{value:.{2 if name in PERCENT else 3}f}"
 
 
 def _deepest(run: Any) -> str:

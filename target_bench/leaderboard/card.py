@@ -74,10 +74,12 @@ _SCALES = {"k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
 
 
 def _number(value: object) -> object:
-    """``110M`` as 110,000,000; anything else as it is."""
-    match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)\s?([kKmMbBtT])", str(value)[:20])
-    if not isinstance(value, str) or match is None:
+    """``110M`` as 110,000,000; what is no text as it is."""
+    if not isinstance(value, str) or re.fullmatch(r"[0-9]{1,16}", value):
         return value
+    match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)\s?([kKmMbBtT])", value)
+    if match is None:
+        raise ValueError("should be a number such as 0, 110M or 7.5B; unknown is null")
     return round(float(match[1]) * _SCALES[match[2].lower()])
 
 

@@ -1,6 +1,7 @@
 """The checks of predictions, each a rule of the leaderboard: its documentation is its text."""
 
 import inspect
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isnan
@@ -89,6 +90,10 @@ def cutoff(run: Checked) -> Found:
         yield "rejected", f"rankings of more than {k} tables: {run.rankings.long}"
 
 
+_NAMED = 5
+"""Scores that are named; of more their number is told."""
+
+
 def scores(run: Checked) -> Found:
     """Declared scores are those of the predictions.
 
@@ -101,7 +106,7 @@ def scores(run: Checked) -> Found:
     if run.document.limit is not None or run.document.database is not None:
         yield "note", "the scores declared are of a part of the queries, and not compared"
         return
-    unknown = []
+    unknown, wrong = [], Counter[Level]()
     for name, declared in run.document.scores.items():
         computed = run.result.scores.get(name)
         if computed is None:
@@ -109,7 +114,12 @@ def scores(run: Checked) -> Found:
         elif not _agree(declared.value, computed.value, _tolerance(name)):
             level: Level = "rejected" if declared.signature == computed.signature else "suspicious"
             said = "no number" if declared.value is None else f"{declared.value:.5g}"
-            yield level, f"{name} is declared as {said}, but is {computed.value:.5g}"
+            wrong[level] += 1
+            if wrong[level] <= _NAMED:
+                yield level, f"{name} is declared as {said}, but is {computed.value:.5g}"
+    for level, n in wrong.items():
+        if n > _NAMED:
+            yield level, f"{n - _NAMED} more declared scores are not those of the predictions"
     if unknown:
         yield "note", f"not computed here: {', '.join(unknown[:5])}"
 

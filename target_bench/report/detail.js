@@ -93,9 +93,31 @@ const detail = (() => {
           el("dt", { text: name }),
           el("dd", { class: "data", dir: "auto" }, ...shown.nodes(value)),
         ])),
-        el("p", { class: "small soft", text: "A run records how many rows a result has, not the rows." }),
+        ...results(found),
       ),
     ];
+  }
+
+  /* What the prediction and the gold gave, beside each other: the beginnings that the run recorded. */
+  function results(found) {
+    if (found.result === undefined) {
+      const text = "This run was judged before results were recorded; `target-bench score` on its folder records them.";
+      return [el("p", { class: "small soft", text })];
+    }
+    const both = [["Result of the prediction", found.result, found.rows], ["Result of the gold SQL", found.gold_result, found.gold_rows]];
+    return [el("div", { class: "results" }, ...both.map(([title, result, n]) => one(title, result, n)))];
+  }
+  function one(title, result, n) {
+    if (result === null) return el("div", {}, el("p", { class: "small", text: title }), el("p", { class: "empty", text: "none" }));
+    const left = [];
+    if (result.rows.length < n) left.push(`the first ${page.count(result.rows.length)} of ${page.plural(n, "row")}`);
+    if (result.columns.length < result.n_columns) left.push(`the first ${result.columns.length} of ${page.plural(result.n_columns, "column")}`);
+    return el(
+      "div",
+      {},
+      el("p", { class: "small" }, title, left.length ? el("span", { class: "cut", text: `shown: ${left.join(", ")}` }) : null),
+      tables.grid({ header: result.columns, rows: result.rows }, title.toLowerCase()),
+    );
   }
 
   async function ranking(query, run) {

@@ -21,7 +21,8 @@ const filters = (() => {
   function badges(run, i) {
     const outcome = retrieved(run, i);
     const rank = index.runs[run].first[i];
-    const name = outcome === "found" || outcome === "partly" ? `${NAMES[outcome]} @${rank}` : NAMES[outcome];
+    const where = index.n_gold[i] > 1 ? `, first @${rank}` : ` @${rank}`;
+    const name = outcome === "found" || outcome === "partly" ? NAMES[outcome] + where : NAMES[outcome];
     const found = [[name, GOOD[outcome] ?? "bad"]];
     if (hasAnswer(run)) {
       const answer = answered(run, i);

@@ -125,9 +125,9 @@ def _check_same_data(folders: Sequence[Path], retrievals: Sequence[Mapping[str, 
             one, other = str(first[name]), str(manifest["identity"][name])
             if one != other:
                 raise ConfigError(
-                    f"{folders[0]} and {folder} are of different {what} ({one:.40} and "
-                    f"{other:.40}): queries of one report are answered from the same tables. "
-                    "Write a report of each."
+                    f"{folders[0]} and {folder} are of different {what} ({one:.12} and "
+                    f"{other:.12}): all runs of one report are on the same queries over the same "
+                    "tables; --limit and --database make other queries. Write a report of each."
                 )
 
 

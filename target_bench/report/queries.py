@@ -18,7 +18,16 @@ QUERIES_PER_BLOCK = 64
 _LISTED = 600  # characters of a question in the list and the search
 _SEARCHED = 200  # characters of a reference answer in the search
 _METADATA = 2_000  # characters of an entry of the metadata
-_JUDGED = ("verdict", "reason", "sql", "gold_sql", "rows", "gold_rows")
+_JUDGED = (
+    "verdict",
+    "reason",
+    "sql",
+    "gold_sql",
+    "rows",
+    "gold_rows",
+    "result",
+    "gold_result",
+)
 
 
 def index_blocks(runs: Sequence[ReportRun], dataset: Dataset, seen: FirstPass) -> Iterator[Block]:
@@ -31,7 +40,11 @@ def index_blocks(runs: Sequence[ReportRun], dataset: Dataset, seen: FirstPass) -
             "texts": [cut(query.text, _LISTED) for query in queries],
             "answers": [cut(_first(query), _SEARCHED) for query in queries],
             "n_gold": [len(set(query.gold)) for query in queries],
-            "slices": [_coded(*column) for column in slices.columns(queries).items()],
+            "slices": [
+                _coded(name, column)
+                for name, column in slices.columns(queries).items()
+                if slices.groups(column)
+            ],
             "runs": [
                 {"first": c.first, "outcome": c.outcome, "answer": c.answer} for c in seen.columns
             ],

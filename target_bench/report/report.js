@@ -90,7 +90,10 @@
     if (event.target.id !== "search") changed();
   });
   control("filters").addEventListener("submit", (event) => event.preventDefault());
-  control("filters").addEventListener("reset", () => setTimeout(changed));
+  control("filters").addEventListener("reset", () => setTimeout(() => {
+    control("measure").replaceChildren(); // its first choice is not what a report opens with
+    changed();
+  }));
   control("browser").addEventListener("keydown", onKey);
   addEventListener("hashchange", fromAddress);
   await refresh();

@@ -120,11 +120,11 @@ class Sliced:
 
 
 def sliced(runs: Sequence[ReportRun], metrics: Sequence[str], dataset: Dataset) -> list[Sliced]:
-    """A metric of each run by each slice that has at least two values."""
+    """A metric of each run by each of the first slices that put queries together."""
     columns = slices.columns(dataset.queries)
     values = [run.values[metric] for run, metric in zip(runs, metrics, strict=True)]
-    found = [_sliced(name, column, values) for name, column in columns.items()]
-    return [one for one in found if len(one.values) > 1][:_SLICE_FIELDS]
+    shown = [name for name, column in columns.items() if slices.groups(column)]
+    return [_sliced(name, columns[name], values) for name in shown[:_SLICE_FIELDS]]
 
 
 def _sliced(name: str, column: Sequence[Any], values: Sequence[NDArray[np.float64]]) -> Sliced:

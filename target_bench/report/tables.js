@@ -65,10 +65,10 @@ const tables = (() => {
 
   function number4(x) {
     const magnitude = Math.abs(x);
-    return magnitude !== 0 && (magnitude < 1e-3 || magnitude >= 1e6)
-      ? x.toExponential(2).replace("-", "−")
-      : Number(x.toPrecision(4)).toString().replace("-", "−");
+    if (magnitude !== 0 && (magnitude < 1e-3 || magnitude >= 1e6)) return x.toExponential(2).replace("-", "−");
+    const text = Number.isInteger(x) || magnitude >= 1e4 ? String(Math.round(x)) : x.toPrecision(4);
+    return text.replace("-", "−");
   }
 
-  return { entry, named };
+  return { entry, grid, named };
 })();

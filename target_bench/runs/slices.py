@@ -29,5 +29,14 @@ def columns(queries: Sequence[Query]) -> dict[str, list[Any]]:
     return {PREFIX + name: values for name, values in found.items()}
 
 
+def groups(column: Sequence[Any]) -> bool:
+    """Whether a column puts queries together: it has several values, and not nearly one a query.
+
+    An index of the queries, or an id, says nothing about which of them are hard.
+    """
+    known = [value for value in column if value is not None]
+    return 1 < len(set(known)) <= max(len(known) // 2, 2)
+
+
 def _long(values: Sequence[Any]) -> bool:
     return any(isinstance(value, str) and len(value) > _LONGEST for value in values)

@@ -10,6 +10,7 @@ from target_bench.errors import DataError
 from target_bench.metrics.sql import JudgedQuery, Rule, judge
 from target_bench.schema import Executed
 from target_bench.sql.agreement import agree
+from target_bench.sql.beginnings import beginning
 from target_bench.sql.gold import GoldResults
 from target_bench.sql.normalising import for_test_suite
 from target_bench.sql.pool import Pool, Statement
@@ -48,9 +49,9 @@ class Judged:
     Attributes:
         case: the case.
         query: the judgement under every rule.
-        gold: what the gold gave, or None if it was not run; without the rows, which for many
-            cases would fill the memory.
-        predicted: what the prediction gave, or None if there was none; without the rows too.
+        gold: what the gold gave, or None if it was not run; with the beginning of its rows alone
+            (``beginning``), because all of them would for many cases fill the memory.
+        predicted: what the prediction gave, or None if there was none; its beginning too.
         gold_rows: how many rows the gold gave, or None if it was not run.
         predicted_rows: how many rows the prediction gave, or None if there was none.
         reason: what went wrong, in words; empty if nothing did, or if the result is wrong.
@@ -224,8 +225,8 @@ def _judged(
     return Judged(
         case,
         query,
-        gold and replace(gold, rows=()),
-        predicted and replace(predicted, rows=()),
+        gold and beginning(gold),
+        predicted and beginning(predicted),
         None if gold is None else len(gold.rows),
         None if predicted is None else len(predicted.rows),
         reason,

@@ -139,6 +139,8 @@ class TextToSQL:
 
     def records(self, examples: JudgedStatements) -> Iterable[dict[str, Any]]:
         """What became of each query, for the run folder; no score of one that is not runnable."""
+        from target_bench.sql.beginnings import readable
+
         for judged in examples.judged:
             case, query = judged.case, judged.query
             scores = {
@@ -156,6 +158,8 @@ class TextToSQL:
                 **(scores if judged.left_out is None else dict.fromkeys(scores)),
                 "rows": judged.predicted_rows,
                 "gold_rows": judged.gold_rows,
+                "result": readable(judged.predicted),
+                "gold_result": readable(judged.gold),
             }
 
 

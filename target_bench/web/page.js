@@ -135,9 +135,17 @@ const page = (() => {
     const line = (cells) => `| ${cells.join(" | ")} |`;
     return [line(head), line(head.map(() => "---")), ...rows.map(line), ""].join("\n");
   }
+  /* Cells with data-low and data-high become three: the value, and its bounds, in full. */
   function asCSV(table) {
     const quoted = (t) => (/[",\r\n]/.test(t) ? `"${t.replace(/"/g, '""')}"` : t);
-    return rowsOf(table).map((row) => row.map(quoted).join(",") + "\r\n").join("");
+    const rows = [...table.rows].filter((row) => !row.hidden);
+    const bounded = [...rows[0].cells].map((_, i) => rows.some((row) => row.cells[i].dataset.low !== undefined));
+    const parts = (cell, i, row) => {
+      if (!bounded[i]) return [cellText(cell)];
+      if (row === 0) return ["", " low", " high"].map((part) => cellText(cell) + part);
+      return [cell.dataset.value, cell.dataset.low, cell.dataset.high].map((x) => x ?? "");
+    };
+    return rows.map((row, n) => [...row.cells].flatMap((cell, i) => parts(cell, i, n)).map(quoted).join(",") + "\r\n").join("");
   }
 
   document.addEventListener("DOMContentLoaded", () => {

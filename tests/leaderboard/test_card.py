@@ -53,7 +53,7 @@ def test_card(tmp_path: Path) -> None:
         (2, "authors: []", "at least 1"),
         (2, "authors: [Ann, <b>Bo</b>]", "authors.1"),
         (3, "retriever_kind: magic", "'lexical'"),
-        (4, "parameters: many", "valid integer"),
+        (4, "parameters: many", "such as 0, 110M or 7.5B"),
         (4, "parameters: -1", "greater than or equal"),
         (6, "  ottqa: perhaps", "training_data.ottqa"),
         (7, "  ../etc: no", "pattern"),

@@ -56,6 +56,19 @@ def test_scores_edited(tmp_path: Path, everything: Files) -> None:
         assert verification.verdict == "rejected"
 
 
+def test_of_many_edited_scores_a_few_are_named(tmp_path: Path, rankings: Files) -> None:
+    def better(document: Record) -> None:
+        for score in document["scores"].values():
+            score["value"] = 0.5
+
+    findings = verified(
+        tmp_path / "a.tbs.zip", with_document(rankings, "runs/0/run.json", better)
+    ).findings
+    assert {finding.level for finding in findings} == {"rejected"}
+    assert len(findings) == 6
+    assert "more declared scores" in findings[-1].message
+
+
 def test_scores_edited_under_another_signature(tmp_path: Path, rankings: Files) -> None:
     def better(document: Record) -> None:
         document["scores"]["recall@10"] |= {"value": 1.0, "signature": "recall@10|another"}

@@ -1,5 +1,6 @@
 """The report in a real browser: every control, with keyboard and mouse, and nothing leaves it."""
 
+import csv
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,6 +56,23 @@ def _firsts(report: Path) -> list[list[int]]:
     return [run["first"] for run in blocks(report)["index"]["runs"]]
 
 
+def test_badges(page: "Page", mini_report: Path) -> None:
+    """With the rank of the gold table, or of the first of several."""
+    index = blocks(mini_report)["index"]
+    run = index["runs"][0]
+    for several, said in ((False, "gold found @{}"), (True, "gold found, first @{}")):
+        i = next(
+            i
+            for i, (n, outcome) in enumerate(zip(index["n_gold"], run["outcome"], strict=True))
+            if (n > 1) == several and outcome == 1
+        )
+        page.fill("#search", index["ids"][i])
+        _found(page, 1)
+        assert page.locator("#list .badge").first.inner_text() == said.format(run["first"][i])
+        page.click("#reset")
+        _found(page, 280)
+
+
 def test_search(page: "Page", mini_report: Path) -> None:
     """All words have to be there, in question, answer or id; upper case is lower case."""
     index = blocks(mini_report)["index"]
@@ -68,9 +86,12 @@ def test_search(page: "Page", mini_report: Path) -> None:
     page.fill("#search", "no such words anywhere")
     _found(page, 0)
     assert page.locator("#nothing").is_visible()
+    measure = page.locator("#measure").input_value()
+    page.select_option("#measure", "recall@1")
     page.click("#reset")
     _found(page, 280)
     assert page.locator("#nothing").is_hidden()
+    page.wait_for_function("m => document.getElementById('measure').value === m", arg=measure)
 
 
 def test_missed_and_found(page: "Page", mini_report: Path) -> None:
@@ -241,8 +262,15 @@ def test_sort_and_copy_the_scores(page: "Page", mini_runs: list[Path]) -> None:
     assert any(line.startswith("| bm25 |") and said in line for line in copied)
     page.click("[data-copy-as=csv]")
     page.wait_for_function(
-        "async () => (await navigator.clipboard.readText()).startsWith('run,recall@1')"
+        "async () => (await navigator.clipboard.readText()).startsWith('run,recall@1,recall@1 low')"
     )
+    rows = list(csv.DictReader(page.evaluate("navigator.clipboard.readText()").splitlines()))
+    (bm25,) = (row for row in rows if row["run"] == "bm25")
+    assert [float(bm25[f"mrr{part}"]) for part in ("", " low", " high")] == [
+        mrr["value"],
+        mrr["low"],
+        mrr["high"],
+    ]
 
 
 def test_prompt_answer_and_sql(open_page: OpenPage, tmp_path: Path) -> None:
@@ -258,6 +286,11 @@ def test_prompt_answer_and_sql(open_page: OpenPage, tmp_path: Path) -> None:
     column = page.locator("#detail .column[data-run='0']")
     assert column.locator("pre").first.inner_text() == judged["sql"]
     assert judged["verdict"].replace("_", " ") in column.inner_text()
+    ours, gold = (column.locator(".results table").nth(i) for i in (0, 1))
+    for shown, result in ((ours, judged["result"]), (gold, judged["gold_result"])):
+        assert shown.locator("th").all_inner_texts() == result["columns"]
+        cells = [text or "NULL" for row in result["rows"] for text in row]
+        assert shown.locator("td").all_inner_texts() == cells
     column.locator("details.prompt summary").click()
     column.locator("details.prompt pre").first.wait_for()
     assert query["text"] in column.locator("details.prompt").inner_text()
@@ -270,6 +303,20 @@ def test_prompt_answer_and_sql(open_page: OpenPage, tmp_path: Path) -> None:
     page.select_option("#outcome", "a:correct")
     verdicts = [q["runs"][0]["judged"]["verdict"] for q in listed(blocks(report), "queries")]
     _found(page, verdicts.count("correct"), 57)
+
+
+def test_judgements_without_results(open_page: OpenPage, tmp_path: Path) -> None:
+    """As runs of earlier versions have them: the report says what to do."""
+    target = TARGET(("text_to_sql", "mini"), out=tmp_path, observer=Recorder())
+    run = only(target.run("bm25", generator="extractive")).folder
+    lines = [json.loads(line) for line in (run / "judgements.jsonl").read_text().splitlines()]
+    for line in lines:
+        del line["result"], line["gold_result"]
+    (run / "judgements.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    page = _ready(open_page(write_report([run], tmp_path / "r.html")))
+    _open(page, 0)
+    assert page.locator(".results").count() == 0
+    assert "`target-bench score` on its folder" in page.locator("#detail").inner_text()
 
 
 def test_hostile_data_shows_as_text(open_page: OpenPage, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """What stands beside the metrics of each query."""
 
-from target_bench.runs.slices import columns
+from target_bench.runs.slices import columns, groups
 from target_bench.schema import Query, TableId
 
 
@@ -28,3 +28,14 @@ def test_web_tables_have_no_database() -> None:
 
 def test_metadata_never_hides_ours() -> None:
     assert columns([_query("a", 2, "0", gold_tables=7)]) == {"slice.gold_tables": [2]}
+
+
+def test_what_puts_queries_together() -> None:
+    """An index, or an id, stands beside the metrics, but no chart by it says anything."""
+    assert groups(["easy", "hard", "easy", None])
+    assert groups(["a", "b"])
+    assert groups(list("aabbcc"))
+    assert not groups(["same", "same", None])
+    assert not groups(range(100))
+    assert not groups([None, None])
+    assert not groups([])

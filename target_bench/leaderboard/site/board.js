@@ -25,7 +25,12 @@
     control("charts").hidden = groups.length === 0;
     control("field-chart-group").hidden = groups.length < 2;
   }
-  const fullName = (row) => [row.name, row.generator].filter(Boolean).join(" + ");
+  /* With what tells a row from those that are called the same. */
+  function fullName(row) {
+    const alike = board.rows.filter((other) => other.name === row.name && other.generator === row.generator);
+    const told = alike.length > 1 ? `${row.name} (${table.told(row)})` : row.name;
+    return [told, row.generator].filter(Boolean).join(" + ");
+  }
 
   function drawCharts() {
     const group = board.groups[Number(control("chart-group").value)];

@@ -152,7 +152,8 @@ def _task_columns(name: str, names: set[str]) -> tuple[list[dict[str, Any]], lis
         {"key": "failed", "label": "failed", "kind": "count",
          "about": "queries without an answer that can be read; they count as wrong"},
         {"key": "tokens", "label": "tokens", "kind": "count", "about": "tokens in, a query"},
-        {"key": "answer", "label": "s/answer", "kind": "s", "about": "declared time of an answer"},
+        {"key": "answer", "label": "time/answer", "kind": "s",
+         "about": "declared time of an answer"},
     ]  # fmt: skip
     return [*map(_column, main), _column("recall@{k}"), *times], [*main, "recall@"]
 
@@ -252,11 +253,12 @@ def _group(group: Group, named: Mapping[Data, str]) -> dict[str, Any]:
     name = f"{data.corpus} {data.split}" + "".join(f" + {d}" for d in data.distractors)
     n = len(group.query_ids)
     queries = f"{n:,} {'query' if n == 1 else 'queries'}"
-    about = group.about if data.task == RETRIEVAL else None
+    about = shown(group.about).replace("_", " ") if data.task == RETRIEVAL and group.about else None
     return {
         "name": shown(name),
         "corpus": shown(data.corpus),
-        "queries": queries + (f" of {shown(about).replace('_', ' ')}" if about else ""),
+        "queries": queries + (f" of {about}" if about else ""),
+        "about": about,
         "version": named.get(data),
         "cutoffs": group.cutoffs,
     }

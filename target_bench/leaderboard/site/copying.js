@@ -23,6 +23,7 @@ const copying = (() => {
   function latex(found) {
     const line = (cells) => `${cells.join(" & ")} \\\\`;
     return [
+      "% needs \\usepackage{booktabs}",
       `\\begin{tabular}{${found.numeric.map((right) => (right ? "r" : "l")).join("")}}`,
       "\\toprule",
       line(found.header.map(tex)),

@@ -132,11 +132,11 @@ class Slicer:
     )
 
     def sliced(self, run: RunEntry, values: NDArray[np.float64]) -> list[Sliced]:
-        """The means of the values by each slice that has at least two values."""
+        """The means of the values by each slice that puts queries together."""
         found = []
         for name in run.slices:
             codes, kinds = self._codes(run, name)
-            if len(kinds) > 1:
+            if 1 < len(kinds) <= max(int(np.count_nonzero(codes >= 0)) // 2, 2):
                 found.append(_sliced(name, codes, kinds, values))
         return found
 

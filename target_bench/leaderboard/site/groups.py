@@ -1,7 +1,6 @@
 """Runs that may stand in one column: of the same queries, over the same tables."""
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -210,17 +209,18 @@ def member_of(entry: Entry, run: RunEntry) -> Member:
 
 
 def versions(groups: Iterable[Group]) -> dict[Data, str]:
-    """For data that stand in several columns, though they have the same name: which are whose.
+    """For data that stand in several columns, though they have the same name or queries: whose.
 
     Returns:
         data -> ``tables 6b47241e`` and, if need be, ``queries e2ee717a``; only where needed.
     """
     listed = list(groups)
-    often = Counter(_named(group) for group in listed)
-    many = {group.data: _named(group) for group in listed if often[_named(group)] > 1}
     found = {}
-    for data, name in many.items():
-        alike = [other for other, named in many.items() if named == name]
+    for group in listed:
+        alike = [other.data for other in listed if _alike(group, other)]
+        if len(alike) == 1:
+            continue
+        data = group.data
         parts = []
         if len({other.tables for other in alike}) > 1:
             parts.append(f"tables {data.tables[:8]}")
@@ -240,8 +240,11 @@ def _order(row: tuple[Member, object]) -> tuple[str, ...]:
     return (*row[0].system, row[0].generator or "")
 
 
-def _named(group: Group) -> tuple[object, ...]:
-    return (*group.data[:4], group.about)
+def _alike(one: Group, other: Group) -> bool:
+    """Whether two columns have the same name, or are of the same queries, or are one."""
+    if one.data[:4] != other.data[:4]:
+        return False
+    return one.about == other.about or one.query_ids == other.query_ids
 
 
 def _tested(run: RunEntry) -> list[str]:

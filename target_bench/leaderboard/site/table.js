@@ -68,7 +68,7 @@ const table = (() => {
     }));
     if (board.here === "overview" && groups.length > 1) {
       const value = (row) => meanOf(row, groups);
-      own.push({ id: "mean", label: `mean R@${state.k}`, about: "over all data shown, of systems that have all", numeric: true, value, text: (row) => page.score(value(row)) });
+      if (board.rows.some((_, row) => value(row) !== null)) own.push({ id: "mean", label: `mean R@${state.k}`, about: "over all data shown, of systems that have all", numeric: true, value, text: (row) => page.score(value(row)) });
     }
     const scores = groups.flatMap((group) => group.columns.map((column) => measured(group, column)));
     return narrow.matches ? [...scores, ...own] : [...own, ...scores]; // a phone shows scores first
@@ -163,13 +163,19 @@ const table = (() => {
       if (column.group.columns[0] === column.column) cells[i].classList.add("first");
     });
   }
+  /* The entry, where another one has a system of the same names. */
+  function entryOf(row) {
+    const alike = board.rows.some((other) => other.page !== row.page && other.name === row.name && other.retriever === row.retriever);
+    return alike ? `entry ${row.page.replace(/\.html$/, "")}` : null;
+  }
+  const told = (row) => [row.retriever, entryOf(row)].filter(Boolean).join(", ");
   function nameCell(row) {
     const one = board.rows[row];
     const link = page.el("a", { class: "data", href: `${board.root}entries/${one.page}`, text: one.name });
     const th = page.el("th", { scope: "row", class: "system" }, link);
     if (one.baseline) th.append(" ", page.el("span", { class: "badge", text: "baseline" }));
     if (one.suspicious) th.append(" ", page.el("span", { class: "badge warn", text: "suspicious" }));
-    th.append(page.el("span", { class: "range data", text: one.retriever }));
+    th.append(page.el("span", { class: "range data", text: told(one) }));
     if (one.generator !== null) th.append(page.el("span", { class: "range data" }, "answers: ", page.el("span", { class: "data", text: one.generator })));
     return th;
   }
@@ -210,14 +216,16 @@ const table = (() => {
   function matrix(rows, numbers) {
     const all = columns();
     const parts = numbers ? ["low", "high", "p (best)", "p (baseline)"] : [];
-    const named = (column) => [column.group?.name, column.group?.version, column.task, column.label, column.version].filter(Boolean).join(" ");
+    const about = (group) => (group?.about ? `(${group.about})` : "");
+    const unit = (column) => (numbers && column.column?.kind === "s" ? "in s" : numbers && column.column?.kind === "ms" && column.label !== "ms/query" ? "in ms" : "");
+    const named = (column) => [column.group?.name, about(column.group), column.group?.version, column.task, column.label, column.version, unit(column)].filter(Boolean).join(" ");
     const scored = (column) => numbers && column.cell && !column.column.kind;
     const first = ["system", "retriever", ...(board.rows.some((r) => r.generator !== null) ? ["generator"] : [])];
     const header = [...first, ...all.flatMap((c) => [named(c), ...(scored(c) ? parts.map((part) => `${named(c)} ${part}`) : [])])];
     const body = rows.map((row) => {
       const one = board.rows[row];
       return [
-        ...[one.name, one.retriever, one.generator].slice(0, first.length),
+        ...[entryOf(one) ? `${one.name} (${entryOf(one)})` : one.name, one.retriever, one.generator].slice(0, first.length),
         ...all.flatMap((column) => {
           if (!numbers) return [column.text(row) + marks(column, row).map(([sign]) => ` ${sign}`).join("")];
           const value = column.group ? column.value(row) ?? "" : column.text(row);
@@ -233,5 +241,5 @@ const table = (() => {
     [board, state] = [found, its];
     [state.sort, state.order] = [initial(columns()), "descending"];
   }
-  return { setUp, narrow, draw, matrix, shownGroups, parameters, milliseconds };
+  return { setUp, narrow, draw, matrix, shownGroups, told, parameters, milliseconds };
 })();

@@ -111,6 +111,18 @@ def test_other_queries_and_answers_are_another_column(tmp_path: Path) -> None:
     assert [group["version"] for group in alike["groups"]] == [None]
 
 
+def test_a_part_of_the_queries_is_marked(tmp_path: Path) -> None:
+    """Of a run with --limit the other queries are wrong; its column does not pass for the whole."""
+    part = retrieval(0.1, queries_fingerprint=hashed("part"), about="fact_verification")
+    data = _overview(tmp_path, entry("a", retrieval(0.5)), entry("b", part))
+    assert [g["queries"] for g in data["groups"]] == [
+        "60 queries",
+        "60 queries of fact verification",
+    ]
+    assert [g["version"][:8] for g in data["groups"]] == ["queries "] * 2
+    assert [g["about"] for g in data["groups"]] == [None, "fact verification"]
+
+
 def test_distractors_stand_apart(tmp_path: Path) -> None:
     more = replace(retrieval(0.5), distractors=("gittables:n=100",))
     data = _overview(tmp_path, entry("a", retrieval(0.5)), entry("b", more))

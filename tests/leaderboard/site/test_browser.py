@@ -1,5 +1,6 @@
 """The site in a real browser: every control, every page, and nothing leaves it."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -157,7 +158,9 @@ def test_copy(page: "Page") -> None:
     assert markdown[0].startswith("| system | retriever | kind | size | open | zero-shot |")
     assert "| alpha test R@10 | alpha test ms/query |" in markdown[0]
     assert "| **0.950 ▲ †** | 10 |" in markdown[2]
-    latex = _copied(page, "latex", "\\begin{tabular}{ll").split("\n")
+    latex = _copied(page, "latex", "% needs \\usepackage{booktabs}\n\\begin{tabular}{ll").split(
+        "\n"
+    )[1:]
     assert "Plain BM25 & bm25 & lexical & none & yes & 100\\%" in latex[5]
     assert "\\textbf{0.950 $\\uparrow$ $\\dagger$}" in latex[4]
     assert latex[-2] == "\\end{tabular}"
@@ -222,6 +225,36 @@ def test_charts(page: "Page") -> None:
     page.wait_for_function("() => document.querySelectorAll('#recall-chart polyline').length === 3")
     page.select_option("#kind", "lexical")
     page.wait_for_function("() => document.querySelectorAll('#recall-chart polyline').length === 1")
+
+
+def test_rows_of_the_same_names_are_told_apart(open_page: OpenPage, tmp_path: Path) -> None:
+    """In the table, in the legend of the charts, and in what is copied."""
+    alike = [entry("a", retrieval(0.9)), entry("b", retrieval(0.5))]
+    named = [replace(one, card=card("One name")) for one in alike]
+    build(write(tmp_path / "in", named), tmp_path / "site")
+    page = _ready(open_page(tmp_path / "site" / "index.html", root=tmp_path / "site").page)
+    rows = page.locator("#scores tbody th .range").all_inner_texts()
+    assert len(set(rows)) == 2
+    assert [row.rpartition(", ")[2] for row in rows] == ["entry a", "entry b"]
+    legend = page.locator("#legend li").all_inner_texts()
+    assert len(set(legend)) == 2
+    assert "entry b" in _copied(page, "csv", "system,")
+
+
+def test_no_mean_that_nobody_has(open_page: OpenPage, tmp_path: Path) -> None:
+    """No system is on all data: the first score orders the rows."""
+    apart = [
+        entry("a", retrieval(0.4)),
+        entry("b", retrieval(0.5, "beta")),
+        entry("c", retrieval(0.6)),
+    ]
+    build(write(tmp_path / "in", apart), tmp_path / "site")
+    page = _ready(open_page(tmp_path / "site" / "index.html", root=tmp_path / "site").page)
+    assert page.locator("[data-sort=mean]").count() == 0
+    rows = page.locator("#scores tbody th a").evaluate_all(
+        "all => all.map((a) => a.href.slice(-6))"
+    )
+    assert rows == ["c.html", "a.html", "b.html"]
 
 
 def test_theme(page: "Page", open_page: OpenPage, site: Path) -> None:

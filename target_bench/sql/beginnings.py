@@ -1,0 +1,41 @@
+"""The beginning of a result, to be looked at."""
+
+from dataclasses import replace
+from typing import Any
+
+from target_bench.schema import Cell, Executed
+
+ROWS, COLUMNS, CHARACTERS = 20, 20, 200
+"""How much of a result is kept: its first rows and columns, and the beginning of a cell."""
+
+
+def beginning(result: Executed) -> Executed:
+    """A result with its first rows; a text or bytes in them may be one longer than is shown."""
+    rows = tuple(tuple(map(_short, row[:COLUMNS])) for row in result.rows[:ROWS])
+    return replace(result, rows=rows)
+
+
+def readable(result: Executed | None) -> dict[str, Any] | None:
+    """A result's beginning as JSON: ``columns`` and ``rows``, all cells as text, NULL as null.
+
+    Text that was cut ends with ``…``. None for what was not executed.
+    """
+    if result is None or result.outcome != "executed":
+        return None
+    return {
+        "columns": [_text(name) for name in result.columns[:COLUMNS]],
+        "rows": [[_text(cell) for cell in row[:COLUMNS]] for row in result.rows[:ROWS]],
+        "n_columns": len(result.columns),
+    }
+
+
+def _short(cell: Cell) -> Cell:
+    return cell[: CHARACTERS + 1] if isinstance(cell, str | bytes) else cell
+
+
+def _text(cell: Cell) -> str | None:
+    if cell is None:
+        return None
+    text = f"x'{cell.hex()}'" if isinstance(cell, bytes) else str(cell)
+    text = text.encode("utf-8", "replace").decode()  # a lone surrogate is no UTF-8
+    return text if len(text) <= CHARACTERS else f"{text[:CHARACTERS]}…"
