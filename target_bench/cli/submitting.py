@@ -100,6 +100,8 @@ def _beside(file: Path) -> Path:
 
 def _write_entry(found: "Verification", path: Path) -> None:
     """Write the entry; of a submission that is refused none stays."""
+    if path.is_dir():
+        raise ConfigError(f"--entry {path}: is a folder; name a file, as in team.entry.json")
     try:
         if found.entry is None:
             path.unlink(missing_ok=True)

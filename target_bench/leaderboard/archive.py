@@ -27,7 +27,8 @@ MEBI = 1024 * 1024
 LARGEST_ARCHIVE = 64 * MEBI
 LARGEST_TOTAL = 512 * MEBI
 LARGEST_LINE = MEBI
-LARGEST_DOCUMENT = 4 * MEBI
+LARGEST_DOCUMENT = MEBI
+LARGEST_DOCUMENTS = 4 * MEBI
 MOST_LINES = 1_000_000
 MOST_FILES = 302
 MOST_RUNS = 100
@@ -90,6 +91,7 @@ class Archive:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.hashes: dict[str, str] = {}
+        self._in_documents = 0
         try:
             size = path.stat().st_size
             if not path.is_file():
@@ -138,6 +140,11 @@ class Archive:
             raw = file.read(LARGEST_DOCUMENT + 1)
             if len(raw) > LARGEST_DOCUMENT:
                 raise RefusedError("sizes", f"{name} has more than {LARGEST_DOCUMENT:,} bytes")
+        self._in_documents += len(raw)
+        if self._in_documents > LARGEST_DOCUMENTS:
+            raise RefusedError(
+                "sizes", f"its documents have more than {LARGEST_DOCUMENTS:,} bytes together"
+            )
         self.hashes[name] = hashlib.sha256(raw).hexdigest()
         return strict_json(raw, name)
 

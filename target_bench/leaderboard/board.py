@@ -1,6 +1,6 @@
 """The submissions that are there already, as far as a new one is compared with them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from target_bench.interfaces import Observer
 from target_bench.leaderboard.archive import SUFFIX
 from target_bench.leaderboard.documents import RunDocument
 from target_bench.leaderboard.reading import Read, Submission, opened
-from target_bench.leaderboard.recomputing import Checked
+from target_bench.leaderboard.recomputing import Checked, table_ids
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,7 @@ class Other:
 
     Attributes:
         name: of the submission and of its system.
+        whole: whether all that was submitted with it is submitted again.
         authors: who made it.
         document: what it says of the run.
         predictions: its rankings, or its answers.
@@ -25,18 +26,24 @@ class Other:
     """
 
     name: str
+    whole: bool
     authors: frozenset[str]
     document: RunDocument
     predictions: Read
     rankings: Read
 
 
-def others(folder: Path, path: Path, runs: Iterable[Checked], observer: Observer) -> list[Other]:
+def others(
+    folder: Path, path: Path, fingerprint: str, runs: Iterable[Checked], observer: Observer
+) -> Iterator[Other]:
     """The runs in a folder of submissions that are about the same as one of the runs.
+
+    One submission is in memory at a time.
 
     Args:
         folder: where the submissions lie, in sub-folders perhaps.
         path: the submission that is checked, which may lie among them.
+        fingerprint: of all that it holds.
         runs: its runs.
         observer: hears of submissions that cannot be read, and are left out.
 
@@ -45,19 +52,20 @@ def others(folder: Path, path: Path, runs: Iterable[Checked], observer: Observer
     """
     if not folder.is_dir():
         raise DataError(f"--against {folder}: there is no such folder")
-    found: list[Other] = []
     wanted = list(runs)
     for other in sorted(folder.rglob(f"*{SUFFIX}")):
         if other.is_file() and not other.is_symlink() and not other.samefile(path):
             try:
                 with opened(other) as submission:
-                    found += _matching(submission, other.name, wanted)
+                    same = submission.fingerprint == fingerprint
+                    found = _matching(submission, other.name, same, wanted)
             except DataError as error:
                 observer.warning(f"{other}: not compared, because it is refused: {error}")
-    return found
+            else:
+                yield from found
 
 
-def _matching(submission: Submission, name: str, runs: list[Checked]) -> list[Other]:
+def _matching(submission: Submission, name: str, whole: bool, runs: list[Checked]) -> list[Other]:
     found = []
     for place, document in enumerate(submission.runs):
         mine = [run for run in runs if comparable(run.document, document)]
@@ -65,12 +73,12 @@ def _matching(submission: Submission, name: str, runs: list[Checked]) -> list[Ot
             continue
         known = {query.id for run in mine for query in run.dataset.queries}
         ranked = place if document.retrieval is None else document.retrieval
-        rankings = submission.rankings(ranked, known, mine[0].dataset.corpus.positions)
+        rankings = submission.rankings(ranked, known, table_ids(mine[0].dataset))
         answered = document.retrieval is not None
         predictions = submission.answers(place, known) if answered else rankings
         label = f"{submission.card.name} ({name})"
         authors = frozenset(author.casefold() for author in submission.card.authors)
-        found.append(Other(label, authors, document, predictions, rankings))
+        found.append(Other(label, whole, authors, document, predictions, rankings))
     return found
 
 

@@ -2,7 +2,7 @@
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import isnan
 
@@ -103,7 +103,8 @@ def scores(run: Checked) -> Found:
     suspicious: it may be of another version. Scores of runs of a part of the queries, and metrics
     that are not computed here, are noted.
     """
-    if run.document.limit is not None or run.document.database is not None:
+    limit, database = run.document.limit, run.document.database
+    if database is not None or (limit is not None and limit < len(run.dataset.queries)):
         yield "note", "the scores declared are of a part of the queries, and not compared"
         return
     unknown, wrong = [], Counter[Level]()
@@ -143,43 +144,28 @@ def _failed(prediction: object) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
-    """What the checks that compare with others know.
-
-    Attributes:
-        card: of the submission.
-        others: runs of other submissions.
-    """
-
-    card: Card
-    others: Sequence[Other]
-
-
-@dataclass(frozen=True, slots=True)
 class Check:
-    """A rule of the leaderboard.
+    """A rule of the leaderboard; one without a function is checked while the file is read.
 
     Attributes:
         name: what verdicts call it.
         rule: its text.
-        run: finds what is against it in a run; None if it is checked while the file is read.
+        alone: finds what is against it in a run, or None.
+        compared: finds what is against it in a run beside a run of another submission, or None.
     """
 
     name: str
     rule: str
-    run: Callable[[Checked, Context], Found] | None = None
+    alone: Callable[[Checked], Found] | None = None
+    compared: Callable[[Checked, Card, Other], Found] | None = None
 
 
 def _alone(check: Callable[[Checked], Found]) -> Check:
-    return Check(check.__name__, inspect.getdoc(check) or "", lambda run, _context: check(run))
+    return Check(check.__name__, inspect.getdoc(check) or "", alone=check)
 
 
 def _compared(check: Callable[[Checked, Card, Other], Found]) -> Check:
-    def run_all(run: Checked, context: Context) -> Found:
-        for other in context.others:
-            yield from check(run, context.card, other)
-
-    return Check(check.__name__, inspect.getdoc(check) or "", run_all)
+    return Check(check.__name__, inspect.getdoc(check) or "", compared=check)
 
 
 CHECKS: tuple[Check, ...] = (

@@ -4,7 +4,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from target_bench.leaderboard.archive import FORMAT, MOST_RUNS, RefusedError
+from target_bench.leaderboard.archive import FORMAT, LARGEST_INTEGER, MOST_RUNS, RefusedError
 from target_bench.leaderboard.card import Card, faults, visible
 
 MOST_TABLES = 1000
@@ -16,6 +16,12 @@ Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Cutoff = Annotated[int, Field(ge=1, le=MOST_TABLES)]
 Place = Annotated[int, Field(ge=0, lt=MOST_RUNS)]
 Number = Annotated[float, Field(strict=False)]
+LARGEST_TIME = 1e10
+"""Of seconds and milliseconds; more is no time, and its sums might be infinite."""
+
+Time = Annotated[float, Field(strict=False, ge=-LARGEST_TIME, le=LARGEST_TIME)]
+Times = Annotated[dict[Name, Time], Field(max_length=20)]
+Count = Annotated[int, Field(ge=0, le=LARGEST_INTEGER)]
 
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -78,11 +84,11 @@ class RunDocument(_Strict):
     files: dict[str, Hash]
     identity: dict[Name, dict[str, Any]]
     environment: dict[str, Any]
-    seconds: Annotated[dict[Name, Number], Field(max_length=20)]
-    timed_queries: Annotated[int, Field(ge=0)]
-    latency_ms: Annotated[dict[Name, Number], Field(max_length=20)] | None
+    seconds: Times
+    timed_queries: Count
+    latency_ms: Times | None
     scores: Annotated[dict[Name, Declared], Field(max_length=500)]
-    date: Annotated[str, Field(pattern=r"^(\d{4}-\d{2}-\d{2})?$")]
+    date: Annotated[str, Field(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$")]
 
 
 class Index(_Strict):

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from target_bench.leaderboard.board import Other, comparable
 from target_bench.leaderboard.card import Card
 from target_bench.leaderboard.entry import Level
+from target_bench.leaderboard.leaks import words
 from target_bench.leaderboard.recomputing import Checked
 from target_bench.leaderboard.statistics import Alike, alike
 from target_bench.schema import Query
@@ -14,6 +15,7 @@ FEWEST = 50
 """Wrong tables, or wrong answers, below which likeness says nothing."""
 
 _SHARED, _SAME_PLACE = 0.75, 0.5
+_MOST_SAME_PLACE = 0.6
 _MOST_SHARED, _SAME_ORDER = 0.85, 0.97
 _IDENTICAL = 0.3
 _SAME_ANSWERS = 0.5
@@ -25,14 +27,19 @@ def duplicate(run: Checked, card: Card, other: Other) -> Iterator[tuple[Level, s
     """The predictions are not those of another submission.
 
     A run whose predictions are equal to another's on at least 95% of the queries of the split, and
-    differ on none, is rejected. It is noted where both have an author in common; where it is the
-    retrieval that answers are built on and the same retriever is declared; and where answers of
-    the same generator are equal though the rankings are not, as a database can be found in
-    several ways.
+    differ on none, is rejected. It is noted where all authors are authors of the other too, unless
+    all of the other submission is submitted again; where it is the retrieval that answers are
+    built on and the same retriever is declared, by label and settings; and where answers of the
+    same generator are equal though the rankings are not, as a database can be found in several
+    ways.
     """
-    if comparable(run.document, other.document) and _equal(run, other):
-        level: Level = "note" if _own(card, other) or _explained(run, other) else "rejected"
-        yield level, f"the predictions are those of {other.name}"
+    if not comparable(run.document, other.document) or not _equal(run, other):
+        return
+    if other.whole:
+        yield "rejected", f"all of it is {other.name} again"
+        return
+    level: Level = "note" if _own(card, other) or _explained(run, other) else "rejected"
+    yield level, f"the predictions are those of {other.name}"
 
 
 def copied(run: Checked, card: Card, other: Other) -> Iterator[tuple[Level, str]]:
@@ -40,13 +47,13 @@ def copied(run: Checked, card: Card, other: Other) -> Iterator[tuple[Level, str]
 
     Compared are mistakes, because right tables are in every good ranking: the tables among the
     first ten of the other that answer nothing. Suspicious: 75% of them are here too and 50% at the
-    same rank; or 85% are here and 97% of their pairs in the same order; or 30% of all rankings are
-    the same, table for table. (BM25, TF-IDF and LSA share up to 83% of their mistakes on OTT-QA,
-    FeTaQA, Spider and BIRD, 36% at the same rank, and 6% of their rankings; one BM25 with another
-    k1 shares 80 to 99%, and is meant to be looked at.) Of answers that are wrong and have at least
-    five words, half being the same word for word is suspicious, unless the same generator is
-    declared. With fewer than 50 mistakes nothing is said. It is a note where both have an author in
-    common.
+    same rank; or 60% are at the same rank, whatever the others are; or 85% are here and 97% of
+    their pairs in the same order; or 30% of all rankings are the same, table for table. (BM25,
+    TF-IDF and LSA share up to 83% of their mistakes on OTT-QA, FeTaQA, Spider and BIRD, 36% at the
+    same rank, and 6% of their rankings; one BM25 with another k1 shares 80 to 99%, and is meant to
+    be looked at.) Of answers that are wrong and have at least five words, half being the same word
+    for word is suspicious, unless the same generator is declared. With fewer than 50 mistakes
+    nothing is said. It is a note where all authors are authors of the other too.
     """
     if not comparable(run.document, other.document) or _equal(run, other):
         return
@@ -74,19 +81,22 @@ def copied(run: Checked, card: Card, other: Other) -> Iterator[tuple[Level, str]
 def _suspicious(found: Alike) -> bool:
     return (
         (found.shared >= _SHARED and found.same_place >= _SAME_PLACE)
+        or found.same_place >= _MOST_SAME_PLACE
         or (found.shared >= _MOST_SHARED and found.same_order >= _SAME_ORDER)
         or found.identical >= _IDENTICAL
     )
 
 
 def _own(card: Card, other: Other) -> bool:
-    return bool(other.authors & {author.casefold() for author in card.authors})
+    """Whether nobody is credited who is not credited for the other."""
+    return {author.casefold() for author in card.authors} <= other.authors
 
 
 def _explained(run: Checked, other: Other) -> bool:
     """Whether equal predictions are what honest runs of the same parts give."""
     if run.answers is None:
-        return run.basis and _same(run, other, "retriever")
+        labels = run.document.retriever, other.document.retriever
+        return run.basis and _same(run, other, "retriever") and labels[0] == labels[1]
     return _same(run, other, "generator") and not _equal_rankings(run, other)
 
 
@@ -141,9 +151,9 @@ def _alike(run: Checked, other: Other) -> Alike:
 def _same_answers(run: Checked, other: Other) -> tuple[int, int]:
     wrong = same = 0
     for query in _both(run, other):
-        mine = run.predictions.found[query.id].generation.text.strip()
-        theirs = other.predictions.found[query.id].generation.text.strip()
-        if len(theirs.split()) >= _WORDS and theirs not in references(query):
+        mine = words(run.predictions.found[query.id].generation.text)
+        theirs = words(other.predictions.found[query.id].generation.text)
+        if len(theirs.split()) >= _WORDS and theirs not in map(words, references(query)):
             wrong += 1
             same += mine == theirs
     return wrong, same

@@ -19,6 +19,10 @@ IN_ORDER = 0.8
 UNSUPPORTED = {"question_answering": 0.5, "text_to_sql": 0.25, "fact_verification": 0.9}
 VERBATIM = {"question_answering": 0.5, "text_to_sql": 0.8}
 _CERTAIN = 0.9
+_DEPTH = 10
+_MORE_OFTEN = 0.6
+"""Of the queries with their first gold table at one of two ranks, the share at the lower one."""
+
 _WORDS = 12
 
 
@@ -30,7 +34,10 @@ def gold_rankings(run: Checked) -> Iterator[tuple[Level, str]]:
     (those for which neither BM25 nor TF-IDF ranks a gold table first); or, of queries with several
     gold tables and all of them on top, more than 0.8 have them in the very order of the gold file,
     which says nothing about relevance (BM25 has 32% of them so on Spider, 55% on BIRD). Two of the
-    three are rejected.
+    three are rejected. Suspicious too: among the first ten, the first gold table stands more often
+    at some rank than at one above it: of the queries that have it at either, the lower bound of the
+    share at the lower one is above 0.6 (BM25, TF-IDF and LSA reach 0.41 at most on OTT-QA, FeTaQA,
+    TabFact, Spider and BIRD).
     """
     if run.answers is not None:
         return
@@ -52,6 +59,26 @@ def gold_rankings(run: Checked) -> Iterator[tuple[Level, str]]:
     ]
     if found:
         yield "rejected" if len(found) > 1 else "suspicious", "; ".join(found)
+    yield from _risen(run)
+
+
+def _risen(run: Checked) -> Iterator[tuple[Level, str]]:
+    """Whether gold tables stand at a rank more often than at a rank above it."""
+    at = [0] * _DEPTH
+    for query, retrieval in zip(run.dataset.queries, run.top, strict=True):
+        ranks = (i for i, table in enumerate(retrieval.tables[:_DEPTH]) if table in query.gold)
+        first = next(ranks, None)
+        if first is not None:
+            at[first] += 1
+    for lower in range(1, _DEPTH):
+        above = min(range(lower), key=at.__getitem__)
+        if at_least(at[lower], at[lower] + at[above]) > _MORE_OFTEN:
+            yield (
+                "suspicious",
+                f"the first gold table stands {at[lower]:,} times at rank {lower + 1}, but "
+                f"{at[above]:,} times at rank {above + 1}",
+            )
+            return
 
 
 def gold_answers(run: Checked) -> Iterator[tuple[Level, str]]:
@@ -64,7 +91,7 @@ def gold_answers(run: Checked) -> Iterator[tuple[Level, str]]:
     suspicious if the lower bound of 99.9% confidence is above 0.5 for questions, 0.25 for SQL and
     0.9 for statements; rejected if it is above 0.9 for questions or SQL. Suspicious too: of
     references with at least 12 words, more than half (of SQL more than 80%), by the same bound, are
-    given word for word.
+    given word for word. Case, spaces and punctuation (of SQL quotes) do not count.
     """
     if run.answers is None or run.document.task not in UNSUPPORTED:
         return
@@ -103,9 +130,12 @@ def _verbatim(run: Checked) -> Callable[[int, Query], bool]:
         accuracy = run.result.per_query["accuracy"].tolist()
         return lambda i, _query: accuracy[i] == 1.0
     if run.document.task == "question_answering":
-        return lambda _i, query: (
-            query.id in found and found[query.id].generation.text.strip() in references(query)
-        )
+
+        def same_words(_i: int, query: Query) -> bool:
+            given = words(found[query.id].generation.text) if query.id in found else ""
+            return given != "" and given in map(words, references(query))
+
+        return same_words
     from target_bench.sql.extraction import extract
 
     def same_sql(_i: int, query: Query) -> bool:
@@ -131,18 +161,19 @@ def _held(run: Checked) -> Callable[[Query, Retrieval], bool]:
         table = corpus[table_id]
         said = [str(value) for value in table.context.values()]
         cells = (cell_text(cell) for row in table.rows for cell in row)
-        return _words(" ".join([*said, *table.header, *cells]))
+        return words(" ".join([*said, *table.header, *cells]))
 
     def holds(query: Query, ranking: Retrieval) -> bool:
-        wanted = [f" {_words(text)} " for text in references(query)]
+        wanted = [f" {words(text)} " for text in references(query)]
         return any(text in f" {text_of(t)} " for t in ranking.tables for text in wanted)
 
     return holds
 
 
-def _words(text: str) -> str:
+def words(text: str) -> str:
+    """The words of a text, whatever its case, spaces and punctuation."""
     return " ".join(re.findall(r"[^\W_]+", text.casefold()))
 
 
 def _squeezed(sql: str) -> str:
-    return " ".join(sql.split()).rstrip("; ")
+    return re.sub(r"[\s;`'\"\[\]]+", "", sql).casefold()

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from target_bench.schema import Generation, Retrieval, TableId
 LONGEST_ID = 500
 LONGEST_ANSWER = 20_000
 LONGEST_ANSWERS = 20_000_000
+LARGEST_COST = 1e9
+"""Of an answer, as cost and as seconds; sums of more might be infinite."""
 
 READING = {
     "archive": "The file is a plain zip, stored or deflated, with the files of a submission under "
@@ -23,8 +25,9 @@ READING = {
     "encryption, no zip64, no file over another, nothing before or after. Every document has the "
     "fields it should have.",
     "sizes": "The archive has at most 64 MiB and 302 files and unpacks to at most 512 MiB, no file "
-    "to more than 300 times its packed size; a line has at most 1 MiB, a document 4 MiB, a file "
-    "1,000,000 lines, an answer 20,000 characters, all answers of a run 20,000,000 together.",
+    "to more than 300 times its packed size; a line has at most 1 MiB, a document 1 MiB, all of "
+    "them together 4 MiB, a file 1,000,000 lines, an answer 20,000 characters, all answers of a "
+    "run 20,000,000 together.",
     "encoding": "All text is UTF-8.",
     "json": "All JSON is strict: no NaN, no infinite number, no integer beyond 2^53, no key twice, "
     "no nesting deeper than 16 levels.",
@@ -56,13 +59,15 @@ class Submission:
     fingerprint: str
     hashes: Mapping[str, str]
 
-    def rankings(self, place: int, known: Collection[str], tables: Collection[Any]) -> "Read":
+    def rankings(
+        self, place: int, known: Collection[str], tables: Mapping[TableId, TableId]
+    ) -> "Read":
         """The rankings of a run.
 
         Args:
             place: of the run.
             known: the ids of the queries.
-            tables: the ids of the tables.
+            tables: the ids of the tables, each to itself, so that it is in memory once.
 
         Raises:
             RefusedError: the file is not what it should be.
@@ -229,7 +234,9 @@ def _ranking(record: Any, where: str) -> Retrieval:
     return Retrieval(record["query_id"], ids, resorted=resorted)
 
 
-def _valid(ranking: Retrieval, read: Read, tables: Collection[Any], depth: int) -> Retrieval:
+def _valid(
+    ranking: Retrieval, read: Read, tables: Mapping[TableId, TableId], depth: int
+) -> Retrieval:
     """The ranking, or one that failed where it is none of this corpus and depth."""
     error = None
     if len(ranking.tables) > depth:
@@ -241,7 +248,9 @@ def _valid(ranking: Retrieval, read: Read, tables: Collection[Any], depth: int) 
     if not all(table in tables for table in ranking.tables):
         read.unknown.add(ranking.query_id)
         error = "an unknown table"
-    return ranking if error is None else Retrieval(ranking.query_id, (), error=error)
+    if error is not None:
+        return Retrieval(ranking.query_id, (), error=error)
+    return replace(ranking, tables=tuple(tables[table] for table in ranking.tables))
 
 
 _OF_AN_ANSWER = {
@@ -265,6 +274,8 @@ def _answer(record: Any, where: str) -> Answered:
         problem = "its truncated is not true or false"
     if problem:
         raise RefusedError("archive", f"{where}: {problem[:200]}")
+    if max(generation.cost or 0, generation.seconds or 0) > LARGEST_COST:
+        raise RefusedError("archive", f"{where}: its cost or seconds are above {LARGEST_COST:,.0f}")
     if len(generation.text) > LONGEST_ANSWER:
         raise RefusedError("sizes", f"{where}: an answer has at most {LONGEST_ANSWER:,} characters")
     for text in (generation.query_id, generation.error or "", generation.finish_reason or ""):

@@ -20,7 +20,7 @@ from target_bench.pipeline import Cell
 from target_bench.results import Result
 from target_bench.runs.generations import Answered
 from target_bench.runs.identity import answers_fingerprint, queries_fingerprint
-from target_bench.schema import Generation, Query, Retrieval
+from target_bench.schema import Generation, Query, Retrieval, TableId
 from target_bench.selection import Loaded, Loader
 from target_bench.stages.generate import Answerer
 from target_bench.stages.retrieve import RetrievalOptions, Subject
@@ -68,6 +68,11 @@ class Checked:
         return [found.get(q.id) or Retrieval(q.id, ()) for q in self.dataset.queries]
 
 
+def table_ids(dataset: Dataset) -> dict[TableId, TableId]:
+    """The ids of all tables, each to itself; rankings refer to these and hold none of their own."""
+    return {table_id: table_id for table_id in dataset.corpus.ids}
+
+
 class Recomputer:
     """Loads every split once, and scores runs on it.
 
@@ -113,7 +118,7 @@ class Recomputer:
         loaded = self.loaded(run, where)
         _check_data(run, loaded, where)
         known = {query.id for query in loaded.dataset.queries}
-        tables = loaded.dataset.corpus.positions
+        tables = table_ids(loaded.dataset)
         ranked = place if run.retrieval is None else run.retrieval
         ranking_known = known
         if run.retrieval is not None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from target_bench.leaderboard.entry import Level
+from target_bench.leaderboard.reading import Read
 from target_bench.leaderboard.recomputing import Checked
 
 FASTEST = 1e-6
@@ -16,24 +17,29 @@ def timings(run: Checked) -> Iterator[tuple[Level, str]]:
     """Times that are declared can be.
 
     Rejected: a negative time; a retriever that took less than a microsecond a query, or took
-    time for no query; percentiles that fall (p50 > p95 > p99), or that are of more queries than
-    the split has; an answer that took longer than all answers together. Suspicious: a single
-    query that takes 1000 times longer than its share of a batch, or its thousandth part.
+    time for no query; answers that took less than a microsecond each; percentiles that fall
+    (p50 > p95 > p99), or that are of more queries than the split has; an answer that took longer
+    than all answers together. Suspicious: a single query that takes 1000 times longer than its
+    share of a batch, or its thousandth part.
     """
     document = run.document
     latency = document.latency_ms or {}
     for name, value in {**document.seconds, **latency}.items():
         if value < 0:
             yield "rejected", f"{name} is {value:g}, less than nothing"
-    if "class" in document.identity.get("retriever", {}) and run.answers is None:
-        yield from _retrieval(run)
-    if run.answers is not None and run.answers.times:
-        longest, together = max(run.answers.times), document.seconds.get("generate", 0.0)
-        if longest > 1.01 * together + 1:
-            yield (
-                "rejected",
-                f"one answer took {longest:g} s, but all of them together {together:g} s",
-            )
+    yield from _retrieval(run) if run.answers is None else _generation(run, run.answers)
+
+
+def _generation(run: Checked, answers: Read) -> Iterator[tuple[Level, str]]:
+    together, n = run.document.seconds.get("generate"), len(answers.found)
+    if together is not None and 0 <= together < n * FASTEST:
+        yield "rejected", f"{n:,} answers took {together:g} s, faster than possible"
+    longest = max(answers.times, default=0.0)
+    if longest > 1.01 * (together or 0.0) + 1:
+        yield (
+            "rejected",
+            f"one answer took {longest:g} s, but all of them together {together or 0.0:g} s",
+        )
 
 
 def _retrieval(run: Checked) -> Iterator[tuple[Level, str]]:

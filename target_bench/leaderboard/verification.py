@@ -1,20 +1,24 @@
 """A submission verified: what is against it, and every score of it computed anew."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from target_bench.interfaces import Observer
 from target_bench.leaderboard.archive import SUFFIX, RefusedError
-from target_bench.leaderboard.board import others
-from target_bench.leaderboard.checks import CHECKS, Context
+from target_bench.leaderboard.board import Other, others
+from target_bench.leaderboard.card import Card, visible
+from target_bench.leaderboard.checks import CHECKS
 from target_bench.leaderboard.entry import Entry, Finding, RunEntry, Verdict
 from target_bench.leaderboard.reading import Submission, opened
 from target_bench.leaderboard.recomputing import Checked, Recomputer
 from target_bench.provenance import installed_version
 from target_bench.runs import slices
+
+LONGEST_NAME = 200
+"""Characters of the name of a submission, which becomes the id of its entry."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,25 +68,55 @@ def verify(
     """
     observer = observer or Observer()
     try:
+        _check_name(path)
         with opened(path) as submission, tempfile.TemporaryDirectory() as scratch:
             runs = Recomputer(data_dir, observer, Path(scratch)).recompute(submission)
-            compared = others(against, path, runs, observer) if against else []
-            findings = _findings(runs, Context(submission.card, compared))
-            entry = _entry(path, submission, runs, findings)
+            findings = _alone(runs)
+            if against is not None:
+                there = others(against, path, submission.fingerprint, runs, observer)
+                findings += _compared(runs, submission.card, there)
+            findings.sort(key=lambda finding: (finding.run, _ORDER[finding.check]))
+            entry = _entry(path, submission, runs, tuple(findings))
     except RefusedError as error:
         finding = Finding(error.check, "rejected", str(error))
         return Verification(path, "rejected", (finding,), None)
-    return Verification(path, entry.verdict, findings, entry)
+    return Verification(path, entry.verdict, entry.findings, entry)
 
 
-def _findings(runs: Sequence[Checked], context: Context) -> tuple[Finding, ...]:
-    return tuple(
+def _check_name(path: Path) -> None:
+    """See that the name of the file can be the id of an entry."""
+    try:
+        name = visible(path.name.removesuffix(SUFFIX))
+    except ValueError as error:
+        raise RefusedError("archive", f"the name of the file {error}") from None
+    if not 1 <= len(name) <= LONGEST_NAME:
+        raise RefusedError(
+            "archive", f"the name of the file should have 1 to {LONGEST_NAME} characters"
+        )
+
+
+_ORDER = {check.name: i for i, check in enumerate(CHECKS)}
+
+
+def _alone(runs: Sequence[Checked]) -> list[Finding]:
+    return [
         Finding(check.name, level, message, run.place)
         for run in runs
         for check in CHECKS
-        if check.run is not None
-        for level, message in check.run(run, context)
-    )
+        if check.alone is not None
+        for level, message in check.alone(run)
+    ]
+
+
+def _compared(runs: Sequence[Checked], card: Card, there: Iterable[Other]) -> list[Finding]:
+    return [
+        Finding(check.name, level, message, run.place)
+        for other in there
+        for run in runs
+        for check in CHECKS
+        if check.compared is not None
+        for level, message in check.compared(run, card, other)
+    ]
 
 
 def _verdict(findings: Sequence[Finding]) -> Verdict:

@@ -10,26 +10,9 @@ from numpy.typing import NDArray
 from target_bench.interfaces import Dataset
 from target_bench.report.opening import ReportRun
 from target_bench.report.outcomes import Ranked, main_metric
+from target_bench.results import ANSWER_METRICS, PERCENT
 from target_bench.runs import slices
 
-PERCENT = ("sacrebleu", "chrf", "r_ves")
-"""Metrics from 0 to 100."""
-
-_ANSWERS = (
-    "accuracy",
-    "f1_weighted",
-    "f1_macro",
-    "ex[bird]",
-    "ex[spider]",
-    "ex[multiset]",
-    "soft_f1",
-    "r_ves",
-    "sacrebleu",
-    "rougeL",
-    "exact_match",
-    "token_f1",
-    "bertscore",
-)
 _LARGEST_SLICES = 12
 _SLICE_FIELDS = 6
 
@@ -44,7 +27,7 @@ def shown_metrics(runs: Sequence[ReportRun]) -> list[str]:
     names = list(dict.fromkeys(name for run in runs for name in run.scores))
     recalls = [name for name in names if name.startswith("recall@")]
     by_depth = sorted(recalls, key=lambda name: int(name.rpartition("@")[2]))
-    return [*by_depth, *(n for n in ("mrr", *_ANSWERS) if n in names)]
+    return [*by_depth, *(n for n in ("mrr", *ANSWER_METRICS) if n in names)]
 
 
 def all_metrics(runs: Sequence[ReportRun]) -> list[str]:
@@ -54,7 +37,8 @@ def all_metrics(runs: Sequence[ReportRun]) -> list[str]:
 
 def best(runs: Sequence[ReportRun], metric: str) -> float | None:
     """The highest value of a metric, if several runs have it and they differ."""
-    values = [run.scores[metric]["value"] for run in runs if metric in run.scores]
+    found = [run.scores[metric]["value"] for run in runs if metric in run.scores]
+    values = [value for value in found if value is not None]  # None is a score over no query
     return max(values) if len(values) > 1 and max(values) > min(values) else None
 
 

@@ -80,11 +80,14 @@ def write_report(
         The file.
 
     Raises:
-        ConfigError: runs of different corpora, splits or queries, or one run twice.
+        ConfigError: runs of different corpora, splits or queries, or one run twice; ``out`` is a
+            folder.
         DataError: the data are missing, or not what they were.
         StoreError: a folder holds no finished run, or the file cannot be written.
     """
     observer, limits = observer or Observer(), limits or Limits()
+    if out.is_dir():
+        raise ConfigError(f"-o {out}: is a folder; name a file, as in report.html")
     runs, loaded = open_runs(folders, data_dir, observer)
     try:
         report = _Report(runs, loaded.dataset, limits, prompts, observer)

@@ -128,10 +128,15 @@ const page = (() => {
 
   /* A table of figures as text. Cells that show more than their value have data-text. */
   const cellText = (cell) => (cell.dataset.text ?? cell.textContent).replace(/\s+/g, " ").trim();
-  const rowsOf = (table) =>
-    [...table.rows].filter((row) => !row.hidden).map((row) => [...row.cells].map(cellText));
+  const rowsOf = (table, written = cellText) =>
+    [...table.rows].filter((row) => !row.hidden).map((row) => [...row.cells].map(written));
+  /* Spreadsheets take a cell that begins so for a formula. */
+  const harmless = (t) => (/^[=+\-@\uff1d\uff0b\uff0d\uff20]/.test(t) && Number.isNaN(Number(t)) ? `'${t}` : t);
+  /* Cells of class "best" are bold; what Markdown or HTML would take for markup is escaped. */
   function asMarkdown(table) {
-    const [head, ...rows] = rowsOf(table).map((row) => row.map((t) => t.replace(/([\\|])/g, "\\$1")));
+    const escaped = (t) => t.replace(/[\\`*<>|~]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|\](?=[([])|&(?=[#\w])/g, "\\$&");
+    const written = (cell) => (cell.classList.contains("best") ? `**${escaped(cellText(cell))}**` : escaped(cellText(cell)));
+    const [head, ...rows] = rowsOf(table, written);
     const line = (cells) => `| ${cells.join(" | ")} |`;
     return [line(head), line(head.map(() => "---")), ...rows.map(line), ""].join("\n");
   }
@@ -145,7 +150,7 @@ const page = (() => {
       if (row === 0) return ["", " low", " high"].map((part) => cellText(cell) + part);
       return [cell.dataset.value, cell.dataset.low, cell.dataset.high].map((x) => x ?? "");
     };
-    return rows.map((row, n) => [...row.cells].flatMap((cell, i) => parts(cell, i, n)).map(quoted).join(",") + "\r\n").join("");
+    return rows.map((row, n) => [...row.cells].flatMap((cell, i) => parts(cell, i, n)).map(harmless).map(quoted).join(",") + "\r\n").join("");
   }
 
   document.addEventListener("DOMContentLoaded", () => {

@@ -1,6 +1,7 @@
 """What a forger would try, each caught by the check that is named for it."""
 
 import random
+import shutil
 from dataclasses import replace
 from math import nan
 from pathlib import Path
@@ -112,7 +113,9 @@ def test_edited_scores_are_not_shown(tmp_path: Path, rankings: Files) -> None:
     assert entry.runs[0].scores == honest.runs[0].scores
 
 
-@pytest.mark.parametrize("noise", ["swapped", "replaced", "shifted", "half of the queries"])
+@pytest.mark.parametrize(
+    "noise", ["swapped", "replaced", "a third replaced", "shifted", "half of the queries"]
+)
 def test_copied_with_noise(
     tmp_path: Path, packed_retrieval: Path, rankings: Files, noise: str
 ) -> None:
@@ -127,6 +130,11 @@ def test_copied_with_noise(
         other = chance.choice([table for table in ids if table not in tables])
         if noise == "replaced" and tables:
             tables[chance.randrange(len(tables))] = other
+        if noise == "a third replaced":
+            fresh = iter(chance.sample([t for t in ids if t not in tables], 10))
+            tables = [
+                next(fresh) if i and chance.random() < 0.33 else t for i, t in enumerate(tables)
+            ]
         if noise == "shifted":
             tables = [*tables[:1], other, *tables[1:]][:10]
         if noise == "half of the queries" and chance.random() < 0.5:
@@ -142,8 +150,12 @@ def test_copied_with_noise(
 
 def test_duplicate(tmp_path: Path, packed_retrieval: Path, rankings: Files) -> None:
     again = verified(tmp_path / "a.tbs.zip", rankings, packed_retrieval.parent)
-    assert again.verdict == "accepted"  # its authors' own, which is noted
-    assert [f.check for f in again.findings] == ["duplicate"]
+    assert found(again) == {"duplicate": "rejected"}
+    assert "all of it is Our BM25" in again.findings[0].message
+    renamed = with_document(rankings, "card.json", lambda card: card.update(name="Newer"))
+    own = verified(tmp_path / "c.tbs.zip", renamed, packed_retrieval.parent)
+    assert own.verdict == "accepted"  # its authors' own, which is noted
+    assert [f.check for f in own.findings] == ["duplicate"]
     stolen = _by(rankings, "Eve Copier")
     verification = verified(tmp_path / "b.tbs.zip", stolen, packed_retrieval.parent)
     assert found(verification) == {"duplicate": "rejected"}
@@ -200,14 +212,26 @@ def test_gold_leaked_into_the_hard_rankings_alone(tmp_path: Path, rankings: File
     assert found(verified(tmp_path / "a.tbs.zip", forged)).keys() == {"gold_rankings"}
 
 
-@pytest.mark.parametrize("task", ["question_answering", "text_to_sql", "fact_verification"])
-def test_gold_leaked_into_answers(tmp_path: Path, everything: Files, task: str) -> None:
+@pytest.mark.parametrize(
+    ("task", "disguised"),
+    [
+        ("question_answering", False),
+        ("question_answering", True),
+        ("text_to_sql", False),
+        ("text_to_sql", True),
+        ("fact_verification", False),
+    ],
+)
+def test_gold_leaked_into_answers(
+    tmp_path: Path, everything: Files, task: str, disguised: bool
+) -> None:
     run = run_of(everything, task)
     basis = run_of(everything, "retrieval", task)
 
     def answered(record: Record) -> Record:
         reference: Any = QUERIES[record["query_id"]].answer
-        return {**record, "text": reference if isinstance(reference, str) else reference[0]}
+        text = reference if isinstance(reference, str) else reference[0]
+        return {**record, "text": f" {text.replace(' ', '  ').lower()}" if disguised else text}
 
     def elsewhere(record: Record) -> Record:
         return {**record, "tables": []}
@@ -252,5 +276,85 @@ def test_missing_queries_at_random_count_as_wrong(tmp_path: Path, rankings: File
     assert verification.entry.runs[0].scores["recall@10"].value < 0.51
 
 
-def _by(files: Files, author: str) -> Files:
-    return with_document(files, "card.json", lambda card: card.update(authors=[author]))
+def test_a_copy_does_not_pass_by_crediting_the_author_too(
+    tmp_path: Path, packed_retrieval: Path, rankings: Files
+) -> None:
+    both = _by(rankings, "Ann Other", "Eve Copier")
+    verification = verified(tmp_path / "a.tbs.zip", both, packed_retrieval.parent)
+    assert found(verification) == {"duplicate": "rejected"}
+
+
+def test_a_copy_does_not_pass_under_answers(
+    tmp_path: Path, packed_retrieval: Path, everything: Files
+) -> None:
+    """With answers of one's own on top, and the settings of the system that was copied."""
+    basis = run_of(everything, "retrieval", "text_to_sql")
+    forged = with_document(
+        _by(everything, "Eve Copier"),
+        f"{basis}/run.json",
+        lambda run: run.update(retriever="my own dense one"),
+    )
+    verification = verified(tmp_path / "a.tbs.zip", forged, _alone(tmp_path, everything))
+    place = int(basis.partition("/")[2])
+    levels = {f.run: f.level for f in verification.findings if f.check == "duplicate"}
+    assert levels[place] == "rejected"
+
+
+def _alone(tmp_path: Path, files: Files) -> Path:
+    folder = tmp_path / "there"
+    folder.mkdir()
+    packed(folder / "there.tbs.zip", files)
+    return folder
+
+
+def test_gold_put_in_at_a_lower_rank(tmp_path: Path, rankings: Files) -> None:
+    """Where it is not on top, but in all rankings."""
+
+    def fifth(record: Record) -> Record:
+        gold = [list(table) for table in QUERIES[record["query_id"]].gold]
+        rest = [table for table in record["tables"] if table not in gold]
+        on_top = record["tables"][:1] == gold[:1] and len(record["query_id"]) % 2
+        kept = record["tables"] if on_top else [*rest[:4], *gold, *rest[4:]]
+        return {**record, "tables": kept[:10]}
+
+    forged = with_lines(rankings, RANKINGS, lambda lines: [fifth(line) for line in lines])
+    forged = with_document(forged, "runs/0/run.json", lambda run: run["scores"].clear())
+    verification = verified(tmp_path / "a.tbs.zip", forged)
+    assert found(verification) == {"gold_rankings": "suspicious"}
+    assert "at rank 5" in str(verification.findings)
+
+
+def test_scores_edited_behind_a_limit_that_limits_nothing(tmp_path: Path, rankings: Files) -> None:
+    def better(document: Record) -> None:
+        document["limit"] = 1000
+        document["scores"]["recall@1"]["value"] = 1.0
+
+    forged = with_document(rankings, "runs/0/run.json", better)
+    assert found(verified(tmp_path / "a.tbs.zip", forged)) == {"scores": "rejected"}
+
+
+@pytest.mark.parametrize(
+    ("task", "times"),
+    [
+        ("retrieval", {"seconds": {"retrieve": 1e-9}, "identity": {"retriever": {"mode": "x"}}}),
+        ("retrieval", {"seconds": {"retrieve": 0.5}, "timed_queries": 0, "identity": {}}),
+        ("question_answering", {"seconds": {"generate": 1e-6}}),
+    ],
+)
+def test_impossible_times(tmp_path: Path, everything: Files, task: str, times: Record) -> None:
+    """Whatever else is declared of the retriever."""
+    name = f"{run_of(everything, task)}/run.json"
+    forged = with_document(everything, name, lambda run: run.update(times))
+    assert found(verified(tmp_path / "a.tbs.zip", forged)) == {"timings": "rejected"}
+
+
+@pytest.mark.parametrize("name", ["a\u202eb.tbs.zip", ".tbs.zip", "a\nb.tbs.zip"])
+def test_names_that_no_entry_can_have(tmp_path: Path, packed_retrieval: Path, name: str) -> None:
+    path = Path(shutil.copy(packed_retrieval, tmp_path / name))
+    verification = verify(path, observer=Recorder())
+    assert [(f.check, f.level) for f in verification.findings] == [("archive", "rejected")]
+    assert verification.findings[0].message.isprintable()
+
+
+def _by(files: Files, *authors: str) -> Files:
+    return with_document(files, "card.json", lambda card: card.update(authors=list(authors)))

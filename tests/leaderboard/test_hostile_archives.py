@@ -2,6 +2,7 @@
 
 import io
 import json
+import random
 import stat
 import struct
 import time
@@ -136,6 +137,28 @@ def test_many_small_bombs(at: Path) -> None:
     names = sorted(archive.NAMES - {"card.json"})[:300]
     error = refused(at, zipped([(name, bytes(MEBI // 4) * 9) for name in names]))
     assert error.check == "sizes"
+
+
+def test_many_documents_of_tiny_values(at: Path, rankings: Files) -> None:
+    """Each takes twenty times its bytes in memory; so not all of them are read."""
+    chance = random.Random(1)
+    tiny: dict[str, object] = {"x": [chance.choice(([], {})) for _ in range(300_000)]}
+    run = json.loads(rankings["runs/0/run.json"]) | {"environment": tiny}
+    files = {f"runs/{i}/run.json": _compact(run) for i in range(10)}
+    files |= {f"runs/{i}/retrieval.jsonl": rankings[RANKINGS] for i in range(10)}
+    index = json.loads(rankings["submission.json"]) | {"runs": 10}
+    packed(at, {**rankings, **files, "submission.json": _compact(index)})
+    tracemalloc.start()
+    with pytest.raises(RefusedError, match="documents have more than") as caught, opened(at):
+        pass
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert caught.value.check == "sizes"
+    assert most < 2 * BYTES
+
+
+def _compact(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
 
 
 def test_symbolic_link(at: Path) -> None:

@@ -277,7 +277,11 @@ def test_prompt_answer_and_sql(open_page: OpenPage, tmp_path: Path) -> None:
     target = TARGET(("text_to_sql", "mini"), out=tmp_path, observer=Recorder())
     run = only(target.run("bm25", generator="extractive")).folder
     report = write_report([run], tmp_path / "r.html")
-    query = next(q for q in listed(blocks(report), "queries") if q["runs"][0]["judged"]["sql"])
+    query = next(
+        query
+        for query in listed(blocks(report), "queries")
+        if query["runs"][0]["judged"]["rows"] and query["runs"][0]["judged"]["gold_rows"]
+    )
     judged = query["runs"][0]["judged"]
     page = _ready(open_page(report))
     page.fill("#search", query["id"])
@@ -345,6 +349,33 @@ def test_hostile_data_shows_as_text(open_page: OpenPage, tmp_path: Path) -> None
     label = page.locator("#scores tbody th").first.inner_text()
     assert label == f"bm25 + {HOSTILE[0]}"
     assert "</script>" in page.locator("#run-a").inner_text()
+
+
+def test_hostile_sql_and_results_show_as_text(open_page: OpenPage, tmp_path: Path) -> None:
+    target = TARGET(("text_to_sql", "mini"), out=tmp_path, observer=Recorder())
+    run = only(target.run("bm25", generator="extractive", limit=len(HOSTILE))).folder
+    path = run / "judgements.jsonl"
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for record, text in zip(records, HOSTILE, strict=True):
+        result = {"columns": [text, "x"], "rows": [[text, None]]}
+        record |= {"sql": text, "reason": text, "rows": 1, "gold_rows": 1}
+        record |= {"result": result, "gold_result": result}
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="ascii")
+    page = _ready(open_page(write_report([run], tmp_path / "r.html")))
+    for i, text in enumerate(HOSTILE):
+        _open(page, i)
+        written = text.replace("\ud800", "\ufffd")
+        page.wait_for_function(
+            """t => document.querySelector("#detail [data-run='0'] pre")
+                   ?.textContent.toWellFormed() === t""",
+            arg=written,
+        )
+        cells = page.locator("#detail [aria-label^='Content of Result']").all()
+        assert len(cells) == 2
+        for grid in cells:
+            assert written in grid.evaluate("e => e.textContent.toWellFormed()")
+    assert page.title() != "owned"
+    assert page.locator("#detail script, #detail img, #detail a, #detail svg").count() == 0
 
 
 def test_injected_scripts_do_not_run(

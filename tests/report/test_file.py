@@ -1,14 +1,16 @@
 """What a report holds, whoever looks at it."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from target_bench.corpora import load
+from target_bench.evaluator import TARGET
 from target_bench.report import Limits, write_report
 from target_bench.report.tables import TableSize
-from tests.builders import Recorder
+from tests.builders import Recorder, only
 from tests.report.written import HOSTILE, blocks, hostile_runs, listed
 
 
@@ -106,6 +108,34 @@ def test_hostile_text_is_never_markup(tmp_path: Path) -> None:
     assert "<svg onload" not in text
     queries = listed(blocks(report), "queries")
     assert [query["answers"] for query in queries] == [[answer] for answer in HOSTILE]
+
+
+def test_a_score_over_no_query(mini_runs: list[Path], tmp_path: Path) -> None:
+    """As for SQL on databases that nobody has: a dash, which sorts as unknown."""
+    runs = [Path(shutil.copytree(run, tmp_path / run.name)) for run in mini_runs[:2]]
+    path = runs[0] / "scores.json"
+    scored = json.loads(path.read_bytes())
+    scored["scores"]["mrr"] |= {"value": None, "low": None, "high": None, "n": 0}
+    path.write_text(json.dumps(scored), encoding="utf-8")
+    text = write_report(runs, tmp_path / "r.html").read_text(encoding="utf-8")
+    assert 'data-value="" data-text="– [–, –]">–' in text
+    assert "None" not in text[: text.index("<script")]
+
+
+def test_rows_that_an_earlier_version_did_not_record(tmp_path: Path) -> None:
+    run = only(
+        TARGET(("text_to_sql", "mini"), out=tmp_path, observer=Recorder()).run(
+            "bm25", generator="extractive"
+        )
+    ).folder
+    path = run / "judgements.jsonl"
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for record in records:
+        assert {"result", "gold_result"} <= record.keys()
+        del record["result"], record["gold_result"]
+    path.write_text("".join(json.dumps(r) + "\n" for r in records), encoding="utf-8")
+    queries = listed(blocks(write_report([run], tmp_path / "r.html")), "queries")
+    assert all("gold_result" not in query["runs"][0]["judged"] for query in queries)
 
 
 def test_same_runs_same_file(mini_runs: list[Path], tmp_path: Path) -> None:

@@ -81,6 +81,9 @@ def test_a_file_that_cannot_be_written(mini_runs: list[Path], tmp_path: Path) ->
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(StoreError, match="cannot be written"):
         write_report(mini_runs[:1], tmp_path / "file" / "report.html")
+    for folder in (tmp_path, Path(), Path("/")):
+        with pytest.raises(ConfigError, match="is a folder; name a file"):
+            write_report(mini_runs[:1], folder)
 
 
 @pytest.mark.parametrize("limits", [{"depth": 0}, {"megabytes": 0}, {"megabytes": float("nan")}])

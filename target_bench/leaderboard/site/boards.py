@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 from target_bench.leaderboard.entry import Entry
@@ -73,11 +73,22 @@ class Shown:
 
 
 def tested(groups: Groups, baseline: System | None) -> Tests:
-    """The tests of every group; where the baseline answers with several generators, the first."""
-    return {
-        group.data: p_values(group, next((m for m in group.members if m.system == baseline), None))
-        for group in groups
-    }
+    """The tests of every group."""
+    return {group.data: p_values(group, baseline_of(group, baseline)) for group in groups}
+
+
+def baseline_of(group: Group, baseline: System | None) -> Member | None:
+    """The row that is the baseline of a group; of several generators the one that does best."""
+    rows = [member for member in group.members if member.system == baseline]
+    metric = headline(group)
+    return max(rows, key=lambda member: _rank(group, member, metric), default=None)
+
+
+def _rank(group: Group, member: Member, metric: str | None) -> tuple[float, str]:
+    """By what answers of a system are ordered: a score over no query is the lowest."""
+    score = group.members[member].scores.get(metric or "")
+    value = score.value if score is not None and isfinite(score.value) else -inf
+    return value, member.generator or ""
 
 
 def default_k(groups: Sequence[Group]) -> int:
@@ -99,6 +110,7 @@ def overview(board: Shown) -> dict[str, Any]:
             rows[member]: _scores(board, group, member, run, ["recall@"]) | {"ms": _time(run)}
             for member, run in group.members.items()
         }
+        of_baseline: dict[str, float | None] = {**_of_baseline(board, group)}
         for i, answered in enumerate(answers):
             found = _best_answers(board, answered, group.data)
             metric = headline(answered)
@@ -108,11 +120,13 @@ def overview(board: Shown) -> dict[str, Any]:
             task = answered.data.task.replace("_", " ")
             column = _column(metric) | {"key": key, "about": f"{task}: {metric}", "task": task}
             columns.append(column | {"version": versions(answers).get(answered.data)})
+            of_baseline[key] = _of_baseline(board, answered).get(metric)
             for system, (generator, cell) in found.items():
                 row = rows.get(Member(system, None))
                 if row is not None and row in cells:
                     cells[row] |= {key: cell, f"{key}:by": shown(generator)}
-        groups.append(_group(group, named) | {"columns": columns, "cells": cells})
+        parts = {"columns": columns, "cells": cells, "baseline": of_baseline}
+        groups.append(_group(group, named) | parts)
     return _page(board, rows, groups, rankings)
 
 
@@ -132,7 +146,8 @@ def task(board: Shown, name: str) -> dict[str, Any]:
         }
         used = {key for cell in cells.values() for key in cell}
         columns = [c for c in columns if "kind" not in c or c["key"] in used]
-        groups.append(_group(group, named) | {"columns": columns, "cells": cells})
+        parts = {"columns": columns, "cells": cells, "baseline": _of_baseline(board, group)}
+        groups.append(_group(group, named) | parts)
     return _page(board, rows, groups, found)
 
 
@@ -187,6 +202,16 @@ def _scores(
     }
 
 
+def _of_baseline(board: Shown, group: Group) -> dict[str, float]:
+    """Metric -> the value that the tests against the baseline are against."""
+    member = baseline_of(group, board.baseline)
+    if member is None:
+        return {}
+    scores = group.members[member].scores
+    values = {name: scores[name].value for name in board.tests[group.data] if name in scores}
+    return {name: round(value, 5) for name, value in values.items() if isfinite(value)}
+
+
 def _cell(board: Shown, group: Group, member: Member, run: Measured, metric: str) -> list[Any]:
     score = run.scores[metric]
     ps = board.tests[group.data].get(metric, {}).get(member, PValues(None, None))
@@ -227,15 +252,13 @@ def _best_answers(
     if metric is None:
         return {}
     found = {}
-    runs = [
-        (run.scores[metric].value, member, run)
+    members = [
+        member
         for member, run in answered.members.items()
-        if run.ranked_on == ranked_on
-        and metric in run.scores
-        and isfinite(run.scores[metric].value)
+        if run.ranked_on == ranked_on and _rank(answered, member, metric)[0] > -inf
     ]
-    for _, member, run in sorted(runs, key=lambda one: (one[0], one[1].generator or "")):
-        cell = _cell(board, answered, member, run, metric)
+    for member in sorted(members, key=lambda one: _rank(answered, one, metric)):
+        cell = _cell(board, answered, member, answered.members[member], metric)
         found[member.system] = (member.generator or "", cell)
     return found
 

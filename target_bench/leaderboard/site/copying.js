@@ -3,23 +3,17 @@ const copying = (() => {
   const LATEX = {
     "\\": "\\textbackslash{}", "{": "\\{", "}": "\\}", $: "\\$", "&": "\\&", "#": "\\#", _: "\\_", "%": "\\%",
     "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "<": "\\textless{}", ">": "\\textgreater{}",
+    "[": "{[}", "*": "{*}", // which after the end of a row would be read as its options
     "≈": "$\\approx$", "▲": "$\\uparrow$", "▼": "$\\downarrow$", "†": "$\\dagger$", "–": "--", "−": "$-$",
   };
-  const tex = (text) => text.replace(/[\\{}$&#_%~^<>≈▲▼†–−]/g, (c) => LATEX[c]).replace(/\s+/g, " ");
+  const tex = (text) => text.replace(/[\\{}$&#_%~^<>[*≈▲▼†–−]/g, (c) => LATEX[c]).replace(/\s+/g, " ").trim();
 
-  function asTable({ header, body }) {
-    const line = (tag, cells) => page.el("tr", {}, ...cells.map((text) => page.el(tag, { text })));
-    return page.el("table", {}, page.el("tbody", {}, line("th", header), ...body.map((cells) => line("td", cells))));
+  function asTable({ header, body, best }) {
+    const line = (tag, cells, bold = []) => page.el("tr", {}, ...cells.map((text, i) => page.el(tag, { text, class: bold[i] ? "best" : null })));
+    return page.el("table", {}, page.el("tbody", {}, line("th", header), ...body.map((cells, i) => line("td", cells, best[i]))));
   }
-  /* Spreadsheets take a cell that begins so for a formula. */
-  const harmless = (text) => (/^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text);
-
-  function markdown(found) {
-    return page.asMarkdown(asTable({ header: found.header, body: found.body.map((cells, i) => cells.map((t, j) => (found.best[i][j] ? `**${t}**` : t))) }));
-  }
-  function csv(found) {
-    return page.asCSV(asTable({ header: found.header.map(harmless), body: found.body.map((cells) => cells.map(harmless)) }));
-  }
+  const markdown = (found) => page.asMarkdown(asTable(found));
+  const csv = (found) => page.asCSV(asTable({ ...found, best: [] }));
   function latex(found) {
     const line = (cells) => `${cells.join(" & ")} \\\\`;
     return [

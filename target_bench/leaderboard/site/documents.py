@@ -6,13 +6,14 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from target_bench.leaderboard.archive import MOST_RUNS
 from target_bench.leaderboard.card import Card, visible
-from target_bench.leaderboard.documents import Cutoff, Hash, Label, Name, Place
+from target_bench.leaderboard.documents import Count, Cutoff, Hash, Label, Name, Place, Times
 from target_bench.schema import AnswerCounts, Counts
 
 MOST_VALUES = 50_000_000
 """Values of queries in an entry, over all runs and metrics; they take 8 bytes each."""
 
 _MOST_QUERIES = 1_000_000
+_LARGEST_COUNT = 1e24  # of tokens and costs, summed over queries
 _PLAIN = {str, int, float, bool, type(None)}
 
 Finite = Annotated[float, Field(allow_inf_nan=False, strict=False)]
@@ -53,7 +54,7 @@ def _numbers_of(kind: type[Any]) -> Any:
         return value
 
     return Annotated[
-        dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False, strict=False)]],
+        dict[str, Annotated[float, Field(ge=0, le=_LARGEST_COUNT, strict=False)]],
         AfterValidator(checked),
     ]
 
@@ -82,16 +83,16 @@ class RunDocument(_Strict):
     counts: _numbers_of(Counts)  # type: ignore[valid-type]
     answers: _numbers_of(AnswerCounts) | None  # type: ignore[valid-type]
     report: dict[str, Any] | None
-    seconds: Annotated[dict[Name, Finite], Field(max_length=20)]
-    timed_queries: Annotated[int, Field(ge=0)]
-    latency_ms: Annotated[dict[Name, Finite], Field(max_length=20)] | None
+    seconds: Times
+    timed_queries: Count
+    latency_ms: Times | None
     environment: dict[str, Any]
     retriever_identity: dict[str, Any]
     generator_identity: dict[str, Any]
     corpus_fingerprint: Hash
     queries_fingerprint: Hash
     predictions_sha256: Hash
-    date: Annotated[str, Field(pattern=r"^(\d{4}-\d{2}-\d{2})?$")]
+    date: Annotated[str, Field(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$")]
 
     @model_validator(mode="after")
     def _fits(self) -> "RunDocument":
@@ -99,6 +100,9 @@ class RunDocument(_Strict):
         for name, values in self.slices.items():
             if len(values) != n:
                 raise ValueError(f"slices.{name!a}: {len(values)} values of {n} queries")
+        for name, found in (("counts", self.counts), ("answers", self.answers)):
+            if found is not None and found["asked"] != n:
+                raise ValueError(f"{name}.asked: {found['asked']:g}, but there are {n} queries")
         if sorted(set(self.cutoffs)) != self.cutoffs:
             raise ValueError("cutoffs should be ascending")
         about_answers = self.task != "retrieval"

@@ -20,8 +20,10 @@ def check(out: Path, submissions: Path) -> None:
 
     Raises:
         ConfigError: it is a file or link, holds what is no part of an earlier site, or is the
-            folder of submissions or above it.
+            folder of submissions, the one that the program runs in, or above one of them.
     """
+    if Path.cwd().is_relative_to(out.resolve()):
+        raise ConfigError(f"-o {out}: is the folder you are in, or above it; name another folder")
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise ConfigError(f"-o {out}: is no folder; name a new or empty one")
     if submissions.resolve().is_relative_to(out.resolve()):

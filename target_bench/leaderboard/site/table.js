@@ -51,7 +51,7 @@ const table = (() => {
     let sum = 0;
     for (const group of groups) {
       const cell = cellOf(group, row, group.columns[0]);
-      if (!cell || cell[0] === null) return null;
+      if (typeof cell?.[0] !== "number") return null; // a score over no query is no number
       sum += cell[0];
     }
     return sum / groups.length;
@@ -114,10 +114,7 @@ const table = (() => {
     }
     return found;
   }
-  const baselineValue = (column) => {
-    for (const [row, one] of board.rows.entries()) if (one.baseline && column.value(row) !== null) return column.value(row);
-    return null;
-  };
+  const baselineValue = (column) => column.group.baseline[keyOf(column.column)];
 
   function sorted(rows) {
     const column = columns().find((one) => one.id === state.sort);
@@ -190,7 +187,10 @@ const table = (() => {
     if (column.value(row) === null) td.classList.add("soft");
     if (!column.cell) return td;
     if (column.group.columns[0] === column.column) td.classList.add("first");
-    if (column.best(row)) td.classList.add("best");
+    if (column.best(row)) {
+      td.classList.add("best");
+      value.append(page.el("span", { class: "sr-only", text: ", the best of the column" }));
+    }
     const [, low, high, best, baseline] = column.cell(row) ?? [];
     if (column.marked) value.append(page.el("span", { class: "marks" }, ...marks(column, row).flatMap(mark)));
     if (best !== undefined || baseline !== undefined) td.title = `against the best: ${probability(best)}; against the baseline: ${probability(baseline)} (Holm)`;

@@ -40,11 +40,14 @@ def p_values(group: Group, baseline: Member | None) -> dict[str, dict[Member, PV
         baseline: the row that is the baseline, if the group has it.
     """
     found = {}
-    for name, values in group.values.items():
+    for name, rows_of in group.values.items():
+        values = {m: row for m, row in rows_of.items() if not np.isnan(row).all()}
+        if not values:
+            continue
         members = list(values)
         matrix = np.stack([values[member] for member in members])
         missing = np.isnan(matrix)
-        if (missing != missing[0]).any() or missing[0].all():
+        if (missing != missing[0]).any():
             continue  # the runs leave out different queries
         scores = [group.members[member].scores[name].value for member in members]
         best = int(np.argmax(scores))

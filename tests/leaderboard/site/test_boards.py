@@ -2,13 +2,16 @@
 
 import json
 from dataclasses import replace
+from math import nan
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from target_bench.errors import DataError
 from target_bench.leaderboard.site import build
+from target_bench.schema import Score
 from tests.leaderboard.site.small import (
     answers,
     board,
@@ -168,6 +171,18 @@ def test_a_missing_score_is_no_number(tmp_path: Path) -> None:
     build(tmp_path / "in", tmp_path / "site")
     data = data_of(tmp_path / "site" / "tasks" / "retrieval.html")
     assert data["groups"][0]["cells"]["0"]["ndcg@10"] == []
+
+
+def test_a_run_without_values_takes_no_test_from_the_others(tmp_path: Path) -> None:
+    run = retrieval(0.4)
+    empty = replace(
+        run,
+        scores={**run.scores, "recall@10": Score(nan, nan, nan, 0, "s")},
+        per_query={**run.per_query, "recall@10": np.full(60, nan)},
+    )
+    recall = _cells(_overview(tmp_path, *board(), entry("e", empty)), 0, "recall@10")
+    assert len(recall["Odd one"]) == 5
+    assert recall["E"] == []
 
 
 def test_zero_shot_share_is_of_its_own_corpora(tmp_path: Path) -> None:

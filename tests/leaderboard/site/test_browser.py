@@ -1,13 +1,16 @@
 """The site in a real browser: every control, every page, and nothing leaves it."""
 
 from dataclasses import replace
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from target_bench.leaderboard.entry import Finding
 from target_bench.leaderboard.site import build
+from target_bench.schema import Score
 from tests.browser import PHONE, OpenPage
 from tests.leaderboard.site.small import answers, board, card, entry, retrieval, write
 from tests.report.written import HOSTILE
@@ -83,8 +86,9 @@ def test_the_overview(page: "Page") -> None:
     assert _cell(page, "Untold", "0:recall@{k}") == "0.550?"
     assert _cell(page, "Close", "0:ms") == "1.0"
     assert _cell(page, "Close", "1:recall@{k}") == "–"
+    assert _cell(page, "Best, by far", "0:answers0") == "0.900▲"
     assert page.locator("#scores tbody .badge").all_inner_texts() == ["baseline", "suspicious"]
-    assert page.locator("#scores td.best").count() == 3
+    assert page.locator("#scores td.best .sr-only", has_text="the best").count() == 3
 
 
 def test_sort(page: "Page") -> None:
@@ -168,6 +172,54 @@ def test_copy(page: "Page") -> None:
     assert "alpha test R@10,alpha test R@10 low,alpha test R@10 high" in csv[0]
     assert csv[1].startswith('"Best, by far",dense:model=m,dense,110M,yes,50%,0.95,0.85,1,')
     assert len(csv) == 5
+
+
+def test_what_is_copied_is_no_markup_and_no_formula(open_page: OpenPage, tmp_path: Path) -> None:
+    """Pasted into a spreadsheet, a README or a paper, labels of others stay text."""
+    label = "\u00a0=1+1 [x](http://example.org) <img src=x> `a` *b*| a_b _c_ &lt; [d]"
+    hostile = entry("a", retrieval(0.5, retriever=label), its_card=card("[2cm] name"))
+    build(write(tmp_path / "in", [hostile, entry("b", retrieval(0.9))]), tmp_path / "site")
+    page = _ready(open_page(tmp_path / "site" / "index.html", root=tmp_path / "site").page)
+    markdown = _copied(page, "markdown", "| system").split("\n")[3]
+    escaped = r"=1+1 [x\](http://example.org) \<img src=x\> \`a\` \*b\*\| a_b \_c\_ \&lt; [d]"
+    assert f"| {escaped} |" in markdown
+    csv = _copied(page, "csv", "system,").split("\r\n")[2]
+    assert csv.startswith("[2cm] name,'=1+1 [x](http://example.org) <img src=x> `a` *b*| a_b")
+    latex = _copied(page, "latex", "\\begin{tabular}{ll").split("\n")[5]
+    assert latex.startswith("{[}2cm] name & =1+1 {[}x](http:")
+
+
+def test_a_score_over_no_query_is_last_and_no_part_of_a_mean(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    made = board()[:3]
+    nothing = retrieval(0.4, "beta")
+    gone = {**nothing.scores, "recall@10": Score(nan, nan, nan, 0, "s")}
+    values = {**nothing.per_query, "recall@10": np.full(60, nan)}
+    made.append(entry("e", retrieval(0.99), replace(nothing, scores=gone, per_query=values)))
+    build(write(tmp_path / "in", made), tmp_path / "site")
+    page = _ready(open_page(tmp_path / "site" / "index.html", root=tmp_path / "site").page)
+    _names(page, "Best, by far", "Plain BM25", "Close", "E")
+    page.click("#scores [data-sort='mean']")
+    _names(page, "Plain BM25", "Best, by far", "Close", "E")
+    assert _cell(page, "E", "1:recall@{k}") == "–"
+
+
+def test_marks_against_a_baseline_with_several_generators(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    """The test is against the answers that stand in its row, and so is the mark."""
+    base = retrieval(0.5, retriever="bm25")
+    bm25 = entry("bm25", base, answers(0.2, base, 0), answers(0.9, base, 0, generator="strong"))
+    between = entry("between", retrieval(0.7), answers(0.5, retrieval(0.7), 0))
+    above = entry("above", retrieval(0.6), answers(1.0, retrieval(0.6), 0))
+    build(write(tmp_path / "in", [bm25, between, above]), tmp_path / "site")
+    page = _ready(open_page(tmp_path / "site" / "index.html", root=tmp_path / "site").page)
+    assert _cell(page, "Bm25", "0:answers0") == "0.900"
+    assert _cell(page, "Between", "0:answers0") == "0.500▼"
+    assert _cell(page, "Above", "0:answers0") == "1.000▲"
+    page = _ready(open_page(tmp_path / "site" / "tasks" / "fact_verification.html").page)
+    assert _cell(page, "Between", "0:accuracy") == "0.500▼"
 
 
 def test_open_an_entry_and_come_back(page: "Page") -> None:

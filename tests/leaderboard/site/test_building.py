@@ -76,6 +76,17 @@ def test_files_links_and_the_submissions_are_not_replaced(tmp_path: Path) -> Non
             build(given, out)
 
 
+@pytest.mark.parametrize("out", [".", "..", ""])
+def test_the_folder_one_is_in_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str
+) -> None:
+    given, here = write(tmp_path / "in", board()), tmp_path / "empty" / "here"
+    here.mkdir(parents=True)
+    monkeypatch.chdir(here)
+    with pytest.raises(ConfigError, match="is the folder you are in"):
+        build(given, Path(out))
+
+
 def test_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given, out = write(tmp_path / "in", board()), tmp_path / "site"
     build(given, out)

@@ -57,6 +57,16 @@ FORGED: dict[str, tuple[Callable[[Record], object], str]] = {
     "nested": (_run("slices", {"s": [[]] * 60}), r"runs\.0\.slices\.s: holds a list"),
     "counts": (_run("counts", {"asked": 1}), r"runs\.0\.counts: expected asked, answered"),
     "hash": (_run("corpus_fingerprint", "x"), r"runs\.0\.corpus_fingerprint: String should"),
+    "asked": (
+        lambda r: r["runs"][0]["counts"].__setitem__("asked", 1e-300),
+        r"runs\.0: counts\.asked: 1e-300, but there are 60",
+    ),
+    "cost": (
+        lambda r: r["runs"][1]["answers"].__setitem__("cost", 1e308),
+        r"runs\.1\.answers\.cost: Input should be less",
+    ),
+    "seconds": (_run("seconds", {"retrieve": 1e308}), r"runs\.0\.seconds\.retrieve: Input should"),
+    "timed": (_run("timed_queries", 10**400), r"runs\.0\.timed_queries: Input should"),
     "date": (_run("date", "yesterday"), r"runs\.0\.date: String should match"),
     "basis": (_run("retrieval", 9, 1), r"runs\.1\.retrieval: 9 is no run"),
     "itself": (_run("retrieval", 1, 1), r"runs\.1\.retrieval: 1 is no run"),
