@@ -37,6 +37,7 @@ RECORD = np.dtype([("key", "V16"), ("crc", "<u4"), ("cut", "u1")])
 
 _ASIDE, _NEW = ".aside-", ".new-"
 _LOCK = ".lock"
+_SHA256 = "sha256:"
 _BUSY = 60.0  # seconds to wait for another process that writes
 
 
@@ -240,8 +241,18 @@ def _entry(folder: Path) -> Entry:
 def _shown(encoder: Mapping[str, Any]) -> str:
     """``Class(setting=value, ...)``, without settings that are empty."""
     settings = encoder.get("config") or {}
-    shown = ", ".join(f"{k}={v}" for k, v in settings.items() if v not in (None, "", [], {}))
+    shown = ", ".join(
+        f"{name}={_short(value)}"
+        for name, value in settings.items()
+        if value not in (None, "", [], {})
+    )
     return f"{str(encoder.get('class', '')).rpartition(':')[2]}({shown})"
+
+
+def _short(value: object) -> str:
+    """A hash by its first twelve digits, and anything else as it is."""
+    text = str(value)
+    return text[: len(_SHA256) + 12] if text.startswith(_SHA256) else text
 
 
 def clear(root: Path) -> list[Entry]:

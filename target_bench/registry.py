@@ -9,7 +9,7 @@ import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -121,9 +121,10 @@ def build(
     text: str | None = None,
 ) -> Any:
     """Build a plug-in from its name and its settings; errors as for ``create``."""
-    text = text or target
     cls = resolve(kind, target, also)
-    settings = _checked(cls, given, f"{kind} {target}")
+    named = _as_named(target)
+    text = (text or target).replace(target, named, 1)
+    settings = _checked(cls, given, f"{kind} {named}")
     try:
         return cls(**settings)
     except MissingExtraError:
@@ -245,6 +246,14 @@ def _import_file(target: str) -> Any:
     return _attribute(module, attribute, target)
 
 
+def _as_named(target: str) -> str:
+    """A class of a file by the file's name, for messages; other names as they are."""
+    module, _, name = target.rpartition(":")
+    if not module.startswith(FILE_MODULE):
+        return target
+    return f"{Path(sys.modules[module].__file__ or module).name}:{name}"
+
+
 @contextmanager
 def _without_bytecode() -> Iterator[None]:
     """Leave no compiled file beside a user's: on a full disk Python would leave half of one."""
@@ -279,7 +288,8 @@ def _checked(cls: Any, settings: dict[str, Any], what: str) -> dict[str, Any]:
     open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)
     for key in settings:
         if key not in named and not open_ended:
-            raise ConfigError(f"{what}: {unknown_name('setting', key, named)}")
+            problem = unknown_name("setting", key, named)
+            raise ConfigError(f"{what}: {problem}{_quoted(key, settings, problem)}")
     for name, parameter in named.items():
         if parameter.default is parameter.empty and name not in settings:
             raise ConfigError(f"{what}: needs the setting {name}, as in {name}=...")
@@ -289,6 +299,16 @@ def _checked(cls: Any, settings: dict[str, Any], what: str) -> dict[str, Any]:
         else value
         for key, value in settings.items()
     }
+
+
+def _quoted(key: str, settings: Mapping[str, Any], problem: str) -> str:
+    """What to write, where an unknown setting may be one of a plug-in that stands before it."""
+    for name, value in settings.items():
+        if isinstance(value, str) and ":" in value and "Did you mean" not in problem:
+            return (
+                f" Settings of {name} go into quotes: {name}='{masked_settings(value)},{key}=...'."
+            )
+    return ""
 
 
 def _constructor(cls: Any, what: str) -> inspect.Signature:

@@ -40,7 +40,10 @@ class Encoder(ABC):
         """
 
     def fit(self, texts: Iterable[str]) -> None:  # noqa: B027 (optional)
-        """Learn from the texts of the corpus before any is encoded. Default: nothing."""
+        """Learn from the texts of the corpus before any is encoded. Default: nothing.
+
+        Called for every corpus, so what ``notes`` counts begins here.
+        """
 
     def revision(self) -> str | None:
         """What tells these weights from others of the same name: a commit, or a hash of files.

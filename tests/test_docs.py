@@ -3,11 +3,16 @@
 import os
 import re
 import runpy
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
+
+from target_bench.cli.main import app
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -58,6 +63,32 @@ def _run(language: str, source: str, path: Path) -> None:
     scripts = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": scripts}
     subprocess.run(["bash", "-ec", source], check=True, env=environment, timeout=120)
+
+
+FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def _commands(document: Path) -> list[list[str]]:
+    """The words of every command of ours in the blocks of shell."""
+    blocks = FENCED.findall(document.read_text(encoding="utf-8"))
+    shell = "".join(text for kind, text in blocks if kind.partition(" ")[0] in ("", "sh", "bash"))
+    lines = shell.replace("\\\n", " ").splitlines()
+    parts = [part for line in lines for part in re.split(r" && | \| |; ", line)]
+    return [
+        shlex.split(part.replace("...", "x"), comments=True)[1:]
+        for part in parts
+        if part.startswith("target-bench ")
+    ]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_commands_can_be_read(document: Path) -> None:
+    """They name commands, options and arguments that there are; nothing is run."""
+    for words in _commands(document):
+        command: Any = get_command(app)
+        while hasattr(command, "commands"):
+            command, words = command.commands[words[0]], words[1:]
+        command.make_context("target-bench", words)
 
 
 def test_documents_hold_examples() -> None:

@@ -170,6 +170,10 @@ def test_settings_reach_the_constructor() -> None:
         ("tf-idff", ["unknown retriever 'tf-idff'", "Did you mean tfidf?"]),
         ("xyzzy", ["unknown retriever 'xyzzy'. Known: bm25"]),
         ("bm25:kl=1", ["retriever bm25: unknown setting 'kl'", "Did you mean k1", "stopwords"]),
+        (
+            "dense:encoder=minilm:max_tokens=64,device=cpu",
+            ["unknown setting 'device'", "encoder='minilm:max_tokens=64,device=...'"],
+        ),
         ("bm25:stemer=none", ["unknown setting 'stemer'", "Did you mean stemmer?"]),
         ("bm25:k1=high", ["retriever bm25: setting k1='high'", "valid number"]),
         ("bm25:stemmer=german", ["setting stemmer='german'", "'english' or 'none'"]),

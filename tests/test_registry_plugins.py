@@ -77,6 +77,12 @@ def test_missing_required_setting(mine: Path) -> None:
         create("retriever", f"{mine}:Mine:mode=slow")
 
 
+def test_a_class_of_a_file_is_called_as_its_user_does(mine: Path) -> None:
+    module = registry.resolve("retriever", f"{mine}:Mine").__module__
+    with pytest.raises(ConfigError, match=rf"^retriever {mine.name}:Mine: needs the setting size"):
+        create("retriever", f"{module}:Mine")
+
+
 def test_wrong_type(mine: Path) -> None:
     with pytest.raises(ConfigError, match=r"setting size='big': .*valid integer"):
         create("retriever", f"{mine}:Mine:size=big")

@@ -51,8 +51,8 @@ def list_(only: Only = None, as_json: AsJson = False, debug: Debug = False) -> N
         return
     from rich.console import Console
 
-    console = Console(emoji=False)
-    if only is not Part.embeddings:
+    console = Console(emoji=False) if sys.stdout.isatty() else Console(width=140, emoji=False)
+    if corpora or only is Part.corpora or not embeddings:
         _show_corpora(console, corpora)
     if embeddings or only is Part.embeddings:
         _show_embeddings(console, embeddings)

@@ -111,4 +111,9 @@ class TerminalObserver(Observer):
         """Print a warning that was not printed before."""
         if message not in self._warned:
             self._warned.add(message)
-            self._console.print(f"Warning: {message}", markup=False, highlight=False)
+            self._console.print(
+                f"Warning: {message}",
+                markup=False,
+                highlight=False,
+                soft_wrap=not self._console.is_terminal,
+            )

@@ -1,7 +1,7 @@
 """What local encoders check: that texts can be read and are not cut in silence, and vectors."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +31,10 @@ class LimitedEncoder(Encoder):
 
     def __init__(self) -> None:
         self._counts: dict[TextKind, tuple[int, int]] = {"table": (0, 0), "query": (0, 0)}
+
+    def fit(self, texts: Iterable[str]) -> None:  # noqa: ARG002
+        """Count anew: another corpus begins."""
+        self._counts = {"table": (0, 0), "query": (0, 0)}
 
     @abstractmethod
     def _vectors(self, texts: list[str], kind: TextKind) -> tuple[Vectors, NDArray[np.bool_]]:

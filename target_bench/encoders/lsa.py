@@ -71,6 +71,7 @@ class LSAEncoder(Encoder):
         """Decompose the TF-IDF matrix of the texts of the corpus."""
         self._space.fit(list(texts))
         self._ready = True
+        self._queries = self._unknown = 0
 
     def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
         """(n, d) vectors of the texts, in their order.
@@ -106,3 +107,4 @@ class LSAEncoder(Encoder):
         """Read what ``save`` wrote, in place of ``fit``."""
         self._space.load(folder)
         self._ready = True
+        self._queries = self._unknown = 0

@@ -51,7 +51,7 @@ class Model2Vec(LimitedEncoder):
         self, model: str, max_tokens: int | None = None, commit: str | None = None
     ) -> None:
         if importlib.util.find_spec("model2vec") is None:
-            raise MissingExtraError("model2vec", "model2vec", f"encoder {model}")
+            raise MissingExtraError("model2vec", "model2vec", "the encoder model2vec")
         if max_tokens is not None and max_tokens < 1:
             raise ConfigError(f"max_tokens={max_tokens}: at least 1 is needed")
         self.model = model

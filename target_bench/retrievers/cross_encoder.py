@@ -54,12 +54,13 @@ class Scorer:
         self._n_pairs = self._n_cut = 0
 
     def load(self) -> None:
-        """Load the model.
+        """Load the model, and count pairs anew.
 
         Raises:
             ConfigError: there is no such model, or it cannot be loaded or gives no single score.
         """
         assert self._loaded
+        self._n_pairs = self._n_cut = 0
 
     def scores(self, pairs: Sequence[tuple[str, str]]) -> Floats:
         """(n,) the model's scores before any sigmoid, which would make ties of the best.
@@ -166,6 +167,7 @@ class Scorer:
                 f"model={self._model}: it gives {model.num_labels} scores a pair; a reranker is a "
                 "model that gives one"
             )
+        _check_head(self._model, model)
         return model
 
     def _read(self, place: str, source: str, **settings: Any) -> Any:
@@ -191,3 +193,18 @@ class Scorer:
             ConfigError: there is no such device.
         """
         return device_of(self._device)
+
+
+def _check_head(name: str, model: Any) -> None:
+    """Refuse weights without the layer that scores: it would be made of random numbers.
+
+    Raises:
+        ConfigError: the weights were saved from a model of another kind, such as an encoder.
+    """
+    network = getattr(model, "model", None)
+    saved = getattr(getattr(network, "config", None), "architectures", None)
+    if saved and type(network).__name__ not in saved:
+        raise ConfigError(
+            f"model={name}: its weights are of {saved[0]}, which gives no score for a pair. Name "
+            "a cross-encoder; an encoder belongs into the retriever dense"
+        )

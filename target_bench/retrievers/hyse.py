@@ -14,8 +14,8 @@ import numpy as np
 
 from target_bench import registry
 from target_bench.errors import ConfigError
-from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever, constructor_arguments
-from target_bench.retrievers.asking import answers, check_generator, unsent
+from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever
+from target_bench.retrievers.asking import answers, check_generator
 from target_bench.retrievers.fusion import Floats, Fusion, Method, Scale
 from target_bench.retrievers.hypothetical import schemas
 from target_bench.retrievers.inner import Candidates, Inner
@@ -43,8 +43,7 @@ class HySE(Retriever):
     counted and reported.
 
     A query is one request to the generator, in batches, and is asked once for as long as the object
-    lives; a generator that records its answers is not asked again in later runs either. One that
-    may cost money is asked only with ``allow_paid``.
+    lives; a generator that records its answers is not asked again in later runs either.
 
     Args:
         generator: as written on the command line, or an object.
@@ -55,7 +54,6 @@ class HySE(Retriever):
         method: as for ``hybrid``.
         normalise: as for ``hybrid``.
         depth: how many tables each ranking has. Default: 200, or ``top_k`` where that is more.
-        allow_paid: whether requests may be sent that cost money.
 
     Raises:
         ConfigError: a part that cannot be built, or a setting that cannot be.
@@ -73,7 +71,6 @@ class HySE(Retriever):
         method: Method = "weighted",
         normalise: Scale = "max",
         depth: int | None = None,
-        allow_paid: bool = False,
     ) -> None:
         self.generator = generator
         self.retriever = retriever
@@ -83,7 +80,6 @@ class HySE(Retriever):
         self.method: Method = method
         self.normalise: Scale = normalise
         self.depth = depth
-        self.allow_paid = allow_paid
         for name in ("n_schemas", "depth"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -101,11 +97,6 @@ class HySE(Retriever):
     def parts(self) -> Mapping[str, object]:
         """The generator, and the retriever."""
         return {"generator": self._generator, "retriever": self._inner.retriever}
-
-    def config(self) -> Mapping[str, Any]:
-        """The settings that can change a ranking, the prompt's text among them."""
-        settings = constructor_arguments(self)
-        return {name: value for name, value in settings.items() if name != "allow_paid"}
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Have the retriever index the tables."""
@@ -142,11 +133,7 @@ class HySE(Retriever):
         return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        """The rankings of several queries, expanded and computed together.
-
-        Raises:
-            ConfigError: the generator would cost money, and ``allow_paid`` is not set.
-        """
+        """The rankings of several queries, expanded and computed together."""
         if not queries or not len(self._ids):
             return [[] for _ in queries]
         if self.weight < 1:
@@ -188,7 +175,6 @@ class HySE(Retriever):
             GenerationRequest(str(i), TASK, (Message("user", self._asked_with(query)),), query)
             for i, query in enumerate(new)
         ]
-        self._check_consent(requests)
         found = answers(self._generator, requests)
         for i, query in enumerate(new):
             answer = found[str(i)]
@@ -198,16 +184,6 @@ class HySE(Retriever):
                 self._schemas[query] = made
             else:
                 self._failed[query] = answer.error or f"no schema in {answer.text!r:.150}"
-
-    def _check_consent(self, requests: Sequence[GenerationRequest]) -> None:
-        if self.allow_paid or not getattr(self._generator, "paid", False):
-            return
-        n = unsent(self._generator, requests)
-        if n:
-            raise ConfigError(
-                f"hyse sends a request for each query to {type(self._generator).__name__}, which "
-                f"may cost money: {n:,} now, and more with each batch. Agree with allow_paid=true"
-            )
 
     def _asked_with(self, query: str) -> str:
         from jinja2 import TemplateError

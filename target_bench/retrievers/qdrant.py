@@ -229,7 +229,8 @@ class Qdrant(Retriever):
 
     def notes(self) -> Sequence[str]:
         """Which collection is kept, whether rankings are approximate, what the encoder says."""
-        kept = f"the collection {self.collection!r} is kept" if self.collection else None
+        lasts = self.collection and (self.url or self.path)  # memory ends with the process
+        kept = f"the collection {self.collection!r} is kept" if lasts else None
         near = None if self.exact else "an approximate index was asked: rankings may lack tables"
         return [note for note in (kept, near, *self._encoding.notes()) if note]
 

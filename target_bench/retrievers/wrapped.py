@@ -173,7 +173,10 @@ class WrappedRetriever(Retriever):
         if self._given is None:
             made = called(self._factory, "retriever", self._texts(corpus))
             if not isinstance(made, self._filled + self._fillable):
-                raise PluginError(f"retriever: the function gave a {type(made).__name__}")
+                expected = " or ".join(cls.__name__ for cls in self._filled + self._fillable)
+                raise PluginError(
+                    f"retriever: the function gave a {type(made).__name__}; expected a {expected}"
+                )
             self._asked: Any = made
         else:
             if self._used and self._given.maker is not None:
@@ -255,10 +258,10 @@ class _Names:
     def _of(self, metadata: Mapping[str, Any]) -> TableId:
         table, database = metadata.get(self._keys.table), metadata.get(self._keys.database)
         if table is None:
+            only = f"only {', '.join(map(repr, metadata))}" if metadata else "and nothing else"
             raise PluginError(
-                f"metadata of one of the {self._noun} found have no {self._keys.table!r}, only "
-                f"{', '.join(map(repr, metadata)) or 'nothing'}; say which key holds the id of the "
-                "table (table_key)"
+                f"metadata of one of the {self._noun} found have no {self._keys.table!r}, "
+                f"{only}; say which key holds the id of the table (table_key)"
             )
         if database is not None:
             return TableId(str(database), str(table))

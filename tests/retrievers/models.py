@@ -36,6 +36,16 @@ def cross_encoder(folder: Path, n_labels: int = 1, seed: int = 0) -> Path:
     return folder / "model"
 
 
+def encoder_of(model: Path) -> Path:
+    """The same model without the layer that scores."""
+    from transformers import AutoTokenizer, BertModel
+
+    folder = model.parent / "encoder"
+    BertModel.from_pretrained(model).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(model).save_pretrained(folder)
+    return folder
+
+
 class Hashed(Encoder):
     """A bag of words, each at a place that its hash gives; words have signs.
 

@@ -151,7 +151,7 @@ def test_broken_encoders(shape: str) -> None:
 
 
 def test_notes_reach_the_user(tmp_path: Path) -> None:
-    """They are said once a run, and stand in its manifest."""
+    """They stand in the manifest of the run, and are said again where it is reused."""
 
     class Talking(Words):
         def notes(self) -> list[str]:
@@ -162,3 +162,6 @@ def test_notes_reach_the_user(tmp_path: Path) -> None:
     result = only(target.run(Dense(encoder=Talking()), limit=5))
     assert any("the texts were long" in warning for warning in seen.warnings)
     assert "the texts were long" in (result.folder / "manifest.json").read_text()
+    seen.warnings.clear()
+    assert only(target.run(Dense(encoder=Talking()), limit=5)).reused
+    assert [w.partition(" (recorded): ")[2] for w in seen.warnings] == ["the texts were long"]

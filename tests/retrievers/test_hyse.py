@@ -36,14 +36,6 @@ class Saying(Generator):
         return Generation(request.query_id, text, error=self.error)
 
 
-class Paid(Saying):
-    paid = True
-    recorded = False
-
-    def unanswered(self, requests: Iterable[GenerationRequest]) -> Iterator[GenerationRequest]:
-        yield from () if self.recorded else requests
-
-
 def expanding(generator: Any, **settings: Any) -> HySE:
     retriever = HySE(generator, **{"retriever": "bm25", **settings})
     retriever.embed_corpus(corpus())
@@ -152,15 +144,6 @@ def test_users_own_generators() -> None:
         ask(expanding(Breaking()), ["stream"])
 
 
-def test_paid_requests_need_consent() -> None:
-    with pytest.raises(ConfigError, match=r"may cost money: 2 now.*allow_paid=true"):
-        ask(expanding(generator := Paid()), ["plum", "apple"])
-    assert generator.asked == []
-    assert ask(expanding(Paid(), allow_paid=True), ["stream"]) != [[]]
-    generator.recorded = True
-    assert ask(expanding(generator), ["stream"]) != [[]]
-
-
 def test_identity_holds_generator_retriever_and_prompt() -> None:
     one, warning = plugin_identity(HySE(Saying(), "bm25"))
     assert warning is None
@@ -171,7 +154,6 @@ def test_identity_holds_generator_retriever_and_prompt() -> None:
         HySE(Saying(), "bm25", prompt="{{ query }}?"),
     ):  # fmt: skip
         assert plugin_identity(other)[0] != one
-    assert plugin_identity(HySE(Saying(), "bm25", allow_paid=True))[0] == one
 
 
 def test_saving_changes_nothing(tmp_path: Path) -> None:

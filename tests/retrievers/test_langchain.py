@@ -283,7 +283,7 @@ def test_what_is_no_retriever(given: object, message: str) -> None:
 
 
 def test_a_function_that_gives_something_else() -> None:
-    with pytest.raises(PluginError, match="gave a list"):
+    with pytest.raises(PluginError, match="gave a list; expected a BaseRetriever or VectorStore"):
         _embedded(lambda documents: documents)
     with pytest.raises(ConfigError, match="fetch=0"):
         LangChainRetriever(make_store(), fetch=0)

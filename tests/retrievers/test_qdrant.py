@@ -84,6 +84,10 @@ def test_nothing_of_ours_is_left_behind(tmp_path: Path) -> None:
     assert _collections(tmp_path) == []
 
 
+def test_nothing_is_kept_in_memory() -> None:
+    assert _embedded(collection="mine").notes() == []
+
+
 def test_a_named_collection_is_kept_and_found_full(tmp_path: Path) -> None:
     first = _embedded(path=str(tmp_path), collection="mine")
     ranking = names(ask(first, ["river"], 2)[0])

@@ -14,7 +14,7 @@ from target_bench.retrievers.bm25 import BM25
 from target_bench.retrievers.rerank import Rerank
 from target_bench.serialization import Serializer
 from tests.builders import Counting
-from tests.retrievers.models import cross_encoder
+from tests.retrievers.models import cross_encoder, encoder_of
 from tests.retrievers.tables import QUERIES, Pairs, ask, corpus, names
 
 pytest.importorskip("sentence_transformers")
@@ -111,9 +111,11 @@ def test_pairs_that_are_cut_are_counted(model: str) -> None:
     ask(fits, ["apple plum"])
     ask(cut, ["apple plum"])
     assert list(fits.notes()) == []
-    assert list(cut.notes()) == [
-        "2 of 2 pairs of query and table are longer than the limit of 8 tokens and were cut"
-    ]
+    told = ["2 of 2 pairs of query and table are longer than the limit of 8 tokens and were cut"]
+    assert list(cut.notes()) == told
+    cut.embed_corpus(corpus())
+    ask(cut, ["apple plum"])
+    assert list(cut.notes()) == told
 
 
 def test_batches_are_halved_where_memory_does_not_suffice(
@@ -179,6 +181,16 @@ def test_a_model_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 def test_a_model_that_gives_several_scores(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="gives 3 scores a pair"):
         built(str(cross_encoder(tmp_path / "three", n_labels=3)))
+
+
+def test_a_model_without_the_layer_that_scores(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The libraries would make one of random numbers."""
+    model = encoder_of(cross_encoder(tmp_path / "scorer"))
+    with pytest.raises(ConfigError, match="its weights are of BertModel, which gives no score"):
+        built(str(model))
+    assert "LOAD REPORT" not in "".join(capfd.readouterr())
 
 
 @pytest.mark.parametrize(
