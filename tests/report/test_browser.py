@@ -9,9 +9,10 @@ import pytest
 
 from target_bench.evaluator import TARGET
 from target_bench.report import write_report
-from tests.browser import PHONE, OpenPage, Watched
+from tests.browser import PHONE, OpenPage
 from tests.builders import Recorder, only
-from tests.report.written import HOSTILE, blocks, hostile_runs, listed
+from tests.report.driving import open_query, ready
+from tests.report.written import blocks, listed
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -20,12 +21,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def page(open_page: OpenPage, mini_report: Path) -> "Page":
     """The report of three retrievals, ready."""
-    return _ready(open_page(mini_report))
-
-
-def _ready(watched: Watched) -> "Page":
-    watched.page.wait_for_selector("#browser[data-ready]")
-    return watched.page
+    return ready(open_page(mini_report))
 
 
 def _listed(page: "Page") -> list[str]:
@@ -45,11 +41,6 @@ def _duel(page: "Page", won: int, lost: int, of: int = 280) -> None:
                   === wanted""",
         arg=f"{won},{of - won - lost},{lost}",
     )
-
-
-def _open(page: "Page", place: int) -> None:
-    page.locator("#list button").nth(place).click()
-    page.wait_for_selector(".detail-bar")
 
 
 def _firsts(report: Path) -> list[list[int]]:
@@ -120,7 +111,7 @@ def test_compare_two_runs(page: "Page", mini_report: Path) -> None:
     _found(page, len(lost))
     questions = blocks(mini_report)["index"]["texts"]
     assert _listed(page) == [questions[i] for i in lost][:50]
-    _open(page, 0)
+    open_query(page, 0)
     assert page.locator("#detail .column h4").all_inner_texts() == ["Reference", "bm25", "tfidf"]
     page.select_option("#measure", "recall@1")
     stored = blocks(mini_report)
@@ -167,7 +158,7 @@ def test_open_a_query(page: "Page", mini_report: Path) -> None:
     """Gold and retrieved tables stand there as tables, the gold marked, with ranks and scores."""
     found = blocks(mini_report)
     query, tables = listed(found, "queries")[4], listed(found, "tables")
-    _open(page, 4)
+    open_query(page, 4)
     assert page.locator("#detail h3").inner_text() == query["text"]
     reference = page.locator("#detail .column").first
     assert reference.locator("details.gold").count() == len(query["gold"])
@@ -237,7 +228,7 @@ def test_theme(page: "Page", open_page: OpenPage, mini_report: Path) -> None:
     assert page.locator("[data-theme-switch]").inner_text() == "Light theme"
     page.reload()
     assert page.evaluate(paper) == dark
-    other = _ready(open_page(mini_report, color_scheme="dark"))
+    other = ready(open_page(mini_report, color_scheme="dark"))
     assert other.evaluate(paper) == dark
     other.click("[data-theme-switch]")
     assert other.evaluate(paper) == light
@@ -283,10 +274,10 @@ def test_prompt_answer_and_sql(open_page: OpenPage, tmp_path: Path) -> None:
         if query["runs"][0]["judged"]["rows"] and query["runs"][0]["judged"]["gold_rows"]
     )
     judged = query["runs"][0]["judged"]
-    page = _ready(open_page(report))
+    page = ready(open_page(report))
     page.fill("#search", query["id"])
     _found(page, 1, 57)
-    _open(page, 0)
+    open_query(page, 0)
     column = page.locator("#detail .column[data-run='0']")
     assert column.locator("pre").first.inner_text() == judged["sql"]
     assert judged["verdict"].replace("_", " ") in column.inner_text()
@@ -317,97 +308,20 @@ def test_judgements_without_results(open_page: OpenPage, tmp_path: Path) -> None
     for line in lines:
         del line["result"], line["gold_result"]
     (run / "judgements.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    page = _ready(open_page(write_report([run], tmp_path / "r.html")))
-    _open(page, 0)
+    page = ready(open_page(write_report([run], tmp_path / "r.html")))
+    open_query(page, 0)
     assert page.locator(".results").count() == 0
     assert "`target-bench score` on its folder" in page.locator("#detail").inner_text()
-
-
-def test_hostile_data_shows_as_text(open_page: OpenPage, tmp_path: Path) -> None:
-    """Titles, cells, questions, answers, ids, labels: nothing runs, all of it can be read."""
-    report = write_report(hostile_runs(tmp_path), tmp_path / "r.html")
-    watched = open_page(report)
-    page = _ready(watched)
-    page.select_option("#run-b", index=1)
-    title = page.title()
-    for i, text in enumerate(HOSTILE):
-        _open(page, i)
-        written = text.replace("\ud800", "\ufffd")
-        page.wait_for_function(
-            "t => document.querySelector('#detail h3')?.textContent.toWellFormed() === t",
-            arg=f"row {i} {written}",
-        )
-        page.evaluate(
-            "document.querySelectorAll('#detail details').forEach((e) => (e.open = true))"
-        )
-        page.locator("#detail .column").first.locator("table.cells").first.wait_for()
-        whole = page.evaluate("document.getElementById('detail').textContent.toWellFormed()")
-        assert whole.count(written) >= 3  # question, reference, title
-    assert page.title() == title
-    assert page.locator("#detail script, #detail img, #detail a, #detail svg").count() == 0
-    assert page.locator("#scores script, #scores img, #filters img").count() == 0
-    label = page.locator("#scores tbody th").first.inner_text()
-    assert label == f"bm25 + {HOSTILE[0]}"
-    assert "</script>" in page.locator("#run-a").inner_text()
-
-
-def test_hostile_sql_and_results_show_as_text(open_page: OpenPage, tmp_path: Path) -> None:
-    target = TARGET(("text_to_sql", "mini"), out=tmp_path, observer=Recorder())
-    run = only(target.run("bm25", generator="extractive", limit=len(HOSTILE))).folder
-    path = run / "judgements.jsonl"
-    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    for record, text in zip(records, HOSTILE, strict=True):
-        result = {"columns": [text, "x"], "rows": [[text, None]]}
-        record |= {"sql": text, "reason": text, "rows": 1, "gold_rows": 1}
-        record |= {"result": result, "gold_result": result}
-    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="ascii")
-    page = _ready(open_page(write_report([run], tmp_path / "r.html")))
-    for i, text in enumerate(HOSTILE):
-        _open(page, i)
-        written = text.replace("\ud800", "\ufffd")
-        page.wait_for_function(
-            """t => document.querySelector("#detail [data-run='0'] pre")
-                   ?.textContent.toWellFormed() === t""",
-            arg=written,
-        )
-        cells = page.locator("#detail [aria-label^='Content of Result']").all()
-        assert len(cells) == 2
-        for grid in cells:
-            assert written in grid.evaluate("e => e.textContent.toWellFormed()")
-    assert page.title() != "owned"
-    assert page.locator("#detail script, #detail img, #detail a, #detail svg").count() == 0
-
-
-def test_injected_scripts_do_not_run(
-    open_page: OpenPage, mini_report: Path, tmp_path: Path
-) -> None:
-    """Even markup that had come into the file could neither run nor ask for anything."""
-    text = mini_report.read_text(encoding="utf-8")
-    attack = (
-        "<script>document.title='owned'</script><img src='https://example.org/x.png' "
-        "onerror=\"document.title='owned'\"><link rel=stylesheet href='https://example.org/x.css'>"
-    )
-    forged = tmp_path / "forged.html"
-    forged.write_text(text.replace('<main id="main"', f'{attack}<main id="main"', 1), "utf-8")
-    watched = open_page(forged)
-    page = _ready(watched)
-    page.wait_for_timeout(200)
-    assert page.title() != "owned"
-    assert any("Content Security Policy" in said for said in watched.complaints)
-    loaded = page.evaluate("performance.getEntriesByType('resource').map(e => e.transferSize)")
-    assert not any(loaded)
-    watched.complaints.clear()
-    watched.requests.clear()
 
 
 @pytest.mark.parametrize("color_scheme", ["light", "dark"])
 def test_phone(open_page: OpenPage, mini_report: Path, color_scheme: str) -> None:
     """No view is wider than a phone; a query takes the place of the list, and gives it back."""
-    page = _ready(open_page(mini_report, viewport=PHONE, color_scheme=color_scheme))
+    page = ready(open_page(mini_report, viewport=PHONE, color_scheme=color_scheme))
     width = "document.documentElement.scrollWidth"
     assert page.evaluate(width) == PHONE["width"]
     page.select_option("#run-b", index=1)
-    _open(page, 2)
+    open_query(page, 2)
     assert page.evaluate(width) == PHONE["width"]
     assert page.locator("#list").is_hidden()
     page.click("#to-list")
@@ -419,7 +333,7 @@ def test_phone(open_page: OpenPage, mini_report: Path, color_scheme: str) -> Non
 
 def test_every_control_has_a_name(page: "Page") -> None:
     """Screen readers: controls are labelled, tables headed, one main heading."""
-    _open(page, 1)
+    open_query(page, 1)
     nameless = page.evaluate(
         """() => [...document.querySelectorAll("button, select, input, [role=region], svg")]
             .filter((e) => !(e.textContent.trim() || e.ariaLabel || e.labels?.length ||

@@ -118,7 +118,7 @@ def test_a_score_over_no_query(mini_runs: list[Path], tmp_path: Path) -> None:
     scored["scores"]["mrr"] |= {"value": None, "low": None, "high": None, "n": 0}
     path.write_text(json.dumps(scored), encoding="utf-8")
     text = write_report(runs, tmp_path / "r.html").read_text(encoding="utf-8")
-    assert 'data-value="" data-text="– [–, –]">–' in text
+    assert 'data-value="" data-low="" data-high="" data-text="– [–, –]">–' in text
     assert "None" not in text[: text.index("<script")]
 
 
