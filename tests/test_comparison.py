@@ -83,7 +83,9 @@ def test_metrics_that_are_more_than_a_mean(runs: Runs, one: str, other: str, met
 def test_old_run_without_statistics_is_refused(runs: Runs) -> None:
     (runs.other / "statistics.parquet").unlink()
     compare([runs.answers, runs.other], ["token_f1"], resamples=10)
-    with pytest.raises(StoreError, match=r"sacrebleu is .*more than a mean.*target-bench score"):
+    with pytest.raises(
+        StoreError, match=r"sacrebleu is .*older than the statistics.*target-bench score"
+    ):
         compare([runs.answers, runs.other], ["sacrebleu"], resamples=10)
 
 

@@ -202,11 +202,12 @@ def _tell_failures(outcomes: "list[CellOutcome]", traces: bool) -> None:
         elif outcome.failed_queries:
             lines.append(
                 f"cell {cell.number} ({cell}): {outcome.failed_queries} of {outcome.n_queries} "
-                "queries failed (scored 0)"
+                "queries failed (scored 0); retry_failed: true asks them again"
             )
     if not lines:
         return
-    lines.append("What is answered is kept; the same command runs what failed again.")
+    if any(outcome.error is not None for outcome in outcomes):
+        lines.append("What is answered is kept; the same command runs what failed again.")
     of_store = any(outcome.exit_code == StoreError.exit_code for outcome in outcomes)
     raise (StoreError if of_store else PluginError)("\n".join(lines))
 

@@ -166,7 +166,8 @@ class OpenAI(Generator):
                 if recorded is not None:
                     recorded.close()
 
-        crowd: Crowd[GenerationRequest, Generation] = Crowd(session, self.concurrency)
+        width = 2 * self.concurrency  # half of them wait for a place, so that none stays empty
+        crowd: Crowd[GenerationRequest, Generation] = Crowd(session, width)
         return crowd.results(requests)
 
     def body(self, request: GenerationRequest) -> dict[str, Any]:

@@ -12,12 +12,15 @@ _NAME = re.compile(r"(.*-)?[0-9a-f]{12}")
 def run_folders(root: Path) -> list[Path]:
     """Every folder under ``root`` that is named as a run is, sorted by name; links are none.
 
+    The runs that a sweep repeated, in ``root/repeat-N``, come after the others.
+
     Raises:
         StoreError: there is no such folder.
     """
     if not root.is_dir():
         raise StoreError(f"{root}: there is no such folder of runs; name one with --out")
-    return sorted(path for path in root.iterdir() if key_of(path) and _is_folder(path))
+    folders = [root, *filter(_is_folder, sorted(root.glob("repeat-*")))]
+    return [path for folder in folders for path in sorted(folder.iterdir()) if _is_run(path)]
 
 
 def key_of(folder: Path) -> str | None:
@@ -50,12 +53,16 @@ def find(name: str | Path, root: Path) -> Path:
         if folder.is_dir() and str(name) not in ("", ".", ".."):
             raise ConfigError(f"{folder} is no run folder: it holds no manifest.json")
     found = [path for path in run_folders(root) if key_of(path) == str(name)] if _any(root) else []
-    if len(found) == 1:
+    if found:
         return found[0]
     raise ConfigError(
         f"{name}: neither a run folder nor the id of a run in {root}; see target-bench runs list "
         f"--out {root}"
     )
+
+
+def _is_run(path: Path) -> bool:
+    return key_of(path) is not None and _is_folder(path)
 
 
 def _is_folder(path: Path) -> bool:

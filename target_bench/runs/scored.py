@@ -114,8 +114,8 @@ class ScoredRun:
         if not _equal(again, score):
             raise StoreError(
                 f"{self.folder}: {metric} is {score:.6f} in scores.json, but what is stored of a "
-                f"query gives {again:.6f}. It is more than a mean, and the run stores no "
-                f"statistics of it: score it again with target-bench score {self.folder}"
+                f"query gives {again:.6f}. The scores were edited, or are older than the "
+                f"statistics of such metrics: score it again with target-bench score {self.folder}"
             )
         return Measured(metric, _counted(values, statistics), statistics, value)
 

@@ -20,7 +20,7 @@ def columns(queries: Sequence[Query]) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {"gold_tables": [len(query.gold) for query in queries]}
     databases = [query.database_id for query in queries]
     if set(databases) - {NO_DATABASE}:
-        found["db_id"] = list(databases)
+        found["db_id"] = [None if name == NO_DATABASE else name for name in databases]
     for name in sorted({name for query in queries for name in query.metadata}):
         values = [query.metadata.get(name) for query in queries]
         kinds = {type(value) for value in values if value is not None}

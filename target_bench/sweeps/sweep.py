@@ -18,6 +18,10 @@ from target_bench.sweeps.local import Local
 from target_bench.sweeps.plan import PlannedCell, planned
 from target_bench.sweeps.records import Records
 
+_OF_ANSWERS = {"generators", "prompts", "prompt_tokens", "schema_scopes", "scoring", "structured"}
+_OF_ANSWERS |= {"table_formats", "tables"}
+"""Entries that cells about retrieval do not read."""
+
 
 @dataclass(frozen=True)
 class Sweep:
@@ -67,7 +71,12 @@ class Sweep:
         _check_memory(config.memory, "--memory" if memory else document.at(("memory",)))
         folder = config.out.resolve()
         indexes = (config.indexes or folder / ".indexes").resolve()
-        found = planned(cells(config, document), document, indexes, observer or Observer())
+        observer = observer or Observer()
+        found = planned(cells(config, document), document, indexes, observer)
+        if all(planned.cell.task == "retrieval" for planned in found):
+            for name in sorted(_OF_ANSWERS & config.model_fields_set):
+                where = document.at((name,))
+                observer.warning(f"{where} changes nothing: no cell is about answers")
         return cls(config.name or path.stem, path, folder, found, document.sha256)
 
     @property

@@ -163,7 +163,7 @@ def test_requests_a_minute_are_kept() -> None:
         assert arrived - start >= number * 0.05 - 0.005  # late under load, but never early
 
 
-def test_no_more_is_drawn_than_is_under_way() -> None:
+def test_no_more_is_drawn_than_is_under_way_and_as_much_again() -> None:
     drawn = 0
 
     def counted() -> Iterator[GenerationRequest]:
@@ -175,7 +175,7 @@ def test_no_more_is_drawn_than_is_under_way() -> None:
     with OpenAIServer() as server:
         generator = Quick("m", server.base_url, concurrency=8, cache=False)
         for given, _ in enumerate(generator.generate_many(counted(), Observer())):
-            assert drawn - given <= 8
+            assert drawn - given <= 16
     assert drawn == 500
     assert server.most_at_once <= 8
 

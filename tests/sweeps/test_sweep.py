@@ -104,6 +104,18 @@ def test_k_costs_one_retrieval(folder: Path) -> None:
     assert {f"recall@{k}" for k in (1, 5, 10, 25, 50)} <= outcome.scores.keys()
 
 
+def test_entries_that_no_cell_reads_are_told(folder: Path) -> None:
+    text = "corpora: mini\ntasks: retrieval\nretrievers: bm25\ntables: [1, 5]\ngenerators: gold\n"
+    heard = Heard()
+    sweep = Sweep.load(write(folder, text), observer=heard)
+    assert len(sweep.cells) == 1
+    warnings = [message for kind, _, message in heard.events if kind == "warning"]
+    assert [message.partition(".yaml:")[2] for message in warnings] == [
+        "5: generators changes nothing: no cell is about answers",
+        "4: tables changes nothing: no cell is about answers",
+    ]
+
+
 def test_tables_of_a_prompt_cost_no_retrieval(folder: Path) -> None:
     """How many tables a prompt shows is part of what a run is."""
     text = TWELVE.replace("shift: [0, 7]", "shift: 0").replace("[a, b, c, d]", "a")
