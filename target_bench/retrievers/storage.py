@@ -3,12 +3,16 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 _PARTS = ("data", "indices", "indptr")
+_PARSING = Lock()
+"""Headers are Python literals, whose parser in CPython 3.11 may fail with a SystemError when a garbage
+collection hands over to another thread that parses too; shards are read in threads."""
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -28,7 +32,8 @@ def write_array(path: Path, array: NDArray[Any]) -> None:
 
 def read_array(path: Path) -> NDArray[Any]:
     """Read what ``write_array`` wrote, memory-mapped."""
-    array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    with _PARSING:
+        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     return array
 
 

@@ -1,6 +1,9 @@
 """Arrays and sparse matrices on disk."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -57,3 +60,25 @@ def test_stored_shards(tmp_path: Path) -> None:
     assert shards[0] is not shards[0]
     with pytest.raises(IndexError):
         shards[3]
+
+
+def test_headers_are_parsed_by_one_thread_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CPython 3.11 may raise a SystemError where two threads parse Python at the same time."""
+    storage.write_array(tmp_path / "a.npy", np.arange(3))
+    load, now, most = np.load, 0, 0
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        time.sleep(0.002)
+        now -= 1
+        return load(*args, **kwargs)
+
+    monkeypatch.setattr(np, "load", counted)
+    with ThreadPoolExecutor(4) as pool:
+        arrays = list(pool.map(storage.read_array, [tmp_path / "a.npy"] * 20))
+    assert [array.tolist() for array in arrays] == [[0, 1, 2]] * 20
+    assert most == 1
