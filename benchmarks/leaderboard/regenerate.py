@@ -19,7 +19,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from board_readme import CORPORA, readme
 from target_formula import TargetFormula
@@ -30,6 +30,7 @@ from target_bench.leaderboard.card_file import read_card
 from target_bench.leaderboard.entry import Entry
 from target_bench.leaderboard.submission import pack
 from target_bench.leaderboard.verification import verify
+from target_bench.serialization import Field
 
 HERE = Path(__file__).parent
 CUTOFFS = (1, 5, 10)
@@ -126,11 +127,11 @@ def _keep(name: str, entry: Entry) -> None:
 
 
 def _ranges(spec: str) -> dict[str, Any]:
-    scoring = "bm25" if "scoring=bm25" in spec else "tfidf"
-    fields = ("header",) if "fields=[header]" in spec else ("id", "header")
+    scoring: Literal["bm25", "tfidf"] = "bm25" if "scoring=bm25" in spec else "tfidf"
+    fields: tuple[Field, ...] = ("header",) if "fields=[header]" in spec else ("id", "header")
     found = {}
     for corpus, split, metric in CORPORA:
-        retriever = TargetFormula(scoring, fields)  # type: ignore[arg-type]
+        retriever = TargetFormula(scoring, fields)
         k = int(metric.rpartition("@")[2])
         low_high = retriever.range_of_ties(corpora.load(corpus, split), k, "[db]" in metric)
         found[corpus] = [round(share, 6) for share in low_high]

@@ -18,7 +18,7 @@ from target_bench.remote.endpoint import Asked, Endpoint, Patience
 from target_bench.remote.failures import Failure
 from target_bench.remote.openai_api import Connection, Server
 from target_bench.remote.served import Served
-from target_bench.remote.settings import check_at_least_one
+from target_bench.remote.settings import check_at_least_one, check_prices
 from target_bench.remote.tokens import CHARACTERS_PER_TOKEN, tokens_in
 from target_bench.vectors import Encoder, TextKind, Vectors
 
@@ -115,8 +115,7 @@ class OpenAIEmbeddings(Encoder):
             dimensions=dimensions,
             max_tokens=max_tokens,
         )
-        if prices is not None and (set(prices) != {"input"} or prices["input"] < 0):
-            raise ConfigError("prices: expected that of a million tokens, as in {input: 0.02}")
+        check_prices(prices, ("input",), "that of a million tokens, as in {input: 0.02}")
         self._served = Served(
             "the encoder openai",
             _OWN,

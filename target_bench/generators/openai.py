@@ -2,11 +2,9 @@
 
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager
-from math import inf
+from contextlib import asynccontextmanager, closing, nullcontext
 from typing import Any, ClassVar
 
-from target_bench.errors import ConfigError
 from target_bench.interfaces import Generator, Observer, constructor_arguments
 from target_bench.remote.answers import Answer, AnswerCache, file, request_key, unrecorded
 from target_bench.remote.crowd import Crowd, Work
@@ -14,7 +12,7 @@ from target_bench.remote.endpoint import Asked, Endpoint, Patience, Reply
 from target_bench.remote.failures import Failure
 from target_bench.remote.openai_api import Connection, Server
 from target_bench.remote.served import Served
-from target_bench.remote.settings import check_at_least_one
+from target_bench.remote.settings import check_at_least_one, check_prices
 from target_bench.remote.tokens import estimated_tokens
 from target_bench.schema import Generation, GenerationRequest
 
@@ -95,12 +93,8 @@ class OpenAI(Generator):
         self.extra = extra
         self.cache = cache
         check_at_least_one(max_tokens=max_tokens)
-        if prices is not None and (
-            set(prices) != {"input", "output"} or not all(0 <= p < inf for p in prices.values())
-        ):
-            raise ConfigError(
-                "prices: expected both, per million tokens, as in {input: 0.15, output: 0.60}"
-            )
+        both = "both, per million tokens, as in {input: 0.15, output: 0.60}"
+        check_prices(prices, ("input", "output"), both)
         self._served = Served(
             "the generator openai",
             _OWN,
@@ -159,12 +153,11 @@ class OpenAI(Generator):
             recorded = AnswerCache(file(), warning) if self.cache else None
             endpoint: Endpoint[Answer] = self._served.endpoint(recorded, waiting, self.seed or 0)
             asking = _Asking(self, endpoint, self._server)
-            try:
-                yield asking.generation
-            finally:
-                await asking.close()
-                if recorded is not None:
-                    recorded.close()
+            with nullcontext() if recorded is None else closing(recorded):
+                try:
+                    yield asking.generation
+                finally:
+                    await asking.close()
 
         width = 2 * self.concurrency  # half of them wait for a place, so that none stays empty
         crowd: Crowd[GenerationRequest, Generation] = Crowd(session, width)

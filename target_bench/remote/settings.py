@@ -1,6 +1,7 @@
 """Settings that all models behind the OpenAI API share, checked."""
 
 from collections.abc import Collection, Mapping
+from math import inf
 from typing import Any
 
 from target_bench.errors import ConfigError
@@ -26,6 +27,23 @@ def check_at_least_one(**settings: int | None) -> None:
     for name, value in settings.items():
         if value is not None and value < 1:
             raise ConfigError(f"{name}={value}: at least 1 is needed")
+
+
+def check_prices(prices: Mapping[str, float] | None, of: Collection[str], expected: str) -> None:
+    """Check prices.
+
+    Args:
+        prices: as the user gave them, or None.
+        of: what has a price.
+        expected: what to write, for the message.
+
+    Raises:
+        ConfigError: one is missing, below 0 or no finite number, or there is one too many.
+    """
+    if prices is not None and (
+        set(prices) != set(of) or not all(0 <= price < inf for price in prices.values())
+    ):
+        raise ConfigError(f"prices: expected {expected}")
 
 
 def check_extra(extra: Mapping[str, Any] | None, own: Collection[str]) -> None:

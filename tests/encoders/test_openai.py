@@ -226,6 +226,8 @@ def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
         ("model=m,rpm=-1", "rpm=-1"),
         ("model=m,prices={input: 1, output: 1}", "prices: expected that of"),
         ("model=m,prices={input: -1}", "prices: expected that of"),
+        ("model=m,prices={input: .nan}", "prices: expected that of"),
+        ("model=m,prices={input: .inf}", "prices: expected that of"),
         ("model=m,extra={input: x}", "extra: input"),
         ("model=m,extra={api_key: x}", "keys come from the environment"),
         ("model=m,base_url=localhost", "base_url=localhost"),

@@ -60,3 +60,9 @@ def everything(packed_bm25: Path) -> Files:
 @pytest.fixture
 def rankings(packed_retrieval: Path) -> Files:
     return files_of(packed_retrieval)
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Path:
+    """Where a hostile submission is written."""
+    return tmp_path / "hostile.tbs.zip"
