@@ -192,7 +192,7 @@ class CorpusLoader(ABC):
     def databases(
         self,
         release: Release,  # noqa: ARG002 (for corpora of databases)
-        split: str,  # noqa: ARG002
+        split: str,  # noqa: ARG002 (the contract's argument)
     ) -> Mapping[str, Path]:
         """Database id -> SQLite or DuckDB file of a split, those that are there. Default: none."""
         return {}
@@ -319,7 +319,7 @@ class Generator(ABC):
     def estimated_cost(
         self,
         n_requests: int,  # noqa: ARG002 (for those that cost something)
-        input_tokens: int,  # noqa: ARG002
+        input_tokens: int,  # noqa: ARG002 (the contract's argument)
     ) -> float | None:
         """About what so many requests of so many tokens together cost; None where unknown."""
         return None

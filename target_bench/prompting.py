@@ -209,7 +209,7 @@ class Prompter:
     def repaired(
         self,
         prompted: Prompted,  # noqa: ARG002 (for prompts of which an answer can be checked)
-        generation: Generation,  # noqa: ARG002
+        generation: Generation,  # noqa: ARG002 (the contract's argument)
     ) -> Prompted | None:
         """The request that asks for a better answer, where this one cannot be right; else None."""
         return None

@@ -42,7 +42,7 @@ class TableFolder(CorpusLoader):
         """Whether a folder has this layout."""
         return bool(_table_files(Release(folder, "")))
 
-    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002
+    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """The tables, the same ones for every split."""
         files = _table_files(release)
         about = dict(_about(release))

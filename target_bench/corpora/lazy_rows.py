@@ -63,7 +63,7 @@ class LazyRows(Sequence[Row]):
         else:
             counted = f"(SELECT 1 FROM {self.source}{self._window(self.start, self.limit)})"  # noqa: S608 (quoted)
         with opened(self.path) as database:
-            (n,) = database.execute(f"SELECT count(*) FROM {counted}").fetchone()  # noqa: S608
+            (n,) = database.execute(f"SELECT count(*) FROM {counted}").fetchone()  # noqa: S608 (names are quoted)
         return int(n)
 
     def __len__(self) -> int:
@@ -116,7 +116,7 @@ class LazyRows(Sequence[Row]):
 
     def _batches(self, start: int, limit: int | None) -> Iterator[list[Row]]:
         with opened(self.path) as database:
-            cursor = database.execute(f"SELECT * FROM {self.source}{self._window(start, limit)}")  # noqa: S608
+            cursor = database.execute(f"SELECT * FROM {self.source}{self._window(start, limit)}")  # noqa: S608 (names are quoted)
             while found := cursor.fetchmany(BATCH):
                 yield [self._cells(row) for row in found]
 

@@ -32,7 +32,7 @@ class LimitedEncoder(Encoder):
     def __init__(self) -> None:
         self._counts: dict[TextKind, tuple[int, int]] = {"table": (0, 0), "query": (0, 0)}
 
-    def fit(self, texts: Iterable[str]) -> None:  # noqa: ARG002
+    def fit(self, texts: Iterable[str]) -> None:  # noqa: ARG002 (the contract's argument)
         """Count anew: another corpus begins."""
         self._counts = {"table": (0, 0), "query": (0, 0)}
 

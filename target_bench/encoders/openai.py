@@ -162,15 +162,15 @@ class OpenAIEmbeddings(Encoder):
         }
         return {"class": "openai:OpenAIEmbeddings", "preparation": PREPARATION, "config": config}
 
-    def fit(self, texts: Iterable[str]) -> None:  # noqa: ARG002
+    def fit(self, texts: Iterable[str]) -> None:  # noqa: ARG002 (the contract's argument)
         """Count anew: another corpus begins."""
         self._account = _Account()
 
-    def load(self, folder: Path) -> None:  # noqa: ARG002
+    def load(self, folder: Path) -> None:  # noqa: ARG002 (the contract's argument)
         """Count anew: the tables of another corpus are in its index already."""
         self._account = _Account()
 
-    def add_recorded(self, kind: TextKind, n: int, n_cut: int) -> None:  # noqa: ARG002
+    def add_recorded(self, kind: TextKind, n: int, n_cut: int) -> None:  # noqa: ARG002 (the contract's argument)
         """Count texts that were cut in an earlier run."""
         self._account.prepared(n, n_cut)
 

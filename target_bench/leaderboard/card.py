@@ -116,19 +116,19 @@ class Card(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    name: _of(80)  # type: ignore[valid-type]
-    authors: Annotated[tuple[_of(100), ...], Field(min_length=1, max_length=50, strict=False)]  # type: ignore[valid-type]
+    name: _of(80)  # type: ignore[valid-type]  # made by a function
+    authors: Annotated[tuple[_of(100), ...], Field(min_length=1, max_length=50, strict=False)]  # type: ignore[valid-type]  # made by a function
     retriever_kind: Kind
     parameters: Annotated[int | None, Field(ge=0, le=10**15), BeforeValidator(_number)]
     training_data: Annotated[
         dict[Corpus, Annotated[Trained, BeforeValidator(_trained)]], Field(max_length=100)
     ]
-    hardware: _of(200)  # type: ignore[valid-type]
-    licence: _of(100)  # type: ignore[valid-type]
+    hardware: _of(200)  # type: ignore[valid-type]  # made by a function
+    licence: _of(100)  # type: ignore[valid-type]  # made by a function
     open_weights: bool
     paper: Link | None = None
     code: Link | None = None
-    contact: _of(200) | None = None  # type: ignore[valid-type]
+    contact: _of(200) | None = None  # type: ignore[valid-type]  # made by a function
 
 
 def faults(error: ValidationError) -> list[tuple[tuple[str | int, ...], str]]:

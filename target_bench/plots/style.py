@@ -60,7 +60,7 @@ def check_path(path: Path) -> None:
     if path.suffix.lower() not in _SUFFIXES:
         raise ConfigError(f"{path}: expected a file that ends in {' or '.join(_SUFFIXES)}")
     try:
-        import matplotlib  # noqa: F401
+        import matplotlib  # noqa: F401 (whether it is there)
     except ImportError as error:
         raise MissingExtraError("matplotlib", "plots", "a plot") from error
 

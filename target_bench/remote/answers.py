@@ -215,7 +215,7 @@ def _opened(path: Path, thoroughly: bool) -> sqlite3.Connection:
             found = database.execute("PRAGMA quick_check(1)").fetchone()[0]
             if found != "ok":
                 raise sqlite3.DatabaseError(str(found))
-        database.execute(f"SELECT key, {_COLUMNS}, created FROM answers LIMIT 1").fetchone()  # noqa: S608
+        database.execute(f"SELECT key, {_COLUMNS}, created FROM answers LIMIT 1").fetchone()  # noqa: S608 (our own words)
     except BaseException:
         database.close()
         raise

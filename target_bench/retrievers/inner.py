@@ -168,11 +168,11 @@ class _Answered:
     def __init__(self, answers: Any) -> None:
         self._answers = answers
 
-    def embed_corpus(self, corpus: Corpus) -> None:  # noqa: ARG002
+    def embed_corpus(self, corpus: Corpus) -> None:  # noqa: ARG002 (the contract's argument)
         raise AssertionError("nothing is indexed")
 
-    def retrieve(self, query: str, top_k: int) -> Ranking:  # noqa: ARG002
+    def retrieve(self, query: str, top_k: int) -> Ranking:  # noqa: ARG002 (the contract's argument)
         raise AssertionError("all queries are asked together")
 
-    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Any:  # noqa: ARG002
+    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Any:  # noqa: ARG002 (the contract's argument)
         return self._answers

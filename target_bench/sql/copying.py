@@ -237,7 +237,7 @@ class _Copying:
         found: list[Any] = []
         for start in range(0, len(asked), 1000):  # SQLite returns 2,000 columns at most
             part = ", ".join(asked[start : start + 1000])
-            found += self.source.execute(f"SELECT {part} FROM {quoted(table)}").fetchone()  # noqa: S608
+            found += self.source.execute(f"SELECT {part} FROM {quoted(table)}").fetchone()  # noqa: S608 (names are quoted)
         kinds = {}
         n = len(_STORAGE)
         for i, (column, type_) in enumerate(declared.items()):
@@ -272,7 +272,7 @@ class _Copying:
                 for cells, of in zip(zip(*batch, strict=True), schema.types, strict=True)
             ]
             self.copy.register("batch", pa.Table.from_arrays(arrays, schema=schema))
-            self.copy.execute(f"INSERT INTO {quoted(name)} SELECT * FROM batch")  # noqa: S608
+            self.copy.execute(f"INSERT INTO {quoted(name)} SELECT * FROM batch")  # noqa: S608 (names are quoted)
             self.copy.unregister("batch")
         self.copy.execute("COMMIT")
 

@@ -113,7 +113,7 @@ def _zones_as_text(sql: str, types: list[str]) -> str:
     ]
     ends = (start for start, _ in duckdb.tokenize(sql) if sql.encode()[start : start + 1] == b";")
     inner = sql.encode()[: next(ends, None)].decode()
-    return f"SELECT {', '.join(shown)} FROM ({inner}\n) AS result({', '.join(names)})"  # noqa: S608
+    return f"SELECT {', '.join(shown)} FROM ({inner}\n) AS result({', '.join(names)})"  # noqa: S608 (runs confined)
 
 
 def _rows(connection: Any) -> Iterator[tuple[Cell, ...]]:

@@ -98,7 +98,7 @@ class Kinds:
             return "int" if kinds <= {"int", "bool"} else "real"
         if isinstance(node, exp.Sum):
             kind = self.of(node.this).kind
-            return {"bool": "int", "text": "any"}.get(kind, kind)  # type: ignore[return-value]
+            return {"bool": "int", "text": "any"}.get(kind, kind)  # type: ignore[return-value]  # a kind too
         if isinstance(node, exp.Max | exp.Min | exp.Abs | exp.Nullif):
             kind = self.of(node.this).kind
             return "real" if kind == "text" and isinstance(node, exp.Abs) else kind

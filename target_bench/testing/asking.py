@@ -73,7 +73,7 @@ class _Given:
 
     def retrieve(self, query: str, top_k: int) -> Any: ...
 
-    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Any:  # noqa: ARG002
+    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Any:  # noqa: ARG002 (the contract's argument)
         return self._answers
 
 

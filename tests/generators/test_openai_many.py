@@ -206,7 +206,7 @@ def test_memory_does_not_grow_with_the_number_of_requests(distinct: int) -> None
 def memory() -> int:
     """Bytes of this process that no file holds."""
     status = Path("/proc/self/status").read_text()
-    return int(re.search(r"RssAnon:\s+(\d+) kB", status)[1]) * 1024  # type: ignore[index]
+    return int(status.partition("RssAnon:")[2].split()[0]) * 1024
 
 
 def test_it_works_inside_a_running_event_loop() -> None:

@@ -260,7 +260,7 @@ def test_identity_and_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(identity["parts"]) == {"generator", "encoder"}
     assert identity != plugin_identity(TableSummaries(Writer("other"), UnitWords()))[0]
     with pytest.raises(ConfigError, match="expected columns, original or none"):
-        TableSummaries(Writer(), UnitWords(), schema="all")  # type: ignore[arg-type]
+        TableSummaries(Writer(), UnitWords(), schema="all")  # type: ignore[arg-type]  # a wrong setting
     with pytest.raises(ConfigError, match="unknown generator 'nobody'"):
         TableSummaries("nobody", UnitWords())
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)

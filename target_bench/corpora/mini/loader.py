@@ -52,7 +52,7 @@ class Mini(TableFolder):
                     },
                 )
 
-    def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002
+    def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
         """The three databases."""
         return {name: built(name, script) for name, script in _scripts(release).items()}
 

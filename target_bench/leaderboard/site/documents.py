@@ -80,8 +80,8 @@ class RunDocument(_Strict):
     slices: Annotated[
         dict[Name, Annotated[list[Any], AfterValidator(_plain)]], Field(max_length=200)
     ]
-    counts: _numbers_of(Counts)  # type: ignore[valid-type]
-    answers: _numbers_of(AnswerCounts) | None  # type: ignore[valid-type]
+    counts: _numbers_of(Counts)  # type: ignore[valid-type]  # made by a function
+    answers: _numbers_of(AnswerCounts) | None  # type: ignore[valid-type]  # made by a function
     report: dict[str, Any] | None
     seconds: Times
     timed_queries: Count
