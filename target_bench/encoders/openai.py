@@ -293,7 +293,7 @@ class _Asking:
         self._model = model
         self._endpoint = endpoint
         self._server = server
-        self._connection = Connection(server, lambda client: client.embeddings)
+        self._connection = Connection(server, "/embeddings")
 
     async def done(self, batch: _Batch) -> _Done:
         parts: list[Embedded] = []
@@ -318,16 +318,11 @@ class _Asking:
                 await self._embed(half, keep)
 
     async def _once(self, batch: _Batch) -> Embedded:
-        body = self._model.body(batch.texts)
-        extra = dict(self._model.extra or {})
-        if "encoding_format" in extra:
-            del body["encoding_format"]
+        body = self._model.body(batch.texts) | dict(self._model.extra or {})
 
         async def send() -> Embedded:
             return await self._connection.create(
-                body,
-                extra,
-                lambda found: read_embedded(found, batch.places, self._model.dimensions),
+                body, lambda found: read_embedded(found, batch.places, self._model.dimensions)
             )
 
         asked = Asked("", batch.tokens, send, self._connection.open)

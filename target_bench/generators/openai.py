@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager, closing, nullcontext
+from contextlib import aclosing, asynccontextmanager, nullcontext
 from typing import Any, ClassVar
 
 from target_bench.interfaces import Generator, Observer, constructor_arguments
@@ -11,6 +11,7 @@ from target_bench.remote.crowd import Crowd, Work
 from target_bench.remote.endpoint import Asked, Endpoint, Patience, Reply
 from target_bench.remote.failures import Failure
 from target_bench.remote.openai_api import Connection, Server
+from target_bench.remote.recorder import Recorder
 from target_bench.remote.served import Served
 from target_bench.remote.settings import check_at_least_one, check_prices
 from target_bench.remote.tokens import estimated_tokens
@@ -150,10 +151,10 @@ class OpenAI(Generator):
 
         @asynccontextmanager
         async def session() -> AsyncIterator[_Work]:
-            recorded = AnswerCache(file(), warning) if self.cache else None
-            endpoint: Endpoint[Answer] = self._served.endpoint(recorded, waiting, self.seed or 0)
+            recorder = Recorder(AnswerCache(file(), warning)) if self.cache else None
+            endpoint: Endpoint[Answer] = self._served.endpoint(recorder, waiting, self.seed or 0)
             asking = _Asking(self, endpoint, self._server)
-            with nullcontext() if recorded is None else closing(recorded):
+            async with nullcontext() if recorder is None else aclosing(recorder):
                 try:
                     yield asking.generation
                 finally:
@@ -220,16 +221,15 @@ class _Asking:
     def __init__(self, model: OpenAI, endpoint: Endpoint[Answer], server: Server) -> None:
         self._model = model
         self._endpoint = endpoint
-        self._connection = Connection(server, lambda client: client.chat.completions)
+        self._connection = Connection(server, "/chat/completions")
 
     async def generation(self, request: GenerationRequest) -> Generation:
-        body = self._model.body(request)
-        extra = dict(self._model.extra or {})
+        body = self._model.body(request) | dict(self._model.extra or {})
         with_schema = request.answer_schema is not None
 
         async def send() -> Answer:
             return await self._connection.create(
-                body, extra, lambda found: _read(found, with_schema), with_schema
+                body, lambda found: _read(found, with_schema), with_schema
             )
 
         tokens = estimated_tokens(request.messages) + (self._model.max_tokens or 0)
@@ -301,4 +301,5 @@ def _check_json(text: str, reason: object) -> None:
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and value >= 0 else None
+    """What a server says as a count, if it can be one (and be stored)."""
+    return value if isinstance(value, int) and 0 <= value < 2**63 else None

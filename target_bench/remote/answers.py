@@ -8,9 +8,9 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
@@ -131,17 +131,25 @@ class AnswerCache:
         Raises:
             StoreError: there is no room, or the file cannot be written.
         """
+        self.put_many([(key, answer)])
+
+    def put_many(self, answers: Sequence[tuple[str, Answer]]) -> None:
+        """Record answers under their keys, all or none; the first one for a key stays.
+
+        Raises:
+            StoreError: there is no room, or the file cannot be written.
+        """
         created = time.strftime("%Y-%m-%dT%H:%M:%S%z")
-        row = (
-            key,
-            answer.text,
-            answer.finish_reason,
-            answer.input_tokens,
-            answer.output_tokens,
-            created,
-        )
-        insert = "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?)"
-        self._do(lambda database: database.execute(insert, row))
+        rows = [(key, *astuple(answer), created) for key, answer in answers]
+
+        def write(database: sqlite3.Connection) -> None:
+            with database:
+                database.execute("BEGIN IMMEDIATE")
+                database.executemany(
+                    "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?)", rows
+                )
+
+        self._do(write)
 
     def __len__(self) -> int:
         row = self._do(lambda database: database.execute("SELECT count(*) FROM answers").fetchone())

@@ -32,8 +32,8 @@ class Recorded(Protocol[A]):
     def get(self, key: str) -> A | None:
         """The answer of a request."""
 
-    def put(self, key: str, answer: A) -> None:
-        """Record it."""
+    async def put(self, key: str, answer: A) -> None:
+        """Record it; it is kept when this returns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class Endpoint(Generic[A]):
         self._under_way[asked.key] = promise
         try:
             reply = await self._answered(asked)
-            recorded.put(asked.key, reply.answer)
+            await recorded.put(asked.key, reply.answer)
         except BaseException as error:
             if isinstance(error, asyncio.CancelledError):
                 promise.cancel()

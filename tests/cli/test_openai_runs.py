@@ -197,7 +197,8 @@ def test_killed_in_the_middle(tmp_path: Path) -> None:
         assert code == 0, err
         assert len(server.requests) - sent == 144 - recorded
         assert len(server.answered) == 144
-        assert sum(server.answered.values()) <= 144 + 2 * 8
+        on_their_way = 8 + 8  # to this process, and from there to the file
+        assert sum(server.answered.values()) <= 144 + 2 * on_their_way
     (scores,) = (tmp_path / "runs").glob("question-answering-*/scores.json")
     assert scores.read_bytes() == whole.read_bytes()
 

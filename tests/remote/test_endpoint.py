@@ -21,7 +21,7 @@ class Memory:
     def get(self, key: str) -> Answer | None:
         return self.answers.get(key)
 
-    def put(self, key: str, answer: Answer) -> None:
+    async def put(self, key: str, answer: Answer) -> None:
         self.answers[key] = answer
 
 
