@@ -16,6 +16,7 @@ from target_bench.schema import Generation, GenerationRequest, Message, Query, T
 from target_bench.serialization import Format, Serializer
 
 _FOLDER = Path(__file__).parent / "prompts"
+_FIRST_ROWS = 64  # of a table are written at once, which is all of most
 _PARTS = ("system", "user", "no_context_system", "no_context_user")
 
 
@@ -250,12 +251,13 @@ class Prompter:
     def _block(self, number: int, table: Table, room: int) -> tuple[str, int]:
         """A table in at most ``room`` characters, and how many rows of it; -1: nothing fits.
 
-        No more rows are written than about twice those that fit, however many there are.
+        No more rows are written than about twice those that fit, or the first few, however many
+        there are.
         """
         n_rows = len(table.rows)
         high = 0
         while high < n_rows and len(self._written(number, table, high)) <= room:
-            high = min(2 * high + 8, n_rows)
+            high = min(2 * high + _FIRST_ROWS, n_rows)
         if high == n_rows:
             whole = self._written(number, table, n_rows)
             if len(whole) <= room:

@@ -137,12 +137,16 @@ def _text(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
 
 
 def _markdown(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    def line(cells: Iterable[Cell]) -> str:
-        escaped = (cell_text(c).replace("|", "\\|").replace("\n", " ") for c in cells)
-        return f"| {' | '.join(escaped)} |"
+    lines = [_markdown_line(header), f"|{' --- |' * len(header)}"] if header else []
+    return "\n".join([*lines, *map(_markdown_line, rows)])
 
-    lines = [line(header), f"|{' --- |' * len(header)}"] if header else []
-    return "\n".join([*lines, *map(line, rows)])
+
+def _markdown_line(cells: Sequence[Cell]) -> str:
+    texts = [cell if cell.__class__ is str else cell_text(cell) for cell in cells]
+    together = "".join(texts)
+    if "|" in together or "\n" in together:
+        texts = [text.replace("|", "\\|").replace("\n", " ") for text in texts]
+    return f"| {' | '.join(texts)} |"
 
 
 def _csv(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:

@@ -127,6 +127,7 @@ class OpenAIServer:
         key: the key that is required, or None for any.
         fault_rate: the share of requests that fail at random: 429, 500 or a cut connection.
         seed: of the faults.
+        brief: usual answers do not repeat what was asked.
     """
 
     def __init__(
@@ -136,11 +137,13 @@ class OpenAIServer:
         key: str | None = None,
         fault_rate: float = 0.0,
         seed: int = 0,
+        brief: bool = False,
     ) -> None:
         self.port = port
         self.delay = delay
         self.key = key
         self.fault_rate = fault_rate
+        self.brief = brief
         self.script: Script | None = None
         self.scripted: dict[str, list[Reply]] = defaultdict(list)
         self.requests: list[Request] = []
@@ -242,7 +245,7 @@ class OpenAIServer:
     def _usual(self, request: Request) -> Reply:
         if request.path == "/v1/chat/completions":
             asked = request.body.get("response_format") or {}
-            text = f"answer to {request.content}"
+            text = "a brief answer" if self.brief else f"answer to {request.content}"
             if asked.get("type") == "json_schema":
                 text = json.dumps({"answer": text})
             return answer(text, delay=self.delay)
@@ -306,8 +309,9 @@ def main() -> None:
     parser.add_argument("--key")
     parser.add_argument("--fault-rate", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--brief", action="store_true")
     given = parser.parse_args()
-    with OpenAIServer(given.port, given.delay, given.key, given.fault_rate, given.seed) as server:
+    with OpenAIServer(**vars(given)) as server:
         print(server.base_url, flush=True)  # noqa: T201
         with suppress(KeyboardInterrupt):
             server.wait()

@@ -208,7 +208,8 @@ def encoded(value: Any) -> bytes:
 
 def decoded(encoded: bytes) -> Any:
     """What ``encoded_body`` or ``encoded`` wrote."""
-    return json.loads(encoded.decode("utf-8", "surrogatepass"), object_hook=_unescaped)
+    text = encoded.decode("utf-8", "surrogatepass")
+    return json.loads(text, object_hook=_unescaped if _BYTES in text else None)
 
 
 def digest(body: bytes, context: bytes) -> Digest:

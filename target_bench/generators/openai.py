@@ -180,8 +180,12 @@ class OpenAI(Generator):
 
     def key(self, request: GenerationRequest) -> str:
         """What a recorded answer is found by."""
+        return self.key_of(self.body(request))
+
+    def key_of(self, body: Mapping[str, Any]) -> str:
+        """What the recorded answer to a body is found by."""
         extra = dict(self.extra or {})
-        return request_key("openai", self._server.address, self.body(request) | {"extra": extra})
+        return request_key("openai", self._server.address, {**body, "extra": extra})
 
     def _cost(self, input_tokens: int | None, output_tokens: int | None) -> float | None:
         if self.prices is None or input_tokens is None or output_tokens is None:
@@ -224,16 +228,17 @@ class _Asking:
         self._connection = Connection(server, "/chat/completions")
 
     async def generation(self, request: GenerationRequest) -> Generation:
-        body = self._model.body(request) | dict(self._model.extra or {})
+        body = self._model.body(request)
+        sent = body | dict(self._model.extra or {})
         with_schema = request.answer_schema is not None
 
         async def send() -> Answer:
             return await self._connection.create(
-                body, lambda found: _read(found, with_schema), with_schema
+                sent, lambda found: _read(found, with_schema), with_schema
             )
 
         tokens = estimated_tokens(request.messages) + (self._model.max_tokens or 0)
-        key = self._model.key(request)
+        key = self._model.key_of(body) if self._model.cache else ""
         try:
             return self._model.answered(
                 request, await self._endpoint.ask(Asked(key, tokens, send, self._connection.open))
