@@ -10,7 +10,7 @@
 With ``--tables K`` the requests are FeTaQA's 2,003 test questions with the first K tables of BM25,
 and ours is the whole stage of generation: it reads the tables, writes them into prompts and records
 the answers in a run folder. The bare loop makes the same prompts, each when its turn
-comes. Needs ``TARGET_BENCH_DATA``.
+comes; with ``--ready`` it is handed them. Needs ``TARGET_BENCH_DATA``.
 
 They take turns, each turn in another order; medians count, and ratios are taken within a
 turn. The processor time of this process stands beside them, because other work on the machine moves
@@ -61,6 +61,9 @@ def main() -> None:
     command = [sys.executable, "-m", "tests.openai_server", "--port", "0"]
     command += ["--brief", "--delay", str(given.delay)]
     makes, ours = _synthetic(given.requests) if given.tables is None else _fetaqa(given.tables)
+    if given.ready:
+        ready = [make() for make in makes]
+        makes = [partial(ready.__getitem__, i) for i in range(len(ready))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:
@@ -74,6 +77,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--requests", type=int, default=2000)
     parser.add_argument("--tables", type=int, help="FeTaQA, with so many tables in a prompt")
+    parser.add_argument("--ready", action="store_true", help="prompts of the bare loop are made")
     parser.add_argument("--concurrency", type=int, default=32)
     parser.add_argument("--delay", type=float, default=0.05)
     parser.add_argument("--repeat", type=int, default=5)
