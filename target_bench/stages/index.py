@@ -67,8 +67,9 @@ def _alone(saved: Path, observer: Observer) -> Iterator[None]:
         try:
             yield
         finally:
-            with suppress(OSError):  # who comes now finds the index
-                path.unlink()
+            if saved.exists():  # who comes now finds the index; else the next one builds it
+                with suppress(OSError):
+                    path.unlink()
 
 
 def _limit(retriever: RetrieverLike, memory: int, observer: Observer) -> None:

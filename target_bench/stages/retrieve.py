@@ -269,7 +269,7 @@ class RetrieveStage:
             f"The query is {query.text[:200]!r}.\n"
             f"The {n_kept} queries that are answered are kept in {self.store.folder}. Mend the "
             "retriever and run again, or go on past failures, scored 0, with on_error='record' "
-            "(--on-error record)."
+            "(on the command line --on-error record, in a sweep's file on_error: record)."
         )
 
     def _record_times(self, embed: float, retrieve: float, n_queries: int) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from target_bench.corpora import load
-from target_bench.errors import ConfigError
+from target_bench.errors import ConfigError, StoreError
 from target_bench.evaluator import TARGET
 from target_bench.interfaces import Corpus, Retriever
 from target_bench.stages import index
@@ -155,3 +155,19 @@ def test_two_processes_build_an_index_once(tmp_path: Path) -> None:
         assert process.returncode == 0, err
     assert (tmp_path / "embedded").read_text(encoding="ascii") == "embedded\n"
     assert len(list((tmp_path / "saved").iterdir())) == 1
+
+
+def test_after_a_failed_build_the_lock_stays(tmp_path: Path) -> None:
+    """Else one who waits for it and one who comes later would both build."""
+
+    class Failing(Saving):
+        def save(self, folder: Path) -> None:
+            raise OSError("no room")
+
+    with pytest.raises(StoreError):
+        _run(tmp_path / "runs", Failing(), indexes=tmp_path / "saved")
+    (lock,) = (tmp_path / "saved").iterdir()
+    assert lock.name.endswith(".lock")
+    result, _ = _run(tmp_path / "runs", Saving(), indexes=tmp_path / "saved")
+    assert result.counts.answered == 5
+    assert lock.exists()  # of another retriever
