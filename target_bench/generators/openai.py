@@ -6,7 +6,14 @@ from contextlib import aclosing, asynccontextmanager, nullcontext
 from typing import Any, ClassVar
 
 from target_bench.interfaces import Generator, Observer, constructor_arguments
-from target_bench.remote.answers import Answer, AnswerCache, file, request_key, unrecorded
+from target_bench.remote.answers import (
+    Answer,
+    AnswerCache,
+    file,
+    request_key,
+    token_count,
+    unrecorded,
+)
 from target_bench.remote.crowd import Crowd, Work
 from target_bench.remote.endpoint import Asked, Endpoint, Patience, Reply
 from target_bench.remote.failures import Failure
@@ -258,7 +265,7 @@ def _read(body: Mapping[str, Any], with_schema: bool) -> Answer:
     """
     usage = body.get("usage")
     counts = usage if isinstance(usage, dict) else {}
-    tokens = _count(counts.get("prompt_tokens")), _count(counts.get("completion_tokens"))
+    tokens = token_count(counts.get("prompt_tokens")), token_count(counts.get("completion_tokens"))
     try:
         text, reason = _text(body)
         if with_schema:
@@ -303,8 +310,3 @@ def _check_json(text: str, reason: object) -> None:
         json.loads(text)
     except (ValueError, RecursionError) as error:
         raise Failure("invalid_json", f"{error}, in {text!r:.200}") from None
-
-
-def _count(value: object) -> int | None:
-    """What a server says as a count, if it can be one (and be stored)."""
-    return value if isinstance(value, int) and 0 <= value < 2**63 else None

@@ -13,7 +13,14 @@ from typing import Any, ClassVar
 from target_bench.errors import ConfigError, TargetBenchError
 from target_bench.foreign import Foreign
 from target_bench.interfaces import Generator, Observer
-from target_bench.remote.answers import Answer, AnswerCache, file, request_key, unrecorded
+from target_bench.remote.answers import (
+    Answer,
+    AnswerCache,
+    file,
+    request_key,
+    token_count,
+    unrecorded,
+)
 from target_bench.remote.failures import Failure, Kind, Refused
 from target_bench.schema import Generation, GenerationRequest
 from target_bench.secrets import may_be_a_word, without_secrets
@@ -189,8 +196,7 @@ def with_text(text: str | None, reason: object, refusal: object, counts: Sequenc
         raise Failure("content_filter", "the server's filter held the answer back")
     if text is None or not text.strip():
         raise Failure("empty_answer", f"no text (finish_reason {reason})")
-    known = [n if isinstance(n, int) and n >= 0 else None for n in counts]
-    return Answer(text, str(reason) if reason else None, *known)
+    return Answer(text, str(reason) if reason else None, *map(token_count, counts))
 
 
 def error_text(error: BaseException, secrets: Iterable[str] = ()) -> str:

@@ -56,6 +56,11 @@ class Answer:
     output_tokens: int | None = None
 
 
+def token_count(value: object) -> int | None:
+    """What a server says as a count, if it can be one and be recorded."""
+    return value if isinstance(value, int) and 0 <= value < 2**63 else None
+
+
 def file() -> Path:
     """``responses.sqlite`` in the cache folder: $TARGET_BENCH_CACHE, or the user's."""
     from target_bench.corpora.cache import root

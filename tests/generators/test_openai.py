@@ -150,6 +150,17 @@ def test_passing_failures(server: OpenAIServer, reply: served.Reply, error: str)
     assert server.asked["q"] == 6
 
 
+@pytest.mark.parametrize("count", [10**30, -1, "7", 2.5, None, [1]])
+def test_a_count_that_cannot_be_is_unknown(server: OpenAIServer, count: object) -> None:
+    """An answer with it is recorded all the same."""
+    usual = served.answer("fine").body
+    assert isinstance(usual, dict)
+    body = usual | {"usage": {"prompt_tokens": count, "completion_tokens": 3}}
+    found = ask(server, served.Reply(body), cache=True)
+    assert (found.text, found.input_tokens, found.output_tokens) == ("fine", None, 3)
+    assert ask(server, cache=True).cached
+
+
 @pytest.mark.parametrize(("status", "code"), [(429, "insufficient_quota"), (402, None)])
 def test_no_money_ends_the_run_whenever_it_happens(
     server: OpenAIServer, status: int, code: str | None
