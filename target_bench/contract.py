@@ -15,6 +15,7 @@ from target_bench.errors import ConfigError
 from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever
 from target_bench.ranking import DECIMALS, ranking_order, rounded
 from target_bench.schema import Query, Retrieval, TableId
+from target_bench.secrets import without_secrets
 
 _LOOP_BATCH = 16
 
@@ -102,7 +103,7 @@ class _Ranking:
 
 def _retrieval(query_id: str, checked: "_Ranking | Fault", corpus: Corpus) -> Retrieval:
     if isinstance(checked, Fault):
-        return Retrieval(query_id, (), error=str(checked))
+        return Retrieval(query_id, (), error=without_secrets(str(checked)))
     tables = tuple(map(corpus.ids.__getitem__, checked.places))
     return Retrieval(query_id, tables, tuple(checked.scores), resorted=checked.resorted)
 

@@ -22,9 +22,18 @@ def sync(folder: Path) -> None:
         OSError: they cannot be.
     """
     for path in [*folder.rglob("*"), folder]:
-        if path.is_file() or os.name == "posix":  # a folder cannot be opened elsewhere
-            descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+        sync_one(path)
+
+
+def sync_one(path: Path) -> None:
+    """Make sure that a file's content is on disk, or the names that a folder holds.
+
+    Raises:
+        OSError: it cannot be.
+    """
+    if path.is_file() or os.name == "posix":  # a folder cannot be opened elsewhere
+        descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -244,7 +244,11 @@ def _put_in_place(whole: Path, folder: Path) -> None:
     if folder.exists():
         old = _sibling(folder)
         folder.replace(old)
-        whole.replace(folder)
+        try:
+            whole.replace(folder)
+        except OSError:
+            old.replace(folder)
+            raise
         shutil.rmtree(old, ignore_errors=True)
     else:
         whole.replace(folder)

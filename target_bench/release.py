@@ -204,8 +204,16 @@ def _size(path: Path) -> int:
 
 
 def _listing(folder: Path, pattern: str) -> list[str]:
-    found = (path for path in folder.glob(pattern) if path.is_file())
-    return sorted(path.relative_to(folder).as_posix() for path in found)
+    found = []
+    for path in folder.glob(pattern):
+        if path.is_symlink() and not path.exists() and not path.name.startswith("."):
+            raise DataError(
+                f"{path}: a link to {path.readlink()}, which is not there. Get the file it stands "
+                "for, or remove the link."
+            )
+        if path.is_file():
+            found.append(path.relative_to(folder).as_posix())
+    return sorted(found)
 
 
 def _only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:

@@ -15,7 +15,7 @@ from target_bench.runs.generations import Answered
 from target_bench.runs.identity import answers_fingerprint, queries_fingerprint
 from target_bench.runs.store import read_run
 from target_bench.schema import Query, Retrieval
-from target_bench.selection import Loaded, Loader, task_named
+from target_bench.selection import Loaded, Loader, task_named, tasks_and_corpora
 from target_bench.stages.generate import Answerer
 from target_bench.stages.retrieve import RetrievalOptions, Subject
 
@@ -72,8 +72,8 @@ class StoredRun:
             retry_failed: ask again the queries that are recorded as failed.
 
         Raises:
-            ConfigError: the run is about retrieval and no task is named, or its corpus cannot be
-                loaded again.
+            ConfigError: the run is about retrieval and no task is named, its corpus does not serve
+                the task, or cannot be loaded again.
             DataError: the corpus is missing, broken, or another one than it was.
             StoreError: the retrieval is not finished.
         """
@@ -82,7 +82,9 @@ class StoredRun:
             raise ConfigError(
                 f"{self._folder} is about retrieval; name the task of the answers with --task"
             )
-        return Results([pipeline.evaluate(name, self._cell(name, retry_failed), answering)])
+        cell = self._cell(name, retry_failed)
+        tasks_and_corpora((name, cell.dataset))
+        return Results([pipeline.evaluate(name, cell, answering)])
 
     def score(self, answering: Answering) -> Results:
         """Score what is stored with the metrics as they are now; errors as for ``generate``."""

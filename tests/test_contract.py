@@ -286,3 +286,15 @@ def test_batches_change_nothing(answers: list[list[tuple[TableId, float]]]) -> N
 
 def test_no_query() -> None:
     assert all(_ask(kind(lambda _query: [A])) == [] for kind in KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_keys_are_taken_out_of_errors(monkeypatch: pytest.MonkeyPatch, kind: type[Any]) -> None:
+    """A retriever may raise what a server said, and a server may repeat the key."""
+    monkeypatch.setenv("MY_API_KEY", "a-key-for-nobody-1")
+
+    def answer(_: str) -> Any:
+        raise LookupError("wrong key: a-key-for-nobody-1")
+
+    (found,) = _ask(kind(answer), "a")
+    assert found.error == "raised LookupError: wrong key: ***"

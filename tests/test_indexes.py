@@ -313,3 +313,22 @@ def test_everything_is_synced_before_the_renaming(
     n_files = sum(1 for path in folder.rglob("*"))
     assert len(synced) > n_files
     assert synced.count(True) <= 1
+
+
+def test_the_old_index_stays_where_the_new_one_cannot_take_its_name(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, calls = Path.replace, iter(range(9))
+
+    def full_at_second(path: Path, target: Path) -> Path:
+        if next(calls) == 1:
+            raise OSError(28, "No space left on device")
+        return real(path, target)
+
+    retriever = Plain()
+    retriever.embed_corpus(corpus())
+    monkeypatch.setattr(Path, "replace", full_at_second)
+    with pytest.raises(StoreError, match="No space left"):
+        save_index(retriever, corpus(), saved)
+    load_index(Plain(), corpus(), saved)
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]

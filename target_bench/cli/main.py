@@ -26,6 +26,7 @@ from target_bench.cli import (
 )
 from target_bench.cli.options import debugging
 from target_bench.errors import TargetBenchError
+from target_bench.secrets import without_secrets
 
 INTERNAL_ERROR = 1
 
@@ -79,5 +80,5 @@ def _exit_code() -> int:
 
 def _say(message: str) -> None:
     if debugging():
-        traceback.print_exc()
-    print(message, file=sys.stderr)  # noqa: T201 (the command line prints)
+        message = f"{traceback.format_exc()}{message}"
+    print(without_secrets(message), file=sys.stderr)  # noqa: T201 (the command line prints)

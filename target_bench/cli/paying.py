@@ -24,13 +24,17 @@ def agreed(*estimates: "Estimate") -> bool:
 
     Raises:
         ConfigError: nobody can be asked, because standard input is no terminal.
+        KeyboardInterrupt: the question was answered with Ctrl-C or the end of the input.
     """
     for estimate in estimates:
         announced(estimate)
     if not sys.stdin.isatty():
         raise ConfigError("nobody can be asked whether to send them; pass --yes to send them")
     with paused():
-        return typer.confirm("Send them?", err=True)
+        try:
+            return typer.confirm("Send them?", err=True)
+        except typer.Abort:
+            raise KeyboardInterrupt from None
 
 
 def size(estimate: "Estimate") -> str:

@@ -120,7 +120,7 @@ def is_path(name: str | Path) -> bool:
     if ":" in name and registry.parse("corpus", name).target != name.partition(":")[0]:
         return False  # module:Class or path/file.py:Class
     suffixes = (".sqlite", ".sqlite3", ".db", ".duckdb")
-    return "/" in name or os.sep in name or name in (".", "..") or name.endswith(suffixes)
+    return "/" in name or os.sep in name or name in (".", "..") or name.lower().endswith(suffixes)
 
 
 def split_of(plugin: CorpusLoader, split: str | None) -> str:

@@ -50,7 +50,7 @@ class BeirFolder(CorpusLoader):
         """The queries for which the qrels of the split name a relevant document."""
         path = _qrels(release).get(split)
         if path is None:
-            raise DataError(f"{release.folder / 'qrels'}: no {split}.tsv")
+            raise DataError(f"{release.folder / 'qrels'}: no {split}.tsv (nor .tsv.gz)")
         gold = _gold(release, path)
         ids = {_id(r, place) for place, r in release.json_lines(release.require("corpus.jsonl"))}
         texts = _texts(release)
@@ -69,8 +69,9 @@ class BeirFolder(CorpusLoader):
 def _qrels(release: Release) -> dict[str, Path]:
     """Split -> its file of judgements."""
     found: dict[str, Path] = {}
-    for path in release.matching("qrels/*.tsv"):
-        split = _SPLITS.get(path.stem, path.stem)
+    for path in (*release.matching("qrels/*.tsv"), *release.matching("qrels/*.tsv.gz")):
+        name = path.name.removesuffix(".gz").removesuffix(".tsv")
+        split = _SPLITS.get(name, name)
         if split in found:
             raise DataError(f"{path}: {found[split].name} is the same split; keep one of them")
         found[split] = path

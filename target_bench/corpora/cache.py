@@ -278,7 +278,9 @@ class Entry:
 
     def to_json(self) -> dict[str, Any]:
         """What ``target-bench cache list --json`` prints."""
-        shown = {k: v for k, v in asdict(self).items() if k not in ("seen", "code", "notes", "sha256")}
+        shown = {
+            k: v for k, v in asdict(self).items() if k not in ("seen", "code", "notes", "sha256")
+        }
         return shown | {"folder": str(self.folder), "state": self.state, "files": self.seen.files}
 
 
@@ -317,7 +319,15 @@ def _entry(folder: Path) -> Entry:
             seen=Seen.from_json(record["seen"]),
             notes=tuple(record["notes"]),
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (
+        OSError,
+        ValueError,
+        ArithmeticError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ):
         return Entry(folder, None, "", "", "", _folder_bytes(folder), "", Seen(), ())
 
 
@@ -338,7 +348,8 @@ def clear() -> list[Entry]:
     try:
         for entry in gone:
             _remove(entry.folder)
-        _remove(root() / DATABASES)
+        if (root() / DATABASES).exists():
+            _remove(root() / DATABASES)
     except OSError as error:
         raise StoreError(f"{error.filename} cannot be removed: {error.strerror}") from error
     return gone

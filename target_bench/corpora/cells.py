@@ -47,7 +47,9 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, datetime | date | time):
         return value.isoformat()
-    if isinstance(value, Decimal | UUID | timedelta):
+    if isinstance(value, timedelta):
+        return _duration(value)
+    if isinstance(value, Decimal | UUID):
         return str(value)
     if isinstance(value, Mapping):
         return {str(key): plain(inner) for key, inner in value.items()}
@@ -66,6 +68,13 @@ def plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} ({value!r:.40}) is neither text, number nor date")
 
 
+def _duration(value: timedelta) -> str:
+    """As Python writes it: with pandas installed, Arrow gives one that writes itself otherwise."""
+    if getattr(value, "nanoseconds", 0):
+        return str(value)
+    return str(timedelta(value.days, value.seconds, value.microseconds))
+
+
 def arrow_grid(table: Any, place: str) -> tuple[list[str], list[Sequence[Cell]]]:
     """Header and rows of an Arrow table; the nameless index of a pandas frame is left out.
 
@@ -73,6 +82,12 @@ def arrow_grid(table: Any, place: str) -> tuple[list[str], list[Sequence[Cell]]]
         DataError: a value has no form as a cell; the message names place and column.
     """
     table = without_index(table)
+    for field in table.schema:
+        if _is_period(field):
+            raise DataError(
+                f"{place}, column {field.name!r}: holds periods of pandas, of which Arrow keeps a "
+                "bare number. Cast it to text."
+            )
     header: list[str] = table.column_names
     named = zip(header, table.columns, strict=True)
     columns = [arrow_values(column, f"{place}, column {name!r}") for name, column in named]
@@ -83,6 +98,12 @@ def arrow_grid(table: Any, place: str) -> tuple[list[str], list[Sequence[Cell]]]
         except TypeError as error:
             raise DataError(f"{place}, row {number}: {error}") from error
     return header, rows
+
+
+def _is_period(field: Any) -> bool:
+    """Whether a column is of pandas' periods; where pandas is not loaded, only its metadata say."""
+    stored = (field.metadata or {}).get(b"ARROW:extension:name", b"")
+    return b"pandas.period" in (getattr(field.type, "extension_name", "").encode(), stored)
 
 
 def without_index(table: Any) -> Any:

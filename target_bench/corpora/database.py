@@ -120,7 +120,9 @@ class DatabaseFiles(CorpusLoader):
 def _databases_in(folder: Path) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
-        if path.suffix in SUFFIXES and path.is_file() and not path.name.startswith("."):
+        if path.suffix.lower() not in SUFFIXES or path.name.startswith("."):
+            continue
+        if path.is_file():
             if path.stem in found:
                 raise DataError(f"{path}: {found[path.stem].name} has the same name; rename one")
             found[path.stem] = path

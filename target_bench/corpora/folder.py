@@ -101,10 +101,11 @@ def _table_files(release: Release) -> dict[str, Path]:
     """Table id -> its file.
 
     Raises:
-        DataError: two files have the same name but for the suffix, or a file in ``tables/`` is in
-            no format that is read.
+        DataError: two files have the same name but for the suffix, a file in ``tables/`` is in no
+            format that is read, or a link there leads to a folder or to nothing.
     """
     inside = release.matching("tables/**/*")
+    _check_links(release.folder / "tables")
     base = release.folder / "tables" if inside else release.folder
     found: dict[str, Path] = {}
     for path in inside or release.matching("*"):
@@ -122,6 +123,16 @@ def _table_files(release: Release) -> dict[str, Path]:
             raise DataError(f"{path}: {found[table_id].name} is the same table; keep one of them")
         found[table_id] = path
     return found
+
+
+def _check_links(folder: Path) -> None:
+    """Refuse links to folders, whose tables would be left out."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() and path.is_dir() and not _is_hidden(path.name):
+            raise DataError(
+                f"{path}: a link to a folder, which is not searched. Put its files there, or "
+                "remove the link."
+            )
 
 
 def _suffix(name: str) -> str | None:

@@ -18,7 +18,7 @@ def of_path(path: Path) -> CorpusLoader:
         DataError: there is nothing, or nothing in a known layout.
     """
     if path.is_file():
-        if path.suffix in SUFFIXES:
+        if path.suffix.lower() in SUFFIXES:
             return DatabaseFile(path)
         raise DataError(
             f"{path}: expected a folder, or a database file ending in {', '.join(SUFFIXES)}"
@@ -31,8 +31,8 @@ def of_path(path: Path) -> CorpusLoader:
     raise DataError(
         f"{path}: no layout that is known. A folder holds one of\n"
         "  tables/*.csv (or .tsv, .parquet, .jsonl) and queries.jsonl;\n"
-        "  corpus/<split>.parquet and queries/<split>.parquet (or .jsonl), as TARGET publishes, or\n"
-        "  its hub repositories <name>-corpus/ and <name>-queries/ side by side;\n"
+        "  corpus/<split>.parquet and queries/<split>.parquet (or .jsonl), as TARGET publishes,\n"
+        "  or its hub repositories <name>-corpus/ and <name>-queries/ side by side;\n"
         "  corpus.jsonl, queries.jsonl and qrels/<split>.tsv, as BEIR does;\n"
         f"  databases (*{', *'.join(SUFFIXES)}) and queries.jsonl; the path of one works too."
     )

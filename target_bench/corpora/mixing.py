@@ -133,10 +133,13 @@ class MixedCorpus(HashedCorpus):
         known = base.positions
         new_ids = list(source.ids) if same else _renamed(source, base)
         candidates = [i for i, table_id in enumerate(new_ids) if table_id not in known]
-        self._left_out = len(new_ids) - len(candidates)
+        self._left_out = [
+            (i, known[table_id]) for i, table_id in enumerate(new_ids) if table_id in known
+        ]
         n = len(candidates) if asked.n is None else asked.n
         if n > len(candidates) or not candidates:
-            more = f" ({self._left_out} more are in the corpus already)" if self._left_out else ""
+            left_out = ", ".join(f"{n} more {what}" for what, n in self._reasons().items() if n)
+            more = f" ({left_out})" if left_out else ""
             raise ConfigError(
                 f"distractors {asked.spec!r}: {asked.n or 'all'} tables were asked for, but there "
                 f"are {len(candidates)}{more}"
@@ -176,13 +179,23 @@ class MixedCorpus(HashedCorpus):
         parts = (digests_of(self._base), digests_of(self._source))
         return [parts[part][i] for part, i in self._places]
 
+    def _reasons(self) -> dict[str, int]:
+        """Why tables of the source cannot be drawn, and how many each keeps out."""
+        ours, theirs = digests_of(self._base), digests_of(self._source)
+        there = sum(theirs[i] == ours[place] for i, place in self._left_out)
+        return {
+            "are in the corpus already": there,
+            "have the id of another table of the corpus": len(self._left_out) - there,
+        }
+
     def notes(self) -> list[str]:
         """What a user should know about the mixture."""
+        left_out = {f"{what} and were left out": n for what, n in self._reasons().items()}
         own = {digest.content for digest in digests_of(self._base)}
         pairs = zip(self._places, self.digests, strict=True)
         copies = sum(1 for (part, _), digest in pairs if part and digest.content in own)
         found = {
-            "are in the corpus already and were left out": self._left_out,
+            **left_out,
             "have header and rows of a table of the corpus (recall[dup] credits them)": copies,
         }
         return [f"{n} tables {what}" for what, n in found.items() if n]
@@ -198,7 +211,10 @@ def _renamed(source: Corpus, base: Corpus) -> list[TableId]:
     ours = dict(zip(base.ids, digests_of(base), strict=True))
     other = {table_id for table_id in ours if theirs.get(table_id) != ours[table_id]}
     taken = {table_id.database_id for table_id in other} - {NO_DATABASE}
-    tags = {name: _tag(d for t, d in theirs.items() if t.database_id == name) for name in taken}
+    of: dict[str, list[Digest]] = {}
+    for table_id, digest in theirs.items():
+        of.setdefault(table_id.database_id, []).append(digest)
+    tags = {name: _tag(of[name]) for name in taken & of.keys()}
 
     def new(table_id: TableId) -> TableId:
         tag = tags.get(table_id.database_id)

@@ -53,9 +53,7 @@ GoldOf = Callable[[str, str, str], Sequence[TableId]]
 """(SQL, database id, place) -> the tables that the SQL reads."""
 
 
-def query(
-    record: Any, place: str, database_id: str = "0", gold_of: GoldOf | None = None
-) -> Query:
+def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | None = None) -> Query:
     """A query from ``query_id``, ``query``, ``table_id`` and, where given, the other fields.
 
     ``table_id`` is a gold table or a list of them, ``database_id`` (default: the argument) where

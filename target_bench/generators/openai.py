@@ -11,7 +11,8 @@ from target_bench.remote.answers import (
     AnswerCache,
     file,
     request_key,
-    token_count,
+    storable,
+    storable_count,
     unrecorded,
 )
 from target_bench.remote.crowd import Crowd, Work
@@ -265,7 +266,8 @@ def _read(body: Mapping[str, Any], with_schema: bool) -> Answer:
     """
     usage = body.get("usage")
     counts = usage if isinstance(usage, dict) else {}
-    tokens = token_count(counts.get("prompt_tokens")), token_count(counts.get("completion_tokens"))
+    sent, said = counts.get("prompt_tokens"), counts.get("completion_tokens")
+    tokens = storable_count(sent), storable_count(said)
     try:
         text, reason = _text(body)
         if with_schema:
@@ -273,11 +275,7 @@ def _read(body: Mapping[str, Any], with_schema: bool) -> Answer:
     except Failure as failure:
         failure.tokens = tokens
         raise
-    return Answer(
-        text.encode("utf-8", "replace").decode(),  # half a character cannot be stored
-        reason if isinstance(reason, str) else None,
-        *tokens,
-    )
+    return Answer(storable(text), storable(reason) if isinstance(reason, str) else None, *tokens)
 
 
 def _text(body: Mapping[str, Any]) -> tuple[str, object]:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from target_bench.errors import ConfigError, MissingExtraError
-from target_bench.local_models import device_of, no_loading_bar
 from target_bench.interfaces import Generator, Observer, constructor_arguments
+from target_bench.local_models import device_of, no_loading_bar
 from target_bench.schema import Generation, GenerationRequest, Message
 
 _DRAWN = 16

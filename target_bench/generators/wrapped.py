@@ -18,7 +18,8 @@ from target_bench.remote.answers import (
     AnswerCache,
     file,
     request_key,
-    token_count,
+    storable,
+    storable_count,
     unrecorded,
 )
 from target_bench.remote.failures import Failure, Kind, Refused
@@ -157,7 +158,7 @@ class WrappedModel(Generator):
             problem = error_text(error, self._secrets)
             return Generation(request.query_id, "", error=problem)
         seconds = round(time.perf_counter() - start, 6)
-        text = answer.text.encode("utf-8", "replace").decode()  # half a character cannot be stored
+        text = answer.text
         for secret in self._secrets:
             text = text if may_be_a_word(secret) else text.replace(secret, "***")
         answer = replace(answer, text=text)
@@ -196,7 +197,8 @@ def with_text(text: str | None, reason: object, refusal: object, counts: Sequenc
         raise Failure("content_filter", "the server's filter held the answer back")
     if text is None or not text.strip():
         raise Failure("empty_answer", f"no text (finish_reason {reason})")
-    return Answer(text, str(reason) if reason else None, *map(token_count, counts))
+    known = map(storable_count, counts)
+    return Answer(storable(text), storable(str(reason)) if reason else None, *known)
 
 
 def error_text(error: BaseException, secrets: Iterable[str] = ()) -> str:

@@ -20,11 +20,17 @@ LABELS = (TRUE, FALSE, NOT_ENOUGH)
 _UNPARSED = len(LABELS)
 
 _WORDS = re.compile(r"(?<![^\W_])(true|false|not[\s_]+enough[\s_]+info(?:rmation)?)(?![^\W_])")
-_BEFORE = 40  # characters before a label in which it may be denied
-_DENIED = re.compile(
-    r"(?:\bnot\b|n't\b|n’t\b|\bnever\b|\bneither\b|\bcannot be\b)"
-    r"(?:[\s\w\"'“”‘’`*]|(?<=\w)-){0,20}$"  # what may stand between: words and quotes
+_BEFORE = 100  # characters before a label in which it may be denied
+_NOT = r"(?:(?<![^\W_])(?:not|non|never|neither|cannot)(?![^\W_])|n['’]t\b)"
+_BETWEEN = (
+    r"""(?:(?!\b(?:so|but|thus|hence|therefore)\b)[\s\w"'“”‘’`*(]|(?<=\w)-)"""  # one character
 )
+_CLAUSE = r"\b(?:that|whether|if)\b"  # what is denied may begin here: "does not show that ..."
+_DENIED = re.compile(
+    rf"{_NOT}(?:,[\w\s]{{1,15}},)?(?:{_BETWEEN}{{0,20}}|{_BETWEEN}{{0,30}}?{_CLAUSE}{_BETWEEN}{{0,40}})$"
+)
+_RULES: dict[LabelMode, str] = {"strict": "strict.2", "target": "target"}
+"""The version of how labels are read: ``strict.2`` sees denials that stand farther from a label."""
 
 
 def parse_label(text: str, mode: LabelMode = "strict") -> str | None:
@@ -33,10 +39,10 @@ def parse_label(text: str, mode: LabelMode = "strict") -> str | None:
     Args:
         text: the answer.
         mode: ``strict``: exactly one of True, False and Not Enough Information (or Info), in any
-            case, as a word of its own, however often; "not true", "isn't false" and the like, and
-            answers with two labels, say nothing that can be read. ``target``: as the original
-            package does it, "true" anywhere is True, else "false" anywhere is False, else Not
-            Enough Information.
+            case, as a word of its own, however often; "not true", "isn't false", "does not show
+            that it is true" and the like, and answers with two labels, say nothing that can be
+            read. ``target``: as the original package does it, "true" anywhere is True, else
+            "false" anywhere is False, else Not Enough Information.
     """
     lowered = text.lower()
     if mode == "target":
@@ -112,7 +118,7 @@ class LabelMetric(Metric[JudgedLabels]):
     @property
     def signature(self) -> str:
         """Name, definition, and how labels are read."""
-        return f"{self.name}|{self._description}|labels:{self._mode}"
+        return f"{self.name}|{self._description}|labels:{_RULES[self._mode]}"
 
     def statistics(self, examples: JudgedLabels) -> Floats:
         """(n, 12) the cell of each query in the confusion table."""

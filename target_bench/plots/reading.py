@@ -26,6 +26,7 @@ def read(folders: Sequence[Path]) -> list[ScoredRun]:
 
     Raises:
         ConfigError: none is named, or they are of different tasks.
+        DataError: they are of different tables under one name.
         StoreError: a run is not finished, or damaged.
     """
     once = list({folder.resolve(): folder for folder in folders}.values())
@@ -38,7 +39,22 @@ def read(folders: Sequence[Path]) -> list[ScoredRun]:
                 f"{runs[0].folder.name} is about {runs[0].identity['task']} and "
                 f"{run.folder.name} about {run.identity['task']}; draw one task at a time"
             )
+    _check_same_data(runs)
     return runs
+
+
+def _check_same_data(runs: Sequence[ScoredRun]) -> None:
+    first: dict[tuple[str, ...], ScoredRun] = {}
+    for run in runs:
+        asked, identity = run.manifest["asked"], run.identity
+        if asked["corpus"] is None:
+            continue
+        other = first.setdefault((asked["corpus"], identity["split"], *asked["distractors"]), run)
+        if other.identity["corpus_fingerprint"] != identity["corpus_fingerprint"]:
+            raise DataError(
+                f"{other.folder.name} and {run.folder.name} are of different tables under the name "
+                f"{identity['corpus']}; run one of them again on the other's data"
+            )
 
 
 def check_same_queries(runs: Sequence[ScoredRun]) -> None:

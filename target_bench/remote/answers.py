@@ -56,8 +56,13 @@ class Answer:
     output_tokens: int | None = None
 
 
-def token_count(value: object) -> int | None:
-    """What a server says as a count, if it can be one and be recorded."""
+def storable(text: str) -> str:
+    """The text with ``?`` for half a character, which cannot be stored."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def storable_count(value: object) -> int | None:
+    """What somebody says as a count, if it can be one and be stored."""
     return value if isinstance(value, int) and 0 <= value < 2**63 else None
 
 

@@ -29,7 +29,7 @@ A = TypeVar("A", bound=Counted)
 class Recorded(Protocol[A]):
     """Where answers are recorded."""
 
-    def get(self, key: str) -> A | None:
+    async def get(self, key: str) -> A | None:
         """The answer of a request."""
 
     async def put(self, key: str, answer: A) -> None:
@@ -140,6 +140,7 @@ class Endpoint(Generic[A]):
         self._tell = tell
         self._advice = advice
         self._under_way: dict[str, asyncio.Future[Reply[A]]] = {}
+        self._end: Exception | None = None  # what no request survives; then none is sent
 
     async def ask(self, asked: Asked[A]) -> Reply[A]:
         """The answer: a recorded one, that of the same request under way, or the server's.
@@ -154,17 +155,13 @@ class Endpoint(Generic[A]):
         other = self._under_way.get(asked.key)
         if other is not None:
             return replace(await asyncio.shield(other), seconds=None, cached=True)
-        found = self._recorded.get(asked.key)
-        if found is not None:
-            return Reply(found, None, True)
         return await self._first(asked, self._recorded)
 
     async def _first(self, asked: Asked[A], recorded: Recorded[A]) -> Reply[A]:
         promise: asyncio.Future[Reply[A]] = asyncio.get_running_loop().create_future()
         self._under_way[asked.key] = promise
         try:
-            reply = await self._answered(asked)
-            await recorded.put(asked.key, reply.answer)
+            reply = await self._recorded_or_answered(asked, recorded)
         except BaseException as error:
             if isinstance(error, asyncio.CancelledError):
                 promise.cancel()
@@ -175,6 +172,14 @@ class Endpoint(Generic[A]):
         finally:
             del self._under_way[asked.key]
         promise.set_result(reply)
+        return reply
+
+    async def _recorded_or_answered(self, asked: Asked[A], recorded: Recorded[A]) -> Reply[A]:
+        found = await recorded.get(asked.key)
+        if found is not None:
+            return Reply(found, None, True)
+        reply = await self._answered(asked)
+        await recorded.put(asked.key, reply.answer)
         return reply
 
     async def _answered(self, asked: Asked[A]) -> Reply[A]:
@@ -192,6 +197,8 @@ class Endpoint(Generic[A]):
         await self._window.enter()
         try:
             await self._limiter.turn(asked.tokens, self._tell)
+            if self._end is not None:
+                raise self._end
             start = self._limiter.clock.now()
             answer = await asked.send()
             seconds = self._limiter.clock.now() - start
@@ -215,10 +222,11 @@ class Endpoint(Generic[A]):
         if not failure.again or attempt == self._patience.attempts:
             raise self._final(failure, attempt)
         if failure.wait is not None and failure.wait > self._patience.total:
-            raise PluginError(
+            self._end = PluginError(
                 f"{failure}. The server asks to wait {failure.wait:.0f} s; the answers so far are "
                 "kept, run the same command again then."
             )
+            raise self._end
         seconds = failure.wait or self._patience.wait(attempt, self._random)
         if waited + seconds > self._patience.total:
             raise self._final(failure, attempt, seconds)
@@ -230,7 +238,8 @@ class Endpoint(Generic[A]):
 
     def _final(self, failure: Failure, attempt: int, seconds: float | None = None) -> Exception:
         if failure.hopeless and (not self._reach.reached or failure.kind == "rate_limit"):
-            return ConfigError(self._advice(failure))
+            self._end = ConfigError(self._advice(failure))
+            return self._end
         if not failure.hopeless and failure.kind not in ("rate_limit", "server_error", "timeout"):
             self._reach.reached = True
         message = failure.message

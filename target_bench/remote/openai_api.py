@@ -94,6 +94,12 @@ class Server:
 
     def advice(self, failure: Failure, model: str) -> str:
         """What to do when no request will ever be answered."""
+        if failure.kind == "rate_limit":
+            return (
+                f"{failure}. The account behind the key in ${self.api_key_env} at {self.address} "
+                "is spent; the answers so far are kept, and the same command goes on when it is "
+                "filled."
+            )
         key = "set" if os.environ.get(self.api_key_env) else "not set"
         return (
             f"{failure}. Asked was the model {model!r} at {self.address} with the key in "

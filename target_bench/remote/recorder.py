@@ -21,13 +21,17 @@ class Recorder:
         self._cache = cache
         self._waiting: list[tuple[str, Answer, asyncio.Future[None]]] = []
         self._writer: asyncio.Task[None] | None = None
+        self._at_rest = asyncio.Event()
+        self._at_rest.set()
 
-    def get(self, key: str) -> Answer | None:
-        """The recorded answer.
+    async def get(self, key: str) -> Answer | None:
+        """The recorded answer; read when no group is being written, which has the file's lock.
 
         Raises:
             StoreError: the file cannot be read.
         """
+        while not self._at_rest.is_set():
+            await self._at_rest.wait()
         return self._cache.get(key)
 
     async def put(self, key: str, answer: Answer) -> None:
@@ -66,8 +70,11 @@ class Recorder:
 
     async def _failure(self, answers: list[tuple[str, Answer]]) -> Exception | None:
         """What went wrong, for all who wait; whatever it is, nobody waits for ever."""
+        self._at_rest.clear()
         try:
             await asyncio.to_thread(self._cache.put_many, answers)
         except Exception as error:
             return error
+        finally:
+            self._at_rest.set()
         return None

@@ -60,9 +60,7 @@ class Rows(Retriever):
     trained_on: ClassVar[tuple[str, ...]] = ("fetaqa:validation", "tabfact:validation")
     queries_at_once = 2048
 
-    def __init__(
-        self, weights: Mapping[str, float] | None = None, rows: RowLimit = "auto"
-    ) -> None:
+    def __init__(self, weights: Mapping[str, float] | None = None, rows: RowLimit = "auto") -> None:
         self.weights = weights
         self.rows: RowLimit = rows
         Serializer(("rows",), rows=rows)

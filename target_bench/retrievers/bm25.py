@@ -139,7 +139,7 @@ class BM25(Retriever):
         in memory besides, and so is the page cache of the system, which it takes back at need.
 
         Raises:
-            ConfigError: less than 16 MB.
+            ConfigError: less than 16 MiB.
             NotImplementedError: the backend is rank-bm25, which holds everything in memory.
         """
         if self.backend != "bm25s":
@@ -147,7 +147,7 @@ class BM25(Retriever):
         if n_bytes < SMALLEST_MEMORY:
             raise ConfigError(
                 f"a memory limit of {n_bytes} bytes is too small to index with; allow at least "
-                f"{SMALLEST_MEMORY} bytes ({SMALLEST_MEMORY >> 20} MB)"
+                f"{SMALLEST_MEMORY} bytes ({SMALLEST_MEMORY >> 20}MiB)"
             )
         self._memory = n_bytes
 

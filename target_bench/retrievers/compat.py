@@ -145,8 +145,8 @@ class Compat(Retriever):
         if self._finds or not _own_batch(self._asked):
             return ()
         return (
-            f"{_class_name(self._asked)}: its own retrieve_batch is not called; the nearest vectors "
-            "are found here",
+            f"{_class_name(self._asked)}: its own retrieve_batch is not called; the nearest "
+            "vectors are found here",
         )
 
     def _by_own_batch(self, queries: Sequence[str], top_k: int) -> list[Ranking]:

@@ -16,12 +16,11 @@ from target_bench.encoders.weights import (
     quietly,
     revision,
 )
-from target_bench.local_models import device_of, is_out_of_memory
 from target_bench.errors import ConfigError
+from target_bench.local_models import device_of, is_out_of_memory
 
 DType = Literal["auto", "float32", "float16", "bfloat16"]
 Floats = NDArray[np.float64]
-
 
 
 class Scorer:

@@ -9,6 +9,7 @@ import re
 from array import array
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ class Texts:
 
 
 def _pairs(stems: Sequence[str]) -> list[str]:
-    return [f"{one} {other}" for one, other in zip(stems, stems[1:], strict=False)]
+    return [f"{one} {other}" for one, other in pairwise(stems)]
 
 
 def _cell_term(stems: Sequence[str]) -> str:
@@ -243,7 +244,9 @@ class _Collected:
         title_words = numbers(word for text in title for word in texts.words(text))
         title_numbers = numbers(n for text in title for n in table_numbers(text))
         title_phrases = numbers(pair for text in title for pair in texts.phrases(text))
-        above = title_words | title_numbers | numbers(w for h in table.header for w in texts.words(h))
+        above = (
+            title_words | title_numbers | numbers(w for h in table.header for w in texts.words(h))
+        )
         self._starts.append(len(self._columns["rows"]))
         found: list[set[int]] = [set() for _ in range(4)]
         rows = _shown(table, limit)

@@ -1,4 +1,4 @@
-"""Latent semantic analysis (Deerwester et al. 1990): TF-IDF vectors cut down to a few dimensions."""
+"""Latent semantic analysis (Deerwester et al. 1990): TF-IDF vectors in a few dimensions."""
 
 from collections.abc import Sequence
 from pathlib import Path

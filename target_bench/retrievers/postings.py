@@ -13,6 +13,7 @@ import weakref
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, count, islice
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from target_bench.errors import StoreError
 from target_bench.retrievers import storage
 
 Floats = NDArray[np.float64]
@@ -104,6 +106,17 @@ class _Scratch:
         weakref.finalize(self, _remove, self.folder, os.getpid())
 
 
+@contextmanager
+def _storing() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"{tempfile.gettempdir()}: what is over the memory limit cannot be written there "
+            f"({error}). Make room, or name another folder with $TMPDIR."
+        ) from error
+
+
 def _remove(folder: Path, owner: int) -> None:
     if os.getpid() == owner:  # not in a forked child
         shutil.rmtree(folder, ignore_errors=True)
@@ -143,6 +156,9 @@ class Postings:
             tables: for each table the tokens of its fields.
             formula: how to weigh them.
             memory: bytes to stay within, or None.
+
+        Raises:
+            StoreError: the folder for temporary files cannot be written, or has no room.
         """
         counter = _Counter(formula.n_fields, memory)
         for fields in tables:
@@ -217,7 +233,8 @@ class _Counter:
         folder = self._scratch.folder
         for number in range(len(self._spilled)):
             shard = _shard(weigher, self._read_back(number))
-            storage.write_sparse(folder, storage.shard_name(number), shard)
+            with _storing():
+                storage.write_sparse(folder, storage.shard_name(number), shard)
             shutil.rmtree(self._counts_folder(number))
         stored = storage.StoredShards(folder, len(self._spilled))
         return Postings(vocabulary, stored, weigher.absent, self._scratch)
@@ -239,13 +256,14 @@ class _Counter:
 
     def _spill(self) -> None:
         """Move the counts of the tables seen so far to disk."""
-        self._scratch = self._scratch or _Scratch()
-        folder = self._counts_folder(len(self._spilled))
-        folder.mkdir()
-        self._spilled.append(len(self._fields[0].pieces))
-        for number, pieces in enumerate(self._taken()):
-            for name, piece in enumerate(pieces):
-                storage.write_sparse(folder, f"{number}-{name}", piece)
+        with _storing():
+            self._scratch = self._scratch or _Scratch()
+            folder = self._counts_folder(len(self._spilled))
+            folder.mkdir()
+            self._spilled.append(len(self._fields[0].pieces))
+            for number, pieces in enumerate(self._taken()):
+                for name, piece in enumerate(pieces):
+                    storage.write_sparse(folder, f"{number}-{name}", piece)
         self._bytes = 0
 
     def _counts_folder(self, shard: int) -> Path:

@@ -75,7 +75,9 @@ class Qdrant(Retriever):
         if url is not None and looks_secret(url):
             raise ConfigError(f"url: keys come from the environment only (${_KEY})")
         if not exact and url is None:
-            raise ConfigError("exact=false: a database inside this process has no approximate index")
+            raise ConfigError(
+                "exact=false: a database inside this process has no approximate index"
+            )
         if timeout < 1:
             raise ConfigError(f"timeout={timeout}: at least 1 second is needed")
         self.url = url

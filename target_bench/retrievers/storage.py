@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 _PARTS = ("data", "indices", "indptr")
 _PARSING = Lock()
-"""Headers are Python literals, whose parser in CPython 3.11 may fail with a SystemError when a garbage
-collection hands over to another thread that parses too; shards are read in threads."""
+"""Headers are Python literals, whose parser in CPython 3.11 may fail with a SystemError when a
+garbage collection hands over to another thread that parses too; shards are read in threads."""
 
 
 def write_json(path: Path, value: Any) -> None:

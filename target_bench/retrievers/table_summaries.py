@@ -155,7 +155,9 @@ class TableSummaries(Retriever):
         for query, vector in zip(queries, vectors, strict=True):
             bundle = QueryBundle(query, embedding=vector)
             found = retriever.retrieve(bundle) if any(vector) else []
-            rankings.append([(self._ids[last - int(f.node.node_id)], float(f.score)) for f in found])
+            rankings.append(
+                [(self._ids[last - int(f.node.node_id)], float(f.score)) for f in found]
+            )
         return rankings
 
     def notes(self) -> Sequence[str]:

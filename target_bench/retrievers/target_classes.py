@@ -46,7 +46,7 @@ class RetrievalResultDataModel(BaseModel):
     retrieval_results: list[tuple[Any, ...]] = []
 
 
-class AbsRetrieverBase(ABC):
+class AbsRetrieverBase(ABC):  # noqa: B024 (as the original has it)
     """What every retriever has: the form in which it wants tables."""
 
     def __init__(self, expected_corpus_format: str = "nested array") -> None:

@@ -1,5 +1,6 @@
 """Is a store of runs whole, and what may be removed from it?"""
 
+import errno
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -277,8 +278,8 @@ def _lock(folder: Path) -> Iterator[bool]:
     except FileNotFoundError:
         yield True
         return
-    except OSError:
-        yield False
+    except OSError as error:
+        yield error.errno == errno.EROFS  # where nobody can write nobody works
         return
     with file:
         try:

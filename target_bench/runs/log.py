@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from target_bench.errors import StoreError
+from target_bench.files import sync_one
 from target_bench.schema import Retrieval, TableId
 
 SECONDS_BETWEEN_SYNCS = 1.0
@@ -44,7 +45,11 @@ class Log(ABC, Generic[T]):
         self._synced = time.monotonic()
         try:
             _cut_torn_line(path)
+            new = not path.exists()
             self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+            if new:  # else a power cut may take the file's name, whatever of it is on disk
+                for folder in (path.parent, path.parent.parent):
+                    sync_one(folder)
         except OSError as error:
             raise StoreError(cannot("be written", path, error)) from error
 

@@ -82,7 +82,7 @@ def _overview(folder: Path) -> Overview:
         queries=queries,
         metric=metric,
         score=score,
-        started=manifest.get("started", ""),
+        started=str(manifest.get("started", "")),
     )
 
 

@@ -102,15 +102,17 @@ class ScoredRun:
                 f"{self.folder.name}: no metric {metric!r}; there are {', '.join(self.scores)}"
                 + self._elsewhere()
             )
-        values = self._values[metric].to_numpy().astype(np.float64)
-        statistics, value = of_mean(values), mean
-        if metric in self._statistics.column_names:
-            column = self._statistics[metric].combine_chunks()
-            statistics = column.flatten().to_numpy().astype(np.float64).reshape(len(values), -1)
-            known = named(metric)
-            value = mean if known is None else known.value
+        known = named(metric) if metric in self._statistics.column_names else None
+        value = mean if known is None else known.value
         score = self.scores[metric].value
-        again = float(value(statistics.sum(axis=0)))
+        try:
+            values, statistics = self._stored(metric)
+            again = float(value(statistics.sum(axis=0)))
+        except (ValueError, TypeError, AttributeError, IndexError) as error:
+            raise StoreError(
+                f"{self.folder}: what is stored of {metric} does not give a score ({error}); "
+                f"score it again with target-bench score {self.folder}"
+            ) from error
         if not _equal(again, score):
             raise StoreError(
                 f"{self.folder}: {metric} is {score:.6f} in scores.json, but what is stored of a "
@@ -118,6 +120,14 @@ class ScoredRun:
                 f"statistics of such metrics: score it again with target-bench score {self.folder}"
             )
         return Measured(metric, _counted(values, statistics), statistics, value)
+
+    def _stored(self, metric: str) -> tuple[Floats, Floats]:
+        """The values and the statistics of every query."""
+        values = self._values[metric].to_numpy().astype(np.float64)
+        if metric not in self._statistics.column_names:
+            return values, of_mean(values)
+        rows = self._statistics[metric].combine_chunks().flatten().to_numpy()
+        return values, rows.astype(np.float64).reshape(len(values), -1)
 
     def _elsewhere(self) -> str:
         retrieval = self.manifest["asked"].get("retrieval_run")
@@ -166,7 +176,12 @@ def read_scores(folder: Path) -> tuple[dict[str, Score], dict[str, Any]]:
         content = json.loads(path.read_bytes())
         counts = {**content["counts"], **content.get("answers", {})}
         scores = {name: Score.from_json(found) for name, found in content["scores"].items()}
-        counts["asked"] = int(counts["asked"])
+        counts |= {name: int(counts[name]) for name in ("asked", "failed")}
+        if not scores:
+            raise ValueError("there are no scores")
+        for name, score in scores.items():
+            if not all(isinstance(v, int | float) for v in (score.value, score.low, score.high)):
+                raise TypeError(f"{name} is no number")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(
             f"{path}: cannot be read ({error}); remove it and run the same command again"

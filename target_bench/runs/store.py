@@ -302,4 +302,10 @@ def read_run(folder: Path) -> dict[str, Any]:
         if missing:
             path = folder / "manifest.json"
             raise StoreError(f"{path}: damaged (no {name}.{missing[0]}); run it again elsewhere")
+    texts = {f"identity.{key}": manifest["identity"][key] for key in _OF_A_RUN["identity"]}
+    texts["asked.retrieval_run"] = manifest["asked"].get("retrieval_run", "")
+    for name, text in texts.items():
+        if not isinstance(text, str):
+            path = folder / "manifest.json"
+            raise StoreError(f"{path}: damaged ({name} is {text!r:.40}); run it again elsewhere")
     return manifest

@@ -13,6 +13,7 @@ from target_bench.runs.environment import environment
 from target_bench.runs.generations import Answered, fault
 from target_bench.runs.store import Run
 from target_bench.schema import Generation, GenerationRequest, Query, Retrieval
+from target_bench.secrets import without_secrets
 from target_bench.stages.consent import Confirm, Estimate, ask
 
 
@@ -298,6 +299,8 @@ def _answered(generation: Generation, prompted: Prompted) -> Answered:
     if problem:
         query_id = prompted.request.query_id
         generation = Generation(query_id, "", error=f"contract: no Generation: {problem}")
+    if generation.error is not None:  # words of others: a server may repeat the key it was sent
+        generation = replace(generation, error=without_secrets(generation.error))
     return Answered(generation, prompted.shown_rows, prompted.truncated)
 
 

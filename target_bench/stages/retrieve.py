@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -248,8 +249,11 @@ class RetrieveStage:
                 if len(kept) < len(retrievals):
                     failed = batch[len(kept)], retrievals[len(kept)]
                     raise self._fault(*failed, n_done + len(found))
-        finally:
-            self._record_times(embed_seconds, seconds, len(found))
+        except BaseException:
+            with suppress(StoreError):  # what ended the run says more
+                self._record_times(embed_seconds, seconds, len(found))
+            raise
+        self._record_times(embed_seconds, seconds, len(found))
         return found
 
     @property

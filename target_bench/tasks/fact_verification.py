@@ -31,8 +31,14 @@ class FactVerification:
     def __init__(self, labels: LabelMode = "strict") -> None:
         self.labels: LabelMode = labels
 
-    def metrics(self, _queries: Sequence[Query]) -> list[Metric[Any]]:
-        """Every metric of labels."""
+    def metrics(self, queries: Sequence[Query]) -> list[Metric[Any]]:
+        """Every metric of labels.
+
+        Raises:
+            DataError: a gold label is none; asked before anything is sent to a generator.
+        """
+        for query in queries:
+            _gold(query)
         return label_metrics(self.labels)
 
     def examples(

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from target_bench.cli import paying
 from target_bench.corpora import load
@@ -296,6 +297,18 @@ def test_paid_requests_on_a_terminal(
     captured = capsys.readouterr()
     assert "openai:model=x: 1,200 requests with about 3,000,000 tokens" in captured.err
     assert "cost unknown (no prices or no max_tokens given)" in captured.err
+
+
+def test_the_question_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C at the question is an interruption, and no fault of ours."""
+
+    def interrupted(*_: object, **__: object) -> bool:
+        raise typer.Abort
+
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("typer.confirm", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        paying.agreed(Estimate("x", 1, 9, None))
 
 
 def test_small_costs_are_shown(

@@ -170,3 +170,11 @@ def test_answers_go_where_they_are_told(inside: Inside, shop: Path) -> None:
     inside.good("generate", folder, "--task", "qa", "--out", "answers")
     assert len(list(Path("runs").iterdir())) == 1
     assert list(Path("answers").glob("question-answering-*/generations.jsonl"))
+
+
+def test_a_task_that_the_corpus_does_not_serve(inside: Inside, shop: Path) -> None:
+    """Nothing is asked, and no run is begun: the answers could not be scored."""
+    folder = _one(inside.good(*RUN, "retrieval", "--json"))["folder"]
+    said = inside.bad(2, "generate", folder, "--task", "text_to_sql", "--generator", "gold")
+    assert "does not serve the task text_to_sql" in said
+    assert len(list(Path("runs").iterdir())) == 1

@@ -89,7 +89,7 @@ def test_forms_of_the_judgements(tmp_path: Path, qrels: str) -> None:
 
 def test_packed(tmp_path: Path) -> None:
     _write(tmp_path)
-    for name in ("corpus.jsonl", "queries.jsonl"):
+    for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv"):
         raw = (tmp_path / name).read_bytes()
         (tmp_path / name).unlink()
         (tmp_path / f"{name}.gz").write_bytes(gzip.compress(raw))

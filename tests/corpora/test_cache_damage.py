@@ -121,5 +121,3 @@ def test_entry_of_another_version(folder: Path, place: Path, record: dict[str, A
     assert again.notes == ()
     assert json.loads((entry / "entry.json").read_text(encoding="utf-8")) == record
     assert sorted(e.state for e in cache.entries()) == ["another version", "whole", "whole"]
-
-

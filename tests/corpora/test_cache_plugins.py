@@ -1,8 +1,5 @@
 """The cache of loaded corpora: plug-ins, their settings and their code."""
 
-import json
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -144,5 +141,3 @@ def test_plugin_whose_file_is_missing(shop: str, tmp_path: Path) -> None:
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=r"corpus shop.*prices\.dat: cannot be read: No such file"):
         corpora.load(f"{shop}:Shop", data_dir=tmp_path / "shop")
-
-

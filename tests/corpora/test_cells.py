@@ -86,5 +86,21 @@ def test_grid_of_an_arrow_table() -> None:
 
 def test_values_that_python_has_not() -> None:
     table = pyarrow.table({"when": pyarrow.array([2**62], pyarrow.timestamp("s"))})
-    with pytest.raises(DataError, match="here, column 'when': a value cannot be read.*Cast it to"):
+    with pytest.raises(DataError, match=r"here, column 'when': a value cannot be read.*Cast it to"):
+        arrow_grid(table, "here")
+
+
+def test_durations_are_the_same_with_and_without_pandas() -> None:
+    """With pandas installed Arrow gives its Timedelta, which writes ``0 days 00:01:01``."""
+    column = pyarrow.array([61 * 10**9, None], pyarrow.duration("ns"))
+    _, rows = arrow_grid(pyarrow.table({"lap": column}), "here")
+    assert rows == [["0:01:01"], [None]]
+
+
+def test_periods_of_pandas_are_refused() -> None:
+    """Arrow keeps the year 2020 as 50."""
+    stored = {"ARROW:extension:name": "pandas.period", "ARROW:extension:metadata": '{"freq": "Y"}'}
+    field = pyarrow.field("year", pyarrow.int64(), metadata=stored)
+    table = pyarrow.table([pyarrow.array([50])], schema=pyarrow.schema([field]))
+    with pytest.raises(DataError, match="here, column 'year': holds periods of pandas"):
         arrow_grid(table, "here")

@@ -109,6 +109,21 @@ def test_no_database(tmp_path: Path, content: bytes, suffix: str) -> None:
     assert "cannot be read as SQLite: file is not a database. Is it whole" in _fault(path)
 
 
+def test_suffixes_in_capitals(tmp_path: Path) -> None:
+    for name in ("a.sqlite", "b.DB", "c.SQLITE"):
+        _sqlite(tmp_path / name, "CREATE TABLE t (x); INSERT INTO t VALUES (1)")
+    write_queries(tmp_path / "queries.jsonl", [{**asked("t"), "database_id": "a"}])
+    assert {i.database_id for i in corpora.load(tmp_path).corpus.ids} == {"a", "b", "c"}
+    assert corpora.is_path("b.DB")
+
+
+def test_link_to_no_database(tmp_path: Path) -> None:
+    _sqlite(tmp_path / "a.sqlite", "CREATE TABLE t (x)")
+    (tmp_path / "b.sqlite").symlink_to(tmp_path / "gone")
+    with pytest.raises(DataError, match=r"b\.sqlite: a link to .*gone, which is not there"):
+        corpora.load(tmp_path)
+
+
 def test_empty_file(tmp_path: Path) -> None:
     """To SQLite that is a database without tables."""
     (tmp_path / "x.db").touch()
@@ -148,7 +163,8 @@ def test_locked_duckdb(tmp_path: Path) -> None:
     """Another process has it open for writing."""
     path = _duckdb(tmp_path / "x.duckdb", "CREATE TABLE t (a INTEGER)")
     script = (
-        "import duckdb, sys; d = duckdb.connect(sys.argv[1]); d.execute('INSERT INTO t VALUES (1)');"
+        "import duckdb, sys; d = duckdb.connect(sys.argv[1]);"
+        "d.execute('INSERT INTO t VALUES (1)');"
         "print(flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", script, str(path)]

@@ -37,7 +37,9 @@ def _stream(table: pyarrow.Table) -> Any:
 
 
 def test_a_column_split_is_heeded() -> None:
-    queries = [asked("t") | {"query_id": str(i), "split": s} for i, s in enumerate(("train", "test"))]
+    queries = [
+        asked("t") | {"query_id": str(i), "split": s} for i, s in enumerate(("train", "test"))
+    ]
     assert [q.id for q in from_dataframe({"t": COLUMNS}, queries).queries] == ["1"]
     assert [q.id for q in from_dataframe({"t": COLUMNS}, queries, split="train").queries] == ["0"]
     with pytest.raises(DataError, match="0 queries"):
@@ -133,7 +135,7 @@ def test_pandas_column_of_mixed_types() -> None:
     [None, 5, "a,b", [1, 2], [{"a": 1}], np.zeros((2, 2)), {"a": [1], "b": [1, 2]}, {"a": 5}],
 )
 def test_no_data_frame(frame: object) -> None:
-    with pytest.raises(DataError, match="table 't': .* is no data frame that Arrow can read"):
+    with pytest.raises(DataError, match=r"table 't': .* is no data frame that Arrow can read"):
         from_dataframe({"t": frame}, QUERIES)
 
 
@@ -236,3 +238,10 @@ def test_no_frame_library_is_imported() -> None:
         "print(sorted({'pandas', 'polars', 'pyarrow', 'duckdb'} & set(sys.modules)))"
     )
     assert subprocess.check_output([sys.executable, "-c", script], text=True).strip() == "[]"
+
+
+def test_pandas_periods() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"year": pandas.period_range("2020", "2021", freq="Y")})
+    with pytest.raises(DataError, match="table 't', column 'year': holds periods of pandas"):
+        corpora.from_dataframe({"t": frame}, [{"query_id": 1, "query": "x", "table_id": "t"}])

@@ -179,7 +179,7 @@ def test_data_that_is_not_there(ottqa: Path) -> None:
 def test_ids_tell_no_dataset(ottqa: Path) -> None:
     """Nothing in an id says that a table is a distractor."""
     dataset = _load(ottqa, "mini:n=7,seed=3", "ottqa:split=train,n=2", "mini:n=4,seed=3,split=dev")
-    first, second, third = dataset.distractors
+    first, _, third = dataset.distractors
     assert [len(d.ids) for d in dataset.distractors] == [7, 2, 4]
     assert not any("mini" in str(i) or "~" in str(i) for i in dataset.corpus.ids)
     assert not set(first.ids) & set(third.ids)
@@ -198,6 +198,17 @@ def test_copies_are_counted(tmp_path: Path) -> None:
     assert dataset.distractors[0].notes == (note,)
     groups = dict(zip(dataset.corpus.ids, dataset.corpus.groups, strict=True))
     assert groups[TableId("0", "d")] == groups[TableId("0", "a")]
+
+
+def test_another_split_that_uses_the_same_ids(tmp_path: Path) -> None:
+    """A table that is left out for its id alone is not said to be in the corpus."""
+    folder = write_target(tmp_path, [table("t"), table("u")], [query(1, "t")])
+    write_target(tmp_path, [table("t", ("9", "other")), table("u"), table("v")], [], "train")
+    (found,) = corpora.load(folder, distractors=[f"{folder}:split=train"]).distractors
+    assert found.notes == (
+        "1 tables are in the corpus already and were left out",
+        "1 tables have the id of another table of the corpus and were left out",
+    )
 
 
 def test_two_folders_of_one_name(tmp_path: Path) -> None:

@@ -274,7 +274,9 @@ def test_an_address_of_the_environment_is_part_of_the_identity(
             found.append(generator().config()["model"]["settings"]["addresses"])
         assert found == [[other.base_url], [server.base_url]]
         assert (len(other.requests), len(server.requests)) == (1, 1)
-    assert "addresses" not in generator(base_url=f"{server.base_url}/").config()["model"]["settings"]
+    assert (
+        "addresses" not in generator(base_url=f"{server.base_url}/").config()["model"]["settings"]
+    )
 
 
 def test_a_key_in_an_odd_place_is_found_too(

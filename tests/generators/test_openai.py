@@ -95,7 +95,9 @@ def test_a_schema_is_sent_and_its_answer_is_json(server: OpenAIServer) -> None:
         (served.answer("", "length"), "truncated: "),
         (served.error(403, "Your input was flagged by moderation"), "content_filter: HTTP 403"),
         (
-            served.error(400, "the model's maximum context length is 9; type: invalid_request_error"),
+            served.error(
+                400, "the model's maximum context length is 9; type: invalid_request_error"
+            ),
             "context_overflow: ",
         ),
         (served.error(400, "This model takes no temperature: unknown parameter"), "bad_request: "),
@@ -108,16 +110,19 @@ def test_final_failures(server: OpenAIServer, reply: served.Reply, error: str) -
     assert server.asked["q"] == 1
 
 
+def test_an_end_that_cannot_be_stored_costs_no_answer(server: OpenAIServer) -> None:
+    found = ask(server, served.answer("half a \ud83d", finish_reason="\ud83d"), cache=True)
+    assert (found.text, found.finish_reason, found.error) == ("half a ?", "?", None)
+
+
 @pytest.mark.parametrize(
     ("text", "reason"), [("  ", "stop"), ("part", "content_filter"), ("", "length")]
 )
-def test_what_a_failed_answer_took_is_counted(
-    server: OpenAIServer, text: str, reason: str
-) -> None:
+def test_what_a_failed_answer_took_is_counted(server: OpenAIServer, text: str, reason: str) -> None:
     server.script = lambda _: served.answer(text, reason)
-    found = OpenAI(
-        "m", base_url=server.base_url, prices={"input": 1e6, "output": 2e6}
-    ).generate(request("q"))
+    found = OpenAI("m", base_url=server.base_url, prices={"input": 1e6, "output": 2e6}).generate(
+        request("q")
+    )
     assert found.error
     assert found.input_tokens == 10
     assert found.output_tokens is not None
@@ -172,7 +177,9 @@ def test_no_money_ends_the_run_whenever_it_happens(
 
 
 @pytest.mark.parametrize("key", ["sk-first-SECRET\nsk-second-SECRET", "sk SECRET", "sk-é-SECRET"])
-def test_keys_that_cannot_be(monkeypatch: pytest.MonkeyPatch, server: OpenAIServer, key: str) -> None:
+def test_keys_that_cannot_be(
+    monkeypatch: pytest.MonkeyPatch, server: OpenAIServer, key: str
+) -> None:
     """They are told without being shown, and nothing is sent."""
     monkeypatch.setenv("OPENAI_API_KEY", key)
     with pytest.raises(ConfigError, match="no key has") as caught:

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import re
 import signal
 import subprocess
 import sys

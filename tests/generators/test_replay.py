@@ -194,7 +194,7 @@ def test_broken_file(tmp_path: Path, content: str, parts: list[str], how: How) -
         ('["a", null, "c"]', ["order.json, entry 2: None is no query id"]),
         ('["a", true, "c"]', ["order.json, entry 2: True is no query id"]),
         ('["a", ["b"], "c"]', ["order.json, entry 2: ['b'] is no query id"]),
-        ('["a", "b"]', ["p.txt: 3 lines for 2 queries"]),
+        ('["a", "b"]', ["p.txt: 3 lines for 2 query ids in"]),
     ],
 )
 def test_broken_order(tmp_path: Path, order: str, parts: list[str]) -> None:

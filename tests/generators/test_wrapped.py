@@ -62,7 +62,9 @@ def _requests(n: int) -> Iterator[GenerationRequest]:
 
 
 def _answers(generator: WrappedModel, n: int) -> list[Generation]:
-    return sorted(generator.generate_many(_requests(n), Observer()), key=lambda g: int(g.query_id[2:]))
+    return sorted(
+        generator.generate_many(_requests(n), Observer()), key=lambda g: int(g.query_id[2:])
+    )
 
 
 def test_a_recorded_answer_is_never_asked_for_again(make: Make, server: OpenAIServer) -> None:
@@ -118,3 +120,13 @@ def test_answers_that_cannot_be_recorded_end_it(
     with pytest.raises(StoreError, match="answers cannot be recorded"):
         _answers(make(server), 3)
     assert not server.requests
+
+
+def test_what_cannot_be_stored_costs_no_answer(make: Make, server: OpenAIServer) -> None:
+    reply = answer("half a \ud83d", finish_reason="\ud83d")
+    assert isinstance(reply.body, dict)
+    reply.body["usage"]["prompt_tokens"] = 2**63
+    server.script = lambda request: reply
+    [found] = _answers(make(server), 1)
+    assert (found.text, found.finish_reason, found.error) == ("half a ?", "?", None)
+    assert (found.input_tokens, found.output_tokens) == (None, 3)

@@ -111,7 +111,21 @@ def test_values_of_single_queries() -> None:
         ("Not sure - true", "True"),
         ("It is not quite true", None),
         ("isn't true", None),
+        ("I cannot confirm this is true", None),
+        ("The tables do not show that the statement is true", None),
+        ("It is not clear whether the claim is false", None),
+        ("The year is not in the table so it is false", "False"),
         ("This isn’t false", None),
+        ("It is not the case that the statement is true", None),
+        ("It is not correct to say that the claim is true", None),
+        ("It is not, in fact, true", None),
+        ("not (true)", None),
+        ("not_true", None),
+        ("non-true", None),
+        ("The claim isn't supported so it is False", "False"),
+        ("Because he did not win the race the statement is false", "False"),
+        ("As the score was not 3-0, the statement is False", "False"),
+        ("The value is not 5. True", "True"),
         ("untrue", None),
         ("falsehood", None),
         ("True or False?", None),
@@ -145,7 +159,10 @@ def test_answered_only_counts_what_it_is_over() -> None:
 
 def test_how_labels_are_read_is_in_the_signature() -> None:
     signatures = {FAMILIES["accuracy"].make(mode).signature for mode in ("strict", "target")}
-    assert len(signatures) == 2
+    assert {signature.rpartition("|")[2] for signature in signatures} == {
+        "labels:strict.2",
+        "labels:target",
+    }
 
 
 @pytest.mark.parametrize(

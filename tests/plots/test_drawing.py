@@ -1,5 +1,6 @@
 """Pictures: the right numbers, the same bytes twice, and messages for what cannot be drawn."""
 
+import json
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -112,6 +113,12 @@ def test_faults(runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         drawing.pareto([runs.bm25], tmp_path / "a.pdf")
     with pytest.raises(DataError, match=r"asked different queries \(280 and 20\)"):
         drawing.recall_at_k([runs.bm25, runs.first], out)
+    other = copied(tmp_path / "other").tfidf
+    manifest = json.loads((other / "manifest.json").read_bytes())
+    manifest["identity"]["corpus_fingerprint"] = "0" * 64
+    (other / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(DataError, match="of different tables under the name mini"):
+        drawing.recall_at_k([runs.bm25, other], out)
     with pytest.raises(ConfigError, match=r"about retrieval and .* about question_answering"):
         drawing.pareto([runs.bm25, runs.answers], out)
     with pytest.raises(ConfigError, match="holds no rankings; name the retrieval run retrieval-"):

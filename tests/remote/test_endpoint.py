@@ -18,7 +18,7 @@ class Memory:
     def __init__(self) -> None:
         self.answers: dict[str, Answer] = {}
 
-    def get(self, key: str) -> Answer | None:
+    async def get(self, key: str) -> Answer | None:
         return self.answers.get(key)
 
     async def put(self, key: str, answer: Answer) -> None:
@@ -153,6 +153,28 @@ def test_hopeless_before_the_first_answer_ends_the_run() -> None:
     setting = Setting([Failure("authentication", "HTTP 401", hopeless=True)])
     with pytest.raises(ConfigError, match="do something about authentication: HTTP 401"):
         setting.clock.run(setting.ask())
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        Failure("authentication", "HTTP 401", hopeless=True),
+        Failure("rate_limit", "HTTP 429", again=True, wait=9999),
+    ],
+)
+def test_who_waits_for_a_place_is_not_sent_after_the_end(failure: Failure) -> None:
+    setting = Setting(failure for _ in range(99))
+    setting.endpoint._window = Window(4)
+
+    async def ask(key: str) -> str:
+        try:
+            return str(await setting.ask(key))
+        except (ConfigError, PluginError) as error:
+            return type(error).__name__
+
+    found = setting.clock.run(*(ask(str(i)) for i in range(16)))
+    assert set(found) <= {"ConfigError", "PluginError"}
+    assert len(setting.sent) == 4
 
 
 def test_hopeless_after_the_first_answer_costs_one_query() -> None:

@@ -43,7 +43,7 @@ def test_many_answers_are_few_groups(cache: Watched, tmp_path: Path) -> None:
     async def work() -> None:
         async with aclosing(Recorder(cache)) as recorder:
             await asyncio.gather(*(recorder.put(str(i), Answer(f"a{i}")) for i in range(500)))
-            assert recorder.get("499") == Answer("a499")
+            assert await recorder.get("499") == Answer("a499")
             await recorder.put("last", Answer("x"))
 
     asyncio.run(work())
@@ -114,4 +114,26 @@ def test_the_loop_goes_on_while_another_process_writes(cache: Watched, tmp_path:
 
     assert asyncio.run(asyncio.wait_for(work(), 30)) >= 20
     assert _keys(tmp_path) == {"a"}
+    other.close()
+
+
+def test_reading_does_not_stop_the_loop_while_another_process_writes(
+    cache: Watched, tmp_path: Path
+) -> None:
+    other = sqlite3.connect(tmp_path / "responses.sqlite", isolation_level=None)
+
+    async def work() -> None:
+        async with aclosing(Recorder(cache)) as recorder:
+            other.execute("BEGIN IMMEDIATE")
+            putting = asyncio.create_task(recorder.put("a", Answer("x")))
+            while not cache.groups:
+                await asyncio.sleep(0.001)
+            reading = asyncio.create_task(recorder.get("a"))
+            await asyncio.sleep(0.01)
+            assert not reading.done()
+            other.execute("COMMIT")  # never reached if reading waits in the loop
+            assert await reading == Answer("x")
+            await putting
+
+    asyncio.run(asyncio.wait_for(work(), 30))
     other.close()

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from target_bench import memory
 from target_bench.corpora.store import MemoryCorpus
 from target_bench.errors import ConfigError
 from target_bench.retrievers.bm25 import BM25, Method
@@ -252,8 +253,10 @@ def test_corpus_without_any_word(spec: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("n_bytes", [0, -1, 2**24 - 1])
 def test_memory_limit_that_is_too_small(n_bytes: int) -> None:
-    with pytest.raises(ConfigError, match=f"{n_bytes} bytes is too small to index with"):
+    with pytest.raises(ConfigError, match=f"{n_bytes} bytes is too small to index with") as told:
         BM25().limit_memory(n_bytes)
+    advised = str(told.value).rpartition("(")[2].removesuffix(")")
+    BM25().limit_memory(memory.n_bytes(advised))
 
 
 def test_rank_bm25_knows_no_memory_limit() -> None:

@@ -13,8 +13,8 @@ from target_bench.corpora.store import MemoryCorpus
 from target_bench.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.provenance import plugin_identity
 from target_bench.schema import Query, Table, TableId
-from tests.retrievers.tables import TABLES, ask, corpus
 from tests.retrievers.encoders import UnitWords
+from tests.retrievers.tables import TABLES, ask, corpus
 
 pytest.importorskip("langchain_core")
 

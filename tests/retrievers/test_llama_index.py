@@ -10,8 +10,8 @@ from target_bench.contract import retrieve
 from target_bench.errors import ConfigError, MissingExtraError, PluginError
 from target_bench.provenance import plugin_identity
 from target_bench.schema import Query, TableId
-from tests.retrievers.tables import TABLES, corpus
 from tests.retrievers.encoders import UnitWords
+from tests.retrievers.tables import TABLES, corpus
 
 pytest.importorskip("llama_index.core")
 

@@ -13,7 +13,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from target_bench.corpora.store import MemoryCorpus
-from target_bench.retrievers import postings
+from target_bench.errors import StoreError
+from target_bench.retrievers import postings, storage
 from target_bench.retrievers.bm25 import BM25
 from target_bench.retrievers.postings import Formula, Postings
 from tests.builders import ROOT
@@ -168,6 +169,25 @@ def test_temporary_files_go_with_the_process(tmp_path: Path, how: str) -> None:
     assert ("ValueError" in done.stderr) == (how == "fail")
     assert done.returncode == (how == "fail")
     assert _scratch(tmp_path) == []
+
+
+def test_no_room_for_temporary_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(postings, "_PIECE_TABLES", 16)
+    monkeypatch.setattr(postings, "_COUNTS_SHARE", 2**14)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    write, written = storage.write_sparse, []
+
+    def full(folder: Path, name: str, matrix: Any) -> None:
+        written.append(name)
+        if len(written) > 2:
+            raise OSError("11423 requested and 8160 written")  # numpy's words for a full disk
+        write(folder, name, matrix)
+
+    monkeypatch.setattr(storage, "write_sparse", full)
+    retriever = BM25()
+    retriever.limit_memory(LIMIT)
+    with pytest.raises(StoreError, match=rf"{tmp_path}: .*8160 written\)\. Make room.*\$TMPDIR"):
+        retriever.embed_corpus(_many())
 
 
 def test_no_table_at_all() -> None:

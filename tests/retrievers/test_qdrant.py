@@ -19,8 +19,8 @@ from target_bench.provenance import plugin_identity
 from target_bench.schema import Query, TableId
 from target_bench.serialization import Serializer
 from target_bench.vectors import Encoder, TextKind, Vectors
-from tests.retrievers.tables import TABLES, ask, corpus, names
 from tests.retrievers.encoders import UnitWords
+from tests.retrievers.tables import TABLES, ask, corpus, names
 
 pytest.importorskip("qdrant_client")
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from target_bench.corpora.store import MemoryCorpus
-from target_bench.errors import ConfigError
 from target_bench.interfaces import Retriever
 from tests.retrievers.tables import (
     QUERIES,

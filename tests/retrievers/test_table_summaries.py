@@ -17,8 +17,8 @@ from target_bench.interfaces import Generator
 from target_bench.provenance import plugin_identity
 from target_bench.schema import Generation, GenerationRequest, Query
 from tests.openai_server import OpenAIServer, answer
-from tests.retrievers.tables import TABLES, ask, corpus, names, table
 from tests.retrievers.encoders import UnitWords
+from tests.retrievers.tables import TABLES, ask, corpus, names, table
 
 pytest.importorskip("llama_index.core")
 

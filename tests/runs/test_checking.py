@@ -63,7 +63,18 @@ def test_unfinished_run(runs: Runs) -> None:
             lambda text: text.replace("]]", ']], "error": "x"', 1),
             "1 queries are recorded as failed, but scores.json says 0",
         ),
+        (
+            "manifest.json",
+            lambda text: text.replace('"asked": {', '"asked": {"retrieval_run": [1],', 1),
+            "asked.retrieval_run is ",
+        ),
         ("scores.json", lambda text: text[:-40], "scores.json: cannot be read"),
+        (
+            "scores.json",
+            lambda text: re.sub(r'"value": [\d.]+', '"value": "x"', text, count=1),
+            "scores.json: cannot be read .* is no number",
+        ),
+        ("scores.json", lambda text: text.replace('"failed"', '"gone"', 1), "cannot be read"),
         (
             "scores.json",
             lambda text: text.replace('"value": 0.79', '"value": 0.89', 1),

@@ -70,3 +70,14 @@ def test_unfinished_run(folder: Path, lost: str) -> None:
     assert "Traceback" not in err
     assert not (folder / "asked").exists()
     assert _state(folder / "runs") == before
+
+
+def test_gc_tells_that_nothing_can_be_removed(folder: Path) -> None:
+    (run,) = (folder / "runs").iterdir()
+    (run / "scores.json").unlink()
+    before = _state(folder / "runs")
+    gc = command("runs", "gc", "--yes")
+    code, out, err = finish(with_read_only(folder / "runs", gc), folder)
+    assert (code, "nothing to remove" in out) == (4, False)
+    assert "cannot be removed: " in err
+    assert _state(folder / "runs") == before

@@ -1,6 +1,7 @@
 """The run folder: what is written is found again, and damage is told."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -255,3 +256,16 @@ def test_files_that_cannot_be_written(tmp_path: Path, name: str) -> None:
 def test_same_identity_under_another_label_is_the_same_folder(tmp_path: Path) -> None:
     first = Run(tmp_path, ["bm25"], {"k1": 0.5})
     assert Run(tmp_path, ["bm25:k1=0.5"], {"k1": 0.5}).folder == first.folder
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a folder cannot be opened elsewhere")
+def test_the_names_of_a_new_log_and_its_folder_reach_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr("os.fsync", lambda fd: synced.append(os.fstat(fd).st_ino))
+    run = _run(tmp_path)
+    with run.log():
+        assert synced == [run.folder.stat().st_ino, tmp_path.stat().st_ino]
+    with run.log():
+        assert len(synced) == 3, "its name is there already"

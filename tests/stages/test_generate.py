@@ -122,6 +122,14 @@ def test_failed_answer(
     assert all(score["n"] == 144 for score in scores["scores"].values())
 
 
+def test_keys_are_taken_out_of_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user's own client may raise what a server said, and a server may repeat the key."""
+    monkeypatch.setenv("MY_API_KEY", "a-key-for-nobody-1")
+    result = answered(tmp_path, Odd(_raising(ValueError("wrong key: a-key-for-nobody-1"))))
+    assert result.errors[THE_ONE.id] == "raised: ValueError: wrong key: ***"
+    assert lines(tmp_path)[NUMBER]["error"] == result.errors[THE_ONE.id]
+
+
 def test_failures_stay_until_they_are_asked_again(tmp_path: Path) -> None:
     bad = [QUESTIONS[0].id, THE_ONE.id, QUESTIONS[-1].id]
     FAULTY.update(bad)

@@ -63,3 +63,9 @@ def test_how_labels_are_read_is_part_of_the_identity() -> None:
         for mode in ("strict", "target")
     ]
     assert not signatures[0] & signatures[1]
+
+
+def test_gold_labels_are_read_before_anything_is_asked() -> None:
+    """The metrics are made before the first request is sent."""
+    with pytest.raises(DataError, match=r"'q2'.*'falsch'"):
+        FactVerification().metrics([TRUE, Query("q2", "Bob won.", (), "falsch")])
