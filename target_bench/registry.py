@@ -331,6 +331,8 @@ def _converted(value: Any, annotation: Any, what: str) -> Any:
         return value
     except ValidationError as error:
         problems = "; or ".join(dict.fromkeys(e["msg"] for e in error.errors()))
+        if "valid string" in problems:
+            problems += f". For text put it in quotes, as in '{value}'"
         raise ConfigError(f"{what}: {problems}") from error
 
 

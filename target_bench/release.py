@@ -72,12 +72,16 @@ class Release:
         folder: where the files lie.
         source: where they can be had, for the message when one is missing.
         subfolders: places inside the folder to look in, as the authors' repositories have them.
+
+    Attributes:
+        notes: what a loader of queries has to tell of them.
     """
 
     def __init__(self, folder: Path, source: str, subfolders: Sequence[str] = ()) -> None:
         self.folder = folder
         self.source = source
         self.seen = Seen()
+        self.notes: list[str] = []
         self._places = [folder, *(folder / name for name in subfolders)]
 
     @property

@@ -1,6 +1,6 @@
 """``target-bench run``: retrievers × corpora, as a table or as JSON."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
@@ -125,12 +125,16 @@ def run(
     debug: Debug = False,
 ) -> None:
     """Run every retriever, and every generator, on every corpus."""
+    from target_bench.stages.generate import ANSWER_MODES
+    from target_bench.stages.retrieve import MODES
     from target_bench.tasks.scoring import Scoring
 
     scoring = Scoring(labels, bertscore, engine, rule, timeout, repeats)
     wanted = wanted_corpora(corpus, corpora)
     ks = cutoffs(top_k)
     pairs = _pairs(task, wanted, answered=bool(generators))
+    _check_all("retriever", retrievers or (), MODES)
+    _check_all("generator", generators or (), ANSWER_MODES)
     with reported(context, pairs, data_dir, out, as_json) as (target, results):
         for retriever, generator in product(
             retrievers or registry.BASELINES, generators or ["extractive"]
@@ -158,6 +162,17 @@ def run(
             )
             folders = [result.folder for result in results]  # one retrieval serves all generators
             results += [result for result in found if result.folder not in folders]
+
+
+def _check_all(kind: registry.Kind, named: Sequence[str], modes: Collection[str]) -> None:
+    """See that the last of several plug-ins can be made before the first one runs.
+
+    Raises:
+        ConfigError: nobody knows a name, or a setting cannot be.
+    """
+    for text in named[1:]:
+        if text not in modes:
+            registry.create(kind, text, also=modes)
 
 
 def _pairs(

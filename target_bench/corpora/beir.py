@@ -1,6 +1,6 @@
 """BEIR's layout (Thakur et al. 2021): ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/``."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +95,16 @@ def _gold(release: Release, path: Path) -> dict[str, list[tuple[str, str]]]:
         scores[query_id, table_id] = score
         if score > 0 and before is None:
             gold.setdefault(query_id, []).append((place, table_id))
+    _note_irrelevant(release, path, {query_id for query_id, _ in scores} - gold.keys())
     return gold
+
+
+def _note_irrelevant(release: Release, path: Path, queries: Collection[str]) -> None:
+    if queries:
+        release.notes.append(
+            f"{len(queries)} queries of qrels/{path.name} have no score above 0 and are left out: "
+            "no table is right for them (BEIR's own evaluation gives them 0)"
+        )
 
 
 def _judgement(line: str, place: str) -> tuple[str, str, int]:

@@ -164,11 +164,11 @@ class Queries(Part):
         with path.open("wb") as file:
             for query in self._given(release):
                 file.write(_line(query))
-        return []
+        return release.notes
 
     def hold(self, release: Release) -> tuple[list[Query], list[str]]:
         """The queries as a list."""
-        return list(self._given(release)), []
+        return list(self._given(release)), release.notes
 
     def _given(self, release: Release) -> Iterator[Query]:
         where = f"corpus {self.loader.info.name}, split {self.split}"

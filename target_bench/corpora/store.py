@@ -350,6 +350,7 @@ class NoteTally:
 
     def __init__(self) -> None:
         self._n = self._rowless = self._nameless = self._partly_nameless = self._unsplit = 0
+        self._binary = 0
 
     def see(self, table: Table) -> None:
         """Count one table."""
@@ -359,6 +360,8 @@ class NoteTally:
         self._nameless += not any(named)
         self._partly_nameless += any(named) and not all(named)
         self._unsplit += len(named) == 1 and bool(_SEPARATOR.search(table.header[0]))
+        if not isinstance(table.rows, LazyRows):  # a database says itself what is a BLOB
+            self._binary += any(bytes in map(type, row) for row in table.rows)
 
     def notes(self) -> list[str]:
         """A sentence for each peculiarity that was met."""
@@ -368,6 +371,9 @@ class NoteTally:
             "have some empty column names": self._partly_nameless,
             "have a single column with ; or a tab in its name (is a comma the separator?)": (
                 self._unsplit
+            ),
+            "have cells of bytes, which are read as hexadecimal (is it text? store it so)": (
+                self._binary
             ),
         }
         return [f"{n} of {self._n} tables {what}" for what, n in found.items() if n]

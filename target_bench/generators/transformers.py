@@ -294,6 +294,8 @@ def _from_hub(loader: Any, name: str, **settings: Any) -> Any:
     Raises:
         ConfigError: it cannot.
     """
+    if name.startswith((".", "/", "~")) and not Path(name).expanduser().is_dir():
+        raise ConfigError(f"model={name}: there is no such folder")
     try:
         with no_loading_bar():
             return loader.from_pretrained(name, **settings)

@@ -9,7 +9,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from threading import Lock
@@ -63,7 +63,7 @@ def storable(text: str) -> str:
 
 def storable_count(value: object) -> int | None:
     """What somebody says as a count, if it can be one and be stored."""
-    return value if isinstance(value, int) and 0 <= value < 2**63 else None
+    return value if type(value) is int and 0 <= value < 2**63 else None
 
 
 def file() -> Path:
@@ -83,19 +83,32 @@ def unrecorded(requests: Iterable[T], key: Callable[[T], str]) -> Iterator[T]:
     """Those of the requests whose answers are not recorded; ``key`` gives what they are found by.
 
     Nothing is changed: a file that cannot be read holds no answer here, and whoever records answers
-    in it hears why.
+    in it hears why. Of equal requests the first counts.
     """
+    seen: set[str] = set()
+    with _as_it_stands() as database:
+        for request in requests:
+            wanted = key(request)
+            if wanted not in seen and not _is_recorded(database, wanted):
+                yield request
+            seen.add(wanted)
+
+
+@contextmanager
+def _as_it_stands() -> Iterator[sqlite3.Connection | None]:
+    """The file, read-only; None if it is not there or cannot be used."""
     try:
         database = sqlite3.connect(f"{file().resolve().as_uri()}?mode=ro", _BUSY, uri=True)
     except sqlite3.Error:
-        yield from requests
+        yield None
         return
     with closing(database):
-        usable = _found(database, "PRAGMA user_version") == (FORMAT,)
-        query = "SELECT 1 FROM answers WHERE key = ?"
-        for request in requests:
-            if not usable or _found(database, query, key(request)) is None:
-                yield request
+        yield database if _found(database, "PRAGMA user_version") == (FORMAT,) else None
+
+
+def _is_recorded(database: sqlite3.Connection | None, key: str) -> bool:
+    query = "SELECT 1 FROM answers WHERE key = ?"
+    return database is not None and _found(database, query, key) is not None
 
 
 def _found(database: sqlite3.Connection, query: str, *values: str) -> tuple[Any, ...] | None:

@@ -71,7 +71,8 @@ class Server:
     @property
     def address(self) -> str:
         """Where requests really go."""
-        return (self.base_url or os.environ.get("OPENAI_BASE_URL") or HOME).rstrip("/")
+        address = (self.base_url or "").strip() or os.environ.get("OPENAI_BASE_URL", "").strip()
+        return (address or HOME).rstrip("/")
 
     def key(self) -> str:
         """The key; a placeholder for a server of the user's that may need none.
@@ -125,7 +126,7 @@ class Connection:
     A client has one request under way at a time, and is made when no other is free: the package's
     pool of connections looks at all of them for every request, which takes longer than all the
     rest when there are many. Bodies are sent as they are, with the client's ``post``: its typed
-    methods walk through the whole body to find names to change, which takes a quarter of the time.
+    methods walk through the whole body to find names to change, which takes as long again.
 
     Args:
         server: where requests go.

@@ -1,6 +1,7 @@
 """Options of ``target-bench run`` that change no ranking, the cache, and what is printed when."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -167,7 +168,7 @@ def test_two_folders_of_one_name(inside: Inside, tmp_path: Path) -> None:
 def test_earlier_results_are_printed_when_a_later_retriever_fails(
     inside: Inside, fails: str
 ) -> None:
-    for later, code in ((fails, 3), ("fails.py:FailsToIndex", 3), ("bm52", 2)):
+    for later, code in ((fails, 3), ("fails.py:FailsToIndex", 3)):
         done = inside(*RUN, "oracle", "--retriever", later, "--retriever", "bm25")
         assert done.code == code
         assert "mini test: retrieval, 280 queries" in done.out
@@ -254,3 +255,18 @@ def test_help(inside: Inside, arguments: tuple[str, ...], parts: list[str]) -> N
 )
 def test_usage(inside: Inside, arguments: tuple[str, ...]) -> None:
     assert inside(*arguments).code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--retriever", "random", "--retriever", "nosuch"), "unknown retriever 'nosuch'"),
+        (("--retriever", "random", "--retriever", "tfidf:format=xml"), "format='xml'"),
+        (("--task", "qa", "--generator", "gold", "--generator", "nosuch"), "generator 'nosuch'"),
+    ],
+)
+def test_the_last_name_is_checked_before_the_first_run(
+    inside: Inside, tmp_path: Path, options: Sequence[str], message: str
+) -> None:
+    assert message in inside.bad(2, "run", "mini", *options)
+    assert not (tmp_path / "runs").exists()

@@ -129,6 +129,16 @@ def test_nothing_relevant(tmp_path: Path) -> None:
     assert "3 tables and 0 queries" in _fault(_write(tmp_path, qrels="q1\td1\t0\nq2\td1\t-1\n"))
 
 
+def test_queries_that_nothing_is_relevant_to_are_told(tmp_path: Path) -> None:
+    folder = _write(tmp_path, qrels="q1\td1\t1\nq2\td1\t0\nq2\td2\t-1\n")
+    for _ in range(2):  # read, and from the cache
+        dataset = corpora.load(folder)
+        assert [query.id for query in dataset.queries] == ["q1"]
+        assert "1 queries of qrels/test.tsv have no score above 0 and are left out" in " ".join(
+            dataset.notes
+        )
+
+
 def test_no_judgements(tmp_path: Path) -> None:
     (_write(tmp_path) / "qrels" / "test.tsv").unlink()
     assert "qrels: no test.tsv" in _fault(tmp_path)

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.corpora.store import MemoryCorpus, dataset, decoded, encoded_context
+from target_bench.corpora.store import (
+    MemoryCorpus,
+    dataset,
+    decoded,
+    encoded_context,
+    table_notes,
+)
 from target_bench.errors import DataError
 from target_bench.schema import Cell, CorpusInfo, Query, Table, TableId
 from tests.corpora.strategies import any_cell, tables
@@ -231,6 +237,12 @@ def test_dataset_is_checked_and_noted() -> None:
     assert found.queries == tuple(queries)
     assert found.files == {"a.txt": "00"}
     assert found.notes == ("1 of 2 queries are empty",)
+
+
+def test_text_that_was_stored_as_bytes_is_told() -> None:
+    binary = Table(TableId("0", "t"), ["a"], [["x"], [b"caf\xc3\xa9"]], {})
+    (note,) = table_notes([binary, _table()])
+    assert note.startswith("1 of 2 tables have cells of bytes, which are read as hexadecimal")
 
 
 @pytest.mark.parametrize(

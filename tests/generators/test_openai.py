@@ -155,7 +155,7 @@ def test_passing_failures(server: OpenAIServer, reply: served.Reply, error: str)
     assert server.asked["q"] == 6
 
 
-@pytest.mark.parametrize("count", [10**30, -1, "7", 2.5, None, [1]])
+@pytest.mark.parametrize("count", [10**30, -1, "7", 2.5, True, None, [1]])
 def test_a_count_that_cannot_be_is_unknown(server: OpenAIServer, count: object) -> None:
     """An answer with it is recorded all the same."""
     usual = served.answer("fine").body
