@@ -31,6 +31,8 @@ from pydantic import SecretStr
 
 from target_bench.generators.langchain import LangChain
 
+pytestmark = pytest.mark.usefixtures("clients_of_others")
+
 KEY = "sk-verysecret-0123456789"
 
 

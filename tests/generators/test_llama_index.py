@@ -29,6 +29,8 @@ from llama_index.llms.openai_like import OpenAILike
 
 from target_bench.generators.llama_index import LlamaIndex
 
+pytestmark = pytest.mark.usefixtures("clients_of_others")
+
 KEY = "sk-verysecret-0123456789"
 
 

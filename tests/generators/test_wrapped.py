@@ -12,8 +12,9 @@ from target_bench.interfaces import Observer
 from target_bench.schema import Generation, GenerationRequest, Message
 from tests.openai_server import OpenAIServer, answer
 
-Make = Callable[..., WrappedModel]
+pytestmark = pytest.mark.usefixtures("clients_of_others")
 
+Make = Callable[..., WrappedModel]
 
 KEY = "sk-verysecret-0123456789"
 
