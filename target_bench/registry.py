@@ -332,7 +332,7 @@ def _converted(value: Any, annotation: Any, what: str) -> Any:
     except ValidationError as error:
         problems = "; or ".join(dict.fromkeys(e["msg"] for e in error.errors()))
         if "valid string" in problems:
-            problems += f". For text put it in quotes, as in '{value}'"
+            problems += ". Text that looks like something else is put into quotes, as in '42'"
         raise ConfigError(f"{what}: {problems}") from error
 
 

@@ -270,3 +270,25 @@ def test_the_last_name_is_checked_before_the_first_run(
 ) -> None:
     assert message in inside.bad(2, "run", "mini", *options)
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_key_in_an_error_is_masked(
+    inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the plug-in raises with it, and in tracebacks too."""
+    key = "sk-test-SECRET-0123456789"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    (tmp_path / "keyed.py").write_text(FAILS.replace('"No space left on device"', repr(key)))
+    for more in ((), ("--debug",)):
+        done = inside(*RUN, "keyed.py:FailsToIndex", *more)
+        assert done.code == 3
+        assert "FailsToIndex" in done.err
+        assert key not in done.err
+
+
+def test_a_cache_that_is_no_folder_holds_nothing_to_clear(
+    inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path / "file"))
+    assert inside("cache", "clear").code == 0

@@ -63,6 +63,7 @@ def _record(text: str) -> Callable[[Path], None]:
         _record("[]"),
         _record('{"format": 2}'),
         _record("5"),
+        _record('{"format": 1e999}'),
         _record("[" * 100_000),
     ],
 )

@@ -241,21 +241,6 @@ def test_table_file_in_an_unknown_format(tmp_path: Path, name: str) -> None:
         corpora.load(tmp_path)
 
 
-def test_a_link_to_a_folder_would_be_left_out(tmp_path: Path) -> None:
-    folder = write_own(tmp_path / "own", {"a.csv": CSV}, [asked("a")])
-    (tmp_path / "more").mkdir()
-    (folder / "tables" / "b").symlink_to(tmp_path / "more")
-    with pytest.raises(DataError, match=r"b: a link to a folder, which is not searched"):
-        corpora.load(folder)
-
-
-def test_a_link_to_a_file_is_read(tmp_path: Path) -> None:
-    folder = write_own(tmp_path / "own", {"a.csv": CSV}, [asked("a")])
-    (tmp_path / "b.csv").write_text(CSV)
-    (folder / "tables" / "b.csv").symlink_to(tmp_path / "b.csv")
-    assert [i.table_id for i in corpora.load(folder).corpus.ids] == ["a", "b"]
-
-
 def test_two_files_of_one_table(tmp_path: Path) -> None:
     write_own(tmp_path, {"a.csv": "x\n", "a.tsv": "x\n"}, [asked("a")])
     with pytest.raises(DataError, match=r"a\.tsv: a\.csv is the same table; keep one of them"):
@@ -399,14 +384,3 @@ def test_folder_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         DataError, match=r"mine, split test \(from .*b\.parquet.*: table 0/b has no"
     ):
         corpora.load(".")
-
-
-def test_link_to_nothing(tmp_path: Path) -> None:
-    """A table that is not there is told, not left out; a lock file of an editor is no table."""
-    queries = [{"query_id": "q", "query": "x", "table_id": "t"}]
-    write_own(tmp_path, {"t.csv": "a,b\n1,2\n"}, queries)
-    (tmp_path / "tables" / ".#t.csv").symlink_to("nobody@nowhere")
-    assert len(corpora.load(tmp_path).corpus) == 1
-    (tmp_path / "tables" / "u.csv").symlink_to("gone.csv")
-    with pytest.raises(DataError, match=r"u\.csv: a link to gone\.csv, which is not there"):
-        corpora.load(tmp_path)

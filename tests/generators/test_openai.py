@@ -252,6 +252,10 @@ def test_openai_itself_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
         OpenAI("m", cache=False).generate(request())
 
 
+def test_spaces_around_an_address_are_no_part_of_it() -> None:
+    assert OpenAI("m", " http://localhost:1/v1/ ").config()["base_url"] == "http://localhost:1/v1"
+
+
 def test_the_key_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", "right")
     with OpenAIServer(key="right") as server:
@@ -285,6 +289,7 @@ def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
         ("model=m,base_url='http://user:pw@host/v1'", "no user, password or key"),
         ("model=m,api_key_env=sk-abc", "never the key itself"),
         ("model=''", "the name of a model"),
+        ("model=42", "put into quotes, as in '42'"),
         ("", "needs the setting model"),
     ],
 )

@@ -339,6 +339,8 @@ def test_a_model_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot load it as a causal language model"):
         Transformers(str(tmp_path)).generate(_request(3))
     assert os.environ["HF_HUB_OFFLINE"] == "1"
+    with pytest.raises(ConfigError, match=r"model=\./nope: there is no such folder"):
+        Transformers("./nope").generate(_request(3))
     with pytest.raises(ConfigError, match="model=no-such/model"):
         Transformers("no-such/model").config()
 
