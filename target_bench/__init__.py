@@ -20,10 +20,31 @@ if TYPE_CHECKING:
         TargetBenchError,
     )
     from target_bench.evaluator import TARGET
-    from target_bench.interfaces import Corpus, Dataset, Metric, Observer, Retriever
+    from target_bench.interfaces import (
+        Corpus,
+        CorpusLoader,
+        Dataset,
+        Generator,
+        Metric,
+        Observer,
+        Ranked,
+        Retriever,
+    )
+    from target_bench.release import Release
     from target_bench.results import Result, Results
-    from target_bench.schema import Query, Retrieval, Score, Table, TableId
+    from target_bench.schema import (
+        CorpusInfo,
+        Generation,
+        GenerationRequest,
+        Message,
+        Query,
+        Retrieval,
+        Score,
+        Table,
+        TableId,
+    )
     from target_bench.serialization import Serializer
+    from target_bench.vectors import Encoder, TextKind, VectorIndex, Vectors
 
 _HOME = {
     "TARGET": "evaluator",
@@ -32,16 +53,28 @@ _HOME = {
     "Result": "results",
     "Results": "results",
     "Corpus": "interfaces",
+    "CorpusLoader": "interfaces",
     "Dataset": "interfaces",
+    "Generator": "interfaces",
     "Metric": "interfaces",
     "Observer": "interfaces",
+    "Ranked": "interfaces",
     "Retriever": "interfaces",
+    "Release": "release",
+    "CorpusInfo": "schema",
+    "Generation": "schema",
+    "GenerationRequest": "schema",
+    "Message": "schema",
     "Query": "schema",
     "Retrieval": "schema",
     "Score": "schema",
     "Table": "schema",
     "TableId": "schema",
     "Serializer": "serialization",
+    "Encoder": "vectors",
+    "TextKind": "vectors",
+    "VectorIndex": "vectors",
+    "Vectors": "vectors",
     "ConfigError": "errors",
     "DataError": "errors",
     "MissingExtraError": "errors",
@@ -53,12 +86,24 @@ _HOME = {
 __all__ = [  # noqa: RUF022 (the order a reader wants)
     "TARGET",
     "Retriever",
+    "Ranked",
+    "Generator",
+    "Encoder",
+    "TextKind",
+    "Vectors",
+    "VectorIndex",
+    "CorpusLoader",
     "Corpus",
+    "CorpusInfo",
+    "Release",
     "Dataset",
     "Table",
     "TableId",
     "Query",
     "Retrieval",
+    "GenerationRequest",
+    "Message",
+    "Generation",
     "Score",
     "Metric",
     "Observer",

@@ -1,4 +1,7 @@
-"""TARGET: load -> embed_corpus -> retrieve once at the largest k -> generate -> score."""
+"""TARGET: load -> embed_corpus -> retrieve once at the largest k -> generate -> score.
+
+The stages are imported when a benchmark is made or run, so that importing ``TARGET`` stays cheap.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,24 +9,21 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from target_bench import contenders, pipeline
-from target_bench.contenders import Answering
-from target_bench.contract import RetrieverLike
 from target_bench.errors import ConfigError
 from target_bench.interfaces import Observer
-from target_bench.memory import n_bytes
-from target_bench.pipeline import Cell
-from target_bench.results import Results
 from target_bench.schema import OnError
-from target_bench.selection import CorpusLike, Loaded, Loader, once, tasks_and_corpora
-from target_bench.serialization import Format
-from target_bench.stages.consent import Confirm
-from target_bench.stages.generate import GeneratorLike
-from target_bench.stages.retrieve import RetrievalOptions, Subject
-from target_bench.tasks.scoring import Scoring
 
 if TYPE_CHECKING:
+    from target_bench.contract import RetrieverLike
+    from target_bench.pipeline import Cell
+    from target_bench.results import Results
     from target_bench.schema_prompting import SchemaScope
+    from target_bench.selection import CorpusLike, Loaded, Loader
+    from target_bench.serialization import Format
+    from target_bench.stages.consent import Confirm
+    from target_bench.stages.generate import GeneratorLike
+    from target_bench.stages.retrieve import RetrievalOptions, Subject
+    from target_bench.tasks.scoring import Scoring
 
 
 class TARGET:
@@ -41,18 +41,24 @@ class TARGET:
         loader: what loads corpora, to share them with another benchmark.
 
     Raises:
-        ConfigError: an unknown task or corpus, or a corpus that does not serve the task.
+        ConfigError: an unknown task or corpus, a corpus that does not serve the task, or an
+            installed package of a version that does not work.
         DataError: there is nothing readable at a path.
     """
 
     def __init__(
         self,
-        *tasks: str | tuple[str, CorpusLike | Sequence[CorpusLike]],
+        *tasks: "str | tuple[str, CorpusLike | Sequence[CorpusLike]]",
         data_dir: str | Path | None = None,
         out: str | Path = "runs",
         observer: Observer | None = None,
-        loader: Loader | None = None,
+        loader: "Loader | None" = None,
     ) -> None:
+        from target_bench import requirements
+        from target_bench.selection import Loader, once, tasks_and_corpora
+
+        requirements.check()
+
         wanted = tasks or ("retrieval",)
         self._pairs = once(pair for task in wanted for pair in tasks_and_corpora(task))
         self._out = Path(out)
@@ -61,7 +67,7 @@ class TARGET:
 
     def run(
         self,
-        retriever: RetrieverLike | str,
+        retriever: "RetrieverLike | str",
         split: str | None = None,
         top_k: int | Sequence[int] = 10,
         *,
@@ -73,16 +79,16 @@ class TARGET:
         latency: int = 0,
         memory: int | str | None = None,
         indexes: str | Path | None = None,
-        generator: GeneratorLike | str = "extractive",
+        generator: "GeneratorLike | str" = "extractive",
         prompt: str | Path | None = None,
         tables: int | None = None,
         prompt_tokens: int = 8000,
-        table_format: Format = "markdown",
+        table_format: "Format" = "markdown",
         schema_scope: "SchemaScope" = "database",
         structured: bool = True,
-        scoring: Scoring | None = None,
-        confirm: Confirm | None = None,
-    ) -> Results:
+        scoring: "Scoring | None" = None,
+        confirm: "Confirm | None" = None,
+    ) -> "Results":
         """Evaluate one retriever, and for tasks about answers one generator, on every pair.
 
         Args:
@@ -123,6 +129,12 @@ class TARGET:
                 generator failed as a whole. A failed answer is recorded and counts as wrong.
             StoreError: the run folder cannot be written or read.
         """
+        from target_bench import contenders, pipeline
+        from target_bench.memory import n_bytes
+        from target_bench.results import Results
+        from target_bench.stages.retrieve import RetrievalOptions
+        from target_bench.tasks.scoring import Scoring
+
         cutoffs = _cutoffs(top_k)
         _check_arguments(limit, on_error, latency)
         options = RetrievalOptions(
@@ -136,7 +148,7 @@ class TARGET:
         subject = contenders.subject(retriever, self._observer)
         own_prompt = None if prompt is None else Path(prompt)
         judged = scoring or Scoring()
-        answering = Answering(
+        answering = contenders.Answering(
             generator,
             own_prompt,
             prompt_tokens,
@@ -164,8 +176,8 @@ class TARGET:
         limit: int | None = None,
         database: str | None = None,
         distractors: str | Sequence[str] = (),
-        scoring: Scoring | None = None,
-    ) -> Results:
+        scoring: "Scoring | None" = None,
+    ) -> "Results":
         """Score rankings, or answers, that were made elsewhere.
 
         Args:
@@ -186,6 +198,11 @@ class TARGET:
                 the corpus does not have.
             StoreError: the run folder cannot be written or read.
         """
+        from target_bench import contenders, pipeline
+        from target_bench.results import Results
+        from target_bench.stages.retrieve import RetrievalOptions
+        from target_bench.tasks.scoring import Scoring
+
         cutoffs = _cutoffs(top_k)
         _check_arguments(limit, "record", 0)
         options = RetrievalOptions(on_error="record")
@@ -206,16 +223,18 @@ class TARGET:
 
     def _cell(
         self,
-        loaded: Loaded,
-        subject: Subject,
+        loaded: "Loaded",
+        subject: "Subject",
         cutoffs: list[int],
-        options: RetrievalOptions,
-    ) -> Cell:
+        options: "RetrievalOptions",
+    ) -> "Cell":
+        from target_bench.pipeline import Cell
+
         return Cell(loaded, subject, cutoffs, options, self._out, self._observer)
 
     def _load_all(
         self, split: str | None, distractors: str | Sequence[str], database: str | None
-    ) -> list[tuple[str, Loaded]]:
+    ) -> "list[tuple[str, Loaded]]":
         specs = (distractors,) if isinstance(distractors, str) else tuple(distractors)
         return [
             (task, self._loader.load(corpus, split, specs, database).of_task(task))

@@ -3,7 +3,6 @@
 Names of built-ins stand in ``built_in``. Targets are strings, imported when asked for.
 """
 
-import difflib
 import importlib
 import importlib.util
 import inspect
@@ -13,16 +12,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any
-
-import yaml
+from typing import TYPE_CHECKING, Any
 
 from target_bench.built_in import BUILT_IN as BUILT_IN
 from target_bench.built_in import Kind as Kind
 from target_bench.errors import ConfigError, MissingExtraError
 from target_bench.secrets import masked_settings
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from yaml import SafeLoader
 
 FILE_MODULE = "_target_bench_plugin_"
 """How the module of a plug-in named by its file is called, followed by its path."""
@@ -88,8 +89,8 @@ def parse_settings(text: str, whole: str) -> dict[str, Any]:
         if key in settings:
             raise ConfigError(f"{whole!r}: {key} is set twice")
         try:
-            settings[key] = yaml.load(value, _Loader)  # noqa: S506 (a SafeLoader)
-        except (yaml.YAMLError, ValueError) as error:
+            settings[key] = _yaml_value(value)
+        except ValueError as error:
             raise ConfigError(
                 f"{whole!r}: the value of {key} is not YAML: {value!r}. "
                 "Quote text that holds brackets, commas or quotes."
@@ -167,6 +168,8 @@ def canonical(kind: Kind, name: str) -> str:
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     """The message for a name nobody knows: near misses, then the list."""
+    import difflib
+
     known = list(known)
     near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
@@ -191,7 +194,7 @@ def _is_known(kind: Kind, name: str) -> bool:
     return _find(kind, name) is not None
 
 
-def _entry_points(kind: Kind) -> dict[str, EntryPoint]:
+def _entry_points(kind: Kind) -> dict[str, "EntryPoint"]:
     found: dict[str, EntryPoint] = {}
     for entry in _installed(_GROUPS[kind], tuple(sys.path)) if kind in _GROUPS else ():
         other = found.setdefault(entry.name, entry)
@@ -204,8 +207,10 @@ def _entry_points(kind: Kind) -> dict[str, EntryPoint]:
 
 
 @cache
-def _installed(group: str, _path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+def _installed(group: str, _path: tuple[str, ...]) -> tuple["EntryPoint", ...]:
     """The entry points of a group; scanning every installed package takes a while."""
+    from importlib.metadata import entry_points
+
     return tuple(entry_points(group=group))
 
 
@@ -357,10 +362,30 @@ def _split_at_commas(text: str, whole: str) -> list[str]:
     return [item for item in items if item.strip()]
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML 1.1 as PyYAML reads it, but ``1e-3`` is a number."""
+def _yaml_value(text: str) -> Any:
+    """YAML 1.1 as PyYAML reads it, but ``1e-3`` is a number.
+
+    Raises:
+        ValueError: the text is not YAML.
+    """
+    import yaml
+
+    try:
+        return yaml.load(text, _yaml_loader())  # noqa: S506 (a SafeLoader)
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error
 
 
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$"), list("-+0123456789")
-)
+@cache
+def _yaml_loader() -> "type[SafeLoader]":
+    from yaml import SafeLoader
+
+    class Loader(SafeLoader):
+        pass
+
+    Loader.add_implicit_resolver(
+        "tag:yaml.org,2002:float",
+        re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$"),
+        list("-+0123456789"),
+    )
+    return Loader

@@ -67,14 +67,16 @@ def _generators() -> Listing:
 
 
 def _metrics() -> Listing:
-    from target_bench.metrics import classification, retrieval, text
+    from target_bench.metrics import bertscore, classification, retrieval, sql, text
 
     rows = [
         [f"{f.name}@k" if f.at_k else f.name, "retrieval", f.description]
         for f in retrieval.FAMILIES.values()
     ]
-    for module, about in ((text, "answers"), (classification, "labels")):
-        rows += [[f.name, about, f.description] for f in module.FAMILIES.values()]
+    rows += [[f.name, "answers", f.description] for f in text.FAMILIES.values()]
+    rows.append([bertscore.NAME, "answers", bertscore.DEFINITION])
+    rows += [[f.name, "labels", f.description] for f in classification.FAMILIES.values()]
+    rows += [[f.name, "SQL", f.description] for f in sql.FAMILIES.values()]
     return ["metric", "of", "definition"], rows
 
 

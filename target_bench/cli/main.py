@@ -5,6 +5,7 @@ import traceback
 
 import typer
 
+from target_bench import requirements
 from target_bench.cli import (
     caching,
     checking,
@@ -25,7 +26,7 @@ from target_bench.cli import (
     verifying,
 )
 from target_bench.cli.options import debugging
-from target_bench.errors import TargetBenchError
+from target_bench.errors import ConfigError, TargetBenchError
 from target_bench.secrets import without_secrets
 
 INTERNAL_ERROR = 1
@@ -71,6 +72,10 @@ def _exit_code() -> int:
         _say(f"Error: {error}")
         return error.exit_code
     except Exception as error:
+        found = requirements.conflicts()
+        if found:
+            _say(f"Error: {requirements.message(found)}")
+            return ConfigError.exit_code
         _say(
             f"Internal error: {type(error).__name__}: {error}\n"
             "This is a fault of target-bench; please report it with the output of --debug."

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from target_bench.cli.progress import paused
 from target_bench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -14,6 +13,8 @@ if TYPE_CHECKING:
 
 def announced(estimate: "Estimate") -> bool:
     """Say what is about to be sent; the user agreed before."""
+    from target_bench.cli.progress import paused
+
     with paused():
         typer.echo(f"{estimate.asked}: {size(estimate)}", err=True)
     return True
@@ -26,6 +27,8 @@ def agreed(*estimates: "Estimate") -> bool:
         ConfigError: nobody can be asked, because standard input is no terminal.
         KeyboardInterrupt: the question was answered with Ctrl-C or the end of the input.
     """
+    from target_bench.cli.progress import paused
+
     for estimate in estimates:
         announced(estimate)
     if not sys.stdin.isatty():

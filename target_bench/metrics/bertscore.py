@@ -12,6 +12,9 @@ from target_bench.errors import ConfigError, MissingExtraError
 from target_bench.files import sha256_of
 from target_bench.metrics.text import Floats, JudgedAnswers, MeanOverAnswers
 
+NAME = "bertscore"
+DEFINITION = "F measure of BERTScore, best reference (needs --bertscore MODEL)"
+
 
 class BERTScore(MeanOverAnswers):
     """The F measure of BERTScore (Zhang et al. 2020), best reference, mean over queries.
@@ -39,7 +42,7 @@ class BERTScore(MeanOverAnswers):
         packages = ", ".join(f"{name} {version(name)}" for name in ("bert-score", "transformers"))
         which = f"model:{_named(self._model)}|layer:{layer or 'default'}"
         description = f"F measure, best reference|{which}|idf:no|rescaled:no|{packages}"
-        super().__init__("bertscore", description, self._one)
+        super().__init__(NAME, description, self._one)
 
     def statistics(self, examples: JudgedAnswers) -> Floats:
         """(n, 2) the value of each answer, and 1."""

@@ -1,4 +1,4 @@
-"""Retrievers written for the original TARGET package (pip install target-benchmark).
+"""Retrievers written for the original TARGET package (``target-benchmark`` on PyPI).
 
 Their classes run unchanged: ``embed_corpus(dataset_name, corpus)`` gets batches of tables as
 dictionaries of columns, and ``retrieve(query, dataset_name, top_k)`` gives pairs of ids; or
@@ -194,7 +194,9 @@ def _made(target: str, settings: Mapping[str, Any]) -> Any:
                 raise
             raise ConfigError(
                 f"{error}. The stand-in for {PACKAGE} has its base classes, dictionary_keys and "
-                "retrievers.utils; install the package for more: pip install target-benchmark"
+                "retrievers.utils. For more, install the package without its requirements, which "
+                "pin numpy<2: pip install --no-deps target-benchmark, and the packages that your "
+                "class imports."
             ) from error
         try:
             return cls(**settings)

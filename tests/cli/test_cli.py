@@ -240,7 +240,20 @@ def test_debug_shows_the_traceback(tmp_path: Path, arguments: tuple[str, ...]) -
         ("retrievers", ["bm25", "tfidf", "random", "oracle", "no-context"]),
         ("generators", ["extractive", "langchain", "llama-index", "openai", "transformers"]),
         ("tasks", ["retrieval"]),
-        ("metrics", ["recall@k", "recall[dup]@k", "capped_recall[target]@k", "mrr", "ndcg@k"]),
+        (
+            "metrics",
+            [
+                "recall@k",
+                "recall[dup]@k",
+                "capped_recall[target]@k",
+                "mrr",
+                "ndcg@k",
+                "sacrebleu",
+                "bertscore",
+                "ex[bird]",
+                "soft_f1",
+            ],
+        ),
     ],
 )
 def test_list(tmp_path: Path, what: str, parts: list[str]) -> None:

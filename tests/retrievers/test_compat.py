@@ -202,7 +202,7 @@ def test_the_stand_in_is_gone_afterwards() -> None:
 def test_what_the_stand_in_lacks(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text("from target_benchmark.tasks import AbsTask\nclass Mine: pass\n")
-    with pytest.raises(ConfigError, match=r"pip install target-benchmark"):
+    with pytest.raises(ConfigError, match=r"pip install --no-deps target-benchmark"):
         Compat(f"{path}:Mine")
 
 
