@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.browser"]
+pytest_plugins = ["tests.browser", "tests.once"]
 
 # How long an example takes says how busy the machine is, and nothing about what is tested.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -1,0 +1,47 @@
+"""What the first of two runs passed is left out of the second, and nothing else is."""
+
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+TESTS = """
+import os
+import pytest
+
+@pytest.mark.parametrize("text", ["a", "line\\nbreak"])
+def test_passes(text):
+    pass
+
+def test_needs_an_extra():
+    if "EXTRA" not in os.environ:
+        pytest.skip("no extra")
+
+def test_fails():
+    assert "EXTRA" in os.environ
+
+@pytest.fixture
+def broken():
+    yield
+    assert "EXTRA" in os.environ
+
+def test_teardown_fails(broken):
+    pass
+"""
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
+def test_second_run(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, workers: list[str]
+) -> None:
+    pytester.makeconftest(Path(__file__).with_name("once.py").read_text(encoding="utf-8"))
+    pytester.makepyfile(TESTS)
+    first = pytester.runpytest_subprocess("--record-passed", "passed.txt", *workers)
+    first.assert_outcomes(passed=3, skipped=1, failed=1, errors=1)
+    monkeypatch.setenv("EXTRA", "1")
+    second = pytester.runpytest_subprocess("--leave-out", "passed.txt", *workers)
+    second.assert_outcomes(passed=3)
+    names = (pytester.path / "passed.txt").read_text(encoding="utf-8").splitlines()
+    assert len(names) == 2
+    assert all("test_passes" in name for name in names)
