@@ -28,7 +28,7 @@ _ACTIVE: list["TerminalObserver"] = []
 @contextmanager
 def paused() -> Iterator[None]:
     """Take the bar off the terminal, as long as a question stands there."""
-    active = list(_ACTIVE)
+    active = [observer for observer in _ACTIVE if not observer._progress.disable]
     for observer in active:
         observer._progress.stop()
     try:
@@ -73,7 +73,8 @@ class TerminalObserver(Observer):
         trace: TracebackType | None,
     ) -> None:
         _ACTIVE.remove(self)
-        self._progress.stop()
+        if not self._progress.disable:  # else rich before 14.3 prints an empty line
+            self._progress.stop()
 
     def stage(self, name: str, total: int | None = None) -> None:
         """Replace the bar of the stage before."""
