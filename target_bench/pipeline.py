@@ -126,7 +126,9 @@ def retrieve(cell: Cell) -> tuple[Result, dict[str, Retrieval]]:
     _warn_of_depth(cell)
     task = registry.create("task", "retrieval")
     metrics: list[Metric[Any]] = task.metrics(cell.cutoffs, dataset)
-    label = ("retrieval", dataset.info.name, dataset.split, subject.label)
+    about = cell.loaded.only_about
+    kind = "retrieval" if about is None else f"retrieval for {about}"
+    label = (kind, dataset.info.name, dataset.split, subject.label)
     store = Run(cell.out, label, retrieval_identity(cell))
     stage = RetrieveStage(
         subject, dataset, cell.loaded.seconds, depth, store, cell.options, cell.observer

@@ -46,7 +46,7 @@ def list_(
         [
             one.folder.name.rpartition("-")[2],
             one.task,
-            f"{one.corpus} {one.split}",
+            _data(one),
             one.label,
             "" if one.queries is None else f"{one.queries:,}",
             _headline(one),
@@ -181,6 +181,12 @@ def _task(name: str | None) -> str | None:
     from target_bench.selection import task_named
 
     return None if name is None else task_named(name)
+
+
+def _data(one: "Overview") -> str:
+    """Corpus and split; of rankings that answers are built on the task that they are about."""
+    about = "" if one.about in (None, one.task) else f" ({one.about})"
+    return f"{one.corpus} {one.split}{about}"
 
 
 def _headline(one: "Overview") -> str:
