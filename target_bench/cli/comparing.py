@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 HELP = """Compare stored runs on the same queries: intervals, paired tests, effect sizes.
 
 `target-bench compare RUN RUN --metric recall@10 --slice gold_tables>1`. A run is a run folder, its
-name under --out, or the hash at the end of that.
+name under --out, the id at the end of that, or the first characters of either.
 """
 
 

@@ -17,7 +17,9 @@ data and asks nothing of a network. Runs on other queries or tables get a file o
 def report(
     runs: Annotated[
         list[str],
-        typer.Argument(help="Run folders, or their ids.", metavar="RUN...", show_default=False),
+        typer.Argument(
+            help="Run folders, their ids, or how these begin.", metavar="RUN...", show_default=False
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The file.")] = Path("report.html"),
     depth: Annotated[int, typer.Option(help="Tables of each ranking that are shown.")] = 10,

@@ -79,6 +79,7 @@ def show(
     if scores:
         rows = [[name, *_score(**s)] for name, s in scores.items()]
         columns = [Column(name, right=name != "metric") for name in _SCORE_COLUMNS]
+        say("")
         print_tables(TextTable(columns, rows))
 
 
