@@ -143,7 +143,7 @@ def of_same_data(folders: Sequence[Path]) -> dict[str, list[Path]]:
 def _distinct(words: Sequence[str], others: Sequence[Sequence[str]]) -> str:
     """As many words as no other set begins with."""
     n = next(
-        (n for n in range(2, len(words)) if [w[:n] for w in others].count(words[:n]) == 1),
+        (n for n in range(1, len(words)) if [w[:n] for w in others].count(words[:n]) == 1),
         len(words),
     )
     return re.sub(r"[^A-Za-z0-9.]+", "-", " ".join(words[:n])).strip("-")
