@@ -4,55 +4,52 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from math import isnan
 
+from target_bench import text_tables
 from target_bench.comparison import Comparison, Difference, Row
 from target_bench.results import PERCENT
+from target_bench.text_tables import Column, TextTable
 
 
-def text(comparison: Comparison, width: int = 120) -> str:
-    """One table a metric, and what the markers mean."""
-    from rich.console import Console
+def text(comparison: Comparison, width: int | None = None) -> str:
+    """One table a metric, and what the markers mean.
 
-    console = Console(width=width, no_color=True, force_terminal=False, emoji=False)
-    with console.capture() as capture:
-        console.print(rich_tables(comparison))
-    lines = [line.rstrip() for line in capture.get().rstrip().split("\n")]
-    return "\n".join([*lines, *legend(comparison)])
+    Args:
+        comparison: what is shown.
+        width: columns of the terminal; None for no limit.
+    """
+    tables = [_table(comparison, *found) for found in _by_metric(comparison)]
+    return "\n".join([text_tables.text(tables, width), "", *legend(comparison)])
 
 
-def rich_tables(comparison: Comparison) -> object:
-    """The tables as ``rich`` prints them, one a metric."""
-    from rich import box
-    from rich.console import Group
-    from rich.markup import escape
-    from rich.table import Table
+def _table(comparison: Comparison, metric: str, rows: Sequence[Row]) -> TextTable:
+    sliced = bool(rows[0].slice)
+    return TextTable(
+        [*(_SLICE_COLUMNS if sliced else ()), *_COLUMNS],
+        [_effect_apart(_cells(row, sliced)) for row in rows],
+        f"{metric} · {comparison.task}, {comparison.corpus}",
+        frozenset(i for i in range(1, len(rows)) if rows[i].slice != rows[i - 1].slice),
+    )
 
-    tables = []
-    for metric, rows in _by_metric(comparison):
-        table = Table(
-            title=escape(f"{metric} · {comparison.task}, {comparison.corpus}"),
-            title_justify="left",
-            title_style="bold",
-            box=box.SIMPLE_HEAD,
-            padding=(0, 1, 0, 0),
-        )
-        header, justified = _header(rows)
-        for name, justify in zip(header, justified, strict=True):
-            wraps = name in ("slice", "run")
-            table.add_column(
-                name,
-                justify="left" if justify == "l" else "right",
-                no_wrap=not wraps,
-                overflow="fold",
-                min_width=10 if wraps else None,
-            )
-        earlier = None
-        for row in rows:
-            if earlier is not None and row.slice != earlier:
-                table.add_section()
-            earlier = row.slice
-            table.add_row(*map(escape, _cells(row, bool(rows[0].slice))))
-        tables.append(table)
-    return Group(*tables)
+
+_SLICE_COLUMNS = (Column("slice"), Column("n", right=True))
+_COLUMNS = (
+    Column("run"),
+    Column("score", right=True),
+    Column("95%", right=True, below=True, label="95% of the score"),
+    Column("difference", right=True),
+    Column("95%", right=True, below=True, label="95% of the difference"),
+    Column("p", right=True),
+    Column("d_z", right=True),
+    Column("95%", right=True, below=True, label="95% of d_z"),
+    Column("W/T/L", right=True),
+)
+
+
+def _effect_apart(cells: Sequence[str]) -> list[str]:
+    """The cells with the effect size and its interval in cells of their own."""
+    *others, effect, counts = cells
+    value, _, bounds = effect.partition(" (")
+    return [*others, value, bounds.removesuffix(")"), counts]
 
 
 def legend(comparison: Comparison) -> list[str]:

@@ -12,6 +12,7 @@ from target_bench.interfaces import Dataset, Metric, Observer
 from target_bench.prompting import Prompter
 from target_bench.results import Result
 from target_bench.runs import slices
+from target_bench.runs.headlines import in_order
 from target_bench.runs.identity import answers_fingerprint, queries_fingerprint
 from target_bench.runs.store import Run
 from target_bench.schema import Counts, Retrieval, Score
@@ -125,7 +126,9 @@ def retrieve(cell: Cell) -> tuple[Result, dict[str, Retrieval]]:
     _warn_of_depth(cell)
     task = registry.create("task", "retrieval")
     metrics: list[Metric[Any]] = task.metrics(cell.cutoffs, dataset)
-    label = ("retrieval", dataset.info.name, dataset.split, subject.label)
+    about = cell.loaded.only_about
+    kind = "retrieval" if about is None else f"retrieval for {about}"
+    label = (kind, dataset.info.name, dataset.split, subject.label)
     store = Run(cell.out, label, retrieval_identity(cell))
     stage = RetrieveStage(
         subject, dataset, cell.loaded.seconds, depth, store, cell.options, cell.observer
@@ -213,7 +216,7 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
         examples = task.examples(dataset, generations, by_query)
         scored = score(metrics, examples, retrieved.query_ids)
         counts = count_answers(answers, task.parse)
-        scores = {**retrieved.scores, **scored.scores}
+        answer_scores = in_order(scored.scores, dataset.queries)
         report = task.report(dataset, examples) if hasattr(task, "report") else None
         if hasattr(task, "records"):
             store.write_judgements(task.records(examples))
@@ -222,14 +225,14 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
         columns = {**slices.columns(dataset.queries), **scored.per_query}
         store.write_per_query(retrieved.query_ids, columns)
         store.write_statistics(retrieved.query_ids, scored.statistics)
-        store.write_scores(_scores_file(scored.scores, **parts, **more))
+        store.write_scores(_scores_file(answer_scores, **parts, **more))
         _record_scoring(store, start, reused)
     failed = {g.query_id: g.error for g in generations if g.error is not None}
     return replace(
         retrieved,
         task=task.name,
         generator=answerer.label,
-        scores=scores,
+        scores={**retrieved.scores, **answer_scores},
         per_query={**retrieved.per_query, **scored.per_query},
         answers=counts,
         report=report,

@@ -2,14 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from target_bench import text_tables
 from target_bench.errors import ConfigError, MissingExtraError
+from target_bench.runs.headlines import answer_metrics
 from target_bench.schema import AnswerCounts, Counts, Score
+from target_bench.text_tables import Column, TextTable
 
 if TYPE_CHECKING:
     import pandas
@@ -180,26 +184,18 @@ class Results(Sequence[Result]):
         return {"results": [result.to_json() for result in self._results]}
 
     def __str__(self) -> str:
-        from rich.console import Console
-
-        console = Console(width=100, no_color=True, force_terminal=False, emoji=False)
-        with console.capture() as capture:
-            console.print(self.table())
-        return "\n".join(line.rstrip() for line in capture.get().rstrip().split("\n"))
+        return text_tables.text(self.tables(), text_tables.terminal_width())
 
     def __repr__(self) -> str:
         return str(self)
 
-    def table(self) -> Any:
-        """The scores as ``rich`` tables, one row a retriever.
+    def tables(self) -> list[TextTable]:
+        """The scores as tables of text, one row a retriever.
 
         One table a split of a corpus, number of queries and set of metrics: a figure down to rank 5
         is none down to rank 10.
         """
-        from rich.console import Group
-
-        groups = _groups(self._results, by_metrics=True)
-        return Group(*(_table(results) for results in groups.values()))
+        return [_table(found) for found in _groups(self._results, by_metrics=True).values()]
 
 
 def _nullable(values: NDArray[np.float64]) -> "pyarrow.Array":
@@ -245,74 +241,55 @@ def _difference(one: Result, other: Result) -> str:
     return "; ".join(pairs)
 
 
-def _table(results: Sequence[Result]) -> Any:
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
+def _table(results: Sequence[Result]) -> TextTable:
     first = results[0]
     corpus = " + ".join([f"{first.corpus} {first.split}", *first.data.get("distractors", ())])
-    table = Table(
-        title=escape(f"{corpus}: {first.task}, {first.counts.asked:,} queries"),
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-    )
-    table.add_column("retriever", overflow="fold", min_width=12)
-    if first.generator:
-        table.add_column("generator", overflow="fold", min_width=10)
-    columns = _shown_metrics(results)
-    headline = _headline(columns)
-    for name in columns:
-        table.add_column(escape(_heading(name)), justify="right", no_wrap=True, min_width=5)
-        if name == headline:
-            table.add_column("95%\ninterval", justify="right", no_wrap=True, min_width=11)
+    names = _shown_metrics(results)
+    columns = [Column("retriever"), *([Column("generator", below=True)] if first.generator else [])]
+    columns += [metric_column(name) for name in names]
+    columns.append(Column("ms /\nquery", right=True, label="ms/query"))
     timed = "generate" if first.generator else "retrieve"
-    table.add_column("ms /\nquery", justify="right", no_wrap=True)
-    for result in results:
-        cells = [escape(name) for name in (result.retriever, result.generator) if name]
-        for name in columns:
-            score, digits = result.scores[name], 2 if name in PERCENT else 3
-            cells.append(_figure(score.value, digits))
-            if name == headline:
-                low, high = _figure(score.low, digits), _figure(score.high, digits)
-                cells.append(f"{low}-{high}" if score.n else low)
-        table.add_row(*cells, _milliseconds_per_query(result, timed))
-    return table
+    rows = [
+        [
+            *(name for name in (result.retriever, result.generator) if name),
+            *(score_cell(name, result.scores[name]) for name in names),
+            _milliseconds_per_query(result, timed),
+        ]
+        for result in results
+    ]
+    title = (
+        f"{corpus}: {first.task}, {first.counts.asked:,} queries; scores and their 95% intervals"
+    )
+    return TextTable(columns, rows, title)
 
-
-ANSWER_METRICS = (
-    "sacrebleu",
-    "rougeL",
-    "exact_match",
-    "token_f1",
-    "bertscore",
-    "accuracy",
-    "f1_weighted",
-    "f1_macro",
-    "ex[bird]",
-    "ex[spider]",
-    "ex[multiset]",
-    "soft_f1",
-    "r_ves",
-)
-"""The main metrics about answers, in the order that tables show them."""
 
 PERCENT = ("sacrebleu", "chrf", "r_ves")
 """Metrics that their libraries print from 0 to 100, and so do we."""
 
 
-def _figure(value: float, digits: int) -> str:
-    """A score as it is printed; a dash where it is over no query."""
-    return "–" if value != value else f"{value:.{digits}f}"
+def metric_column(name: str) -> Column:
+    """The column of a metric, its name on two lines."""
+    if name.startswith(("f1_", "exact_")):
+        heading = name.replace("_", "_\n")
+    elif "[" in name:
+        heading = name.replace("[", "\n[", 1)
+    else:
+        heading = name.replace("full_", "full_\n") if "full_" in name else name.replace("@", "\n@")
+    return Column(heading, right=True, label=name)
 
 
-def _headline(columns: Sequence[str]) -> str | None:
-    """The column that shows its interval: the first about answers, else the last recall."""
-    answers = [name for name in columns if name in ANSWER_METRICS]
-    recalls = [name for name in columns if name.startswith("recall@")]
-    return answers[0] if answers else recalls[-1] if recalls else None
+def score_cell(name: str, score: Score | None) -> str:
+    """A score with its interval below; a dash where it is over no query, nothing where none is."""
+    if score is None or isnan(score.value):
+        return "" if score is None else "–"
+    digits = 2 if name in PERCENT else 3
+    value = f"{score.value:.{digits}f}"
+    if isnan(score.low) or isnan(score.high):
+        return value
+    low, high = (f"{bound:.{digits}f}" for bound in (score.low, score.high))
+    if name not in PERCENT:
+        low, high = low.removeprefix("0"), high.removeprefix("0")
+    return f"{value}\n{low}-{high}"
 
 
 def _shown_metrics(results: Sequence[Result]) -> list[str]:
@@ -328,7 +305,7 @@ def _shown_metrics(results: Sequence[Result]) -> list[str]:
         retrieved = any(result.retriever != "no-context" for result in results)
         return [
             *((databases[:1] or recalls[-1:]) if retrieved else ()),
-            *(name for name in ANSWER_METRICS if name in names),
+            *answer_metrics(names),
         ]
     copies = [name for name in names if name.startswith("recall[dup]@")][:1]
     full = [name for name in names if name.startswith("full_recall@")][-1:]
@@ -338,15 +315,6 @@ def _shown_metrics(results: Sequence[Result]) -> list[str]:
         if any(r.scores[name].value != r.scores[_plain(name)].value for r in results)
     ]
     return [*recalls, *databases, *varied, *(name for name in names if name == "mrr")]
-
-
-def _heading(name: str) -> str:
-    """A metric's name on two lines."""
-    if name.startswith(("f1_", "exact_")):
-        return name.replace("_", "_\n")
-    if "[" in name:
-        return name.replace("[", "\n[", 1)
-    return name.replace("full_", "full_\n") if "full_" in name else name.replace("@", "\n@")
 
 
 def _plain(name: str) -> str:

@@ -25,11 +25,13 @@ class Loaded:
         dataset: the split.
         seconds: how long it took.
         asked: how it was asked for, for whoever goes on with a run of it.
+        only_about: the task that the queries are about, where the split has other queries too.
     """
 
     dataset: Dataset
     seconds: float
     asked: Mapping[str, Any] = field(default_factory=dict)
+    only_about: str | None = None
 
     def limited(self, n: int | None) -> "Loaded":
         """The same with the first n queries only."""
@@ -68,7 +70,10 @@ class Loaded:
         if not queries:
             name = f"{self.dataset.info.name} {self.dataset.split}"
             raise ConfigError(f"no query of {name} is about the task {task}")
-        return self._with(queries, about=task)
+        some = len(queries) < len(self.dataset.queries)
+        return replace(
+            self._with(queries, about=task), only_about=task if some else self.only_about
+        )
 
     def _with(self, queries: tuple[Query, ...], **asked: Any) -> "Loaded":
         dataset = replace(self.dataset, queries=queries)

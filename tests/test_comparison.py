@@ -171,7 +171,10 @@ def test_faults(runs: Runs) -> None:
         compare([runs.bm25, "no-such-run"], out=runs.root)
     with pytest.raises(ConfigError, match="no metric 'recall@7'; there are recall@1, recall@10"):
         compare([runs.bm25, runs.tfidf], ["recall@7"])
-    with pytest.raises(ConfigError, match=r"rankings were scored in retrieval-mini-test-bm25"):
+    with pytest.raises(
+        ConfigError,
+        match=r"rankings were scored in retrieval-for-question-answering-mini-test-bm25",
+    ):
         compare([runs.answers, runs.other], ["recall@1"])
     with pytest.raises(ConfigError, match="test='t'"):
         compare([runs.bm25, runs.tfidf], test="t")  # type: ignore[arg-type]

@@ -1,9 +1,11 @@
 """Every Python example in the documents runs, and every shell example marked ``run``."""
 
+import contextlib
 import os
 import re
 import runpy
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -62,10 +64,63 @@ def _run(language: str, source: str, path: Path) -> None:
         return
     scripts = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": scripts}
-    subprocess.run(["bash", "-ec", source], check=True, env=environment, timeout=120)
+    subprocess.run(["bash", "-ec", source], check=True, env=environment, timeout=300)
 
 
-FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FIRST = "target-bench run mini"
+"""README's first command, which everything else has to work after."""
+
+
+@pytest.fixture(scope="module")
+def after_first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which README's first command was run."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert re.search(rf"^```sh\npip install -e \. && {FIRST}$", readme, re.MULTILINE)
+    folder = tmp_path_factory.mktemp("reader")
+    with contextlib.chdir(folder):
+        _run("sh run", FIRST, folder)
+    return folder
+
+
+def test_examples_run_one_document_after_the_other(
+    after_first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one folder, as whoever reads all of them and removes nothing."""
+    shutil.copytree(after_first, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    for document in DOCUMENTS:
+        for number, (language, needs, source) in enumerate(_examples(document)):
+            if not needs:
+                _run(language, source, tmp_path / f"{document.stem}_{number}.py")
+
+
+def test_commands_on_runs_of_the_first_command(
+    after_first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """README's block on stored runs, with the ids that ``runs list`` shows in place of RUN."""
+    pytest.importorskip("matplotlib")
+    shutil.copytree(after_first, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    ids = [folder.name[-12:-4] for folder in sorted(Path("runs").glob("retrieval-mini-*"))]
+    assert len(ids) == len(set(ids)) == 4
+    card = re.search(
+        r"^cat > card.yaml <<'CARD'\n.*?^CARD\n", LEADERBOARD, re.MULTILINE | re.DOTALL
+    )
+    assert card
+    _run("sh run", card[0], tmp_path)
+    blocks = [text for _, text in FENCED.findall((ROOT / "README.md").read_text(encoding="utf-8"))]
+    (block,) = (text for text in blocks if text.startswith("target-bench compare RUN RUN"))
+    for name in ("compare", "report", "plot", "submit", "verify", "leaderboard build"):
+        assert f"target-bench {name}" in block
+    for line in block.replace("SUBMISSIONS/", ".").splitlines():
+        line = line.replace("RUN", ids[0], 1).replace("RUN", ids[1], 1)
+        line = line.replace("-o team.tbs.zip", "-o team.tbs.zip --card card.yaml")  # else it asks
+        _run("sh run", line, tmp_path)
+    assert Path("site/index.html").is_file()
+
+
+LEADERBOARD = (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8")
+FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.M | re.S)
 
 
 def _commands(document: Path) -> list[list[str]]:

@@ -12,10 +12,9 @@ from target_bench.cli.options import AsJson, Debug
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.console import Console
-
     from target_bench.corpora.cache import Entry
     from target_bench.embedding_files import Entry as Recorded
+    from target_bench.text_tables import TextTable
 
 HELP = "List or clear the cache of loaded corpora and embeddings ($TARGET_BENCH_CACHE)."
 
@@ -49,54 +48,50 @@ def list_(only: Only = None, as_json: AsJson = False, debug: Debug = False) -> N
         json.dump(shown, sys.stdout, ensure_ascii=False, indent=2)
         sys.stdout.write("\n")
         return
-    from rich.console import Console
+    from target_bench.text_tables import print_tables, say
 
-    console = Console(emoji=False) if sys.stdout.isatty() else Console(width=140, emoji=False)
     if corpora or only is Part.corpora or not embeddings:
-        _show_corpora(console, corpora)
+        print_tables(_corpora_table(corpora))
     if embeddings or only is Part.embeddings:
-        _show_embeddings(console, embeddings)
+        print_tables(_embeddings_table(embeddings))
     sizes = [entry.bytes for entry in corpora] + [entry.bytes for entry in embeddings]
-    console.print(f"{len(sizes)} entries, {sum(sizes) / 1e6:.1f} MB", highlight=False)
+    say(f"{len(sizes)} entries, {sum(sizes) / 1e6:.1f} MB")
 
 
-def _show_corpora(console: "Console", entries: "Sequence[Entry]") -> None:
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
+def _corpora_table(entries: "Sequence[Entry]") -> "TextTable":
     from target_bench.corpora import cache
+    from target_bench.text_tables import Column, TextTable
 
-    table = Table(box=box.SIMPLE_HEAD, title=escape(str(cache.root())), title_justify="left")
-    table.add_column("entry", no_wrap=True)  # to be copied
-    table.add_column("made")
-    table.add_column("MB", justify="right")
-    table.add_column("read from", overflow="fold")
-    for entry in entries:
-        made = _minute(entry.created) if entry.format == cache.FORMAT else entry.state
-        size = f"{entry.bytes / 1e6:.1f}"
-        table.add_row(escape(entry.folder.name), made, size, escape(entry.source))
-    console.print(table)
+    columns = [Column("entry"), Column("made"), Column("MB", right=True), Column("read from")]
+    rows = [
+        [
+            entry.folder.name,
+            _minute(entry.created) if entry.format == cache.FORMAT else entry.state,
+            f"{entry.bytes / 1e6:.1f}",
+            entry.source,
+        ]
+        for entry in entries
+    ]
+    return TextTable(columns, rows, str(cache.root()))
 
 
-def _show_embeddings(console: "Console", entries: "Sequence[Recorded]") -> None:
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
+def _embeddings_table(entries: "Sequence[Recorded]") -> "TextTable":
+    from target_bench.text_tables import Column, TextTable
 
-    table = Table(box=box.SIMPLE_HEAD, title="embeddings", title_justify="left")
-    table.add_column("entry", no_wrap=True)
-    table.add_column("made")
-    table.add_column("MB", justify="right")
-    table.add_column("rows", justify="right")
-    table.add_column("of")
-    table.add_column("encoder", overflow="fold")
-    for entry in entries:
-        made = _minute(entry.created) if entry.state == "whole" else entry.state
-        size, rows = f"{entry.bytes / 1e6:.1f}", f"{entry.rows:,}"
-        name, encoder = escape(entry.folder.name), escape(entry.encoder)
-        table.add_row(name, escape(made), size, rows, entry.kind, encoder)
-    console.print(table)
+    numbers = [Column("MB", right=True), Column("rows", right=True)]
+    columns = [Column("entry"), Column("made"), *numbers, Column("of"), Column("encoder")]
+    rows = [
+        [
+            entry.folder.name,
+            _minute(entry.created) if entry.state == "whole" else entry.state,
+            f"{entry.bytes / 1e6:.1f}",
+            f"{entry.rows:,}",
+            entry.kind,
+            entry.encoder,
+        ]
+        for entry in entries
+    ]
+    return TextTable(columns, rows, "embeddings")
 
 
 def _minute(created: str) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 HELP = """Compare stored runs on the same queries: intervals, paired tests, effect sizes.
 
 `target-bench compare RUN RUN --metric recall@10 --slice gold_tables>1`. A run is a run folder, its
-name under --out, or the hash at the end of that.
+name under --out, the id at the end of that, or the first characters of either.
 """
 
 
@@ -94,10 +94,6 @@ def _print(comparison: "Comparison", as_json: bool, latex: bool, markdown: bool)
             comparison_tables.latex(comparison) if latex else comparison_tables.markdown(comparison)
         )
     else:
-        from rich.console import Console
+        from target_bench.text_tables import say, terminal_width
 
-        terminal = sys.stdout.isatty()
-        console = Console(emoji=False) if terminal else Console(width=140, emoji=False)
-        console.print(comparison_tables.rich_tables(comparison))
-        for line in comparison_tables.legend(comparison):
-            console.print(line, highlight=False, markup=False, soft_wrap=True)
+        say(comparison_tables.text(comparison, terminal_width()))

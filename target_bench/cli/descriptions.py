@@ -3,15 +3,11 @@
 import inspect
 from pathlib import Path
 
-from rich import box
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table as Grid
-
 from target_bench import corpora, registry
 from target_bench.schema import Table
 from target_bench.serialization import cell_text
 from target_bench.stages.retrieve import MODES
+from target_bench.text_tables import Column, TextTable, print_tables, say
 
 _SAMPLE_ROWS = 5
 
@@ -19,7 +15,6 @@ _SAMPLE_ROWS = 5
 def print_corpus(name: str, split: str | None, data_dir: Path | None) -> None:
     """Sizes as in the TARGET paper's Table 3, licence, citation and the first query's table."""
     dataset = corpora.load(name, split, data_dir)
-    console = Console(emoji=False)
     info, corpus = dataset.info, dataset.corpus
     n = len(corpus)
     rows = sum(len(table.rows) for table in corpus) / n if n else 0
@@ -39,39 +34,33 @@ def print_corpus(name: str, split: str | None, data_dir: Path | None) -> None:
         "fingerprint": corpus.fingerprint,
     }
     facts |= {f"note {i}": note for i, note in enumerate(dataset.notes, start=1)}
-    grid = Grid(box=None, show_header=False, pad_edge=False)
     for fact, value in facts.items():
-        grid.add_row(fact, escape(value))
-    console.print(grid)
+        say(f"{fact}: {value}")
     if dataset.queries:
         query = dataset.queries[0]
-        console.print(f"\nFirst query {query.id}: {query.text}", markup=False, highlight=False)
-        console.print(f"Answer: {query.answer}", markup=False, highlight=False)
-        console.print(_sample(corpus[query.gold[0]]))
+        say(f"\nFirst query {query.id}: {query.text}")
+        say(f"Answer: {query.answer}\n")
+        table = corpus[query.gold[0]]
+        print_tables(_sample(table))
+        if len(table.rows) > _SAMPLE_ROWS:
+            say(f"{len(table.rows) - _SAMPLE_ROWS} more rows")
 
 
 def print_retriever(name: str) -> None:
     """The documentation of a retriever and the defaults of its settings."""
-    console = Console(emoji=False)
     if name in MODES:
-        console.print(MODES[name].description)
+        say(MODES[name].description)
         return
     cls = registry.resolve("retriever", registry.parse("retriever", name).target, also=MODES)
-    console.print(inspect.getdoc(cls) or "", markup=False, highlight=False)
-    console.print("\nDefaults:", markup=False)
+    say(inspect.getdoc(cls) or "")
+    say("\nDefaults:")
     for parameter in inspect.signature(cls).parameters.values():
-        console.print(f"  {parameter.name}={parameter.default!r}", markup=False, highlight=False)
+        say(f"  {parameter.name}={parameter.default!r}")
 
 
-def _sample(table: Table) -> Grid:
-    grid = Grid(box=box.SIMPLE_HEAD, title=escape(_title(table)), title_justify="left")
-    for column in table.header:
-        grid.add_column(escape(column))
-    for row in table.rows[:_SAMPLE_ROWS]:
-        grid.add_row(*(escape(cell_text(cell)) for cell in row))
-    if len(table.rows) > _SAMPLE_ROWS:
-        grid.caption = f"{len(table.rows) - _SAMPLE_ROWS} more rows"
-    return grid
+def _sample(table: Table) -> TextTable:
+    rows = [[cell_text(cell) for cell in row] for row in table.rows[:_SAMPLE_ROWS]]
+    return TextTable([Column(name, prose=True) for name in table.header], rows, _title(table))
 
 
 def _title(table: Table) -> str:

@@ -23,17 +23,14 @@ class What(StrEnum):
 
 def list_(what: Annotated[What, typer.Argument(show_default=False)], debug: Debug = False) -> None:
     """Print a table of names and one-line descriptions."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+    from target_bench.text_tables import Column, TextTable, print_tables, say
 
-    columns, rows = _LISTS[what]()
-    table = Table(box=box.SIMPLE_HEAD)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    Console(emoji=False).print(table if rows else f"No {what} yet.", markup=False)
+    names, rows = _LISTS[what]()
+    columns = [Column(name, prose=name != names[0]) for name in names]
+    if rows:
+        print_tables(TextTable(columns, rows))
+    else:
+        say(f"No {what} yet.")
 
 
 Listing = tuple[list[str], list[list[str]]]

@@ -72,13 +72,14 @@ def _sorted(results: "list[Result]") -> "Results":
 
 
 def _print(results: "Results") -> None:
-    from rich.console import Console
+    from target_bench.text_tables import print_tables, say
 
-    console = Console(emoji=False) if sys.stdout.isatty() else Console(width=120, emoji=False)
-    console.print(results.table())
+    print_tables(*results.tables())
+    if len(results):
+        say("")
     for result in results:
         for line in (_counts(result), *_report(result)):
-            console.print(line, highlight=False, soft_wrap=True, markup=False)
+            say(line)
 
 
 def _counts(result: "Result") -> str:

@@ -113,8 +113,5 @@ class TerminalObserver(Observer):
         if message not in self._warned:
             self._warned.add(message)
             self._console.print(
-                f"Warning: {message}",
-                markup=False,
-                highlight=False,
-                soft_wrap=not self._console.is_terminal,
+                f"Warning: {message}", markup=False, highlight=False, soft_wrap=True
             )

@@ -51,10 +51,7 @@ def pull(
 
 
 def _print(found: "Pull") -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
+    from target_bench.text_tables import Column, TextTable, print_tables
 
     info = _info(found.name)
     facts = {"corpus": found.name, "folder": str(found.folder), "state": _state(found)}
@@ -65,12 +62,8 @@ def _print(found: "Pull") -> None:
     for fact, value in facts.items():
         typer.echo(f"{fact}: {value}")
     files = list(found.files.items())
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("file", overflow="fold")
-    table.add_column("bytes", justify="right", no_wrap=True)
-    for path, file in files[:_SHOWN]:
-        table.add_row(escape(path), f"{file.size:,}")
-    Console(emoji=False).print(table)
+    rows = [[path, f"{file.size:,}"] for path, file in files[:_SHOWN]]
+    print_tables(TextTable([Column("file"), Column("bytes", right=True)], rows))
     if len(files) > _SHOWN:
         typer.echo(f"and {len(files) - _SHOWN} more: {found.folder / 'source.json'}")
     total = sum(file.size for _, file in files)

@@ -10,14 +10,16 @@ from target_bench.cli.options import RUNS, DataDir, Debug
 HELP = """Write a report of one or more runs: scores, charts, and every query to look at.
 
 `target-bench report runs/retrieval-mini-test-* -o report.html` writes one file that holds all its
-data and asks nothing of a network. The runs have to be on the same queries and tables.
+data and asks nothing of a network. Runs on other queries or tables get a file of their own.
 """
 
 
 def report(
     runs: Annotated[
         list[str],
-        typer.Argument(help="Run folders, or their ids.", metavar="RUN...", show_default=False),
+        typer.Argument(
+            help="Run folders, their ids, or how these begin.", metavar="RUN...", show_default=False
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The file.")] = Path("report.html"),
     depth: Annotated[int, typer.Option(help="Tables of each ranking that are shown.")] = 10,
@@ -44,11 +46,19 @@ def report(
     """Open the runs, load their data, write the file."""
     from target_bench.cli.progress import TerminalObserver
     from target_bench.report import Limits, write_report
+    from target_bench.report.opening import of_same_data
     from target_bench.report.tables import TableSize
     from target_bench.runs.finding import find
 
-    folders = [find(run, RUNS) for run in runs]
+    sets = of_same_data([find(run, RUNS) for run in runs])
     limits = Limits(depth, TableSize(rows, cell), max_size)
-    with TerminalObserver() as observer:
-        write_report(folders, out, data_dir, limits=limits, prompts=prompt or (), observer=observer)
-    typer.echo(f"{out}: {out.stat().st_size / 1e6:,.1f} MB")
+    if len(sets) > 1:
+        typer.echo(f"The runs are on {len(sets)} sets of queries or tables: a report of each.")
+    for name, folders in sets.items():
+        path = out if len(sets) == 1 else out.with_name(f"{out.stem}-{name}{out.suffix}")
+        with TerminalObserver() as observer:
+            write_report(
+                folders, path, data_dir, limits=limits, prompts=prompt or (), observer=observer
+            )
+        n = f", {len(folders)} {'run' if len(folders) == 1 else 'runs'}" if len(sets) > 1 else ""
+        typer.echo(f"{path}: {path.stat().st_size / 1e6:,.1f} MB{n}")

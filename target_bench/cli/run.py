@@ -265,7 +265,9 @@ def _stored(name: str, out: Path) -> Path | None:
     """The run folder of this name, if it names a run and no corpus."""
     from target_bench.runs.finding import find, is_name
 
-    return find(name, out) if is_name(name) else None
+    if registry.canonical("corpus", name) in registry.names("corpus"):
+        return None
+    return find(name, out) if is_name(name, out) else None
 
 
 def wanted_corpora(corpus: str | None, corpora: list[str] | None) -> list[str]:

@@ -11,6 +11,7 @@ import typer
 from target_bench.cli.comparing import RunsIn
 from target_bench.cli.options import AsJson, Debug
 from target_bench.errors import StoreError
+from target_bench.text_tables import Column, TextTable, print_tables, say
 
 if TYPE_CHECKING:
     from target_bench.runs.checking import Checked
@@ -45,7 +46,7 @@ def list_(
         [
             one.folder.name.rpartition("-")[2],
             one.task,
-            f"{one.corpus} {one.split}",
+            _data(one),
             one.label,
             "" if one.queries is None else f"{one.queries:,}",
             _headline(one),
@@ -53,8 +54,8 @@ def list_(
         ]
         for one in found
     ]
-    _table(["id", "task", "corpus", "run", "queries", "score", "started"], rows, ("run",))
-    _say(f"{len(found)} runs in {out}")
+    print_tables(TextTable([Column(name, below=name in _BELOW) for name in _LISTED], rows))
+    say(f"{len(found)} runs in {out}")
 
 
 @app.command("show", help="One run: identity, scores, denominators, environment, timings, notes.")
@@ -71,13 +72,15 @@ def show(
         return
     scores = document.pop("scores")
     for name, part in document.items():
-        _say(f"{name}:" if isinstance(part, dict) else f"{name}: {part}")
+        say(f"{name}:" if isinstance(part, dict) else f"{name}: {part}")
         if isinstance(part, dict):
             for path, value in part.items():
-                _say(f"  {path}: {value}")
+                say(f"  {path}: {value}")
     if scores:
         rows = [[name, *_score(**s)] for name, s in scores.items()]
-        _table(["metric", "score", "95%", "queries"], rows)
+        columns = [Column(name, right=name != "metric") for name in _SCORE_COLUMNS]
+        say("")
+        print_tables(TextTable(columns, rows))
 
 
 @app.command("diff", help="What two runs differ in: identity, environment, scores.")
@@ -101,9 +104,9 @@ def diff(
         return
     rows = [[f"{each.part}.{each.path}", _cell(each.one), _cell(each.other)] for each in found]
     if rows:
-        _table(["what", one.name, two.name], rows, ("what", one.name, two.name))
+        print_tables(TextTable([Column(name) for name in ("what", one.name, two.name)], rows))
     else:
-        _say("the two runs differ in nothing")
+        say("the two runs differ in nothing")
 
 
 @app.command("fsck", help="Check every run folder; exit code 4 if one is damaged.")
@@ -125,7 +128,7 @@ def fsck(
         _dump([checked.to_json() for checked in found])
     else:
         for line in _report(found):
-            _say(line)
+            say(line)
     damaged = sum(checked.state == "damaged" for checked in found)
     if damaged:
         raise StoreError(f"{damaged} of {len(found)} runs in {out} are damaged")
@@ -160,20 +163,31 @@ def gc(
     found = removable(out)
     for one in found:
         what = "" if one.whole else f" ({', '.join(one.files)})"
-        _say(f"{one.folder}{what}: {one.why}, {one.bytes / 1e6:.1f} MB")
+        say(f"{one.folder}{what}: {one.why}, {one.bytes / 1e6:.1f} MB")
     if not found:
-        _say("nothing to remove")
+        say("nothing to remove")
     elif not yes:
-        _say(f"{len(found)} to remove; their answers are lost. Add --yes to remove them.")
+        say(f"{len(found)} to remove; their answers are lost. Add --yes to remove them.")
     else:
         gone = sum(map(remove, found))
-        _say(f"removed {gone} of {len(found)}")
+        say(f"removed {gone} of {len(found)}")
+
+
+_LISTED = ("id", "task", "corpus", "run", "queries", "score", "started")
+_BELOW = ("task", "run", "started")
+_SCORE_COLUMNS = ("metric", "score", "95% interval", "queries")
 
 
 def _task(name: str | None) -> str | None:
     from target_bench.selection import task_named
 
     return None if name is None else task_named(name)
+
+
+def _data(one: "Overview") -> str:
+    """Corpus and split; of rankings that answers are built on the task that they are about."""
+    about = "" if one.about in (None, one.task) else f" ({one.about})"
+    return f"{one.corpus} {one.split}{about}"
 
 
 def _headline(one: "Overview") -> str:
@@ -197,26 +211,3 @@ def _cell(value: Any) -> str:
 def _dump(document: Any) -> None:
     json.dump(document, sys.stdout, ensure_ascii=False, indent=2)
     sys.stdout.write("\n")
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]], wraps: Sequence[str] = ()) -> None:
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for name in header:
-        table.add_column(escape(name), overflow="fold", no_wrap=name not in wraps)
-    for row in rows:
-        table.add_row(*map(escape, row))
-    _console().print(table)
-
-
-def _say(line: str) -> None:
-    _console().print(line, highlight=False, markup=False, soft_wrap=True)
-
-
-def _console() -> Any:
-    from rich.console import Console
-
-    return Console(emoji=False) if sys.stdout.isatty() else Console(width=140, emoji=False)

@@ -34,7 +34,9 @@ EXIT_CODES = {"accepted": 0, "suspicious": 6, "rejected": 5}
 def submit(
     runs: Annotated[
         list[str],
-        typer.Argument(help="Run folders, or their ids.", metavar="RUN...", show_default=False),
+        typer.Argument(
+            help="Run folders, their ids, or how these begin.", metavar="RUN...", show_default=False
+        ),
     ],
     out: Annotated[
         Path, typer.Option("-o", "--out", help="The file, as in team.tbs.zip.", show_default=False)

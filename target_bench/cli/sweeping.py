@@ -15,8 +15,6 @@ from target_bench.cli.output import INTERRUPTED
 from target_bench.errors import ConfigError, PluginError, StoreError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from target_bench.cli.watching import SweepView
     from target_bench.sweeps import CellOutcome, Executor, Sweep
 
@@ -141,8 +139,9 @@ def _agree(loaded: "Sweep", yes: bool) -> None:
 
 
 def _show(loaded: "Sweep", as_json: bool) -> None:
-    from target_bench.cli.sweep_table import print_plan
+    from target_bench.cli.sweep_table import plan_table
     from target_bench.sweeps.records import described
+    from target_bench.text_tables import print_tables, say
 
     estimates = loaded.estimates
     if as_json:
@@ -161,29 +160,30 @@ def _show(loaded: "Sweep", as_json: bool) -> None:
         total = list(map(asdict, estimates))
         _dump({"name": loaded.name, "cells": cells, "estimates": total})
         return
-    console = _console()
-    print_plan(console, loaded.cells)
+    print_tables(plan_table(loaded.cells))
     n_done = sum(planned.state == "done" for planned in loaded.cells)
     lines = [f"{len(loaded.cells)} cells, {n_done} of them done; runs in {loaded.out}"]
     lines += [f"To be sent to {e.asked}: {paying.size(e)}" for e in estimates]
-    _say(console, lines)
+    for line in lines:
+        say(line)
 
 
 def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", as_json: bool) -> None:
-    from target_bench.cli.sweep_table import print_outcomes
+    from target_bench.cli.sweep_table import outcome_tables
     from target_bench.sweeps.records import as_row
+    from target_bench.text_tables import print_tables, say
 
     if as_json:
         _dump({"name": loaded.name, "cells": [as_row(outcome) for outcome in outcomes]})
         return
-    console = _console()
-    print_outcomes(console, outcomes)
+    print_tables(*outcome_tables(outcomes))
     states = [outcome.state for outcome in outcomes]
     counts = ", ".join(
         f"{states.count(s)} {s}" for s in ("done", "reused", "failed") if s in states
     )
     files = f"{loaded.out / loaded.name}.results.csv (.parquet, .json) and .sweep.json"
-    _say(console, [f"{len(outcomes)} cells: {counts}", files])
+    say(f"{len(outcomes)} cells: {counts}")
+    say(files)
 
 
 def _tell_failures(outcomes: "list[CellOutcome]", traces: bool) -> None:
@@ -210,17 +210,6 @@ def _tell_failures(outcomes: "list[CellOutcome]", traces: bool) -> None:
         lines.append("What is answered is kept; the same command runs what failed again.")
     of_store = any(outcome.exit_code == StoreError.exit_code for outcome in outcomes)
     raise (StoreError if of_store else PluginError)("\n".join(lines))
-
-
-def _console() -> "Console":
-    from rich.console import Console
-
-    return Console(emoji=False) if sys.stdout.isatty() else Console(width=140, emoji=False)
-
-
-def _say(console: "Console", lines: list[str]) -> None:
-    for line in lines:
-        console.print(line, highlight=False, soft_wrap=True, markup=False)
 
 
 def _dump(document: dict[str, Any]) -> None:

@@ -13,8 +13,8 @@ from rich.padding import Padding
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
-from target_bench.cli.sweep_table import headline
 from target_bench.interfaces import Observer
+from target_bench.runs.headlines import headline
 from target_bench.schema import Generation
 
 QUIET, NORMAL, VERBOSE = 0, 1, 2
@@ -98,7 +98,7 @@ class SweepView(Observer):
             self._failures.append(f"[{number}/{self.n_cells}] {name}: {outcome['error']}")
             said = f"failed: {name}: {outcome['error']}"
         else:
-            metric = headline(outcome["scores"])
+            metric = headline(list(outcome["scores"])) if outcome["scores"] else None
             said = f"{state} in {outcome['seconds']:.1f} s: {name}"
             if metric and outcome["scores"][metric] is not None:
                 said += f": {metric} {outcome['scores'][metric]:.3f}"

@@ -1,6 +1,7 @@
 """Run folders -> the runs of a report: their names, what they recorded, what they share."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,6 +117,36 @@ _SAME = {
     "corpus_fingerprint": "tables",
     "queries_fingerprint": "queries",
 }
+
+
+def of_same_data(folders: Sequence[Path]) -> dict[str, list[Path]]:
+    """The runs of each set of queries over the same tables, in the order they are named.
+
+    Returns:
+        What distinguishes a set, in words that may stand in the name of a file -> its run folders.
+
+    Raises:
+        StoreError: a folder holds no run.
+    """
+    sets: dict[tuple[str, ...], list[Path]] = {}
+    words: dict[tuple[str, ...], list[str]] = {}
+    for folder in folders:
+        retrieval = read_run(_retrieval_of(folder, read_run(folder)))
+        identity, asked = retrieval["identity"], retrieval["asked"]
+        key = tuple(str(identity[name]) for name in _SAME)
+        sets.setdefault(key, []).append(folder)
+        known = (asked.get("about"), f"{retrieval.get('queries', 'other')} queries", *key[2:])
+        words[key] = [f"{identity['corpus']} {identity['split']}", *filter(None, known)]
+    return {_distinct(words[key], list(words.values())): found for key, found in sets.items()}
+
+
+def _distinct(words: Sequence[str], others: Sequence[Sequence[str]]) -> str:
+    """As many words as no other set begins with."""
+    n = next(
+        (n for n in range(1, len(words)) if [w[:n] for w in others].count(words[:n]) == 1),
+        len(words),
+    )
+    return re.sub(r"[^A-Za-z0-9.]+", "-", " ".join(words[:n])).strip("-")
 
 
 def _check_same_data(folders: Sequence[Path], retrievals: Sequence[Mapping[str, Any]]) -> None:

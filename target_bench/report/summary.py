@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from target_bench.interfaces import Dataset
 from target_bench.report.opening import ReportRun
 from target_bench.report.outcomes import Ranked, main_metric
-from target_bench.results import ANSWER_METRICS, PERCENT
+from target_bench.results import PERCENT
 from target_bench.runs import slices
+from target_bench.runs.headlines import answer_metrics
 
 _LARGEST_SLICES = 12
 _SLICE_FIELDS = 6
@@ -27,7 +28,7 @@ def shown_metrics(runs: Sequence[ReportRun]) -> list[str]:
     names = list(dict.fromkeys(name for run in runs for name in run.scores))
     recalls = [name for name in names if name.startswith("recall@")]
     by_depth = sorted(recalls, key=lambda name: int(name.rpartition("@")[2]))
-    return [*by_depth, *(n for n in ("mrr", *ANSWER_METRICS) if n in names)]
+    return [*by_depth, *(n for n in names if n == "mrr"), *answer_metrics(names)]
 
 
 def all_metrics(runs: Sequence[ReportRun]) -> list[str]:

@@ -7,6 +7,9 @@ from target_bench.errors import ConfigError, StoreError
 
 _ID = re.compile(r".*-([0-9a-f]{12})")
 _NAME = re.compile(r"(.*-)?[0-9a-f]{12}")
+_LISTED = 20
+LEAST = 4
+"""Characters of a name or hash that are needed to find a run by its beginning."""
 
 
 def run_folders(root: Path) -> list[Path]:
@@ -29,36 +32,64 @@ def key_of(folder: Path) -> str | None:
     return found[1] if found else None
 
 
-def is_name(name: str) -> bool:
-    """Whether this is a run folder, or is written as its name or hash is, and nothing else."""
+def is_name(name: str, root: Path) -> bool:
+    """Whether this is a run folder, or is written as its name or hash is, and nothing else.
+
+    The first characters of a name or hash under ``root`` are enough.
+    """
     path = Path(name)
-    return (path / "manifest.json").is_file() or (
-        not path.exists() and _NAME.fullmatch(path.name) is not None
-    )
+    if (path / "manifest.json").is_file():
+        return True
+    written = _NAME.fullmatch(path.name) is not None
+    return not path.exists() and (written or bool(_beginning(name, root)))
 
 
 def find(name: str | Path, root: Path) -> Path:
     """The folder of a run.
 
     Args:
-        name: the folder, its name under ``root``, or the hash at the end of that.
+        name: the folder, its name under ``root``, the hash at the end of that, or the first
+            characters of one of these, at least ``LEAST``, if no other run begins so.
         root: the folder of all runs.
 
     Raises:
-        ConfigError: there is no such run, or the folder is none.
+        ConfigError: there is no such run, several begin so, or the folder is none.
     """
     for folder in (Path(name), root / name):
         if (folder / "manifest.json").is_file():
             return folder
         if folder.is_dir() and str(name) not in ("", ".", ".."):
             raise ConfigError(f"{folder} is no run folder: it holds no manifest.json")
-    found = [path for path in run_folders(root) if key_of(path) == str(name)] if _any(root) else []
-    if found:
-        return found[0]
+    found = _beginning(name, root)
+    once = {folder.name: folder for folder in reversed(found)}
+    if len(once) == 1:
+        return next(iter(once.values()))
+    if once:
+        names = sorted(once)
+        more = f"\n  and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+        listed = "".join(f"\n  {other}" for other in names[:_LISTED])
+        raise ConfigError(
+            f"{name}: {len(once)} runs begin so; write more of the one that you mean:{listed}{more}"
+        )
     raise ConfigError(
         f"{name}: neither a run folder nor the id of a run in {root}; see target-bench runs list "
         f"--out {root}"
     )
+
+
+def _beginning(name: str | Path, root: Path) -> list[Path]:
+    """The runs whose name, or its hash, is this or begins with it, those of ``root`` first."""
+    path = Path(name)
+    if len(path.name) < LEAST:
+        return []
+    folders = run_folders(root) if root.is_dir() else []
+    if path.parent != Path():
+        parents = (path.parent.resolve(), (root / path.parent).resolve())
+        elsewhere = run_folders(path.parent) if path.parent.is_dir() else []
+        folders = [f for f in [*folders, *elsewhere] if f.parent.resolve() in parents]
+        return [folder for folder in folders if folder.name.startswith(path.name)]
+    known = ((folder, (folder.name, folder.name.rpartition("-")[2])) for folder in folders)
+    return [folder for folder, names in known if any(n.startswith(path.name) for n in names)]
 
 
 def _is_run(path: Path) -> bool:
@@ -67,7 +98,3 @@ def _is_run(path: Path) -> bool:
 
 def _is_folder(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
-
-
-def _any(root: Path) -> bool:
-    return root.is_dir()

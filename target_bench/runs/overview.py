@@ -22,6 +22,7 @@ class Overview:
         task: short name of the task; empty where it cannot be read.
         corpus: name of the corpus.
         split: its split.
+        about: the task whose queries were ranked or answered, where it was chosen.
         label: what ranked, and what answered if anything did.
         queries: how many queries were asked, where known.
         metric: the main metric, of a finished run.
@@ -34,6 +35,7 @@ class Overview:
     task: str = ""
     corpus: str = ""
     split: str = ""
+    about: str | None = None
     label: str = ""
     queries: int | None = None
     metric: str | None = None
@@ -78,6 +80,7 @@ def _overview(folder: Path) -> Overview:
         task=identity["task"],
         corpus=identity["corpus"],
         split=identity["split"],
+        about=asked.get("about"),
         label=" + ".join(str(name) for name in names if name),
         queries=queries,
         metric=metric,

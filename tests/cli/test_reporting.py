@@ -20,12 +20,32 @@ def test_a_report(inside: Inside) -> None:
     assert "first 3 rows" in text
 
 
-def test_runs_that_do_not_belong_together(inside: Inside) -> None:
-    inside.good(*RUN, "--retriever", "bm25")
+def test_a_report_of_each_set_of_queries(inside: Inside) -> None:
+    """Named after what they are of; which is which is said."""
+    inside.good(*RUN, "--retriever", "bm25", "--retriever", "tfidf")
     inside.good(*RUN, "--retriever", "bm25", "--limit", "3")
-    said = inside.bad(2, "report", *_runs())
-    assert "different queries" in said
-    assert not Path("report.html").exists()
+    inside.good("run", "mini", "--task", "fv", "--retriever", "bm25", "--top-k", "1", "--json")
+    inside.good(*RUN, "--retriever", "bm25", "--split", "validation")
+    first, *lines = inside.good("report", *_runs(), "-o", "out/r.html").splitlines()
+    assert first == "The runs are on 4 sets of queries or tables: a report of each."
+    names = {
+        "out/r-mini-test-280-queries.html": 2,
+        "out/r-mini-test-3-queries.html": 1,
+        "out/r-mini-test-fact-verification.html": 2,
+        "out/r-mini-validation.html": 1,
+    }
+    found = {line.partition(":")[0]: int(line.split()[-2]) for line in lines}
+    assert found == names
+    assert sorted(map(str, Path("out").iterdir())) == sorted(names)
+
+
+def test_the_rankings_of_all_queries(inside: Inside) -> None:
+    """Those that answers are built on have names of their own."""
+    inside.good(*RUN, "--retriever", "bm25", "--top-k", "1")
+    inside.good("run", "mini", "--task", "qa", "--retriever", "bm25", "--top-k", "1", "--json")
+    kinds = [folder.name.partition("-mini-test-bm25")[0] for folder in _runs()]
+    assert kinds == ["question-answering", "retrieval-for-question-answering", "retrieval"]
+    assert "mini test (question_answering)" in inside.good("runs", "list")
 
 
 def test_no_run_there(inside: Inside) -> None:

@@ -1,6 +1,6 @@
 """The data of a table of the site: its rows, its groups of columns, and what stands in them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any
@@ -19,7 +19,8 @@ from target_bench.leaderboard.site.groups import (
 )
 from target_bench.leaderboard.site.testing import PValues, p_values
 from target_bench.leaderboard.site.texts import shown
-from target_bench.results import ANSWER_METRICS, PERCENT
+from target_bench.results import PERCENT
+from target_bench.runs.headlines import answer_metrics
 
 DEFAULT_K = 10
 
@@ -138,7 +139,7 @@ def task(board: Shown, name: str) -> dict[str, Any]:
     named = versions(found)
     groups = []
     for group in found:
-        names = {metric for run in group.members.values() for metric in run.scores}
+        names = dict.fromkeys(n for run in group.members.values() for n in run.scores)
         columns, prefixes = _task_columns(name, names)
         cells = {
             rows[member]: _scores(board, group, member, run, prefixes) | _declared(run)
@@ -151,7 +152,7 @@ def task(board: Shown, name: str) -> dict[str, Any]:
     return _page(board, rows, groups, found)
 
 
-def _task_columns(name: str, names: set[str]) -> tuple[list[dict[str, Any]], list[str]]:
+def _task_columns(name: str, names: Collection[str]) -> tuple[list[dict[str, Any]], list[str]]:
     """The columns of a task, and how the names of their metrics begin."""
     at_k = [m for m in _AT_K if any(n.startswith(m.removesuffix("{k}")) for n in names)]
     if name == RETRIEVAL:
@@ -162,7 +163,7 @@ def _task_columns(name: str, names: set[str]) -> tuple[list[dict[str, Any]], lis
             {"key": "index", "label": "index", "kind": "s", "about": "time to index all tables"},
         ]
         return [*columns, *times], [*(m.removesuffix("{k}") for m in at_k), "mrr"]
-    main = [metric for metric in ANSWER_METRICS if metric in names]
+    main = answer_metrics(names)
     times = [
         {"key": "failed", "label": "failed", "kind": "count",
          "about": "queries without an answer that can be read; they count as wrong"},

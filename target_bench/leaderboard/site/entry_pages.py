@@ -23,7 +23,8 @@ from target_bench.leaderboard.site.groups import (
     member_of,
 )
 from target_bench.leaderboard.site.texts import shown
-from target_bench.results import ANSWER_METRICS, PERCENT
+from target_bench.results import PERCENT
+from target_bench.runs.headlines import answer_metrics
 from target_bench.schema import Score
 
 HARDEST = 20
@@ -175,7 +176,7 @@ def view(entry: Entry, place: int, slicer: Slicer) -> RunView:
     """What is shown of a run."""
     run = entry.runs[place]
     main = main_metric(run)
-    names = [*ANSWER_METRICS, *(f"recall@{k}" for k in run.cutoffs), "mrr"]
+    names = [*answer_metrics(run.scores), *(f"recall@{k}" for k in run.cutoffs), "mrr"]
     title = f"{run.corpus} {run.split}" + "".join(f" + {one}" for one in run.distractors)
     denominators = run.answers or run.counts
     return RunView(
@@ -202,7 +203,7 @@ def view(entry: Entry, place: int, slicer: Slicer) -> RunView:
 def main_metric(run: RunEntry) -> str | None:
     """The metric of slices and hardest queries: a mean over queries."""
     if run.task != RETRIEVAL:
-        found = [name for name in ANSWER_METRICS if is_mean(run, name)]
+        found = [name for name in answer_metrics(run.scores) if is_mean(run, name)]
         return found[0] if found else None
     k = DEFAULT_K if DEFAULT_K in run.cutoffs else run.cutoffs[-1]
     return f"recall@{k}" if f"recall@{k}" in run.per_query else None

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from target_bench.errors import DataError
 from target_bench.leaderboard.entry import Entry, RunEntry
-from target_bench.results import ANSWER_METRICS, PERCENT
+from target_bench.results import PERCENT
+from target_bench.runs.headlines import answer_metrics
 from target_bench.schema import AnswerCounts, Counts, Score
 
 RETRIEVAL = "retrieval"
@@ -232,8 +233,8 @@ def versions(groups: Iterable[Group]) -> dict[Data, str]:
 
 def headline(group: Group) -> str | None:
     """The metric that stands for a group of answers: the first of the main ones that any has."""
-    names = {name for run in group.members.values() for name in run.scores}
-    return next((name for name in ANSWER_METRICS if name in names), None)
+    names = dict.fromkeys(name for run in group.members.values() for name in run.scores)
+    return next(iter(answer_metrics(names)), None)
 
 
 def _order(row: tuple[Member, object]) -> tuple[str, ...]:
@@ -252,7 +253,7 @@ def _tested(run: RunEntry) -> list[str]:
     if run.task == RETRIEVAL:
         wanted = [f"recall@{k}" for k in run.cutoffs]
     else:
-        wanted = [name for name in ANSWER_METRICS if is_mean(run, name)]
+        wanted = [name for name in answer_metrics(run.scores) if is_mean(run, name)]
     return [name for name in wanted if name in run.per_query and name in run.scores]
 
 

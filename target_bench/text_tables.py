@@ -1,0 +1,215 @@
+"""Tables as text: laid out for the width of the terminal, never cropped.
+
+A table is printed in the first of three layouts that fits: a line a row; intervals below their
+scores; or, in a narrow terminal, a block of lines a row. Text that is not printed on a terminal has
+no width, so that a line a row always fits.
+"""
+
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from textwrap import wrap
+
+_GAP = "  "
+_PROSE = 24
+"""Columns that a sentence takes at least before a table is laid out otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        name: what stands above it; may have several lines.
+        right: whether cells stand at the right edge, as numbers do.
+        prose: whether cells are sentences, which may continue on the next line between words; all
+            else is a name or a number and stays in one piece.
+        below: whether cells may move below those of the column before, as an interval does.
+        label: what a cell is called in a block of lines; default: ``name`` on one line.
+    """
+
+    name: str
+    right: bool = False
+    prose: bool = False
+    below: bool = False
+    label: str | None = None
+
+    @property
+    def shown_label(self) -> str:
+        """What a cell is called in a block of lines."""
+        return self.name.replace("\n", "") if self.label is None else self.label
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """A table of text.
+
+    Attributes:
+        columns: its columns.
+        rows: a cell a column each; a cell may have several lines.
+        title: what stands above the table, or nothing.
+        rules: numbers of rows that a line is drawn before.
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[str]]
+    title: str = ""
+    rules: frozenset[int] = frozenset()
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal that standard output is; None where it is not a terminal."""
+    if not sys.stdout.isatty():
+        return None
+    from rich.console import Console
+
+    return Console().width
+
+
+def lines(table: TextTable, width: int | None = None) -> list[str]:
+    """The table without its title.
+
+    Args:
+        table: the table.
+        width: columns of the terminal; None for no limit.
+    """
+    table = replace(table, rows=[[_visible(cell) for cell in row] for row in table.rows])
+    for laid_out in (table, _stacked(table)):
+        found = _grid(laid_out, width)
+        if found is not None:
+            return found
+    return _blocks(table)
+
+
+def text(tables: Iterable[TextTable], width: int | None = None) -> str:
+    """Tables with their titles, an empty line between two of them."""
+    return "\n\n".join(
+        "\n".join([*([table.title, ""] if table.title else []), *lines(table, width)])
+        for table in tables
+    )
+
+
+def print_tables(*tables: TextTable) -> None:
+    """Print tables on standard output, laid out for the terminal if it is one."""
+    say(text(tables, terminal_width()))
+
+
+def say(line: str) -> None:
+    """Print a line in one piece; what standard output cannot encode is printed as an escape."""
+    encoding = sys.stdout.encoding or "utf-8"
+    try:
+        line.encode(encoding)
+    except UnicodeEncodeError:
+        plain = line.translate(_PLAIN)
+        line = plain.encode(encoding, "backslashreplace").decode(encoding)
+    sys.stdout.write(line + "\n")
+
+
+_PLAIN = str.maketrans({"─": "-", "–": "-", "·": "-"})
+
+
+def _visible(cell: str) -> str:
+    """A cell with control characters, which could move the cursor, as escapes."""
+    return "".join(
+        c if c == "\n" or c.isprintable() or unicodedata.category(c) != "Cc" else ascii(c)[1:-1]
+        for c in cell
+    )
+
+
+def _stacked(table: TextTable) -> TextTable:
+    """The table with the columns that may move below the ones before them."""
+    columns: list[Column] = []
+    places: list[list[int]] = []
+    for i, column in enumerate(table.columns):
+        if column.below and columns:
+            columns[-1] = replace(columns[-1], name=f"{columns[-1].name}\n{column.name}")
+            places[-1].append(i)
+        else:
+            columns.append(column)
+            places.append([i])
+    rows = [
+        ["\n".join(row[i] for i in group).rstrip("\n") for group in places] for row in table.rows
+    ]
+    return replace(table, columns=columns, rows=rows)
+
+
+def _grid(table: TextTable, width: int | None) -> list[str] | None:
+    """A line a row, as long as the rows are; None where that is wider than the terminal."""
+    widths = _widths(table, width)
+    if widths is None:
+        return None
+    header = [column.name.split("\n") for column in table.columns]
+    rule = " " + "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
+    found = [*_printed(header, table.columns, widths, at_bottom=True), rule]
+    for number, row in enumerate(table.rows):
+        if number in table.rules:
+            found.append(rule)
+        cells = map(_in_lines, row, table.columns, widths)
+        found += _printed(list(cells), table.columns, widths)
+    return found
+
+
+def _widths(table: TextTable, width: int | None) -> list[int] | None:
+    """How wide every column is; None where they do not fit."""
+    named = [[column.name for column in table.columns], *table.rows]
+    texts = [list(cells) for cells in zip(*named, strict=True)]
+    widths = [max(map(_cell_len, "\n".join(cells).split("\n"))) for cells in texts]
+    if width is None:
+        return widths
+    spare = width - 1 - sum(widths) - len(_GAP) * (len(widths) - 1)
+    for i in sorted(range(len(widths)), key=lambda i: -widths[i]):
+        if spare < 0 and table.columns[i].prose:
+            words = (word for cell in texts[i] for word in cell.split())
+            least = min(widths[i], max(_PROSE, *map(_cell_len, words)))
+            narrower = max(least, widths[i] + spare)
+            spare += widths[i] - narrower
+            widths[i] = narrower
+    return widths if spare >= 0 else None
+
+
+def _in_lines(cell: str, column: Column, width: int) -> list[str]:
+    parts = cell.split("\n")
+    if not column.prose or max(map(_cell_len, parts)) <= width:
+        return parts
+    return [line for part in parts for line in wrap(part, width, break_on_hyphens=False) or [""]]
+
+
+def _printed(
+    cells: Sequence[Sequence[str]],
+    columns: Sequence[Column],
+    widths: Sequence[int],
+    at_bottom: bool = False,
+) -> Iterator[str]:
+    """The lines of one row, whose cells stand at the top or the bottom of it."""
+    height = max(map(len, cells))
+    for n in range(height):
+        shown = []
+        for cell, column, width in zip(cells, columns, widths, strict=True):
+            i = n - (height - len(cell)) if at_bottom else n
+            line = cell[i] if 0 <= i < len(cell) else ""
+            blank = " " * (width - _cell_len(line))
+            shown.append(blank + line if column.right else line + blank)
+        yield f" {_GAP.join(shown)}".rstrip()
+
+
+def _blocks(table: TextTable) -> list[str]:
+    """A block of lines a row: its first cell, then a line a cell that is not empty."""
+    found: list[str] = []
+    for row in table.rows:
+        named = [
+            f"{column.shown_label}: {' '.join(cell.split())}"
+            if column.prose
+            else f"{column.shown_label}: {cell.replace(chr(10), ' ')}"
+            for column, cell in zip(table.columns, row, strict=True)
+            if cell
+        ]
+        found += [*([""] if found else []), *named[:1], *(f"  {line}" for line in named[1:])]
+    return found
+
+
+def _cell_len(line: str) -> int:
+    """Columns that a line takes in a terminal; a wide character takes two."""
+    from rich.cells import cell_len
+
+    return cell_len(line)
