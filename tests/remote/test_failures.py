@@ -55,7 +55,12 @@ def test_no_money_is_final() -> None:
 
 
 def test_a_server_without_schemas_is_named_as_such() -> None:
-    assert "takes no such JSON schema" in str(_failure(400, "response_format: unknown field"))
+    failure = _failure(400, "response_format: unknown field")
+    assert failure.kind == "unsupported_schema"
+    assert failure.hopeless
+    said = "'response_format' of type 'json_schema' is not supported with this model"
+    assert _failure(400, said).kind == "unsupported_schema"
+    assert Refused.read(400, {"message": said}, None).failure().kind == "bad_request"
 
 
 @pytest.mark.parametrize("body", [None, "text", "", [], {}, {"error": None}, {"detail": "no"}, 7])
