@@ -1,10 +1,10 @@
-"""Read the label that a language model gives to a statement: True, False, Not Enough Information.
+r"""Read the label that a model gives to a statement: True, False or Not Enough Information.
 
 An answer is read in this order; the first part that holds a verdict decides:
 
 1. reasoning blocks are taken out (``target_bench.reasoning``);
 2. JSON: the fields ``label``, ``verdict``, ``answer`` and the like, ``is_true`` and the like;
-3. answers that are marked: "Answer:", "Verdict:", ``\\boxed{}``, ``<answer>``; of these the final
+3. answers that are marked: "Answer:", "Verdict:", ``\boxed{}``, ``<answer>``; of these the final
    ones if there are any;
 4. verdicts alone ("False.", "No, the table ...") and sentences about the statement ("the claim is
    not supported by the table");
@@ -16,26 +16,26 @@ or contradict each other, there is none: an unread answer is seen and counted, a
 English only.
 """
 
-from functools import reduce
-
-from target_bench.metrics.classification import FALSE, LABELS, NOT_ENOUGH, TRUE
-from target_bench.metrics.labels.layout import Layout, Marked, fields, layout
-from target_bench.metrics.labels.sentences import (
+from target_bench.metrics.classification import FALSE, NOT_ENOUGH, TRUE
+from target_bench.metrics.labels.evidence import (
+    ANY,
     NO,
     YES,
     Evidence,
     Labels,
     Weight,
-    alone,
-    counterfactual,
-    evidence,
+    common,
 )
+from target_bench.metrics.labels.layout import Field, Layout, fields, layout
+from target_bench.metrics.labels.predicates import counterfactual
+from target_bench.metrics.labels.sentences import evidence
+from target_bench.metrics.labels.verdicts import alone
 from target_bench.metrics.labels.vocabulary import CONTRAST
 from target_bench.reasoning import without_reasoning
 from target_bench.schema import LabelMode
 
-_LONGEST = 20_000  # characters of an answer that are read: one half at its start, one at its end
-_ANY: Labels = frozenset(LABELS)
+_LONGEST = 10_000
+"""Characters of an answer that are read: of a longer one the first and the last half of them."""
 
 
 def parse_label(text: str, mode: LabelMode = "strict") -> str | None:
@@ -55,70 +55,65 @@ def parse_label(text: str, mode: LabelMode = "strict") -> str | None:
 
 
 def _shortened(text: str) -> str:
-    if len(text) <= _LONGEST:
-        return text
-    return f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}"
+    half = _LONGEST // 2
+    return text if len(text) <= _LONGEST else f"{text[:half]}\n{text[-half:]}"
 
 
 def _read(text: str) -> Labels:
-    found = fields(text)
-    if found is not None:
-        read = [_field(field.value, field.truth) for field in found]
-        return reduce(Labels.__and__, read)
+    in_json = fields(text)
+    if in_json:
+        return common(_field(field) for field in in_json)
     parts = layout(text)
-    bare, said, aside = _weighed(parts)
+    verdicts, said, aside = _sentences(parts)
     marked = _marked(parts)
     if marked is not None:
-        return marked & reduce(Labels.__and__, bare, _ANY)
-    if bare or said:
-        left = reduce(Labels.__and__, [*bare, *said])
-        return left if len(left) < 2 else reduce(Labels.__and__, aside, left)
-    return reduce(Labels.__and__, aside, _ANY)
+        return common([marked, *verdicts])
+    if not verdicts and not said:
+        return common(aside)
+    labels = common([*verdicts, *said])
+    return common([labels, *aside]) if len(labels) > 1 else labels
 
 
-def _field(value: str, truth: bool | None) -> Labels:
-    said = _short(value.strip().lower())
-    if truth is False:
-        return NO if said == YES else YES if said == NO else said
-    return said
-
-
-def _short(text: str) -> Labels:
-    """The labels of a text that should be a verdict, alone or as a sentence; all if it is not."""
-    read = alone(text.replace("_", " "))
-    if read is not None:
-        return read
-    bare, said, aside = _weighed(layout(text))
-    return reduce(Labels.__and__, bare or said or aside, _ANY)
+def _field(field: Field) -> Labels:
+    labels = _short(field.value.strip().lower().replace("_", " "))
+    if not field.denies:
+        return labels
+    return NO if labels == YES else YES if labels == NO else labels
 
 
 def _marked(parts: Layout) -> Labels | None:
-    """What the marked answers allow; None where none of them holds a verdict."""
-    final = [m for m in parts.marked if m.final]
+    """What the marked answers allow, final ones first; None where none of them holds a verdict."""
+    final = [marked for marked in parts.marked if marked.final]
     for candidates in (final, parts.marked):
-        read = [_marked_one(m) for m in candidates]
-        held = [labels for labels in read if labels != _ANY]
+        read = [_short(marked.text) for marked in candidates]
+        held = [labels for labels in read if labels != ANY]
         if held:
-            return reduce(Labels.__and__, held)
+            return common(held)
     return None
 
 
-def _marked_one(marked: Marked) -> Labels:
-    return _short(marked.text)
+def _short(text: str) -> Labels:
+    """The labels of a text that should be a verdict, alone or as a sentence; any if it is not."""
+    whole = alone(text)
+    if whole is not None:
+        return whole
+    verdicts, said, aside = _sentences(layout(text))
+    return common(verdicts or said or aside)
 
 
-def _weighed(parts: Layout) -> tuple[list[Labels], list[Labels], list[Labels]]:
+def _sentences(parts: Layout) -> tuple[list[Labels], list[Labels], list[Labels]]:
     """What the sentences allow: verdicts alone, sentences about the statement, others."""
     found: list[Evidence] = []
     wish: Labels | None = None
     last = len(parts.sentences) - 1
     for number, sentence in enumerate(parts.sentences):
-        contrast = CONTRAST.match(sentence)
-        if contrast and number:
+        if number and CONTRAST.match(sentence):
             found = [item for item in found if not item.hedged]
-            if wish:
-                found.append(Evidence(wish, Weight.SAID))
+            found += [] if wish is None else [Evidence(wish, Weight.SAID)]
         found += evidence(sentence, number == 0, number == last)
         wish = counterfactual(sentence)
-    by_weight = {weight: [i.labels for i in found if i.weight == weight] for weight in Weight}
-    return by_weight[Weight.VERDICT], by_weight[Weight.SAID], by_weight[Weight.ASIDE]
+
+    def of(weight: Weight) -> list[Labels]:
+        return [item.labels for item in found if item.weight == weight]
+
+    return of(Weight.VERDICT), of(Weight.SAID), of(Weight.ASIDE)
