@@ -21,7 +21,7 @@ def _failure(status: int, message: str = "no", code: str | None = None) -> Failu
         (400, "This model's maximum context length is 10", None, "context_overflow"),
         (400, "no", "context_length_exceeded", "context_overflow"),
         (400, "no", "content_filter", "content_filter"),
-        (400, "response_format is not supported", None, "bad_request"),
+        (400, "response_format is not supported", None, "unsupported_schema"),
         (422, "wrong", None, "bad_request"),
         (408, "slow", None, "timeout"),
         (409, "busy", None, "server_error"),

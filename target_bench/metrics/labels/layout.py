@@ -51,6 +51,7 @@ _MARKUP = (
     (re.compile(r"(?m)^ *(?:(?:>|[-•–] |\d{1,2}[.)] |step \d{1,3}[:.]) *)+"), ""),
     (re.compile(r"\bnot\s+enough\s+info"), "not enough info"),
     (re.compile(r"\((true|false)\)"), r"\1"),
+    (re.compile(r"\bno\. ?(?=\d)"), "number "),
 )
 
 _KEYS = frozenset(

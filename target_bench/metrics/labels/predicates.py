@@ -18,7 +18,7 @@ from target_bench.metrics.labels.verdicts import (
     split_modifiers,
 )
 
-RESULT = re.compile(r"\b(?:(?<!if )so|therefore|thus|hence|but|however|consequently|yet)\b|;")
+RESULT = re.compile(r"\b(?:(?<!if )so(?! long)|therefore|thus|hence|but|however|consequently|yet)\b|;")
 """Where a new train of thought begins: what stands before it denies nothing behind it."""
 
 _BEFORE, _BEHIND = 300, 120  # characters around a word of verdict that are looked at
@@ -31,7 +31,7 @@ _BOUNDARY = re.compile(
     + r"\b"
 )
 _END = re.compile(
-    r"\s*(?:$|[.,;:!)\]–—-]|"
+    r"\s*(?:$|[.,;:!)\]–—]|-(?!\w)|"
     + words.one_of(
         """because / since / as / based / according / given / for / in / on / by / with / that / and
         / n?or / but / so / when / about / here / too / to / from / per / under / indeed / overall
@@ -70,6 +70,10 @@ _HAVING = re.compile(rf"(?:^|\s|(?<=\w)(?=')){words.one_of('has / have / had')}$
 _NO_VERB = re.compile(rf"(?:(?:the|this|that) )?{words.CLAIM}")
 _WHOLE_CLAIM = re.compile(rf"(?:the |this |that )?(?:given |above )?{words.CLAIM} ")
 _OF_THE_CLAIM = re.compile(rf"\b(?:{words.CLAIM}|claimed|stated)\b")
+_OTHER_SENSE = re.compile(
+    r"(?:true|false|untrue) to (?!me\b|us\b)|right (?:there|here|now|at|in|on|next|before|after|away)\b"
+)
+_JOINED = re.compile(r"\b(?:and|or) $")
 _NOUN = re.compile(rf"\s{words.CLAIM}\b")
 _WOULD_HOLD = re.compile(r"\bwould (?:\w+ )?(?:hold|match|check out|stand)\b")
 
@@ -139,11 +143,11 @@ def _predicate(place: _Place, rest: str) -> Evidence | None:
     noun = _NOUN.match(place.right)
     if not noun and not _END.match(place.right):
         return None
-    if place.term in words.STRONG and re.match(r" to (?!me\b|us\b)", place.right):
+    if _OTHER_SENSE.match(f"{place.term}{place.right}"):
         return None
     cuts = list(_BOUNDARY.finditer(place.before))
     clause = (place.before[cuts[-1].end() :] if cuts else place.before).strip()
-    if noun and re.search(r"\bthe$", clause):
+    if (noun and re.search(r"\bthe$", clause)) or words.ATTRIBUTED.search(clause):
         return None
     read = _clause(clause, place)
     if read is None:
@@ -182,7 +186,10 @@ def _clause(clause: str, place: _Place) -> Read:
     if own is None:
         return None
     if not rest:  # the clause leans on what stands before it
-        said = bool(modifiers and words.THERE.search(place.before))
+        if modifiers.startswith("to be"):
+            return None
+        joined = modifiers or _JOINED.search(place.before)
+        said = bool(joined and words.THERE.search(place.before))
         if not said and place.term not in words.STRONG:
             return None
         return own, Weight.SAID if said else Weight.ASIDE
@@ -193,8 +200,10 @@ def _clause(clause: str, place: _Place) -> Read:
         return negated(own, place.term), Weight.SAID
     made = words.MAKES.search(rest)
     if made:
-        if words.NOT_BELIEVED.search(rest):
+        if words.NOBODY.search(rest) or words.NOT_BELIEVED.search(rest):
             own = not_believed(own)
+        elif words.SOMEBODY.search(rest, 0, made.start()):
+            return None
         elif _DENIED_VERB.search(rest, 0, made.end()):
             own = not_shown(own)
         return own, Weight.SAID

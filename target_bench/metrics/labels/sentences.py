@@ -38,7 +38,10 @@ _PAIR = re.compile(
     + r"\b|\b(?:false|incorrect|wrong)\s*(?:or|/)\s*(?:true|correct|right)\b"
 )
 """Both sides of a question, of which neither is the answer."""
-_BOTH = words.word("true and false / false and true / yes and no / correct and incorrect")
+_BOTH = words.word(
+    """true and false / false and true / yes and no / correct and incorrect
+    / true, false,? (?:or|and) not enough info(?:rmation)?"""
+)
 _INSERTED = re.compile(
     r",\s"
     + words.one_of(
@@ -64,7 +67,7 @@ _SOURCES = re.compile(
 )
 _SUBJECT = re.compile(rf"\b(?:{_THING}|which\b)")
 _NEXT = re.compile(
-    r", and\b|\b(?:(?<!if )so|therefore|thus|hence|but|however|consequently|yet)\b|;"
+    r", and\b|\b(?:(?<!if )so(?! long)|therefore|thus|hence|but|however|consequently|yet)\b|;"
 )
 _MODAL = re.compile(r"\b(?:may|might|could|would)\b")
 _INFINITIVE = re.compile(r"\b(?P<verb>\w+) to(?: \w+ly)?$")
@@ -85,6 +88,7 @@ _CASE = re.compile(
     r"(?P<words>(?: \w+){0,3}?) the case\b"
     r"|(?P<far>\bfurther from the truth\b|\bno truth (?:in|to)\b)"
 )
+_SO = re.compile(r"\b(?:so|therefore|thus|hence),? (yes|no)[.!]?$")
 _CONTRARY = re.compile(rf"\bcontrary to (?:the |this |that |what the )?(?:\w+ )?{words.CLAIM}")
 
 
@@ -97,7 +101,7 @@ def evidence(sentence: str, first: bool, last: bool) -> list[Evidence]:
         last: whether the answer ends with it.
     """
     if sentence.endswith("?"):
-        return []
+        return [Evidence(NONE, Weight.VERDICT)] if sentence.startswith("or ") else []
     whole = alone(sentence)
     if whole is not None:
         aside = words.MAY_BE_OF_A_PART.match(sentence) and not (first or last)
@@ -176,6 +180,9 @@ def _idioms(sentence: str) -> Iterator[Evidence]:
     condition = words.IF.search(sentence)
     if _HOLDS.search(sentence) and not condition and not _OPEN.search(sentence):
         yield Evidence(YES, Weight.SAID)
+    so = _SO.search(sentence)
+    if so:
+        yield Evidence(YES if so[1] == "yes" else NO, Weight.SAID)
     if _DOES_NOT_HOLD.search(sentence):
         yield Evidence(NO, Weight.SAID)
     case = _CASE.search(sentence)

@@ -44,7 +44,7 @@ ALONE_TRUE = one_of(
 ALONE_FALSE = one_of(
     f"""{_FALSE} / no / nope / no way / not so / not at all / certainly not / absolutely not
     / of course not / refutes / refute / contradiction / contradicts / disagree / disagreed
-    / negative / f / 0"""
+    / negative / hardly / far from it / f / 0"""
 )
 ALONE_UNKNOWN = one_of(
     r"""unknown / undetermined / indeterminate / unverifiable / unverified / inconclusive / neutral
@@ -71,7 +71,8 @@ DENIAL = one_of(
 HEDGE = one_of(
     """mostly / largely / mainly / generally / broadly / somewhat / roughly / approximately / almost
     / nearly / possibly / perhaps / maybe / potentially / arguably / sometimes / virtually
-    / practically / more or less / close to / substantially / essentially / basically / semi"""
+    / practically / more or less / reportedly / allegedly / supposedly / purportedly
+    / rarely / seldom / close to / substantially / essentially / basically / semi"""
 )
 """What leaves open whether a person would say true or false."""
 HALF = one_of(
@@ -137,7 +138,7 @@ PARTIAL = word(
     / components? / clauses? / facts? / points? / figures? / numbers? / premises?"""
 )
 ONE_OF_MANY = word(
-    """first / second / third / fourth / latter / former / ones? / some / other / another / last
+    """first / second / third / fourth / latter / former / ones? / some / others? / another / last
     / only"""
 )
 ALL_OF = word("both / all / each / every / everything / entire / whole")
@@ -196,7 +197,7 @@ UNKNOWN = re.compile(
         / \b(?:un|not )(?:clear|known|certain|sure) (?:from [^,.]{{1,40}} )?(?:whether|if)\b
         / \b(?:un|not )verifiable\b / \binconclusive\b / \bundetermined\b / \bunverified\b
         / \b(?:remains?|is|are) (?:unclear|unknown|uncertain)\b
-        / \b(?:don't|do not|doesn't|does not) know\b
+        / \b(?:don't|do not|doesn't|does not) know\b(?! (?:why|how|who|what|where|when|which|the|of|a)\b)
         / \b(?:more|further|additional) {_INFORMATION} (?:is|are|would be) {_NEEDED}\b
         / \bneither (?:true|correct|accurate|false) nor (?:true|false|incorrect|inaccurate)\b
         / \bneither (?:support|confirm|verif|entail|prove|refute|contradict)\w* nor \w+
@@ -230,19 +231,32 @@ SEEMING = word(
 """What a contrast takes back."""
 IF = re.compile(
     r"(?<!even )(?<!as )\b(?:if|unless|assuming|suppose|supposing|provided that|were it"
-    r"|had (?:the|it|he|she|they)|in (?:that|this|which) case|otherwise)\b"
+    r"|had (?:the|it|he|she|they)|in (?:that|which) case|otherwise|so long as|on (?:the )?condition)\b"
     r"|^(?:were|should|had) (?:the|it|this|that|he|she|they|all|we)\b"
     r"|^when (?!we|you|i|one|looking|checking|comparing|compared)\b"
+    r"|^(?:until|before|once|as soon as) "
     r"|^(?:provided|as long as|only if|in case) (?!tables?|data|information)"
 )
-WHETHER = re.compile(r"\b(?:whether|if)\b[^;:]*$")
+WHETHER = re.compile(r"\b(?:whether|if|(?<!that's )(?<!is )why|how)\b[^;:]*$")
 WOULD = re.compile(r"\b(?:would|'d)\b")
 MAYBE = word(
     """perhaps / maybe / possibly / (?:possible|conceivable|plausible|a chance|a possibility) that
-    / (?:like|want|wanted|love|tempted|wish) to
+    / (?:like|want|wanted|love|tempted|wish) to / not that / rule out
     / not (?:saying|claiming|suggesting|implying|convinced)
     / (?:could|might|may|would)(?: be tempted to)? (?:think|assume|believe|argue|expect)"""
 )
+ATTRIBUTED = re.compile(
+    r"(?<!i would )(?<!i'd )(?<!can )(?<!could )(?<!to )(?<!must )(?<!i )(?<!not )(?<!n't )\b"
+    + one_of(
+        r"""says? / said / claims(?= (?:that|the|it|he|she|they|to)) / claimed / asserts? / asserted / states / stated / reports?
+        / reported / assum\w+ / hop(?:e|es|ed|ing) / wonder\w* / argue[sd]? / asks? / asked
+        / mention(?:s|ed)? / pretend\w* / imagin\w+ / doubt(?:s|ed) / guess(?:es|ed)"""
+    )
+    + r"\b|\bi (?:hope|wonder|assume|assumed|said|imagine|doubt)\b"
+)
+"""That somebody says it, perhaps the statement itself; it is no verdict of the model."""
+SOMEBODY = word("some / people / many / others / they / one / you / he / she / who")
+NOBODY = word("no one / nobody / none / few")
 UNSURE = re.compile(r"\b(?:unsure|not (?:\w+ )?(?:sure|certain|confident))$")
 NOT_BELIEVED = re.compile(
     r"\b"
