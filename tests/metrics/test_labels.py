@@ -1,4 +1,4 @@
-"""The label in an answer: as a person reads it, on more than 700 answers, or not at all."""
+"""The label in an answer: as a person reads it, on more than 900 answers, or not at all."""
 
 import json
 import time
@@ -21,8 +21,8 @@ class Answer:
     """An answer as a language model writes it, and the label that a person gives it.
 
     Attributes:
-        part: 1 if the rules were made with it; 2 to 4 were written afterwards and held out until
-            they had been read once.
+        part: 1 if the rules were made with it; 2 to 6 were written afterwards, each held out until
+            it had been read once.
         kind: what is hard about it.
         label: None where a person cannot say which label is meant.
         text: the answer.
@@ -39,7 +39,7 @@ ANSWERS = [Answer(**json.loads(line)) for line in FILE.read_text(encoding="utf-8
 
 def test_the_answers_are_many_and_of_every_kind() -> None:
     kinds = Counter(answer.kind for answer in ANSWERS)
-    assert len({answer.text for answer in ANSWERS}) == len(ANSWERS) >= 700
+    assert len({answer.text for answer in ANSWERS}) == len(ANSWERS) >= 900
     expected = """abstain bare conditional end hedge json markdown negation none question quote
     reasoning start synonym two"""
     assert sorted(kinds) == expected.split()

@@ -18,7 +18,9 @@ from target_bench.metrics.labels.verdicts import (
     split_modifiers,
 )
 
-RESULT = re.compile(r"\b(?:(?<!if )so(?! long)|therefore|thus|hence|but|however|consequently|yet)\b|;")
+RESULT = re.compile(
+    r"\b(?:(?<!if )so(?! long)|therefore|thus|hence|but|however|consequently|yet)\b|;"
+)
 """Where a new train of thought begins: what stands before it denies nothing behind it."""
 
 _BEFORE, _BEHIND = 300, 120  # characters around a word of verdict that are looked at
@@ -71,7 +73,8 @@ _NO_VERB = re.compile(rf"(?:(?:the|this|that) )?{words.CLAIM}")
 _WHOLE_CLAIM = re.compile(rf"(?:the |this |that )?(?:given |above )?{words.CLAIM} ")
 _OF_THE_CLAIM = re.compile(rf"\b(?:{words.CLAIM}|claimed|stated)\b")
 _OTHER_SENSE = re.compile(
-    r"(?:true|false|untrue) to (?!me\b|us\b)|right (?:there|here|now|at|in|on|next|before|after|away)\b"
+    r"(?:true|false|untrue) to (?!me\b|us\b)"
+    r"|right (?:there|here|now|at|in|on|next|before|after|away)\b"
 )
 _JOINED = re.compile(r"\b(?:and|or) $")
 _NOUN = re.compile(rf"\s{words.CLAIM}\b")

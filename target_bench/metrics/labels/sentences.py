@@ -81,14 +81,14 @@ _HOLDS = re.compile(
 _OPEN = re.compile(r"\b(?:whether|might|may|could|would|never)\b")
 _DOES_NOT_HOLD = re.compile(
     r"\b(?:does not|doesn't|do not|don't|fails to|cannot|can't)"
-    r" (?:hold(?: up| true)?|check out|add up|stand up)\b"
+    r" (?:hold(?: up| true)?|check out|add up|stand up)\b|\b(?:claim|statement) fails\b"
 )
 _CASE = re.compile(
     r"\b(?:this|that|it|which|such)(?P<copula> is| was|'s| isn't| wasn't)"
     r"(?P<words>(?: \w+){0,3}?) the case\b"
     r"|(?P<far>\bfurther from the truth\b|\bno truth (?:in|to)\b)"
 )
-_SO = re.compile(r"\b(?:so|therefore|thus|hence),? (yes|no)[.!]?$")
+_SO = re.compile(r"\b(?:so|therefore|thus|hence|answer is),? (yes|no)[.!]?$")
 _CONTRARY = re.compile(rf"\bcontrary to (?:the |this |that |what the )?(?:\w+ )?{words.CLAIM}")
 
 
@@ -100,8 +100,10 @@ def evidence(sentence: str, first: bool, last: bool) -> list[Evidence]:
         first: whether the answer begins with it.
         last: whether the answer ends with it.
     """
+    if sentence.startswith("or "):  # "True. Or is it?"
+        return [Evidence(NONE, Weight.VERDICT)]
     if sentence.endswith("?"):
-        return [Evidence(NONE, Weight.VERDICT)] if sentence.startswith("or ") else []
+        return []
     whole = alone(sentence)
     if whole is not None:
         aside = words.MAY_BE_OF_A_PART.match(sentence) and not (first or last)

@@ -42,7 +42,11 @@ def alone(text: str) -> Labels | None:
             if len(term["term"]) == 1 and term["term"] != whole:
                 return None  # "1" is a verdict, "the 1" is not
             rest, modifiers = split_modifiers(term["left"])
-            return None if rest or modifiers.startswith("to be") else modified(modifiers, labels, term["term"])
+            return (
+                None
+                if rest or modifiers.startswith("to be")
+                else modified(modifiers, labels, term["term"])
+            )
     return None
 
 

@@ -66,7 +66,8 @@ COPULA = one_of(
 )
 DENIAL = one_of(
     """not / never / no longer / n't / hardly / barely / scarcely / far from / anything but
-    / by no means / in no way / nowhere near / not at all / neither / nor / less than"""
+    / by no means / in no way / nowhere near / not at all / neither / nor / less than
+    / the opposite of"""
 )
 HEDGE = one_of(
     """mostly / largely / mainly / generally / broadly / somewhat / roughly / approximately / almost
@@ -113,7 +114,7 @@ CLAIM = one_of(
 CLAIM = f"{CLAIM}s?"
 HEAD = re.compile(
     rf"{CLAIM}|it|this|that|which|everything|all|quoted|answer|verdict|label|response|conclusion"
-    r"|result|both|they|these|what|truth|classification"
+    r"|result|both|what|truth|classification"
 )
 """A noun or pronoun that may stand for the statement."""
 LEAD = frozenset(
@@ -171,6 +172,7 @@ SOURCE = one_of(
 _INFORMATION = r"(?:info\b|information|data|evidence|context|details?)"
 _HOLD = "(?:contain|provide|have|give|include|offer|supply|show|hold)"
 _LACKS = "(?:lacks?|lacking|without|missing)"
+_NO_OBJECT = r"(?! (?:why|how|who|what|where|when|which|the|of|a)\b)"
 _NEEDED = "(?:needed|required|necessary)"
 _UNABLE = one_of(
     r"""cannot / can't / can not / could not / couldn't / unable to / not able to / impossible to
@@ -190,14 +192,14 @@ _FIND_OUT = one_of(
 )
 UNKNOWN = re.compile(
     one_of(
-        rf"""(?:\bnot|n't)\senough\s(?:\w+\s){{0,2}}?{_INFORMATION}
+        rf"""(?:\bnot|n't)\s(?:enough|sufficient)\s(?:\w+\s){{0,2}}?{_INFORMATION}
         / (?:n't|\bnot) (?:\w+ )?{_HOLD} (?:\w+ )?(?:enough|sufficient|adequate)\b
         / \b(?:insufficient|inadequate|too little) (?:\w+ ){{0,2}}?{_INFORMATION}
         / \b{_UNABLE} (?:\w+ ){{0,3}}?{_FIND_OUT}\w*
         / \b(?:un|not )(?:clear|known|certain|sure) (?:from [^,.]{{1,40}} )?(?:whether|if)\b
         / \b(?:un|not )verifiable\b / \binconclusive\b / \bundetermined\b / \bunverified\b
         / \b(?:remains?|is|are) (?:unclear|unknown|uncertain)\b
-        / \b(?:don't|do not|doesn't|does not) know\b(?! (?:why|how|who|what|where|when|which|the|of|a)\b)
+        / \b(?:don't|do not|doesn't|does not) know\b{_NO_OBJECT}
         / \b(?:more|further|additional) {_INFORMATION} (?:is|are|would be) {_NEEDED}\b
         / \bneither (?:true|correct|accurate|false) nor (?:true|false|incorrect|inaccurate)\b
         / \bneither (?:support|confirm|verif|entail|prove|refute|contradict)\w* nor \w+
@@ -231,10 +233,11 @@ SEEMING = word(
 """What a contrast takes back."""
 IF = re.compile(
     r"(?<!even )(?<!as )\b(?:if|unless|assuming|suppose|supposing|provided that|were it"
-    r"|had (?:the|it|he|she|they)|in (?:that|which) case|otherwise|so long as|on (?:the )?condition)\b"
+    r"|had (?:the|it|he|she|they)|in (?:that|which) case|otherwise|so long as"
+    r"|on (?:the )?condition)\b"
     r"|^(?:were|should|had) (?:the|it|this|that|he|she|they|all|we)\b"
     r"|^when (?!we|you|i|one|looking|checking|comparing|compared)\b"
-    r"|^(?:until|before|once|as soon as) "
+    r"|^(?:until|before|once|as soon as|ignoring|excluding|leaving out|apart from) "
     r"|^(?:provided|as long as|only if|in case) (?!tables?|data|information)"
 )
 WHETHER = re.compile(r"\b(?:whether|if|(?<!that's )(?<!is )why|how)\b[^;:]*$")
@@ -248,11 +251,11 @@ MAYBE = word(
 ATTRIBUTED = re.compile(
     r"(?<!i would )(?<!i'd )(?<!can )(?<!could )(?<!to )(?<!must )(?<!i )(?<!not )(?<!n't )\b"
     + one_of(
-        r"""says? / said / claims(?= (?:that|the|it|he|she|they|to)) / claimed / asserts? / asserted / states / stated / reports?
-        / reported / assum\w+ / hop(?:e|es|ed|ing) / wonder\w* / argue[sd]? / asks? / asked
+        r"""says? / said / claims(?= (?:that|the|it|he|she|they|to)) / claimed / asserts?
+        / asserted / states / stated / reports? / reported / assum\w+ / hop(?:e|es|ed|ing) / wonder\w* / argue[sd]? / asks? / asked
         / mention(?:s|ed)? / pretend\w* / imagin\w+ / doubt(?:s|ed) / guess(?:es|ed)"""
     )
-    + r"\b|\bi (?:hope|wonder|assume|assumed|said|imagine|doubt)\b"
+    + r"\b|\bi (?:hope|wonder|assume|assumed|said|imagine|doubt|did(?: not|n't) (?:say|claim))\b"
 )
 """That somebody says it, perhaps the statement itself; it is no verdict of the model."""
 SOMEBODY = word("some / people / many / others / they / one / you / he / she / who")
