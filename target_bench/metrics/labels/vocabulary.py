@@ -252,8 +252,9 @@ ATTRIBUTED = re.compile(
     r"(?<!i would )(?<!i'd )(?<!can )(?<!could )(?<!to )(?<!must )(?<!i )(?<!not )(?<!n't )\b"
     + one_of(
         r"""says? / said / claims(?= (?:that|the|it|he|she|they|to)) / claimed / asserts?
-        / asserted / states / stated / reports? / reported / assum\w+ / hop(?:e|es|ed|ing) / wonder\w* / argue[sd]? / asks? / asked
-        / mention(?:s|ed)? / pretend\w* / imagin\w+ / doubt(?:s|ed) / guess(?:es|ed)"""
+        / asserted / states / stated / reports? / reported / assum\w+ / hop(?:e|es|ed|ing)
+        / wonder\w* / argue[sd]? / asks? / asked / mention(?:s|ed)? / pretend\w* / imagin\w+
+        / doubt(?:s|ed) / guess(?:es|ed)"""
     )
     + r"\b|\bi (?:hope|wonder|assume|assumed|said|imagine|doubt|did(?: not|n't) (?:say|claim))\b"
 )
