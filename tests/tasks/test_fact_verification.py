@@ -24,7 +24,7 @@ def test_labels_are_read_from_the_answers() -> None:
     assert _judge("Not Enough Information") == ["Not Enough Information"]
 
 
-def test_reasoning_is_no_part_of_an_answer() -> None:
+def test_reasoning_does_not_belong_to_an_answer() -> None:
     assert _judge("<think>It may be true.</think>\nFalse") == ["False"]
     assert _judge("<think>It may be true.</think>\nFalse", labels="target") == ["True"]
     assert _judge("<think>It may be true") == [None]

@@ -34,7 +34,7 @@ def test_every_text_is_an_answer() -> None:
     assert QuestionAnswering().parse(" Paris\n") == " Paris\n"
 
 
-def test_reasoning_is_no_part_of_an_answer() -> None:
+def test_reasoning_does_not_belong_to_an_answer() -> None:
     task, queries = QuestionAnswering(), (ONE, MORE)
 
     def judged(before: str) -> JudgedAnswers:
