@@ -136,7 +136,7 @@ def counterfactual(sentence: str) -> Labels | None:
 
 
 def _predicate(place: _Place, rest: str) -> Evidence | None:
-    """What a word of verdict says; None if it is not a predicate, or in a condition or a question."""
+    """What a word of verdict says; None if it is not a predicate, or only in a condition."""
     if _conditional(place):
         return None
     if words.SAY_SO.match(place.right) and words.DENIED_THAT.search(
