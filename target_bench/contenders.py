@@ -43,7 +43,8 @@ class Answering:
         confirm: is asked before requests that may cost money.
         label: what the generator is called in results; default: as it was asked for.
         schema_scope: text-to-SQL: which tables a prompt shows.
-        structured: text-to-SQL: whether the answer has to be JSON of a given schema.
+        structured: text-to-SQL and fact verification: whether the answer has to be JSON of a given
+            schema; in fact verification only where the generator follows schemas.
         tables: how many tables of a ranking stand in a prompt; None for all.
     """
 
@@ -58,11 +59,19 @@ class Answering:
     structured: bool = True
     tables: int | None = None
 
-    def prompter(self, task: str, databases: Mapping[str, Path]) -> Prompter:
-        """What makes the requests of a task, over these databases if it is about any."""
+    def prompter(self, task: str, databases: Mapping[str, Path], follows_schema: bool) -> Prompter:
+        """What makes the requests of a task.
+
+        Args:
+            task: its short name.
+            databases: what it is about, if it is about databases.
+            follows_schema: whether the generator follows JSON schemas.
+        """
         prompt = Prompt.load(task, self.prompt)
         if task != "text_to_sql":
-            return Prompter(task, prompt, self.table_format, self.prompt_tokens)
+            asked = self.structured and follows_schema
+            own = getattr(registry.resolve("task", task), "answer_schema", None) if asked else None
+            return Prompter(task, prompt, self.table_format, self.prompt_tokens, own)
         from target_bench.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
 
         schema = ANSWER_SCHEMA if self.structured else None

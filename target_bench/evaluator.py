@@ -118,7 +118,8 @@ class TARGET:
             table_format: how tables are written in a prompt.
             schema_scope: text-to-SQL: whether a prompt shows all tables of the first retrieved
                 ``database``, or the retrieved ``tables`` of it alone.
-            structured: text-to-SQL: whether the answer has to be JSON of a given schema.
+            structured: text-to-SQL and fact verification: whether the answer has to be JSON of a
+                given schema; in fact verification only where the generator follows schemas.
             scoring: how answers are judged, where that can be chosen.
             confirm: is asked before requests that may cost money; default: nobody is.
 

@@ -284,11 +284,13 @@ class Generator(ABC):
         paid: whether asking may cost money; the command line then asks before it starts.
         converses: whether it reads the messages of a request, so that it can be told what was
             wrong with its first answer.
+        follows_schema: whether it has its model answer in JSON of a request's ``answer_schema``.
     """
 
     packages: ClassVar[tuple[str, ...]] = ()
     paid: ClassVar[bool] = False
     converses: ClassVar[bool] = False
+    follows_schema: ClassVar[bool] = False
 
     @abstractmethod
     def generate(self, request: GenerationRequest) -> Generation | str:

@@ -81,10 +81,12 @@ class Asking:
 
 def asking(task_name: str, cell: Cell, answering: Answering) -> Asking:
     """What is asked of whom in a cell; errors as for ``Answering``."""
+    answerer = answering.answerer(cell.observer)
+    follows_schema = bool(getattr(answerer.generator, "follows_schema", False))
     return Asking(
         answering.task(task_name),
-        answering.answerer(cell.observer),
-        answering.prompter(task_name, cell.dataset.databases),
+        answerer,
+        answering.prompter(task_name, cell.dataset.databases, follows_schema),
         cell.depth if answering.tables is None else min(answering.tables, cell.depth),
     )
 

@@ -1,5 +1,6 @@
 """Going on with a stored run: other answers to its rankings, or its scores anew."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -109,7 +110,21 @@ class StoredRun:
         )
         tables = identity["retrieval"].get("tables")
         answering = replace(answering, generator=answerer, tables=tables)
-        return Results([pipeline.evaluate(self.task, cell, answering)])
+        result = pipeline.evaluate(self.task, cell, answering)
+        self._tell_of_other_metrics(read_run(result.folder)["identity"]["metrics"])
+        return Results([result])
+
+    def _tell_of_other_metrics(self, now: Sequence[str]) -> None:
+        """Say that metrics or the reading of answers changed since the run was scored."""
+        earlier = self._manifest["identity"]["metrics"]
+        names = [found.partition("|")[0] for found in now if found not in earlier]
+        if names:
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            self._observer.warning(
+                f"{self._folder.name} was scored in another way before ({', '.join(names[:3])}"
+                f"{more}: see their signatures): its stored answers were scored again, nothing was "
+                "generated"
+            )
 
     def load(self) -> Loaded:
         """The tables and queries that the run was of, seen to be what they were.

@@ -85,7 +85,11 @@ SchemaScopeName = Annotated[
 ]
 Structured = Annotated[
     bool,
-    typer.Option("--structured/--free-text", help="Text-to-SQL: whether an answer has to be JSON."),
+    typer.Option(
+        "--structured/--free-text",
+        help="Text-to-SQL, and fact verification where the generator follows JSON schemas: "
+        "whether an answer has to be JSON.",
+    ),
 ]
 PromptFile = Annotated[
     Path | None, typer.Option("--prompt", help="A YAML file with prompts of your own.")

@@ -19,7 +19,7 @@ _READERS = {
     "labels": ("--labels", _LABELS),
     "bertscore": ("--bertscore", _TEXT),
     "schema_scope": ("--schema-scope", _SQL),
-    "structured": ("--structured/--free-text", _SQL),
+    "structured": ("--structured/--free-text", _SQL | _LABELS),
     "engine": ("--engine", _SQL),
     "rule": ("--rule", _SQL),
     "timeout": ("--timeout", _SQL),

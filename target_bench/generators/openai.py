@@ -6,6 +6,7 @@ from contextlib import aclosing, asynccontextmanager, nullcontext
 from typing import Any, ClassVar
 
 from target_bench.interfaces import Generator, Observer, constructor_arguments
+from target_bench.reasoning import without_reasoning
 from target_bench.remote.answers import (
     Answer,
     AnswerCache,
@@ -68,6 +69,7 @@ class OpenAI(Generator):
     packages = ("openai",)
     paid = True
     converses = True
+    follows_schema = True
     patience: ClassVar[Patience] = Patience()
 
     def __init__(
@@ -305,6 +307,9 @@ def _check_json(text: str, reason: object) -> None:
     if reason == "length":
         raise Failure("truncated", "max_tokens was spent before the JSON was whole")
     try:
-        json.loads(text)
+        json.loads(without_reasoning(text))
     except (ValueError, RecursionError) as error:
-        raise Failure("invalid_json", f"{error}, in {text!r:.200}") from None
+        raise Failure(
+            "invalid_json",
+            f"{error}, in {text!r:.200}; --free-text (structured=False) asks without a JSON schema",
+        ) from None

@@ -25,13 +25,14 @@ class BERTScore(MeanOverAnswers):
     Args:
         model: a name on the Hugging Face hub, or a folder; perhaps with ``@`` and the number of
             the hidden layer that is compared (default: what bert-score knows for the model).
+        reading: how the answers were read, for the signature; empty if they are taken whole.
 
     Raises:
         ConfigError: the layer is no number, or the model cannot be loaded.
         MissingExtraError: the package bert-score is missing.
     """
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, reading: str = "") -> None:
         if importlib.util.find_spec("bert_score") is None:
             raise MissingExtraError("bert-score", "bertscore", "the metric bertscore")
         self._model, _, layer = model.partition("@")
@@ -42,7 +43,7 @@ class BERTScore(MeanOverAnswers):
         packages = ", ".join(f"{name} {version(name)}" for name in ("bert-score", "transformers"))
         which = f"model:{_named(self._model)}|layer:{layer or 'default'}"
         description = f"F measure, best reference|{which}|idf:no|rescaled:no|{packages}"
-        super().__init__(NAME, description, self._one)
+        super().__init__(NAME, description, self._one, reading)
 
     def statistics(self, examples: JudgedAnswers) -> Floats:
         """(n, 2) the value of each answer, and 1."""

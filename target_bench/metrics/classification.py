@@ -3,7 +3,6 @@
 Everything is a function of the confusion counts, so a query's row is its cell of that table.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -19,45 +18,8 @@ TRUE, FALSE, NOT_ENOUGH = "True", "False", "Not Enough Information"
 LABELS = (TRUE, FALSE, NOT_ENOUGH)
 _UNPARSED = len(LABELS)
 
-_WORDS = re.compile(r"(?<![^\W_])(true|false|not[\s_]+enough[\s_]+info(?:rmation)?)(?![^\W_])")
-_BEFORE = 100  # characters before a label in which it may be denied
-_NOT = r"(?:(?<![^\W_])(?:not|non|never|neither|cannot)(?![^\W_])|n['’]t\b)"
-_BETWEEN = (
-    r"""(?:(?!\b(?:so|but|thus|hence|therefore)\b)[\s\w"'“”‘’`*(]|(?<=\w)-)"""  # one character
-)
-_CLAUSE = r"\b(?:that|whether|if)\b"  # what is denied may begin here: "does not show that ..."
-_DENIED = re.compile(
-    rf"{_NOT}(?:,[\w\s]{{1,15}},)?(?:{_BETWEEN}{{0,20}}|{_BETWEEN}{{0,30}}?{_CLAUSE}{_BETWEEN}{{0,40}})$"
-)
-_RULES: dict[LabelMode, str] = {"strict": "strict.2", "target": "target"}
-"""The version of how labels are read: ``strict.2`` sees denials that stand farther from a label."""
-
-
-def parse_label(text: str, mode: LabelMode = "strict") -> str | None:
-    """The label in an answer, or None where none can be read.
-
-    Args:
-        text: the answer.
-        mode: ``strict``: exactly one of True, False and Not Enough Information (or Info), in any
-            case, as a word of its own, however often; "not true", "isn't false", "does not show
-            that it is true" and the like, and answers with two labels, say nothing that can be
-            read. ``target``: as the original package does it, "true" anywhere is True, else
-            "false" anywhere is False, else Not Enough Information.
-    """
-    lowered = text.lower()
-    if mode == "target":
-        return TRUE if "true" in lowered else FALSE if "false" in lowered else NOT_ENOUGH
-    found = set()
-    for match in _WORDS.finditer(lowered):
-        label = {"true": TRUE, "false": FALSE}.get(match[1], NOT_ENOUGH)
-        if label != NOT_ENOUGH and _denied(lowered, match.start()):
-            return None
-        found.add(label)
-    return found.pop() if len(found) == 1 else None
-
-
-def _denied(text: str, place: int) -> bool:
-    return _DENIED.search(text[max(0, place - _BEFORE) : place]) is not None
+_RULES: dict[LabelMode, str] = {"strict": "strict.3", "target": "target"}
+"""The version of how labels are read (``target_bench.metrics.labels``)."""
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from target_bench.metrics.sql_rules import (
     soft_f1,
 )
 from target_bench.metrics.sql_times import reward, time_ratio
+from target_bench.reasoning import READING
 from target_bench.schema import Executed
 
 Floats = NDArray[np.float64]
@@ -187,8 +188,8 @@ class MeanOverQueries(Metric[JudgedSQL]):
 
     @property
     def signature(self) -> str:
-        """Name and definition."""
-        return f"{self.name}|{self._description}"
+        """Name, definition, and how answers are read."""
+        return f"{self.name}|{self._description}|{READING}"
 
     def statistics(self, examples: JudgedSQL) -> Floats:
         """(n, 2) the value of each query, and 1; two zeros where it is not runnable.

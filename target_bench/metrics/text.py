@@ -54,10 +54,13 @@ class SacreBLEU(Metric[JudgedAnswers]):
     Args:
         name: ``sacrebleu``, ``chrf``, ``chrf++`` or ``ter``.
         n_references: how many references a query has, for the signature.
+        reading: how the answers were read, for the signature; empty if they are taken whole.
         settings: settings of sacreBLEU's own metric.
     """
 
-    def __init__(self, name: str, n_references: str = "1", **settings: Any) -> None:
+    def __init__(
+        self, name: str, n_references: str = "1", reading: str = "", **settings: Any
+    ) -> None:
         from sacrebleu.metrics.bleu import BLEU
         from sacrebleu.metrics.chrf import CHRF
         from sacrebleu.metrics.ter import TER
@@ -69,6 +72,7 @@ class SacreBLEU(Metric[JudgedAnswers]):
             "ter": TER,
         }
         self.name = name
+        self._reading = reading
         self._scorer = made[name](**settings)
         self._scorer.num_refs = -1 if n_references == "var" else int(n_references)
         self._sentence = self._scorer
@@ -77,8 +81,8 @@ class SacreBLEU(Metric[JudgedAnswers]):
 
     @property
     def signature(self) -> str:
-        """SacreBLEU's own signature."""
-        return f"{self.name}|{self._scorer.get_signature()}"
+        """SacreBLEU's own signature, and how the answers were read."""
+        return _signature(self.name, str(self._scorer.get_signature()), self._reading)
 
     def statistics(self, examples: JudgedAnswers) -> Floats:
         """(n, m) sacreBLEU's counts of each answer."""
@@ -114,17 +118,25 @@ class MeanOverAnswers(Metric[JudgedAnswers]):
         name: as users write it.
         description: the definition, and all that changes the value.
         measure: (answer, reference) -> its value, higher is better.
+        reading: how the answers were read; empty if they are taken whole.
     """
 
-    def __init__(self, name: str, description: str, measure: Callable[[str, str], float]) -> None:
+    def __init__(
+        self,
+        name: str,
+        description: str,
+        measure: Callable[[str, str], float],
+        reading: str = "",
+    ) -> None:
         self.name = name
+        self._reading = reading
         self._description = description
         self._measure = measure
 
     @property
     def signature(self) -> str:
-        """Name and definition."""
-        return f"{self.name}|{self._description}"
+        """Name, definition, and how the answers were read."""
+        return _signature(self.name, self._description, self._reading)
 
     def statistics(self, examples: JudgedAnswers) -> Floats:
         """(n, 2) the value of each answer, and 1."""
@@ -143,12 +155,17 @@ class MeanOverAnswers(Metric[JudgedAnswers]):
         return out
 
 
-def rouge(kind: str, stemmer: bool = False) -> MeanOverAnswers:
+def _signature(*parts: str) -> str:
+    return "|".join(part for part in parts if part)
+
+
+def rouge(kind: str, stemmer: bool = False, reading: str = "") -> MeanOverAnswers:
     """ROUGE (Lin 2004) as rouge-score computes it: the F measure, from 0 to 1.
 
     Args:
         kind: ``rouge1``, ``rouge2``, ``rougeL`` or ``rougeLsum``.
         stemmer: Porter's stemmer on words of more than three letters.
+        reading: how the answers were read; empty if they are taken whole.
     """
     from rouge_score.rouge_scorer import RougeScorer
 
@@ -161,7 +178,7 @@ def rouge(kind: str, stemmer: bool = False) -> MeanOverAnswers:
     description = (
         f"F measure, best reference|stemmer:{stemming}|rouge-score:{version('rouge-score')}"
     )
-    return MeanOverAnswers(kind, description, f_measure)
+    return MeanOverAnswers(kind, description, f_measure, reading)
 
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -197,40 +214,57 @@ class Family:
     Attributes:
         name: as users write it.
         description: the definition in one line.
-        make: number of references (or ``var``) -> the metric.
+        make: number of references (or ``var``), and how the answers were read -> the metric.
     """
 
     name: str
     description: str
-    make: Callable[[str], Metric[JudgedAnswers]]
+    make: Callable[..., Metric[JudgedAnswers]]
+
+
+def _bleu(number: str, reading: str = "") -> SacreBLEU:
+    return SacreBLEU("sacrebleu", number, reading)
+
+
+def _chrf(number: str, reading: str = "") -> SacreBLEU:
+    return SacreBLEU("chrf", number, reading)
+
+
+def _rouge(kind: str) -> Callable[..., MeanOverAnswers]:
+    return lambda _number, reading="": rouge(kind, reading=reading)
+
+
+def _mean(name: str, measure: Callable[[str, str], float]) -> Callable[..., MeanOverAnswers]:
+    return lambda _number, reading="": MeanOverAnswers(name, _NORMAL_FORM, measure, reading)
 
 
 FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
-        Family("sacrebleu", "corpus BLEU, 0-100 (Post 2018)", lambda n: SacreBLEU("sacrebleu", n)),
-        Family("chrf", "corpus chrF, 0-100 (Popović 2015)", lambda n: SacreBLEU("chrf", n)),
-        Family("rouge1", "mean ROUGE-1 F (Lin 2004)", lambda _: rouge("rouge1")),
-        Family("rouge2", "mean ROUGE-2 F (Lin 2004)", lambda _: rouge("rouge2")),
-        Family("rougeL", "mean ROUGE-L F (Lin 2004)", lambda _: rouge("rougeL")),
+        Family("sacrebleu", "corpus BLEU, 0-100 (Post 2018)", _bleu),
+        Family("chrf", "corpus chrF, 0-100 (Popović 2015)", _chrf),
+        Family("rouge1", "mean ROUGE-1 F (Lin 2004)", _rouge("rouge1")),
+        Family("rouge2", "mean ROUGE-2 F (Lin 2004)", _rouge("rouge2")),
+        Family("rougeL", "mean ROUGE-L F (Lin 2004)", _rouge("rougeL")),
         Family(
             "exact_match",
             "share of answers that are a reference, in OTT-QA's normal form",
-            lambda _: MeanOverAnswers("exact_match", _NORMAL_FORM, exact_match),
+            _mean("exact_match", exact_match),
         ),
         Family(
             "token_f1",
             "mean F1 of words, in OTT-QA's normal form",
-            lambda _: MeanOverAnswers("token_f1", _NORMAL_FORM, token_f1),
+            _mean("token_f1", token_f1),
         ),
     )
 }
 
 
-def text_metrics(n_references: str) -> list[Metric[JudgedAnswers]]:
+def text_metrics(n_references: str, reading: str = "") -> list[Metric[JudgedAnswers]]:
     """Every metric of generated text.
 
     Args:
         n_references: how many references a query has, or ``var``.
+        reading: how the answers were read, for the signatures; empty if they are taken whole.
     """
-    return [family.make(n_references) for family in FAMILIES.values()]
+    return [family.make(n_references, reading) for family in FAMILIES.values()]

@@ -9,6 +9,7 @@ Kind = Literal[
     "authentication",
     "unknown_model",
     "bad_request",
+    "unsupported_schema",
     "context_overflow",
     "rate_limit",
     "timeout",
@@ -137,12 +138,13 @@ class Refused:
         text = f"{self.code} {self.message}"
         if self.status == 413 or self.code == "context_length_exceeded" or _OVERFLOW.search(text):
             return Failure("context_overflow", said)
+        if with_schema and _SCHEMA.search(text):
+            problem = f"the server does not accept the JSON schema of the answer ({said})"
+            return Failure("unsupported_schema", problem, hopeless=True)
         if self.code == "model_not_found" or (self.known and _NO_MODEL.search(self.message)):
             return Failure("unknown_model", said, hopeless=True)
         if "content_filter" in text or "content_policy" in text:
             return Failure("content_filter", said)
-        if with_schema and _SCHEMA.search(text):
-            return Failure("bad_request", f"the server takes no such JSON schema ({said})")
         if self.status in (404, 405):
             return Failure("bad_request", f"nothing answers there ({said})", hopeless=True)
         return Failure("bad_request", said)

@@ -101,6 +101,11 @@ class Server:
                 "is spent; the answers so far are kept, and the same command goes on when it is "
                 "filled."
             )
+        if failure.kind == "unsupported_schema":
+            return (
+                f"{failure}. Asked was the model {model!r} at {self.address}. In fact verification "
+                "and text-to-SQL, --free-text (structured=False) asks without a JSON schema."
+            )
         key = "set" if os.environ.get(self.api_key_env) else "not set"
         return (
             f"{failure}. Asked was the model {model!r} at {self.address} with the key in "

@@ -146,12 +146,13 @@ def _rebuilt(
 def _prompter(
     run: ReportRun, dataset: Dataset, recorded: dict[str, Any], file: Path | None
 ) -> Prompter:
+    structured = recorded.get("answer_schema") is not None
     answering = Answering(
         "",
         file,
         recorded["budget"],
         recorded["format"],
         schema_scope=recorded.get("scope", "database"),
-        structured=recorded.get("answer_schema") is not None,
+        structured=structured,
     )
-    return answering.prompter(run.task, dataset.databases)
+    return answering.prompter(run.task, dataset.databases, structured)

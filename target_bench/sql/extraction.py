@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from target_bench.reasoning import without_reasoning
 from target_bench.sql.statements import LONGEST, NO_QUERY, begins_as_no_query, is_sql
 
 Form = Literal["json", "fence", "bird", "bare", "none"]
@@ -16,7 +17,6 @@ _KEYS = {
     "reasoning": ("reasoning", "explanation", "thought"),
 }
 _BIRD = re.compile(r"\t----- bird -----\t?")
-_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>(.*)</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"```([^\n`]*)\n(.*?)(?:```|\Z)", re.DOTALL)
 _INLINE_FENCE = re.compile(r"```(?:sql|sqlite|sqlite3|duckdb)?[ \t]+([^\n]+?)```", re.IGNORECASE)
 _SQL_FENCES = ("", "sql", "sqlite", "sqlite3", "duckdb", "postgresql", "mysql", "text")
@@ -67,16 +67,14 @@ def extract(text: str) -> Extracted:
     5. the first SELECT or WITH in the text: up to its semicolon, or as far as it can be parsed.
 
     What is SQL as a whole, a fence's content or the text, is taken as it stands, whatever it does
-    and however many statements it is: whoever runs it refuses what may not be run. What a model
-    thinks aloud before (``<think>``) is skipped. Never raises.
+    and however many statements it is: whoever runs it refuses what may not be run. Reasoning blocks
+    (``<think>``) are left out first. Never raises.
     """
-    thought = _THOUGHT.match(text)
-    said = text[thought.end() :] if thought else text
-    before = _clean(thought[1]) if thought else None
+    said = without_reasoning(text)
     for found in (_bird(said), _json(said), _fenced(said), _bare(said)):
         if found is not None:
-            return Extracted(found.sql, found.database_id, found.reasoning or before, found.form)
-    return Extracted(None, reasoning=_clean(said) or before)
+            return found
+    return Extracted(None, reasoning=_clean(said))
 
 
 def _bird(text: str) -> Extracted | None:

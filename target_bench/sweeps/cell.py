@@ -38,7 +38,7 @@ class SweepCell:
         prompt_tokens: about how many tokens the tables of a prompt may take.
         table_format: how tables are written in a prompt.
         schema_scope: text-to-SQL: which tables a prompt shows.
-        structured: text-to-SQL: whether the answer has to be JSON.
+        structured: text-to-SQL, fact verification: whether the answer has to be JSON.
         scoring: how answers are judged.
         database: look at the queries of this database only.
         limit: look at the first queries only.

@@ -1,7 +1,7 @@
 """Fact verification: is the statement supported by the tables, or contradicted?"""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from target_bench.errors import DataError
 from target_bench.interfaces import Dataset, Metric
@@ -10,8 +10,8 @@ from target_bench.metrics.classification import (
     JudgedLabels,
     confusion,
     label_metrics,
-    parse_label,
 )
+from target_bench.metrics.labels import parse_label
 from target_bench.schema import Generation, LabelMode, Query, Retrieval
 
 _GOLD = {"true": "True", "false": "False", "not enough information": "Not Enough Information"}
@@ -27,6 +27,12 @@ class FactVerification:
     name = "fact_verification"
     title = "Fact Verification"
     aliases = ("fv", "fact_checking")
+    answer_schema: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "properties": {"label": {"type": "string", "enum": list(LABELS)}},
+        "required": ["label"],
+        "additionalProperties": False,
+    }
 
     def __init__(self, labels: LabelMode = "strict") -> None:
         self.labels: LabelMode = labels

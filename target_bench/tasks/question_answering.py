@@ -5,6 +5,7 @@ from typing import Any
 
 from target_bench.interfaces import Dataset, Metric
 from target_bench.metrics.text import JudgedAnswers, number_of_references, text_metrics
+from target_bench.reasoning import READING, without_reasoning
 from target_bench.schema import Generation, Query, Retrieval
 
 
@@ -25,11 +26,12 @@ class QuestionAnswering:
     def metrics(self, queries: Sequence[Query]) -> list[Metric[Any]]:
         """Every metric of generated text."""
         found: list[Metric[Any]] = []
-        found += text_metrics(number_of_references([references(query) for query in queries]))
+        number = number_of_references([references(query) for query in queries])
+        found += text_metrics(number, READING)
         if self.bertscore is not None:
             from target_bench.metrics.bertscore import BERTScore
 
-            found.append(BERTScore(self.bertscore))
+            found.append(BERTScore(self.bertscore, READING))
         return found
 
     def examples(
@@ -38,9 +40,9 @@ class QuestionAnswering:
         generations: Sequence[Generation],
         _retrievals: Mapping[str, Retrieval],
     ) -> JudgedAnswers:
-        """The answers, a failed one as None."""
+        """The answers without their reasoning blocks; a failed or unfinished one as None."""
         return JudgedAnswers(
-            [None if g.error is not None else g.text for g in generations],
+            [None if g.error is not None else self.parse(g.text) for g in generations],
             [references(query) for query in dataset.queries],
         )
 
@@ -48,9 +50,10 @@ class QuestionAnswering:
         """What changes a score besides the metrics: nothing."""
         return []
 
-    def parse(self, text: str) -> str:
-        """Every text is an answer."""
-        return text
+    def parse(self, text: str) -> str | None:
+        """The answer without its reasoning blocks; None if it holds nothing else."""
+        said = without_reasoning(text)
+        return None if text and not said else said
 
 
 def references(query: Query) -> tuple[str, ...]:

@@ -92,6 +92,36 @@ def test_an_answer_that_was_cut_is_counted(inside: Inside, server: OpenAIServer)
     assert "3 cut at the largest number of tokens" in done.out
 
 
+def test_labels_are_asked_for_in_json(inside: Inside, server: OpenAIServer) -> None:
+    """Of a schema, as part of what identifies the run; as free text where that is wanted."""
+    run = ("run", "mini", "--task", "fact_verification", "--retriever", "oracle", "--top-k", "1",
+           *_generator(server), "--yes", "--limit", "3", "--json")  # fmt: skip
+    server.script = lambda request: served.answer(
+        '{"label": "False"}' if "response_format" in request.body else "It is hardly true."
+    )
+    structured = _one(inside.telling("3 requests", *run))
+    schema = server.requests[-1].body["response_format"]["json_schema"]["schema"]
+    assert schema["properties"]["label"]["enum"] == ["True", "False", "Not Enough Information"]
+    free = _one(inside.telling("3 requests", *run, "--free-text"))
+    assert "response_format" not in server.requests[-1].body
+    assert structured["folder"] != free["folder"]
+    for result in (structured, free):
+        assert result["answers"]["unparsed"] == 0
+        assert result["report"]["confusion"]["False"]["False"] >= 1
+    assert len(server.requests) == 6
+
+
+def test_a_server_that_refuses_a_schema(inside: Inside, server: OpenAIServer) -> None:
+    """Ends the run, and says how to ask without one."""
+    server.script = lambda _: served.error(400, "response_format is not supported")
+    message = inside.bad(
+        2, "run", "mini", "--task", "fact_verification", "--retriever", "oracle", "--top-k", "1",
+        *_generator(server), "--yes",
+    )  # fmt: skip
+    assert "does not accept the JSON schema" in message
+    assert "--free-text" in message
+
+
 def test_an_answer_is_never_asked_for_twice(inside: Inside, server: OpenAIServer) -> None:
     """Neither by the same run nor by one of another folder."""
     inside.telling("144 requests", *QA, *_generator(server), "--yes", "--out", "a")

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from target_bench.metrics import classification
+from target_bench.tasks import fact_verification
 from tests.builders import json_lines
 from tests.cli.inside import Inside
 
@@ -101,6 +103,30 @@ def test_answers_keep_the_prompt_they_were_made_with(inside: Inside, shop: Path)
     assert scores.is_file()
     assert len(list(Path("runs").iterdir())) == 2
     assert "reused" not in inside.good(*RUN, "qa")
+
+
+def test_answers_are_scored_again_when_they_are_read_in_another_way(
+    inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From what is stored: the generator is gone."""
+    (tmp_path / "brief.py").write_text(
+        "class Brief:\n    def generate(self, request):\n        return 'It is hardly true.'\n",
+        encoding="utf-8",
+    )
+    run = ("run", "mini", "--task", "fact_verification", "--retriever", "oracle", "--top-k", "1",
+           "--generator", "brief.py:Brief", "--limit", "5", "--json")  # fmt: skip
+    with monkeypatch.context() as earlier:
+        earlier.setitem(classification._RULES, "strict", "strict.2")
+        earlier.setattr(fact_verification, "parse_label", lambda *_: None)
+        before = _one(inside.good(*run))
+    (tmp_path / "brief.py").unlink()
+    assert before["answers"]["unparsed"] == 5
+    after = _one(inside.telling("nothing was generated", "score", before["folder"], "--json"))
+    assert after["answers"]["unparsed"] == 0
+    assert after["folder"] != before["folder"]
+    signatures = [result["scores"]["accuracy"]["signature"] for result in (before, after)]
+    assert ["labels:strict.2" in signatures[0], "labels:strict.3" in signatures[1]] == [True, True]
+    inside.good("score", after["folder"])
 
 
 def test_failures_are_not_stored_again(inside: Inside, shop: Path) -> None:

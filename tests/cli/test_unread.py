@@ -22,7 +22,7 @@ PROMPT = {
         ("--generator", ("--task", "retrieval", "--generator", "gold")),
         ("--labels", ("--task", "qa", "--labels", "target")),
         ("--rule", ("--task", "qa", "--rule", "spider")),
-        ("--structured/--free-text", ("--task", "fv", "--free-text")),
+        ("--structured/--free-text", ("--task", "qa", "--free-text")),
         ("--table-format", ("--task", "text_to_sql", "--table-format", "csv")),
     ],
 )

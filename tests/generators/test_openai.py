@@ -198,12 +198,27 @@ def test_an_answer_cut_short_is_kept_but_is_no_json(server: OpenAIServer) -> Non
 def test_an_answer_that_should_be_json_and_is_not(server: OpenAIServer) -> None:
     found = ask(server, served.answer("Paris"), schema=True)
     assert (found.error or "").startswith("invalid_json: ")
+    assert "--free-text" in (found.error or "")
 
 
 def test_a_server_without_schemas(server: OpenAIServer) -> None:
     reply = served.error(400, "Unsupported parameter: response_format")
     found = ask(server, reply, schema=True)
-    assert "the server takes no such JSON schema" in (found.error or "")
+    assert (found.error or "").startswith("unsupported_schema: the server does not accept")
+
+
+def test_a_server_without_schemas_ends_the_run_before_its_first_answer(
+    server: OpenAIServer,
+) -> None:
+    server.script = lambda _: served.error(400, "response_format: json_schema is not supported")
+    generator = Quick("m", server.base_url, cache=False)
+    with pytest.raises(ConfigError, match=r"unsupported_schema: .*--free-text"):
+        generator.generate(request(schema=SCHEMA))
+
+
+def test_json_behind_reasoning_is_json(server: OpenAIServer) -> None:
+    text = '<think>{"answer": </think>{"answer": "Paris"}'
+    assert ask(server, served.answer(text), schema=True).text == text
 
 
 @pytest.mark.parametrize("header", ["retry-after", "retry-after-ms", "date"])

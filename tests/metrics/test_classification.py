@@ -1,4 +1,4 @@
-"""Metrics of labels: equal to scikit-learn's, and the strict reading of labels."""
+"""Metrics of labels: equal to scikit-learn's."""
 
 import math
 
@@ -14,7 +14,6 @@ from target_bench.metrics.classification import (
     NOT_ENOUGH,
     JudgedLabels,
     confusion,
-    parse_label,
 )
 
 pairs = st.lists(
@@ -94,58 +93,6 @@ def test_values_of_single_queries() -> None:
     assert metric.per_query(metric.statistics(examples)).tolist() == [1, 0, 0]
 
 
-@pytest.mark.parametrize(
-    ("text", "label"),
-    [
-        ("True", "True"),
-        ("FALSE.", "False"),
-        ("The answer is: true", "True"),
-        ("**False**", "False"),
-        ("Not Enough Information", "Not Enough Information"),
-        ("not enough info", "Not Enough Information"),
-        ("True. It is true because ...", "True"),
-        ("not true", None),
-        ("not-true", None),
-        ('It is not "True".', None),
-        ("It isn't **true**", None),
-        ("Not sure - true", "True"),
-        ("It is not quite true", None),
-        ("isn't true", None),
-        ("I cannot confirm this is true", None),
-        ("The tables do not show that the statement is true", None),
-        ("It is not clear whether the claim is false", None),
-        ("The year is not in the table so it is false", "False"),
-        ("This isn’t false", None),
-        ("It is not the case that the statement is true", None),
-        ("It is not correct to say that the claim is true", None),
-        ("It is not, in fact, true", None),
-        ("not (true)", None),
-        ("not_true", None),
-        ("non-true", None),
-        ("The claim isn't supported so it is False", "False"),
-        ("Because he did not win the race the statement is false", "False"),
-        ("As the score was not 3-0, the statement is False", "False"),
-        ("The value is not 5. True", "True"),
-        ("untrue", None),
-        ("falsehood", None),
-        ("True or False?", None),
-        ("There is not enough information to say true or false", None),
-        ("", None),
-        ("yes", None),
-    ],
-)
-def test_strict_reading(text: str, label: str | None) -> None:
-    assert parse_label(text) == label
-
-
-@pytest.mark.parametrize(
-    ("text", "label"),
-    [("not true", "True"), ("falsehood", "False"), ("yes", "Not Enough Information")],
-)
-def test_reading_as_the_original_does(text: str, label: str) -> None:
-    assert parse_label(text, "target") == label
-
-
 def test_answered_only_counts_what_it_is_over() -> None:
     examples = _examples(
         [("True", "True"), (NOT_ENOUGH, "True"), (None, "False"), ("False", "True")]
@@ -160,18 +107,6 @@ def test_answered_only_counts_what_it_is_over() -> None:
 def test_how_labels_are_read_is_in_the_signature() -> None:
     signatures = {FAMILIES["accuracy"].make(mode).signature for mode in ("strict", "target")}
     assert {signature.rpartition("|")[2] for signature in signatures} == {
-        "labels:strict.2",
+        "labels:strict.3",
         "labels:target",
     }
-
-
-@pytest.mark.parametrize(
-    "text", ["Not Enough\nInformation", "not  enough info", "NOT_ENOUGH_INFORMATION."]
-)
-def test_not_enough_information_in_other_spellings(text: str) -> None:
-    assert parse_label(text) == NOT_ENOUGH
-
-
-def test_a_model_that_loops_is_read_at_once() -> None:
-    """Linear in its length: quadratic time would take minutes."""
-    assert parse_label("true " * 200_000) == "True"

@@ -2,12 +2,8 @@
 
 import pytest
 
-from target_bench.metrics.classification import (
-    FAMILIES,
-    JudgedLabels,
-    confusion,
-    parse_label,
-)
+from target_bench.metrics.classification import FAMILIES, JudgedLabels, confusion
+from target_bench.metrics.labels import parse_label
 from tests.real.golden import TOLERANCE, Case, cases, needs_golden
 
 pytestmark = needs_golden

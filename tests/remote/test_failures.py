@@ -21,7 +21,7 @@ def _failure(status: int, message: str = "no", code: str | None = None) -> Failu
         (400, "This model's maximum context length is 10", None, "context_overflow"),
         (400, "no", "context_length_exceeded", "context_overflow"),
         (400, "no", "content_filter", "content_filter"),
-        (400, "response_format is not supported", None, "bad_request"),
+        (400, "response_format is not supported", None, "unsupported_schema"),
         (422, "wrong", None, "bad_request"),
         (408, "slow", None, "timeout"),
         (409, "busy", None, "server_error"),
@@ -55,7 +55,12 @@ def test_no_money_is_final() -> None:
 
 
 def test_a_server_without_schemas_is_named_as_such() -> None:
-    assert "takes no such JSON schema" in str(_failure(400, "response_format: unknown field"))
+    failure = _failure(400, "response_format: unknown field")
+    assert failure.kind == "unsupported_schema"
+    assert failure.hopeless
+    said = "'response_format' of type 'json_schema' is not supported with this model"
+    assert _failure(400, said).kind == "unsupported_schema"
+    assert Refused.read(400, {"message": said}, None).failure().kind == "bad_request"
 
 
 @pytest.mark.parametrize("body", [None, "text", "", [], {}, {"error": None}, {"detail": "no"}, 7])

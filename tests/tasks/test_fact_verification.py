@@ -1,5 +1,7 @@
 """Fact verification: what is judged, and how failures count."""
 
+import json
+
 import pytest
 
 from target_bench.errors import DataError
@@ -20,6 +22,17 @@ def test_labels_are_read_from_the_answers() -> None:
     assert _judge("True") == ["True"]
     assert _judge("False") == ["False"]
     assert _judge("Not Enough Information") == ["Not Enough Information"]
+
+
+def test_reasoning_does_not_belong_to_an_answer() -> None:
+    assert _judge("<think>It may be true.</think>\nFalse") == ["False"]
+    assert _judge("<think>It may be true.</think>\nFalse", labels="target") == ["True"]
+    assert _judge("<think>It may be true") == [None]
+
+
+def test_answers_of_the_schema_are_read() -> None:
+    labels = FactVerification.answer_schema["properties"]["label"]["enum"]
+    assert [_judge(json.dumps({"label": label})) for label in labels] == [[x] for x in labels]
 
 
 def test_what_cannot_be_read_is_no_label() -> None:

@@ -1,5 +1,8 @@
 """Question answering: what is judged, and how failures count."""
 
+import numpy as np
+
+from target_bench.metrics.text import JudgedAnswers
 from target_bench.schema import Generation, Query
 from target_bench.tasks.question_answering import QuestionAnswering, references
 from tests.tasks.asked import dataset_of
@@ -28,4 +31,29 @@ def test_an_error_without_words_is_an_error() -> None:
 
 def test_every_text_is_an_answer() -> None:
     assert QuestionAnswering().parse("") == ""
+    assert QuestionAnswering().parse(" Paris\n") == " Paris\n"
+
+
+def test_reasoning_does_not_belong_to_an_answer() -> None:
+    task, queries = QuestionAnswering(), (ONE, MORE)
+
+    def judged(before: str) -> JudgedAnswers:
+        given = [Generation("q1", f"{before}Ann"), Generation("q2", f"{before}the USA")]
+        return task.examples(dataset_of(*queries), given, {})
+
+    for metric in task.metrics(queries):
+        plain = metric.statistics(judged(""))
+        assert np.array_equal(plain, metric.statistics(judged("<think>Bob?</think>\n\n")))
+        assert metric.signature.endswith("|answer:without-reasoning.1")
+
+
+def test_reasoning_without_an_answer_counts_as_wrong_and_unread() -> None:
+    task = QuestionAnswering()
+    unfinished = "<think>It is Ann"
+    judged = task.examples(dataset_of(ONE), [Generation("q1", unfinished)], {})
+    assert list(judged.texts) == [None]
+    assert task.parse(unfinished) is None
+
+
+def test_settings() -> None:
     assert QuestionAnswering().settings() == []

@@ -1,0 +1,151 @@
+"""The label in an answer: as a person reads it, on more than 900 answers, or not at all."""
+
+import json
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from target_bench.metrics.classification import LABELS, NOT_ENOUGH
+from target_bench.metrics.labels import parse_label
+
+FILE = Path(__file__).parent / "data" / "label_answers.jsonl"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer as a language model writes it, and the label that a person gives it.
+
+    Attributes:
+        part: 1 if the rules were made with it; 2 to 6 were written afterwards, each held out until
+            it had been read once.
+        kind: what is hard about it.
+        label: None where a person cannot say which label is meant.
+        text: the answer.
+    """
+
+    part: int
+    kind: str
+    label: str | None
+    text: str
+
+
+ANSWERS = [Answer(**json.loads(line)) for line in FILE.read_text(encoding="utf-8").splitlines()]
+
+
+def test_the_answers_are_many_and_of_every_kind() -> None:
+    kinds = Counter(answer.kind for answer in ANSWERS)
+    assert len({answer.text for answer in ANSWERS}) == len(ANSWERS) >= 900
+    expected = """abstain bare conditional end hedge json markdown negation none question quote
+    reasoning start synonym two"""
+    assert sorted(kinds) == expected.split()
+    assert Counter(answer.part for answer in ANSWERS)[1] < len(ANSWERS) / 3
+    assert {answer.label for answer in ANSWERS} == {*LABELS, None}
+
+
+@pytest.mark.parametrize("part", sorted({answer.part for answer in ANSWERS}))
+def test_no_label_is_wrong_and_few_are_unread(part: int) -> None:
+    asked = [answer for answer in ANSWERS if answer.part == part]
+    read = [(answer, parse_label(answer.text)) for answer in asked]
+    wrong = [(a.text, found) for a, found in read if found is not None and found != a.label]
+    assert not wrong
+    unread = [a.text for a, found in read if a.label is not None and found is None]
+    labelled = sum(1 for answer in asked if answer.label is not None)
+    assert len(unread) <= 0.1 * labelled, unread
+
+
+@pytest.mark.parametrize(
+    "text",
+    [answer.text for answer in ANSWERS if answer.kind in ("bare", "start", "synonym", "negation")],
+)
+def test_reasoning_before_an_answer_changes_nothing(text: str) -> None:
+    thoughts = "Is it true? It would be false if the year were 2010. So the answer is True. Wait."
+    for said in (f"<think>\n{thoughts}\n</think>\n\n{text}", f"{thoughts}</think>{text}"):
+        assert parse_label(said) == parse_label(text)
+    assert parse_label(f"<think>{thoughts}{text}") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("True. It is true because ...", "True"),
+        ("not true", "False"),
+        ('It is not "True".', "False"),
+        ("It isn't **true**", "False"),
+        ("Not sure - true", "True"),
+        ("The tables do not show that the statement is true", None),
+        ("It is not clear whether the claim is false", NOT_ENOUGH),
+        ("The year is not in the table so it is false", "False"),
+        ("This isn’t false", "True"),
+        ("not (true)", "False"),
+        ("non-true", None),
+        ("The claim isn't supported so it is False", "False"),
+        ("The claim isn't supported by the table.", None),
+        ("Because he did not win the race the statement is false", "False"),
+        ("The value is not 5. True", "True"),
+        ("falsehood", None),
+        ("Not Enough\nInformation", NOT_ENOUGH),
+        ("NOT_ENOUGH_INFORMATION.", NOT_ENOUGH),
+    ],
+)
+def test_strict_reading(text: str, label: str | None) -> None:
+    assert parse_label(text) == label
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("not true", "True"),
+        ("falsehood", "False"),
+        ("yes", NOT_ENOUGH),
+        ("<think>true</think>False", "True"),
+        ("hardly true", "True"),
+        ('{"label": "False"}', "False"),
+    ],
+)
+def test_reading_as_the_original_does(text: str, label: str) -> None:
+    """Whatever stands in it: that is the original's rule."""
+    assert parse_label(text, "target") == label
+
+
+_PIECES = st.sampled_from(
+    ["the statement", "the claim", "it", "this", "that", "is", "isn't", "not", "hardly", "only",
+     "half", "true", "false", "correct", "wrong", "supported", "if", "would be", "but", "because",
+     "however,", "Answer:", "Final answer:", "**", "\n", ". ", ", ", "?", '"', "'", "{", "}", ":",
+     '{"label":', "<think>", "</think>", "\\boxed{", "cannot be", "determined", "whether", "which",
+     "the table", "does not", "contradicts", "supports", "neither", "nor", "so", "1.", "|", "yes",
+     "no", "call", "the claim that", "makes", "- ", "Statement:", "not enough information"]
+)  # fmt: skip
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(_PIECES | st.text(max_size=4), max_size=60))
+def test_any_answer_is_read_or_not_and_never_raises(pieces: list[str]) -> None:
+    text = " ".join(pieces)
+    start = time.monotonic()
+    assert parse_label(text) in (*LABELS, None)
+    assert time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["true ", "false, ", "the statement is ", "if ", "{", '{"label":', "'", '"', "(", "answer: ",
+     "a\nclaim:\n", "this means this ", "- ", "nothing supports ", "without more ", "\n", "| ",
+     "\\boxed{", "<answer>", "call this claim that ", "it is true that ", "not enough "],
+)  # fmt: skip
+def test_a_model_that_loops_is_read_at_once(piece: str) -> None:
+    """Of a million characters the first and the last are read."""
+    start = time.monotonic()
+    parse_label(piece * (1_000_000 // len(piece)))
+    assert time.monotonic() - start < 20
+
+
+def test_a_long_answer_is_read_at_its_start_and_end() -> None:
+    filler = "The table has another row. " * 40_000
+    assert parse_label("true " * 200_000) == "True"
+    assert parse_label(f"{filler}\nAnswer: False") == "False"
+    assert parse_label(f"False.\n{filler}") == "False"
