@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from target_bench.errors import ConfigError, DataError, StoreError
 from target_bench.interfaces import Dataset
-from target_bench.metrics.sql import comparable
+from target_bench.metrics.sql_rules import comparable
 from target_bench.schema import NO_DATABASE, Executed, Query, SQLOutcome
 from target_bench.sql.agreement import agree
 from target_bench.sql.databases import ran_in
