@@ -79,7 +79,7 @@ class Pool:
         limits: Limits | None = None,
         budget: float | None = None,
     ) -> None:
-        self.workers = _cores() if workers is None else workers
+        self.workers = cores() if workers is None else workers
         if self.workers < 1:
             raise ConfigError(f"SQL workers={workers!r}: expected 1 or more")
         self.limits = limits or Limits()
@@ -281,7 +281,8 @@ def _size(future: Future[tuple[T, int]]) -> int:
     return 0 if future.exception() else future.result()[1]
 
 
-def _cores() -> int:
+def cores() -> int:
+    """How many cores there are for this process."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
