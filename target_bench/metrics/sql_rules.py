@@ -12,6 +12,7 @@ workers ignore), and no result takes more than time in proportion to its cells.
 import marshal
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain, repeat
 from math import copysign, nan
 from operator import ne
@@ -39,7 +40,7 @@ def compared(
         predicted: what the prediction gave.
         gold_sql: the gold.
     """
-    ours, theirs = comparable(gold), comparable(predicted)
+    ours, theirs = _Result(comparable(gold)), _Result(comparable(predicted))
     measures: dict[str, Callable[[], float]] = {
         "bird": lambda: same_set(ours, theirs),
         "multiset": lambda: same_multiset(ours, theirs),
@@ -314,7 +315,19 @@ def _equally_often(one: Iterable[Row], other: Iterable[Row]) -> bool:
     return Counter(_encoded(one)) == Counter(_encoded(other))
 
 
+class _Result(list[Row]):
+    """Rows that are encoded once."""
+
+    @cached_property
+    def codes(self) -> list[bytes]:
+        return _codes(self)
+
+
 def _encoded(rows: Iterable[Row]) -> list[bytes]:
+    return rows.codes if isinstance(rows, _Result) else _codes(rows)
+
+
+def _codes(rows: Iterable[Row]) -> list[bytes]:
     """Each row as bytes, the same for rows that are equal, and others for others."""
     return list(map(marshal.dumps, _exact(rows), repeat(_FORM)))
 
