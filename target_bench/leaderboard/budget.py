@@ -40,7 +40,7 @@ class Budget:
         return RefusedError(
             "budget",
             f"{where}: not everything is checked after {self.minutes:g} minutes, the time that "
-            "verify gives a submission. If it deserves more, give it more with --minutes",
+            "verify gives a submission. On a slow machine give it more with --minutes",
         )
 
     def check(self, where: str) -> None:

@@ -67,7 +67,7 @@ class Pool:
     Args:
         workers: how many processes; default: as many as there are cores for this process.
         limits: of every statement.
-        budget: seconds after which nothing more is begun; None for no end.
+        budget: seconds after which all work ends; None for no end.
 
     Raises:
         ConfigError: ``workers`` is less than 1.
@@ -173,7 +173,7 @@ class Pool:
             BudgetError: the budget is spent.
         """
         if self._end is not None and monotonic() > self._end:
-            raise BudgetError("the time that all statements together may take is spent")
+            raise BudgetError("the time for all statements together is over")
         worker = self._taken(where)
         try:
             yield worker
@@ -252,7 +252,7 @@ class Pool:
                 if worker.alive:
                     return worker
                 self._forget(worker)
-        worker = WorkerProcess(self.limits)
+        worker = WorkerProcess(self.limits, self._end)
         with self._lock:
             if not self._closed:
                 self._all.add(worker)

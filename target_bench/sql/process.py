@@ -1,5 +1,6 @@
 """A worker process as its pool sees it."""
 
+import math
 import os
 import pickle
 import subprocess
@@ -13,7 +14,7 @@ from threading import Thread
 from time import monotonic
 from typing import IO, Any, Literal
 
-from target_bench.errors import ConfigError, DataError
+from target_bench.errors import BudgetError, ConfigError, DataError
 from target_bench.schema import Executed, SQLOutcome
 from target_bench.sql.databases import Database
 from target_bench.sql.engine import EngineName
@@ -62,12 +63,17 @@ class WorkerProcess:
     It gets none of the user's environment variables but those needed to start, and no signal of
     the terminal.
 
+    Args:
+        limits: of every statement.
+        end: the ``time.monotonic`` at which all work has to end; None for none.
+
     Raises:
         ConfigError: it cannot be started.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, end: float | None = None) -> None:
         self.limits = limits
+        self._end = end
         self._open: OrderedDict[Database, int] = OrderedDict()
         self._opened = 0
         self._warm = False
@@ -177,12 +183,19 @@ class WorkerProcess:
     def _limited(
         self, request: tuple[Any, ...], what: str, seconds: float | None = None
     ) -> tuple[Any, ...] | Executed:
-        """The reply to a request, or what the process died of: a limit, or the request."""
+        """The reply to a request, or what the process died of: a limit, or the request.
+
+        Raises:
+            BudgetError: the time for all work is over.
+        """
         start = monotonic()
         limit = self.limits.seconds if seconds is None else seconds
+        left = math.inf if self._end is None else self._end - start
         try:
-            reply: tuple[Any, ...] = self._ask(request, limit + GRACE)
+            reply: tuple[Any, ...] = self._ask(request, max(min(limit + GRACE, left), 0.0))
         except _LateError:
+            if left < limit + GRACE:
+                raise BudgetError("the time for all statements together is over") from None
             message = f"{what} was stopped after {limit:g} s"
             return Executed("timeout", message=message, seconds=(monotonic() - start,))
         except _DiedError as error:

@@ -5,6 +5,7 @@ to the power of their number ways), so reading a text is stopped as running one 
 results are plain values, which the pipe between the processes takes.
 """
 
+import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -76,6 +77,17 @@ def linked(gold_sql: str, sql: str, file: str, state: tuple[int, ...]) -> list[C
     return [(o.shared, o.predicted, o.gold) for o in (link.tables, link.columns)]
 
 
+def uncompiled(sql: str, file: str) -> str | None:
+    """What SQLite has against a statement; None if nothing, or on a database of DuckDB's."""
+    try:
+        gold_tables(sql, Path(file))
+    except ValueError as error:
+        return str(error)
+    except (DataError, sqlite3.Error):  # a database of DuckDB's own, or a damaged one
+        return None
+    return None
+
+
 @lru_cache(maxsize=16)
 def _schema(file: str, state: tuple[int, ...]) -> Schema | None:  # noqa: ARG001 (part of the key)
     try:
@@ -92,6 +104,7 @@ def warmed() -> None:
     to_duckdb("SELECT a FROM t", {"t": {"a": "BIGINT"}})
 
 
+_WORK = (extracted, said, linked, uncompiled, warmed)
 WORK: Mapping[str, Callable[..., Any]] = {
     work.__name__: cast(Callable[..., Any], work) for work in (extracted, said, linked, warmed)
 }
