@@ -32,8 +32,8 @@ def data(_run: Checked) -> Found:
 def budget(_run: Checked) -> Found:
     """Verifying a submission takes at most 60 minutes, or what ``--minutes`` says.
 
-    The time is for the whole submission, the gold included. SQL that still runs then is stopped, and
-    the submission is rejected without scores. On a slow machine, give it more.
+    The time is for the whole submission, the gold included. SQL that still runs then is stopped,
+    and the submission is rejected without scores. On a slow machine, give it more.
     """
     yield from ()
 

@@ -201,9 +201,7 @@ class _Quiet(Observer):
         pass
 
 
-def _answering(
-    submission: Submission, place: int, answers: Read, seconds: float
-) -> Answering:
+def _answering(submission: Submission, place: int, answers: Read, seconds: float) -> Answering:
     def answer(query: Query) -> Answered:
         found: Answered | None = answers.found.get(query.id)
         return found or Answered(Generation(query.id, "", error=MISSING))

@@ -8,8 +8,8 @@ from typing import Any
 
 from target_bench.interfaces import Observer
 from target_bench.leaderboard.archive import SUFFIX, RefusedError
-from target_bench.leaderboard.budget import MINUTES, Budget
 from target_bench.leaderboard.board import Other, others
+from target_bench.leaderboard.budget import MINUTES, Budget
 from target_bench.leaderboard.card import Card, visible
 from target_bench.leaderboard.checks import CHECKS
 from target_bench.leaderboard.entry import Entry, Finding, RunEntry, Verdict

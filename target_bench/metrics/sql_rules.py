@@ -3,10 +3,10 @@
 A result is its rows in the order they came; values compare as Python compares them: 1 equals 1.0,
 '1' equals neither, NULL equals NULL. Give NaN as ``math.nan`` itself, or it equals nothing.
 
-Whoever wrote a statement chooses the rows, and so their hashes: Python's of numbers are no secret,
--1 and -2 have the same, and so have a text and its bytes. Rows are therefore counted by an encoding
-in bytes, the hash of which is keyed by a secret of the process (unless PYTHONHASHSEED sets it, which
-workers ignore), and no result takes more than time in proportion to its cells.
+Whoever wrote a statement chooses the rows, and so their hashes: Python's hashes of numbers are no
+secret, -1 and -2 have the same, and so have a text and its bytes. Rows are therefore counted by an
+encoding in bytes. Its hash is keyed by a secret of the process (unless PYTHONHASHSEED sets it, which
+workers ignore), so that time grows as the number of cells.
 """
 
 import marshal
@@ -29,9 +29,7 @@ _FEW_PAIRS = 400  # pairs of values of two rows that are compared one by one
 _FORM = 2  # of marshal: the last one that writes equal values as equal bytes, whatever shares them
 
 
-def compared(
-    names: Iterable[str], gold: Rows, predicted: Rows, gold_sql: str
-) -> dict[str, float]:
+def compared(names: Iterable[str], gold: Rows, predicted: Rows, gold_sql: str) -> dict[str, float]:
     """Two results under some rules: the name of each with its value.
 
     Args:
@@ -160,7 +158,7 @@ def _passes_quick_reject(gold: Rows, predicted: Rows, ordered: bool) -> bool:
 
 
 def _equal_but_written_differently(rows: Rows) -> set[bytes]:
-    """The encodings of numbers that stand there as an integer and as a float, or as 0.0 and -0.0."""
+    """The encodings of numbers that are there as integer and as float, or as 0.0 and -0.0."""
     if float not in set(map(type, chain.from_iterable(rows))):
         return set()
     cells = chain.from_iterable(rows)

@@ -265,9 +265,7 @@ def _end(text: str, start: int) -> int:
 
     Statements behind it that are no queries belong to it: what is run should be what was written.
     """
-    pattern = (
-        r"'[^']*+'|\"[^\"]*+\"|`[^`]*+`|\[[^\[\]\n]*+\]|--[^\n]*+|/\*.*?(?:\*/|\Z)|;"
-    )
+    pattern = r"'[^']*+'|\"[^\"]*+\"|`[^`]*+`|\[[^\[\]\n]*+\]|--[^\n]*+|/\*.*?(?:\*/|\Z)|;"
     for match in re.compile(pattern, re.DOTALL).finditer(text, start):
         if match[0] == ";" and not begins_as_no_query(text, match.end()):
             return match.start()

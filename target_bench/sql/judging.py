@@ -1,7 +1,7 @@
 """Predicted SQL against gold SQL: both are run, and what they give is compared."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import tee
 from pathlib import Path

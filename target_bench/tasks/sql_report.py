@@ -88,4 +88,3 @@ def _linking(judged: Sequence[Judged]) -> dict[str, Any] | None:
         name: {"precision": overlap.precision, "recall": overlap.recall, "f1": overlap.f1}
         for name, overlap in (("tables", total(tables)), ("columns", total(used)))
     }
-
