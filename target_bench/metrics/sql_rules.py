@@ -5,8 +5,8 @@ A result is its rows in the order they came; values compare as Python compares t
 
 Whoever wrote a statement chooses the rows, and so their hashes: Python's hashes of numbers are no
 secret, -1 and -2 have the same, and so have a text and its bytes. Rows are therefore counted by an
-encoding in bytes. Its hash is keyed by a secret of the process (unless PYTHONHASHSEED sets it, which
-workers ignore), so that time grows as the number of cells.
+encoding in bytes. Its hash is keyed by a secret of the process (unless PYTHONHASHSEED sets it, as
+workers never let it), so that time grows as the number of cells.
 """
 
 import marshal
