@@ -244,6 +244,8 @@ class WorkerProcess:
             self.kill()
             raise _LateError(f"no reply in {seconds:g} s") from None
         if reply is None:
+            with suppress(subprocess.TimeoutExpired):  # how it ended is told, if it does by itself
+                self._process.wait(1)
             self.kill()
             raise _DiedError(self._process.returncode)
         return reply

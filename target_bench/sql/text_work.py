@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from target_bench.errors import DataError
 from target_bench.sql.extraction import extract
@@ -104,8 +104,6 @@ def warmed() -> None:
     to_duckdb("SELECT a FROM t", {"t": {"a": "BIGINT"}})
 
 
-_WORK = (extracted, said, linked, uncompiled, warmed)
-WORK: Mapping[str, Callable[..., Any]] = {
-    work.__name__: cast(Callable[..., Any], work) for work in (extracted, said, linked, warmed)
-}
+_ALL: tuple[Callable[..., Any], ...] = (extracted, said, linked, uncompiled, warmed)
+WORK: Mapping[str, Callable[..., Any]] = {work.__name__: work for work in _ALL}
 """By the names that a pool asks for it."""

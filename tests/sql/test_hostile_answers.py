@@ -130,7 +130,7 @@ def _seconds(work: Callable[[str], object], text: str) -> float:
     return process_time() - start
 
 
-LENGTHENED = {
+LENGTHENED: dict[str, Callable[[int], str]] = {
     "froms": lambda n: "FROM " + "a, " * n,
     "tables": lambda n: "SELECT 1 FROM " + "a, " * n + "a",
     "columns": lambda n: "SELECT " + "a, " * n + "a FROM hut",
