@@ -47,3 +47,7 @@ class StoreError(TargetBenchError):
     """A run folder that cannot be written, or does not hold what its manifest says."""
 
     exit_code = 4
+
+
+class BudgetError(TargetBenchError):
+    """The time that was set for all of something is spent before it is done."""

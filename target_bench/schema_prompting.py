@@ -1,18 +1,19 @@
 """Prompts about databases: a schema with a few rows, and a second chance for SQL that is none."""
 
-import sqlite3
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from target_bench.errors import DataError
 from target_bench.interfaces import Corpus
 from target_bench.prompting import Prompted, Prompter
-from target_bench.schema import Generation, Message, Query, Table, TableId
+from target_bench.schema import Executed, Generation, Message, Query, Table, TableId
 from target_bench.serialization import cell_text
 from target_bench.sql.sqlite_files import quoted
+
+if TYPE_CHECKING:
+    from target_bench.sql.pool import Pool
 
 SchemaScope = Literal["database", "tables"]
 """What a prompt shows: all tables of the first retrieved database, or the retrieved ones alone."""
@@ -84,24 +85,22 @@ class SchemaPrompter(Prompter):
         return replace(prompted, request=replace(request, messages=messages))
 
     def _problem(self, database_id: str, text: str) -> str | None:
-        from target_bench.sql.extraction import extract
-        from target_bench.sql.gold_tables import gold_tables
         from target_bench.sql.statements import LONGEST
 
-        found = extract(text)
-        if found.sql is None:
+        read = _reading("extracted", text, what="reading the answer")
+        if isinstance(read, Executed):
+            return read.message
+        sql, named = read
+        if sql is None:
             return "there is no SQL in the answer"
-        if len(found.sql) > LONGEST:
-            return f"it has {len(found.sql):,} characters, and {LONGEST:,} may be"
-        file = self.databases.get(found.database_id or database_id)
+        if len(sql) > LONGEST:
+            return f"it has {len(sql):,} characters, and {LONGEST:,} may be"
+        file = self.databases.get(named or database_id)
         if file is None:
-            return None if found.database_id is None else "there is no database of that name"
-        with suppress(DataError, sqlite3.Error):  # a database of DuckDB's own, or a damaged one
-            try:
-                gold_tables(found.sql, file)
-            except ValueError as error:
-                return str(error)
-        return None
+            return None if named is None else "there is no database of that name"
+        found = _reading("uncompiled", sql, str(file), what="compiling it")
+        problem: str | None = found.message if isinstance(found, Executed) else found
+        return problem
 
     def _written(self, number: int, table: Table, n_rows: int) -> str:
         lines = [f"-- table {number}, database {table.id.database_id}", _statement(table)]
@@ -111,6 +110,18 @@ class SchemaPrompter(Prompter):
             lines.append(f"-- {n_rows} rows: " + " | ".join(map(str, table.header)))
             lines += ["-- " + _row(row) for row in table.rows[:n_rows]]
         return "\n".join(lines)
+
+
+def _reading(work: str, *details: str, what: str) -> Any:
+    """Work on a model's text, in a process of its own, for it may hang whoever reads it."""
+    return _reader().read(work, *details, what=what)
+
+
+@cache
+def _reader() -> "Pool":
+    from target_bench.sql.pool import Pool
+
+    return Pool(1)
 
 
 def _row(row: Sequence[Any]) -> str:

@@ -11,6 +11,9 @@ from target_bench.corpora import load
 from target_bench.prompting import Prompt
 from target_bench.schema import Generation, Query, Table, TableId
 from target_bench.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
+from target_bench.sql.limits import Limits
+from target_bench.sql.pool import Pool
+from tests.sql.hostile import JOINS
 
 MINI = load("mini")
 QUERY = next(q for q in MINI.queries if q.metadata.get("task") == "text_to_sql")
@@ -101,3 +104,14 @@ def test_failures_and_prompts_without_tables_are_not_sent_back() -> None:
 def test_the_identity_tells_scopes_apart() -> None:
     assert _prompter().identity != _prompter(scope="tables").identity
     assert _prompter().identity != _prompter(answer_schema=None).identity
+
+
+def test_reading_a_hostile_answer_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parser would take 2 to the power of 30 steps; the model hears that it was stopped."""
+    prompter = _prompter()
+    prompted = prompter.prompted(QUERY, _tables())
+    with Pool(1, Limits(seconds=1)) as pool:
+        monkeypatch.setattr("target_bench.schema_prompting._reader", lambda: pool)
+        again = prompter.repaired(prompted, Generation(QUERY.id, JOINS))
+    assert again is not None
+    assert "reading the answer was stopped after 1 s" in again.request.messages[-1].content

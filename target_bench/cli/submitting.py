@@ -74,15 +74,26 @@ def verify(
         Path | None,
         typer.Option(help="Where its scores go. Default: beside it.", show_default=False),
     ] = None,
+    minutes: Annotated[
+        float,
+        typer.Option(help="How long it may take; what takes longer is rejected.", min=0.0),
+    ] = 60.0,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
     """Verify, write the entry, print verdict and reasons."""
     from target_bench.cli.progress import TerminalObserver
     from target_bench.leaderboard.verification import verify as verified
+    from target_bench.sql.limits import Limits
+    from target_bench.sql.pool import cores
 
     with TerminalObserver() as observer, redirect_stdout(sys.stderr):
-        found = verified(file, against, data_dir, observer)
+        typer.echo(
+            f"{file.name}: verifying it takes at most {minutes:g} minutes (--minutes); SQL runs "
+            f"{cores()} statements at a time, {Limits().seconds:g} s each at most",
+            err=True,
+        )
+        found = verified(file, against, data_dir, observer, minutes)
     _write_entry(found, entry or _beside(file))
     if as_json:
         json.dump(found.to_json(), sys.stdout, indent=2)

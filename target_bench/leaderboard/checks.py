@@ -29,6 +29,15 @@ def data(_run: Checked) -> Found:
     yield from ()
 
 
+def budget(_run: Checked) -> Found:
+    """Verifying a submission takes at most 60 minutes, or what ``--minutes`` says.
+
+    The time is for the whole submission, the gold included. SQL that still runs then is stopped,
+    and the submission is rejected without scores. On a slow machine, give it more.
+    """
+    yield from ()
+
+
 def upper_bound(run: Checked) -> Found:
     """No run is an upper bound that reads the gold (``oracle``, ``gold``): rejected."""
     names = run.document.retriever, run.document.generator
@@ -170,7 +179,8 @@ def _compared(check: Callable[[Checked, Card, Other], Found]) -> Check:
 
 CHECKS: tuple[Check, ...] = (
     *(Check(name, rule) for name, rule in READING.items()),
-    *map(_alone, (data, upper_bound, coverage, missing_hard, table_ids, cutoff, scores, timings)),
+    *map(_alone, (data, budget, upper_bound, coverage, missing_hard, table_ids, cutoff)),
+    *map(_alone, (scores, timings)),
     *map(_compared, (duplicate, copied)),
     *map(_alone, (gold_rankings, gold_answers)),
 )

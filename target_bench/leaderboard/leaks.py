@@ -1,7 +1,8 @@
 """Whether predictions know the gold."""
 
+import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
 from target_bench.leaderboard.entry import Level
@@ -136,14 +137,20 @@ def _verbatim(run: Checked) -> Callable[[int, Query], bool]:
             return given != "" and given in map(words, references(query))
 
         return same_words
-    from target_bench.sql.extraction import extract
+    statements = _statements(run)
 
     def same_sql(_i: int, query: Query) -> bool:
-        text = found[query.id].generation.text if query.id in found else ""
-        given = _squeezed(extract(text).sql or "")
+        given = _squeezed(statements.get(query.id) or "")
         return given != "" and given in map(_squeezed, references(query))
 
     return same_sql
+
+
+def _statements(run: Checked) -> Mapping[str, str | None]:
+    """Query id -> the SQL of its answer, as it was read when it was judged, under limits."""
+    assert run.result.folder is not None
+    with (run.result.folder / "judgements.jsonl").open(encoding="utf-8") as lines:
+        return {record["query_id"]: record["sql"] for record in map(json.loads, lines)}
 
 
 def _held(run: Checked) -> Callable[[Query, Retrieval], bool]:

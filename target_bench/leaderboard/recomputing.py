@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from target_bench import contenders, pipeline, registry
 from target_bench.contenders import Answering
 from target_bench.corpora import is_path
-from target_bench.errors import ConfigError
+from target_bench.errors import BudgetError, ConfigError
 from target_bench.interfaces import Dataset, Observer
 from target_bench.leaderboard.archive import RefusedError
+from target_bench.leaderboard.budget import Budget
 from target_bench.leaderboard.documents import RunDocument
 from target_bench.leaderboard.reading import Read, Submission
 from target_bench.pipeline import Cell
@@ -80,19 +81,27 @@ class Recomputer:
         data_dir: as for ``TARGET``.
         observer: hears of progress.
         scratch: an empty folder.
+        budget: the time for all of it.
     """
 
-    def __init__(self, data_dir: Path | None, observer: Observer, scratch: Path) -> None:
+    def __init__(
+        self,
+        data_dir: Path | None,
+        observer: Observer,
+        scratch: Path,
+        budget: Budget | None = None,
+    ) -> None:
         self._loader = Loader(data_dir, observer)
         self._observer = observer
         self._scratch = scratch
+        self._budget = budget or Budget()
         self._hard: dict[tuple[Any, ...], Mapping[str, bool]] = {}
 
     def recompute(self, submission: Submission) -> list[Checked]:
         """All runs.
 
         Raises:
-            RefusedError: a run is of other data than what is here.
+            RefusedError: a run is of other data than what is here, or the time is over.
             DataError: the data are not here, or broken.
         """
         bases = {run.retrieval for run in submission.runs}
@@ -126,10 +135,16 @@ class Recomputer:
             ranking_known = {query.id for query in ranked_on.dataset.queries}
         rankings = submission.rankings(ranked, ranking_known, tables)
         answers = None if run.retrieval is None else submission.answers(place, known)
+        self._budget.check(where)
         self._observer.stage(f"{where}: {run.task} on {run.corpus} {run.split}")
         cell = self._cell(submission, place, loaded, rankings)
-        answering = None if answers is None else _answering(submission, place, answers)
-        result = pipeline.evaluate(run.task, cell, answering)
+        answering = None
+        if answers is not None:
+            answering = _answering(submission, place, answers, self._budget.seconds)
+        try:
+            result = pipeline.evaluate(run.task, cell, answering)
+        except BudgetError:
+            raise self._budget.spent(where) from None
         hard_ids = self._hard_queries(run, loaded)
         hard = np.array([hard_ids[query.id] for query in loaded.dataset.queries], dtype=bool)
         return Checked(
@@ -186,7 +201,7 @@ class _Quiet(Observer):
         pass
 
 
-def _answering(submission: Submission, place: int, answers: Read) -> Answering:
+def _answering(submission: Submission, place: int, answers: Read, seconds: float) -> Answering:
     def answer(query: Query) -> Answered:
         found: Answered | None = answers.found.get(query.id)
         return found or Answered(Generation(query.id, "", error=MISSING))
@@ -194,7 +209,7 @@ def _answering(submission: Submission, place: int, answers: Read) -> Answering:
     identity = {"submission": submission.fingerprint, "run": place}
     label = submission.runs[place].generator or ""
     answerer = Answerer(label, identity, answer=answer, prompt=identity)
-    return Answering(answerer, scoring=Scoring())
+    return Answering(answerer, scoring=Scoring(budget=seconds))
 
 
 def _check_data(run: RunDocument, loaded: Loaded, where: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from target_bench.interfaces import Observer
 from target_bench.leaderboard.archive import SUFFIX, RefusedError
 from target_bench.leaderboard.board import Other, others
+from target_bench.leaderboard.budget import MINUTES, Budget
 from target_bench.leaderboard.card import Card, visible
 from target_bench.leaderboard.checks import CHECKS
 from target_bench.leaderboard.entry import Entry, Finding, RunEntry, Verdict
@@ -54,6 +55,7 @@ def verify(
     against: Path | None = None,
     data_dir: Path | None = None,
     observer: Observer | None = None,
+    minutes: float = MINUTES,
 ) -> Verification:
     """Check a submission by every rule and compute its scores from its predictions.
 
@@ -62,17 +64,21 @@ def verify(
         against: a folder of submissions that are there already, or None.
         data_dir: as for ``TARGET``.
         observer: hears of progress and warnings.
+        minutes: how long it may take, all in all.
 
     Raises:
+        ConfigError: ``minutes`` is not a positive number.
         DataError: there is no such file, or the data that it is about are not here or broken.
     """
     observer = observer or Observer()
+    budget = Budget(minutes)
     try:
         _check_name(path)
         with opened(path) as submission, tempfile.TemporaryDirectory() as scratch:
-            runs = Recomputer(data_dir, observer, Path(scratch)).recompute(submission)
+            runs = Recomputer(data_dir, observer, Path(scratch), budget).recompute(submission)
             findings = _alone(runs)
             if against is not None:
+                budget.check("comparing it with other submissions")
                 there = others(against, path, submission.fingerprint, runs, observer)
                 findings += _compared(runs, submission.card, there)
             findings.sort(key=lambda finding: (finding.run, _ORDER[finding.check]))

@@ -8,23 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from math import isnan, nan, sqrt
-from operator import ne
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.interfaces import Metric
-from target_bench.metrics.sql_rules import (
-    Rows,
-    order_matters,
-    same_multiset,
-    same_set,
-    same_table,
-    soft_f1,
-)
+from target_bench.metrics.sql_rules import compared
 from target_bench.metrics.sql_times import reward, time_ratio
 from target_bench.reasoning import READING
 from target_bench.schema import Executed
@@ -98,30 +89,47 @@ def judge(
     Raises:
         ValueError: gold and a right prediction were run several times, but not equally often.
     """
+    if gold is None or predicted is None:
+        return verdict(gold, predicted, {}, rewritten, rule)
+    values: dict[str, float] = {}
+    if _ran(gold, predicted):
+        values |= compared(("bird", "multiset", "soft_f1"), gold.rows, predicted.rows, gold_sql)
+    ours, theirs = rewritten or (gold, predicted)
+    if _ran(ours, theirs):
+        values |= compared(("spider",), ours.rows, theirs.rows, gold_sql)
+    return verdict(gold, predicted, values, rewritten, rule)
+
+
+def verdict(
+    gold: Executed | None,
+    predicted: Executed | None,
+    values: Mapping[str, float],
+    rewritten: tuple[Executed, Executed] | None = None,
+    rule: Rule = "bird",
+) -> JudgedQuery:
+    """The judgement of results that were compared; their rows are not looked at.
+
+    Args:
+        gold: as for ``judge``.
+        predicted: as for ``judge``.
+        values: as ``compared`` gives them; 0 for those that are not there.
+        rewritten: as for ``judge``.
+        rule: as for ``judge``.
+
+    Raises:
+        ValueError: as for ``judge``.
+    """
     if gold is None:
         return JudgedQuery("not_runnable")
     if predicted is None:
         return JudgedQuery("no_prediction")
-    ours, theirs = comparable(gold.rows), comparable(predicted.rows)
-    ran = _ran(gold, predicted)
-    bird = ran and same_set(ours, theirs)
-    multiset = bird and same_multiset(ours, theirs)
-    spider = _same_in_spider(*(rewritten or (gold, predicted)), order_matters(gold_sql))
-    right = {"bird": bird, "spider": spider, "multiset": multiset}[rule]
     decisive = rewritten if rewritten and rule == "spider" else (gold, predicted)
+    found = {name: values.get(name, 0.0) for name in ("bird", "spider", "multiset", "soft_f1")}
     return JudgedQuery(
-        verdict="correct" if right else _failure(*decisive),
-        bird=float(bird),
-        spider=float(spider),
-        multiset=float(multiset),
-        soft_f1=soft_f1(ours, theirs) if ran else 0.0,
-        time_ratio=_time_ratio(gold, predicted) if bird else 0.0,
+        verdict="correct" if found[rule] else _failure(*decisive),
+        **found,
+        time_ratio=_time_ratio(gold, predicted) if found["bird"] else 0.0,
     )
-
-
-def _same_in_spider(gold: Executed, predicted: Executed, ordered: bool) -> bool:
-    rows = comparable(gold.rows), comparable(predicted.rows)
-    return _ran(gold, predicted) and same_table(*rows, ordered)
 
 
 def _ran(gold: Executed, predicted: Executed) -> bool:
@@ -134,13 +142,6 @@ def _failure(gold: Executed, predicted: Executed) -> Verdict:
     if predicted.outcome == "unusable":  # the database that the prediction itself names
         return "error"
     return "wrong_result" if predicted.outcome == "executed" else predicted.outcome
-
-
-def comparable(rows: Rows) -> Rows:
-    """The rows with one NaN for all (DuckDB has them), since only the same NaN equals itself."""
-    if not any(map(ne, chain.from_iterable(rows), chain.from_iterable(rows))):
-        return rows
-    return [tuple(nan if value != value else value for value in row) for row in rows]
 
 
 def _time_ratio(gold: Executed, predicted: Executed) -> float:

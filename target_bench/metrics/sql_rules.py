@@ -2,18 +2,57 @@
 
 A result is its rows in the order they came; values compare as Python compares them: 1 equals 1.0,
 '1' equals neither, NULL equals NULL. Give NaN as ``math.nan`` itself, or it equals nothing.
+
+Whoever wrote a statement chooses the rows, and so their hashes: Python's hashes of numbers are no
+secret, -1 and -2 have the same, and so have a text and its bytes. Rows are therefore counted by an
+encoding in bytes. Its hash is keyed by a secret of the process (unless PYTHONHASHSEED sets it, as
+workers never let it), so that time grows as the number of cells.
 """
 
+import marshal
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain, repeat
+from math import copysign, nan
+from operator import ne
 from typing import Any, NamedTuple
 
 from target_bench.schema import Cell
 
 Row = tuple[Cell, ...]
 Rows = Sequence[Row]
-Column = tuple[Cell, ...]
+Column = tuple[bytes, ...]
+"""The encoded values of a column."""
+
+_FEW_PAIRS = 400  # pairs of values of two rows that are compared one by one
+_FORM = 2  # of marshal: the last one that writes equal values as equal bytes, whatever shares them
+
+
+def compared(names: Iterable[str], gold: Rows, predicted: Rows, gold_sql: str) -> dict[str, float]:
+    """Two results under some rules: the name of each with its value.
+
+    Args:
+        names: ``bird``, ``multiset``, ``spider``, ``soft_f1``.
+        gold: what the gold gave.
+        predicted: what the prediction gave.
+        gold_sql: the gold.
+    """
+    ours, theirs = _Result(comparable(gold)), _Result(comparable(predicted))
+    measures: dict[str, Callable[[], float]] = {
+        "bird": lambda: same_set(ours, theirs),
+        "multiset": lambda: same_multiset(ours, theirs),
+        "spider": lambda: same_table(ours, theirs, order_matters(gold_sql)),
+        "soft_f1": lambda: soft_f1(ours, theirs),
+    }
+    return {name: float(measures[name]()) for name in names}
+
+
+def comparable(rows: Rows) -> Rows:
+    """The rows with one NaN for all (DuckDB has them), since only the same NaN equals itself."""
+    if not any(map(ne, chain.from_iterable(rows), chain.from_iterable(rows))):
+        return rows
+    return [tuple(nan if value != value else value for value in row) for row in rows]
 
 
 def same_set(gold: Rows, predicted: Rows) -> bool:
@@ -22,12 +61,12 @@ def same_set(gold: Rows, predicted: Rows) -> bool:
     So duplicates and the order of rows are ignored, and two empty results are equal whatever their
     columns are.
     """
-    return set(gold) == set(predicted)
+    return set(_encoded(gold)) == set(_encoded(predicted))
 
 
 def same_multiset(gold: Rows, predicted: Rows) -> bool:
     """The same rows equally often, in any order, columns in their order."""
-    return len(gold) == len(predicted) and Counter(gold) == Counter(predicted)
+    return len(gold) == len(predicted) and _equally_often(gold, predicted)
 
 
 def same_table(gold: Rows, predicted: Rows, ordered: bool) -> bool:
@@ -47,10 +86,15 @@ def same_table(gold: Rows, predicted: Rows, ordered: bool) -> bool:
     if len(gold) != len(predicted) or len(gold[0]) != len(predicted[0]):
         return False
     if ordered:
-        matched = Counter(zip(*gold, strict=True)) == Counter(zip(*predicted, strict=True))
+        matched = _equally_often(zip(*gold, strict=True), zip(*predicted, strict=True))
     else:
         matched = same_multiset(gold, predicted) or _columns_match(gold, predicted)
     return matched and _passes_quick_reject(gold, predicted, ordered)
+
+
+def distinct(rows: Rows) -> list[Row]:
+    """The rows without repetitions, in the order in which they come first."""
+    return list(dict(zip(_encoded(rows), rows, strict=True)).values())
 
 
 def order_matters(gold_sql: str) -> bool:
@@ -68,7 +112,7 @@ def soft_f1(gold: Rows, predicted: Rows) -> float:
     """
     if not gold and not predicted:
         return 1.0
-    gold, predicted = list(dict.fromkeys(gold)), list(dict.fromkeys(predicted))
+    gold, predicted = distinct(gold), distinct(predicted)
     missing, extra = max(len(gold) - len(predicted), 0), max(len(predicted) - len(gold), 0)
     pairs = [_overlap(*pair) for pair in zip(gold, predicted, strict=False)]
     matched = sum(pair[0] for pair in pairs)
@@ -84,8 +128,14 @@ def _overlap(gold: Row, predicted: Row) -> tuple[float, float, float]:
     """Matches, predicted values that are not gold, gold values not predicted; per gold column."""
     if gold == predicted:
         return 1.0, 0.0, 0.0
-    matches = sum(value in gold for value in predicted)
-    missed = sum(value not in predicted for value in gold)
+    if len(gold) * len(predicted) > _FEW_PAIRS:
+        ours, theirs = _encoded([(value,) for value in gold]), _encoded([(v,) for v in predicted])
+        held, said = set(ours), set(theirs)
+        matches = sum(value in held for value in theirs)
+        missed = sum(value not in said for value in ours)
+    else:
+        matches = sum(value in gold for value in predicted)
+        missed = sum(value not in predicted for value in gold)
     return matches / len(gold), (len(predicted) - matches) / len(gold), missed / len(gold)
 
 
@@ -98,20 +148,34 @@ def _passes_quick_reject(gold: Rows, predicted: Rows, ordered: bool) -> bool:
     if len(gold[0]) == 1:
         return True
     ambiguous = _equal_but_written_differently([*gold, *predicted])
+    if not ambiguous:
+        return True
     ours, theirs = (
-        [_unordered(row) for row in rows if not ambiguous.isdisjoint(row)]
+        [_unordered(row) for row in rows if not ambiguous.isdisjoint(_numbers(row))]
         for rows in (gold, predicted)
     )
-    return ours == theirs if ordered else set(ours) == set(theirs)
+    return ours == theirs if ordered else same_set(ours, theirs)
 
 
-def _equal_but_written_differently(rows: Rows) -> set[Cell]:
+def _equal_but_written_differently(rows: Rows) -> set[bytes]:
+    """The encodings of numbers that are there as integer and as float, or as 0.0 and -0.0."""
     if float not in set(map(type, chain.from_iterable(rows))):
         return set()
-    floats = {value for row in rows for value in row if type(value) is float}
-    integers = {value for row in rows for value in row if type(value) is int}
-    zeros = {str(value) for row in rows for value in row if value == 0} if 0.0 in floats else set()
-    return {*(floats & integers), *([0.0] if "-0.0" in zeros else [])}
+    cells = chain.from_iterable(rows)
+    floats = set()
+    integers = set()
+    for cell in cells:
+        if type(cell) is float:
+            floats.add(_code(cell))
+            if cell == 0 and copysign(1, cell) < 0:
+                integers.add(_code(cell))
+        elif type(cell) is int:
+            integers.add(_code(cell))
+    return floats & integers
+
+
+def _numbers(row: Row) -> Iterator[bytes]:
+    return (_code(cell) for cell in row if isinstance(cell, int | float))
 
 
 _TYPE_TEXTS = {kind: str(kind) for kind in (str, int, float, bytes, type(None))}
@@ -124,7 +188,8 @@ def _unordered(row: Row) -> Row:
 def _columns_match(gold: Rows, predicted: Rows) -> bool:
     """Whether some order of columns makes the rows equal as multisets; no if that is not found."""
     ours, theirs = (
-        _Side(Counter(zip(*rows, strict=True)), [0] * len(rows)) for rows in (gold, predicted)
+        _Side(Counter(map(_column_of_codes, zip(*_exact(rows), strict=True))), [0] * len(rows))
+        for rows in (gold, predicted)
     )
     try:
         return _ColumnSearch(40 * len(gold) * len(gold[0])).finds(ours, theirs)
@@ -242,3 +307,49 @@ def _shared_classes(
         return None
     numbers = {item: number for number, item in enumerate(dict.fromkeys(gold))}
     return [numbers[item] for item in gold], [numbers[item] for item in predicted]
+
+
+def _equally_often(one: Iterable[Row], other: Iterable[Row]) -> bool:
+    return Counter(_encoded(one)) == Counter(_encoded(other))
+
+
+class _Result(list[Row]):
+    """Rows that are encoded once."""
+
+    @cached_property
+    def codes(self) -> list[bytes]:
+        return _codes(self)
+
+
+def _encoded(rows: Iterable[Row]) -> list[bytes]:
+    return rows.codes if isinstance(rows, _Result) else _codes(rows)
+
+
+def _codes(rows: Iterable[Row]) -> list[bytes]:
+    """Each row as bytes, the same for rows that are equal, and others for others."""
+    return list(map(marshal.dumps, _exact(rows), repeat(_FORM)))
+
+
+def _column_of_codes(column: Row) -> Column:
+    return tuple(map(marshal.dumps, column, repeat(_FORM)))
+
+
+def _code(cell: Cell) -> bytes:
+    return marshal.dumps(_canonical(cell), _FORM)
+
+
+def _exact(rows: Iterable[Row]) -> Sequence[Row]:
+    """The rows with numbers that are equal written alike."""
+    rows = list(rows)
+    if _PLAIN.issuperset(map(type, chain.from_iterable(rows))):
+        return rows
+    return [tuple(map(_canonical, row)) for row in rows]
+
+
+_PLAIN = {int, str, bytes, type(None)}
+
+
+def _canonical(cell: Cell) -> Cell:
+    if isinstance(cell, float):
+        return int(cell) if cell.is_integer() else (nan if cell != cell else cell)
+    return int(cell) if isinstance(cell, bool) else cell

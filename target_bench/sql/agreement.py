@@ -2,17 +2,25 @@
 
 import math
 
+from target_bench.metrics.sql_rules import distinct
 from target_bench.schema import Cell, Executed
 
 _CLOSE = 1e-9
 """How far two engines' floats may be apart, relative to the larger."""
 
 
-def agree(one: Executed, other: Executed) -> bool:
-    """Whether two engines gave the same set of rows, floats up to rounding."""
+def agree(one: Executed, other: Executed, repeated: bool = False) -> bool:
+    """Whether two engines gave the same rows, in any order, floats up to rounding.
+
+    Args:
+        one: what one engine gave.
+        other: what the other gave.
+        repeated: whether it matters how often a row is there.
+    """
     if one.outcome != "executed" or other.outcome != "executed":
         return False
-    rows = [sorted(set(result.rows), key=_order) for result in (one, other)]
+    found = [result.rows if repeated else distinct(result.rows) for result in (one, other)]
+    rows = [sorted(each, key=_order) for each in found]
     if len(rows[0]) != len(rows[1]):
         return False
     return all(map(_same_row, *rows))

@@ -1,5 +1,6 @@
 """The beginning of a result, to be looked at."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +12,12 @@ ROWS, COLUMNS, CHARACTERS = 20, 20, 200
 
 def beginning(result: Executed) -> Executed:
     """A result with its first rows; a text or bytes in them may be one longer than is shown."""
-    rows = tuple(tuple(map(_short, row[:COLUMNS])) for row in result.rows[:ROWS])
-    return replace(result, rows=rows)
+    return replace(result, rows=tuple(begun(result.rows)))
+
+
+def begun(rows: Sequence[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
+    """The beginning of rows, as ``beginning`` has it."""
+    return [tuple(map(_short, row[:COLUMNS])) for row in rows[:ROWS]]
 
 
 def readable(result: Executed | None) -> dict[str, Any] | None:

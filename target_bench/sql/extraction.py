@@ -18,7 +18,9 @@ _KEYS = {
 }
 _BIRD = re.compile(r"\t----- bird -----\t?")
 _FENCE = re.compile(r"```([^\n`]*)\n(.*?)(?:```|\Z)", re.DOTALL)
-_INLINE_FENCE = re.compile(r"```(?:sql|sqlite|sqlite3|duckdb)?[ \t]+([^\n]+?)```", re.IGNORECASE)
+_INLINE_FENCE = re.compile(
+    r"```(?:sql|sqlite|sqlite3|duckdb)?[ \t]++(?!```)([^\n]+?)```", re.IGNORECASE
+)
 _SQL_FENCES = ("", "sql", "sqlite", "sqlite3", "duckdb", "postgresql", "mysql", "text")
 _START = re.compile(
     r"\bSELECT\b|\bWITH\s+(?:RECURSIVE\s+)?[\w\"`\[\]]+\s*(?:\([^()]*\)\s*)?AS\s*(?:MATERIALIZED\s*)?\(",
@@ -27,11 +29,12 @@ _START = re.compile(
 _LINE_START = re.compile(r"\s*(?:(?:--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/|\()\s*)*\Z")
 _NEW_LINE = re.compile(r"(?:\A|(?<=[;\n])|\n|:)[ \t]*")
 _PROSE = re.compile(
-    r"\s*(?:\Z|```|[#*>]|-(?!-)|[IA]\b|[^()=<>*\"'`]*[.!:]\s*\Z|"
+    r"\s*+(?:\Z|```|[#*>]|-(?!-)|[IA]\b|[^()=<>*\"'`]*[.!:]\s*\Z|"
     r"(?!(?:From|Where|And|Or|On|Join|Inner|Left|Cross|Group|Order|Having|Limit|Union|Select)\b)"
     r"[A-Z][a-z']+\b)"
 )
-_BROKEN = r'"{key}"\s*:\s*"(.*?)"\s*(?:,\s*"\w+"\s*:|\}}|,?\s*\Z)'
+_BROKEN = r'"{key}"\s*+:\s*+"'
+_BROKEN_END = re.compile(r'"\s*+(?:,\s*+"\w++"\s*+:|\}|,?\s*+\Z)')
 _TRIES = 50  # how many starts of an object, and of a statement, are looked at
 _PARSED = 2 * LONGEST  # characters that are parsed in the search for the end of a statement
 
@@ -130,7 +133,7 @@ def _decoded(decoder: json.JSONDecoder, text: str, place: int) -> tuple[Any, int
 
 def _without_last_commas(text: str) -> str:
     """JSON without the commas that stand before a closing brace or bracket, texts apart."""
-    pattern = r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])'
+    pattern = r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|,(?=\s*+[}\]])'
     return re.sub(pattern, lambda match: match[1] or "", text, flags=re.DOTALL)
 
 
@@ -139,9 +142,10 @@ def _broken_object(text: str) -> Mapping[str, Any] | None:
     fields = {}
     for name, keys in _KEYS.items():
         for key in keys:
-            match = re.search(_BROKEN.format(key=key), text, re.DOTALL | re.IGNORECASE)
-            if match and name not in fields:
-                fields[name] = _unescaped(match[1])
+            start = re.search(_BROKEN.format(key=key), text, re.IGNORECASE)
+            end = _BROKEN_END.search(text, start.end()) if start else None
+            if start and end and name not in fields:
+                fields[name] = _unescaped(text[start.end() : end.start()])
     return fields if "sql" in fields else None
 
 
@@ -209,7 +213,7 @@ def _bare_at(text: str, place: int, sql: str) -> Extracted:
 
 
 def _paragraph(text: str) -> str:
-    return re.split(r"\n\s*\n|```", text)[0]
+    return re.split(r"\n\s*\n|```", text, maxsplit=1)[0]
 
 
 def _begin(text: str, start: int) -> int:
@@ -235,8 +239,9 @@ def _parsable(text: str, left: int) -> tuple[str | None, int]:
     for n in range(len(lines), 0, -1):
         if n < len(lines) and not _PROSE.match(lines[n]):
             continue
-        sql = "\n".join(lines[:n]).strip()
-        left -= len(sql)
+        sql = "\n".join(lines[:n])
+        left -= len(sql)  # with its blanks, which take time too
+        sql = sql.strip()
         if left < 0:
             break
         try:
@@ -258,7 +263,7 @@ def _end(text: str, start: int) -> int:
 
     Statements behind it that are no queries belong to it: what is run should be what was written.
     """
-    pattern = r"'[^']*'|\"[^\"]*\"|`[^`]*`|\[[^\]\n]*\]|--[^\n]*|/\*.*?\*/|;"
+    pattern = r"'[^']*+'|\"[^\"]*+\"|`[^`]*+`|\[[^\[\]\n]*+\]|--[^\n]*+|/\*.*?(?:\*/|\Z)|;"
     for match in re.compile(pattern, re.DOTALL).finditer(text, start):
         if match[0] == ";" and not begins_as_no_query(text, match.end()):
             return match.start()

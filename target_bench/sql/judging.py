@@ -1,13 +1,14 @@
 """Predicted SQL against gold SQL: both are run, and what they give is compared."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from itertools import tee
 from pathlib import Path
 from typing import Literal
 
 from target_bench.errors import DataError
-from target_bench.metrics.sql import JudgedQuery, Rule, judge
+from target_bench.metrics.sql import JudgedQuery, Rule, verdict
 from target_bench.schema import Executed
 from target_bench.sql.agreement import agree
 from target_bench.sql.beginnings import beginning
@@ -15,6 +16,8 @@ from target_bench.sql.gold import GoldResults
 from target_bench.sql.normalising import for_test_suite
 from target_bench.sql.pool import Pool, Statement
 from target_bench.sql.speaking import Speaker
+from target_bench.sql.statements import LONGEST
+from target_bench.sql.trial import Links, Prediction, Trials, Tried
 
 LeftOut = Literal["missing", "unusable", "engines"]
 """Why a query is not runnable: its database is missing, or cannot be read, or the engine that
@@ -32,6 +35,7 @@ class Case:
         sql: the prediction, or None if there is none.
         file: the database the prediction runs on, or None if there is none of the name it gave.
         problem: what is wrong, if there is no prediction or no database to run it on.
+        stopped: the limit that was met while the answer was read, or None.
     """
 
     query_id: str
@@ -40,6 +44,7 @@ class Case:
     sql: str | None
     file: Path | None
     problem: str = ""
+    stopped: Executed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,8 @@ class Judged:
         predicted_rows: how many rows the prediction gave, or None if there was none.
         reason: what went wrong, in words; empty if nothing did, or if the result is wrong.
         left_out: why the query is not runnable; None if it is.
+        links: which tables and columns prediction and gold use; None without a prediction, or on
+            a database whose schema is not known.
     """
 
     case: Case
@@ -66,6 +73,7 @@ class Judged:
     predicted_rows: int | None
     reason: str
     left_out: LeftOut | None = None
+    links: Links | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,25 +85,19 @@ class _Untold:
 
 
 @dataclass(frozen=True, slots=True)
-class _Runs:
-    """What is to be run for a case; None for what is not.
+class _Golds:
+    """The statements of a case's gold; None for what is not to be run.
 
     Attributes:
         case: the case.
-        golds: the gold, the gold as Spider's rule has it, and the gold in SQLite where another
-            engine judges.
-        predictions: the prediction, and the prediction as Spider's rule has it.
+        statements: the gold, and the gold as Spider's rule has it; then both in SQLite where
+            another engine judges.
         untold: why the gold cannot be run, or None.
-        refused: what the prediction gave without being run.
-        refused_by_spider: why Spider's rule alone has no result; None if it has.
     """
 
     case: Case
-    golds: tuple[Statement | None, ...] = (None, None, None)
-    predictions: tuple[Statement | None, ...] = (None, None)
+    statements: tuple[Statement | None, ...] = (None, None, None, None)
     untold: _Untold | None = None
-    refused: Executed | None = None
-    refused_by_spider: Executed | None = None
 
 
 class Judge:
@@ -117,6 +119,7 @@ class Judge:
         self._speaker = speaker
         self._rule: Rule = rule
         self._repeats = repeats
+        self._trials = Trials(pool)
 
     def judged(self, cases: Iterable[Case]) -> Iterator[Judged]:
         """The cases in their order.
@@ -125,112 +128,119 @@ class Judge:
 
         Raises:
             StoreError: the result of a gold statement cannot be recorded.
+            BudgetError: the pool's budget is spent.
         """
-        compared, for_gold, for_predicted = tee(map(self._runs, cases), 3)
-        golds = self._golds.run(s for runs in for_gold for s in runs.golds if s)
-        statements = (s for runs in for_predicted for s in runs.predictions if s)
-        predictions = self._pool.run(statements, keep_going=True)
-        for runs in compared:
-            gold = [next(golds) if statement else None for statement in runs.golds]
-            predicted = [next(predictions) if statement else None for statement in runs.predictions]
-            yield self._compared(runs, gold, predicted)
+        return self._pool.do(self._jobs(cases))
 
-    def _runs(self, case: Case) -> _Runs:
+    def _jobs(self, cases: Iterable[Case]) -> "Iterator[partial[Judged]]":
+        plans, again = tee(map(self._plan, cases))
+        results = self._golds.run(s for plan in again for s in plan.statements if s)
+        for plan in plans:
+            found = [next(results) if statement else None for statement in plan.statements]
+            yield self._job(plan, found)
+
+    def _plan(self, case: Case) -> _Golds:
         if case.gold_file is None:
-            return _Runs(case, untold=_Untold("missing", "the database of the query is missing"))
+            return _Golds(case, untold=_Untold("missing", "the database of the query is missing"))
+        say, file = self._speaker, case.gold_file
+        rewritten = for_test_suite(case.gold_sql)
+        same = rewritten == case.gold_sql
         try:
-            gold = self._speaker.statement(case.gold_file, case.gold_sql, self._repeats)
-            also = self._speaker.in_sqlite(case.gold_file, case.gold_sql)
+            gold = say.statement(file, case.gold_sql, self._repeats)
+            also = say.in_sqlite(file, case.gold_sql)
+            theirs = None if same else say.statement(file, rewritten)
+            theirs_also = None if same else say.in_sqlite(file, rewritten)
         except ValueError as error:
             reason = f"the gold has no translation: {error}"
-            return _Runs(case, untold=_Untold("engines", reason))
+            return _Golds(case, untold=_Untold("engines", reason))
         except DataError as error:
-            return _Runs(case, untold=_Untold("unusable", str(error)))
-        golds = (gold, None, also)
-        if case.sql is None:
-            return _Runs(case, golds)
-        if case.file is None:
-            return _Runs(case, golds, refused=Executed("error", message=case.problem))
-        try:
-            predicted = self._speaker.statement(case.file, case.sql, self._repeats)
-        except ValueError as error:
-            return _Runs(case, golds, refused=_untranslated(error))
-        except DataError as error:
-            return _Runs(case, golds, refused=Executed("unusable", message=str(error)))
-        return self._as_in_spider(_Runs(case, golds, (predicted, None)))
+            return _Golds(case, untold=_Untold("unusable", str(error)))
+        return _Golds(case, (gold, theirs, also, theirs_also))
 
-    def _as_in_spider(self, runs: _Runs) -> _Runs:
-        """The same with the statements that Spider's rule runs, where it runs others."""
-        case = runs.case
-        assert case.gold_file is not None
-        assert case.file is not None
-        assert case.sql is not None
-        rewritten = for_test_suite(case.gold_sql), for_test_suite(case.sql)
-        if rewritten == (case.gold_sql, case.sql):
-            return runs
-        try:
-            theirs = self._speaker.statement(case.gold_file, rewritten[0])
-            ours = self._speaker.statement(case.file, rewritten[1])
-        except ValueError as error:
-            return replace(runs, refused_by_spider=_untranslated(error))
-        golds, predictions = runs.golds, runs.predictions
-        return replace(runs, golds=(golds[0], theirs, golds[2]), predictions=(predictions[0], ours))
+    def _job(self, plan: _Golds, golds: Sequence[Executed | None]) -> "partial[Judged]":
+        """The rest of the work on a case, for another thread."""
+        case, (gold, rewritten, *in_sqlite) = plan.case, golds
+        untold = plan.untold or _untold((gold, rewritten), in_sqlite)
+        asked: Prediction | Executed | None = case.stopped
+        if untold is None and case.sql is not None and gold is not None:
+            asked = Executed("error", message=case.problem)
+            if case.file is not None:
+                try:
+                    copy = self._speaker.copy_of(case.file)
+                    asked = Prediction(
+                        case.sql, case.file, copy, case.gold_sql, gold, rewritten, self._repeats
+                    )
+                except DataError as error:
+                    asked = Executed("unusable", message=str(error))
+        return partial(self._judged, case, gold, asked, untold)
 
-    def _compared(
-        self, runs: _Runs, golds: Sequence[Executed | None], predictions: Sequence[Executed | None]
+    def _judged(
+        self,
+        case: Case,
+        gold: Executed | None,
+        asked: Prediction | Executed | None,
+        untold: _Untold | None,
     ) -> Judged:
-        case = runs.case
-        gold, gold_rewritten, in_sqlite = golds
-        predicted, rewritten = predictions
-        predicted = predicted or runs.refused
-        untold = runs.untold or _untold(gold, in_sqlite, case, predicted)
-        if untold:
-            query = JudgedQuery("not_runnable")
-            return replace(_judged(case, query, gold, None, untold.reason), left_out=untold.kind)
-        both = (gold_rewritten, rewritten) if gold_rewritten and rewritten else None
-        if runs.refused_by_spider and gold:
-            both = gold, runs.refused_by_spider
-        query = judge(gold, predicted, case.gold_sql, both, self._rule)
-        return _judged(case, query, gold, predicted, _reason(case, query, gold, predicted))
+        if untold is not None:
+            return _left_out(case, gold, untold)
+        tried = self._trials.tried(asked) if isinstance(asked, Prediction) else None
+        if isinstance(asked, Executed):
+            tried = Tried(asked)
+        predicted = tried.predicted if tried else None
+        if predicted and predicted.outcome == "unusable" and case.file == case.gold_file:
+            return _left_out(case, gold, _Untold("unusable", predicted.message))
+        values, rewritten = (tried.values, tried.rewritten) if tried else ({}, None)
+        query = verdict(gold, predicted, values, rewritten, self._rule)
+        return Judged(
+            case,
+            query,
+            gold and beginning(gold),
+            predicted,
+            None if gold is None else len(gold.rows),
+            tried.rows if tried else None,
+            _reason(case, query, gold, predicted),
+            links=self._links(case),
+        )
 
-
-def _untranslated(error: ValueError) -> Executed:
-    return Executed("error", message=f"it has no translation: {error}")
+    def _links(self, case: Case) -> Links | None:
+        if case.sql is None or case.gold_file is None or len(case.sql) > LONGEST:
+            return None
+        return self._trials.linked(case.gold_sql, case.sql, case.gold_file)
 
 
 def _untold(
-    gold: Executed | None, in_sqlite: Executed | None, case: Case, predicted: Executed | None
+    golds: Sequence[Executed | None], in_sqlite: Sequence[Executed | None]
 ) -> _Untold | None:
     """Why what the gold gave says nothing of the prediction."""
-    own = predicted if case.file == case.gold_file else None
-    for result in (gold, in_sqlite, own):
+    for result in (*golds, *in_sqlite):
         if result is not None and result.outcome == "unusable":
             return _Untold("unusable", result.message)
-    if gold is None or in_sqlite is None or agree(gold, in_sqlite):
+    names = ("the gold", "the gold as ex[spider] runs it, without DISTINCT,")
+    for name, repeated, here, there in zip(names, (False, True), golds, in_sqlite, strict=True):
+        reason = here and there and _differing(name, repeated, here, there)
+        if reason:
+            return _Untold("engines", reason)
+    return None
+
+
+def _differing(name: str, repeated: bool, here: Executed, in_sqlite: Executed) -> str | None:
+    """What two engines gave of one statement that is not the same, or None."""
+    if agree(here, in_sqlite, repeated):
         return None
     if in_sqlite.outcome != "executed":
-        if gold.outcome != "executed":
+        if here.outcome != "executed":
             return None  # it fails in both, which SQLite counts as 0
-        reason = f"the gold fails in SQLite alone: {in_sqlite.outcome}: {in_sqlite.message}"
-    elif gold.outcome != "executed":
-        reason = f"the gold fails in this engine alone: {gold.outcome}: {gold.message}"
-    else:
-        reason = "the gold gives another result in this engine than in SQLite"
-    return _Untold("engines", reason)
+        return f"{name} fails in SQLite alone: {in_sqlite.outcome}: {in_sqlite.message}"
+    if here.outcome != "executed":
+        return f"{name} fails in this engine alone: {here.outcome}: {here.message}"
+    return f"{name} gives another result in this engine than in SQLite"
 
 
-def _judged(
-    case: Case, query: JudgedQuery, gold: Executed | None, predicted: Executed | None, reason: str
-) -> Judged:
-    return Judged(
-        case,
-        query,
-        gold and beginning(gold),
-        predicted and beginning(predicted),
-        None if gold is None else len(gold.rows),
-        None if predicted is None else len(predicted.rows),
-        reason,
-    )
+def _left_out(case: Case, gold: Executed | None, untold: _Untold) -> Judged:
+    rows = None if gold is None else len(gold.rows)
+    query = JudgedQuery("not_runnable")
+    shown = gold and beginning(gold)
+    return Judged(case, query, shown, None, rows, None, untold.reason, untold.kind)
 
 
 def _reason(

@@ -13,7 +13,8 @@ from typing import Any
 from target_bench.sql.parsing import ROWIDS, parsed, strings_from_names
 from target_bench.sql.scoping import Names, Schema
 
-_LONGEST = 20_000  # characters of a query that is looked at; the time grows as their square
+_LONGEST = 20_000  # characters of a query that is looked at
+_MOST_TABLES = 200  # of its FROM clauses; the time grows as their square
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,8 @@ class Usage:
         columns: pairs of table and column, as the schema spells them.
         unknown_tables: names in FROM clauses that the schema does not have, as written.
         unknown_columns: names of columns that nothing has, as written.
-        error: why nothing is known of it: it cannot be parsed, is no query, or is very long.
+        error: why nothing is known of it: it cannot be parsed, is no query, has more than 20,000
+            characters, or more than 200 tables in its FROM clauses (SQLite joins 64 at most).
     """
 
     tables: frozenset[str] = frozenset()
@@ -117,10 +119,14 @@ def total(overlaps: Iterable[Overlap]) -> Overlap:
 
 def usage(sql: str, schema: Schema, dialect: str = "sqlite") -> Usage:
     """What a query uses of a schema; a text that is no query uses nothing, and says why."""
+    from sqlglot import exp
+
     if len(sql) > _LONGEST:
         return Usage(error=f"it is longer than {_LONGEST:,} characters")
     try:
         tree = parsed(sql, dialect)
+        if sum(1 for _ in tree.find_all(exp.Table)) > _MOST_TABLES:
+            return Usage(error=f"it names more than {_MOST_TABLES:,} tables")
         if dialect == "sqlite":
             strings_from_names(tree, sql, schema)
         names = Names(tree, schema)

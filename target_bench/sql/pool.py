@@ -7,16 +7,19 @@ run. See docs of ``sqlite_engine`` and ``duckdb_engine`` for what the engines al
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from threading import Lock
+from time import monotonic
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeVar
 
-from target_bench.errors import ConfigError, DataError
+from target_bench.errors import BudgetError, ConfigError, DataError
 from target_bench.schema import Executed
 from target_bench.sql.databases import Database, database
 from target_bench.sql.engine import EngineName
@@ -25,6 +28,9 @@ from target_bench.sql.process import DiedOpeningError, WorkerProcess
 
 _WAITING = 256 << 20  # bytes of results that may wait for an earlier, slower statement
 _MOST_WAITING = 10_000  # such results
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +67,23 @@ class Pool:
     Args:
         workers: how many processes; default: as many as there are cores for this process.
         limits: of every statement.
+        budget: seconds after which all work ends; None for no end.
 
     Raises:
         ConfigError: ``workers`` is less than 1.
     """
 
-    def __init__(self, workers: int | None = None, limits: Limits | None = None) -> None:
-        self.workers = _cores() if workers is None else workers
+    def __init__(
+        self,
+        workers: int | None = None,
+        limits: Limits | None = None,
+        budget: float | None = None,
+    ) -> None:
+        self.workers = cores() if workers is None else workers
         if self.workers < 1:
             raise ConfigError(f"SQL workers={workers!r}: expected 1 or more")
         self.limits = limits or Limits()
+        self._end = None if budget is None else monotonic() + budget
         self._lock = Lock()
         self._closed = False
         self._idle: list[WorkerProcess] = []
@@ -103,8 +116,9 @@ class Pool:
         Raises:
             DataError: its database is missing, damaged, or being written by another program.
             ConfigError: the pool is closed, or a process cannot be started.
+            BudgetError: the budget is spent.
         """
-        return self._submit(statement).result()[0]
+        return self._submit(partial(self._work, statement)).result()[0]
 
     def run(self, statements: Iterable[Statement], keep_going: bool = False) -> Iterator[Executed]:
         """Run many; the results come in the order of the statements.
@@ -118,20 +132,71 @@ class Pool:
                 ``unusable``, so that the others still run.
 
         Raises:
-            ConfigError: as for ``execute``, at the statement's turn.
+            ConfigError: as for ``execute``, at the statement's turn; so too ``BudgetError``.
             DataError: the same, unless ``keep_going``.
         """
-        source = iter(statements)
-        queue: deque[_Future] = deque()
-        running: set[_Future] = set()
+        work = self._work_or_tell if keep_going else self._work
+        return self._ordered(partial(work, statement) for statement in statements)
+
+    def do(self, jobs: Iterable[Callable[[], T]]) -> Iterator[T]:
+        """What jobs give, in their order, done as statements are; each asks for its workers.
+
+        Raises:
+            ConfigError: the pool is closed.
+        """
+        return self._ordered(partial(_sized, job) for job in jobs)
+
+    def read(self, work: str, *details: Any, what: str) -> Any:
+        """Have a worker work on a text (see ``text_work``), under the limits of a statement.
+
+        Args:
+            work: its name.
+            details: what it is done on, plain values.
+            what: what is done, for a message.
+
+        Returns:
+            What the work gives; or, if it was stopped, an ``Executed`` that says why.
+
+        Raises:
+            ConfigError: the pool is closed, or a process cannot be started.
+            BudgetError: the budget is spent.
+        """
+        with self.worker() as worker:
+            return worker.read(work, details, what)
+
+    @contextmanager
+    def worker(self, where: Database | None = None) -> Iterator[WorkerProcess]:
+        """A process for the time of a ``with`` block, best one that has the database open.
+
+        Raises:
+            ConfigError: the pool is closed, or a process cannot be started.
+            BudgetError: the budget is spent.
+        """
+        if self._end is not None and monotonic() > self._end:
+            raise BudgetError("the time for all statements together is over")
+        worker = self._taken(where)
+        try:
+            yield worker
+        except DataError:
+            raise
+        except BaseException:
+            worker.kill()  # what it would say next is anybody's guess
+            raise
+        finally:
+            self._give_back(worker)
+
+    def _ordered(self, jobs: Iterable[Callable[[], tuple[T, int]]]) -> Iterator[T]:
+        source = iter(jobs)
+        queue: deque[Future[tuple[T, int]]] = deque()
+        running: set[Future[tuple[T, int]]] = set()
         held = 0
         try:
             while True:
                 done = {future for future in running if future.done()}
                 if held < _WAITING and len(queue) < _MOST_WAITING:
                     free = 2 * self.workers - len(running - done)
-                    for statement in islice(source, free):
-                        queue.append(self._submit(statement))
+                    for job in islice(source, free):
+                        queue.append(self._submit(job))
                         running.add(queue[-1])
                 if not queue:
                     return
@@ -142,46 +207,52 @@ class Pool:
                 if queue[0] not in running:
                     first = queue.popleft()
                     held -= _size(first)
-                    yield _told(first) if keep_going else first.result()[0]
+                    yield first.result()[0]
         finally:
             for future in queue:
                 future.cancel()
 
-    def _submit(self, statement: Statement) -> "_Future":
+    def _submit(self, job: Callable[[], tuple[T, int]]) -> Future[tuple[T, int]]:
         with self._lock:
             if self._closed:
                 raise ConfigError("this pool of SQL workers is closed; make another")
-            return self._threads.submit(self._work, statement)
+            return self._threads.submit(job)
+
+    def _work_or_tell(self, statement: Statement) -> tuple[Executed, int]:
+        try:
+            return self._work(statement)
+        except DataError as error:
+            return Executed("unusable", message=str(error)), 0
 
     def _work(self, statement: Statement) -> tuple[Executed, int]:
         where = database(statement.database, statement.engine)
+        return self.again(partial(self._run, where, statement))
+
+    def again(self, run: Callable[[], T]) -> T:
+        """Run what may open a database, a second time if a process ended over it.
+
+        That was perhaps due to what the process ran before; a second one ends due to the file.
+        """
         try:
-            return self._run(where, statement)
-        except DiedOpeningError:  # perhaps of what it ran before; a second one dies of the file
-            return self._run(where, statement)
+            return run()
+        except DiedOpeningError:
+            return run()
 
     def _run(self, where: Database, statement: Statement) -> tuple[Executed, int]:
-        worker = self._taken(where)
-        try:
-            return worker.run(where, statement.sql, statement.repeat)
-        except DataError:
-            raise
-        except BaseException:
-            worker.kill()  # what it would say next is anybody's guess
-            raise
-        finally:
-            self._give_back(worker)
+        with self.worker(where) as worker:
+            return worker.run(where, statement.sql, statement.repeat)[:2]
 
-    def _taken(self, where: Database) -> WorkerProcess:
+    def _taken(self, where: Database | None) -> WorkerProcess:
         """An idle worker, best one that has the database open, or a new one."""
         with self._lock:
-            self._idle.sort(key=lambda worker: worker.has_open(where))
+            if where is not None:
+                self._idle.sort(key=lambda worker: worker.has_open(where))
             while self._idle:
                 worker = self._idle.pop()
                 if worker.alive:
                     return worker
                 self._forget(worker)
-        worker = WorkerProcess(self.limits)
+        worker = WorkerProcess(self.limits, self._end)
         with self._lock:
             if not self._closed:
                 self._all.add(worker)
@@ -201,23 +272,17 @@ class Pool:
         self._all.discard(worker)
 
 
-_Future = Future[tuple[Executed, int]]
+def _sized(job: Callable[[], T]) -> tuple[T, int]:
+    return job(), 0
 
 
-def _told(future: _Future) -> Executed:
-    """The result of a finished statement, or why its database cannot be read."""
-    try:
-        return future.result()[0]
-    except DataError as error:
-        return Executed("unusable", message=str(error))
-
-
-def _size(future: _Future) -> int:
+def _size(future: Future[tuple[T, int]]) -> int:
     """Bytes of a finished statement's result."""
     return 0 if future.exception() else future.result()[1]
 
 
-def _cores() -> int:
+def cores() -> int:
+    """How many cores there are for this process."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

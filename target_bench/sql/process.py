@@ -1,5 +1,6 @@
 """A worker process as its pool sees it."""
 
+import math
 import os
 import pickle
 import subprocess
@@ -11,9 +12,9 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
 from time import monotonic
-from typing import IO, Any
+from typing import IO, Any, Literal
 
-from target_bench.errors import ConfigError, DataError
+from target_bench.errors import BudgetError, ConfigError, DataError
 from target_bench.schema import Executed, SQLOutcome
 from target_bench.sql.databases import Database
 from target_bench.sql.engine import EngineName
@@ -23,6 +24,9 @@ from target_bench.sql.worker import SENT_AT_ONCE
 
 GRACE = 0.2
 """Seconds after the deadline in which the engine may stop by itself; then its process is killed."""
+
+Wanted = Literal["all", "beginning", "none"]
+"""Which rows of a result a process hands over."""
 
 _PATIENCE = 120.0  # seconds for a worker to start, to open a database, to hand over a large result
 _MOST_OPEN: dict[EngineName, int] = {"sqlite": 16, "duckdb": 2}  # at once, in one worker
@@ -59,14 +63,20 @@ class WorkerProcess:
     It gets none of the user's environment variables but those needed to start, and no signal of
     the terminal.
 
+    Args:
+        limits: of every statement.
+        end: the ``time.monotonic`` at which all work has to end; None for none.
+
     Raises:
         ConfigError: it cannot be started.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, end: float | None = None) -> None:
         self.limits = limits
+        self._end = end
         self._open: OrderedDict[Database, int] = OrderedDict()
         self._opened = 0
+        self._warm = False
         self._replies: SimpleQueue[Any] = SimpleQueue()
         try:
             self._process = _started()
@@ -87,23 +97,61 @@ class WorkerProcess:
         """Whether the database need not be opened any more."""
         return database in self._open
 
-    def run(self, database: Database, sql: str, repeat: int) -> tuple[Executed, int]:
-        """Run a statement so many times; the first result, and the bytes it takes.
+    def run(
+        self, database: Database, sql: str, repeat: int, wanted: Wanted = "all"
+    ) -> tuple[Executed, int, int]:
+        """Run a statement so many times; the first result, the bytes it takes, and its rows.
+
+        Of ``wanted`` rows that are the ``beginning`` the rest stays with the process, to be
+        compared there until it runs another statement.
 
         Raises:
             DataError: the database cannot be opened or read; ``DiedOpeningError`` if the process
                 ended over it.
         """
         number = self._number(database)
-        first, size = self._run(database, number, sql, with_rows=True)
-        last, seconds = first, first.seconds
+        seconds: tuple[float, ...] = ()
         for _ in range(repeat - 1):
-            if last.outcome != "executed" or not self.alive:
-                break
-            last, _ = self._run(database, number, sql, with_rows=False)
-            seconds += last.seconds
-        kept = first if last.outcome == "executed" else last
-        return replace(kept, seconds=seconds), size
+            earlier, *_ = self._run(database, number, sql, "none")
+            seconds += earlier.seconds
+            if earlier.outcome != "executed" or not self.alive:
+                return replace(earlier, seconds=seconds), 0, 0
+        last, size, rows = self._run(database, number, sql, wanted)
+        return replace(last, seconds=seconds + last.seconds), size, rows
+
+    def compare(
+        self, names: tuple[str, ...], gold: Executed, gold_sql: str
+    ) -> dict[str, float] | Executed:
+        """The result that stayed with the process against the gold's (``sql_rules.compared``).
+
+        Returns:
+            The value under each rule; or what stopped the comparison.
+        """
+        request = ("comparing", names, gold.rows, gold_sql)
+        found = self._limited(request, "the comparison of its result with the gold's")
+        if isinstance(found, Executed):
+            return found
+        values: dict[str, float] = found[1]
+        return values
+
+    def read(self, name: str, details: tuple[Any, ...], what: str) -> Any:
+        """Work on a text (``text_work``), under the limits of a statement.
+
+        Args:
+            name: of the work.
+            details: what it is done on; plain values.
+            what: what is done, for a message.
+
+        Returns:
+            What the work gives, or an ``Executed`` that says what stopped it.
+        """
+        if not self._warm:  # which may take longer than a statement may
+            self._warm = True
+            stopped = self._limited(("reading", "warmed", ()), "starting", _PATIENCE)
+            if isinstance(stopped, Executed):
+                return stopped
+        found = self._limited(("reading", name, details), what)
+        return found if isinstance(found, Executed) else found[1]
 
     def kill(self) -> None:
         """End the process at once; harmless if it has ended."""
@@ -113,30 +161,51 @@ class WorkerProcess:
             _stdin(self._process).close()
 
     def _run(
-        self, database: Database, number: int, sql: str, with_rows: bool
-    ) -> tuple[Executed, int]:
-        start = monotonic()
-        try:
-            request = ("running", number, sql, with_rows)
-            what, *found = self._ask(request, self.limits.seconds + GRACE)
-            if what == "ran" and with_rows and found[0][4] > SENT_AT_ONCE:
-                fetched, rows = self._ask(("fetching",), _PATIENCE)
-                what, found = (what, [found[0], rows]) if fetched == "rows" else (fetched, [rows])
-        except _LateError:
-            message = f"stopped after {self.limits.seconds:g} s"
-            return Executed("timeout", message=message, seconds=(monotonic() - start,)), 0
-        except _DiedError as error:
-            outcome: SQLOutcome = "memory" if error.by_system else "error"
-            return Executed(outcome, message=str(error), seconds=(monotonic() - start,)), 0
+        self, database: Database, number: int, sql: str, wanted: Wanted
+    ) -> tuple[Executed, int, int]:
+        reply = self._limited(("running", number, sql, wanted), "the statement")
+        if isinstance(reply, Executed):
+            return reply, 0, 0
+        what, *found = reply
+        if what == "ran" and wanted == "all" and found[0][4] > SENT_AT_ONCE:
+            reply = self._limited(("fetching",), "handing over its result", _PATIENCE)
+            if isinstance(reply, Executed):
+                return reply, 0, 0
+            found[1] = reply[1]
         if what == "unusable":
             raise DataError(f"database {database.path}: {found[0]}")
-        if what == "exhausted":
-            self.kill()
-            return Executed("memory", message=found[0], seconds=(monotonic() - start,)), 0
-        (outcome, columns, message, seconds, size, sound), rows = found
+        (outcome, columns, message, seconds, size, sound), rows, count = found
         if not sound:
             self.kill()
-        return Executed(outcome, tuple(columns), tuple(rows), message, (seconds,)), size
+        executed = Executed(outcome, tuple(columns), tuple(rows), message, (seconds,))
+        return executed, size, count
+
+    def _limited(
+        self, request: tuple[Any, ...], what: str, seconds: float | None = None
+    ) -> tuple[Any, ...] | Executed:
+        """The reply to a request, or what the process died of: a limit, or the request.
+
+        Raises:
+            BudgetError: the time for all work is over.
+        """
+        start = monotonic()
+        limit = self.limits.seconds if seconds is None else seconds
+        left = math.inf if self._end is None else self._end - start
+        try:
+            reply: tuple[Any, ...] = self._ask(request, max(min(limit + GRACE, left), 0.0))
+        except _LateError:
+            if left < limit + GRACE:
+                raise BudgetError("the time for all statements together is over") from None
+            message = f"{what} was stopped after {limit:g} s"
+            return Executed("timeout", message=message, seconds=(monotonic() - start,))
+        except _DiedError as error:
+            outcome: SQLOutcome = "memory" if error.by_system else "error"
+            return Executed(outcome, message=str(error), seconds=(monotonic() - start,))
+        if reply[0] == "exhausted":
+            self.kill()
+            message = f"{what}: {reply[1]}"
+            return Executed("memory", message=message, seconds=(monotonic() - start,))
+        return reply
 
     def _number(self, database: Database) -> int:
         """The worker's number for an open database; the one used longest ago makes room."""
@@ -175,6 +244,8 @@ class WorkerProcess:
             self.kill()
             raise _LateError(f"no reply in {seconds:g} s") from None
         if reply is None:
+            with suppress(subprocess.TimeoutExpired):  # how it ended is told, if it does by itself
+                self._process.wait(1)
             self.kill()
             raise _DiedError(self._process.returncode)
         return reply

@@ -46,6 +46,7 @@ class Names:
         self.scopes = list(traverse_scope(tree))
         self._by_query = {id(scope.expression): scope for scope in self.scopes}
         self._known: dict[int, tuple[Any, dict[str, Origin]]] = {}
+        self._base: dict[str, dict[str, Origin]] = {}
 
     def scope(self, node: Any) -> Any:
         """The scope whose names a node can use; None outside of any query."""
@@ -152,8 +153,7 @@ class Names:
         from sqlglot import exp
 
         if isinstance(source, exp.Table):
-            table, columns = self._schema.get(source.name.lower(), ("", {}))
-            return {key: Origin(table, name, type_) for key, (name, type_) in columns.items()}
+            return self._base_columns(source.name.lower())
         outputs = self._outputs(source)
         renamed = source.expression.parent.args.get("alias") if source.expression.parent else None
         given = [c.name for c in renamed.columns] if isinstance(renamed, exp.TableAlias) else []
@@ -162,6 +162,14 @@ class Names:
             (given[i] if i < len(given) else name).lower(): origin
             for i, (name, origin) in enumerate(values)
         }
+
+    def _base_columns(self, name: str) -> dict[str, Origin]:
+        if name not in self._base:
+            table, columns = self._schema.get(name, ("", {}))
+            self._base[name] = {
+                key: Origin(table, column, type_) for key, (column, type_) in columns.items()
+            }
+        return self._base[name]
 
     def _outputs(self, scope: Any) -> dict[str, Origin]:
         """Lower-case name -> origin, of what a query gives; found once.

@@ -8,10 +8,8 @@ from typing import Protocol
 from target_bench.sql.copying import Copy, duckdb_copy
 from target_bench.sql.databases import database
 from target_bench.sql.engine import EngineName
-from target_bench.sql.gold_tables import gold_tables
 from target_bench.sql.pool import Statement
-from target_bench.sql.statements import LONGEST
-from target_bench.sql.translation import to_duckdb
+from target_bench.sql.text_work import in_duckdb
 
 
 class Speaker(Protocol):
@@ -27,6 +25,14 @@ class Speaker(Protocol):
     def in_sqlite(self, file: Path, sql: str) -> Statement | None:
         """The same where the database came from, if the engine is not that of the database."""
 
+    def copy_of(self, file: Path) -> Copy | None:
+        """The copy of a database in which its statements are judged; None if there is none.
+
+        Raises:
+            DataError: the database cannot be read.
+            StoreError: the copy cannot be written.
+        """
+
 
 class Own:
     """Every database in its own engine, every statement as it is."""
@@ -37,6 +43,9 @@ class Own:
 
     def in_sqlite(self, file: Path, sql: str) -> None:
         """Nothing: there is no other engine."""
+
+    def copy_of(self, file: Path) -> None:
+        """Nothing: there is no copy."""
 
 
 class InDuckDB:
@@ -61,21 +70,21 @@ class InDuckDB:
             DataError: the database cannot be read.
             StoreError: the copy cannot be written.
         """
-        if database(file).engine == "duckdb":
+        copy = self.copy_of(file)
+        if copy is None:
             return Statement(file, sql, repeat)
-        if len(sql) > LONGEST:
-            raise ValueError(f"it has {len(sql):,} characters, and {LONGEST:,} may be")
-        try:
-            gold_tables(sql, file)
-        except ValueError:
-            return Statement(file, sql)  # SQLite says itself what is wrong with it
-        copy = self._copy(file)
-        translated = to_duckdb(sql, copy.columns, copy.views)
-        return Statement(copy.path, translated, repeat)
+        how, text = in_duckdb(sql, file, copy.columns, copy.views)
+        if how == "unsaid":
+            raise ValueError(text)
+        return Statement(copy.path if how == "copy" else file, text, repeat)
 
     def in_sqlite(self, file: Path, sql: str) -> Statement | None:
         """The statement in SQLite, if the database is one of SQLite's."""
         return Statement(file, sql) if database(file).engine == "sqlite" else None
+
+    def copy_of(self, file: Path) -> Copy | None:
+        """The copy, made once; None of a database of DuckDB's own."""
+        return None if database(file).engine == "duckdb" else self._copy(file)
 
     def _copied(self, file: Path) -> Copy:
         copy = duckdb_copy(file)

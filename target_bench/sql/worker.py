@@ -13,6 +13,7 @@ from threading import Thread
 from typing import IO, Any
 
 from target_bench.schema import Cell
+from target_bench.sql.beginnings import begun
 from target_bench.sql.engine import Engine, UnusableError
 from target_bench.sql.limits import Limits
 from target_bench.sql.messages import receive, send
@@ -116,13 +117,32 @@ class _Worker:
         self._open.pop(number).close()
         return ("done",)
 
-    def _running(self, number: int, sql: str, with_rows: bool) -> tuple[Any, ...]:
+    def _running(self, number: int, sql: str, wanted: str) -> tuple[Any, ...]:
+        """Run a statement; of the rows ``all``, the ``beginning`` or ``none`` are sent at once.
+
+        Those of a large result, and those of which only the beginning is sent, stay here.
+        """
+        self._rows = []
         ran = self._open[number].run(sql)
-        rows = ran.rows if with_rows else []
-        if ran.size > SENT_AT_ONCE:
+        rows = [] if wanted == "none" else ran.rows
+        if wanted == "beginning":
+            self._rows, rows = rows, begun(rows)
+        elif ran.size > SENT_AT_ONCE:
             self._rows, rows = rows, []
         report = (ran.outcome, ran.columns, ran.message, ran.seconds, ran.size, ran.sound)
-        return "ran", report, rows
+        return "ran", report, rows, len(ran.rows)
+
+    def _comparing(self, names: tuple[str, ...], gold_rows: Any, gold_sql: str) -> tuple[Any, ...]:
+        """The rows that stayed here against those of the gold, under some rules."""
+        from target_bench.metrics.sql_rules import compared
+
+        return "compared", compared(names, gold_rows, self._rows, gold_sql)
+
+    def _reading(self, name: str, details: tuple[Any, ...]) -> tuple[str, Any]:
+        """Work on a text that runs nothing."""
+        from target_bench.sql.text_work import WORK
+
+        return "read", WORK[name](*details)
 
     def _fetching(self) -> tuple[str, list[tuple[Cell, ...]]]:
         rows, self._rows = self._rows, []

@@ -22,6 +22,7 @@ class Scoring:
         timeout: text-to-SQL: seconds that a statement may take.
         repeats: text-to-SQL: how often statements are run for VES and R-VES; 1 for neither.
         workers: text-to-SQL: how many processes run statements; None for one a core.
+        budget: text-to-SQL: seconds that all statements of a run may take; None for no end.
 
     Raises:
         ConfigError: a setting cannot be; found here, before anything is run.
@@ -34,6 +35,7 @@ class Scoring:
     timeout: float = 30.0
     repeats: int = 1
     workers: int | None = None
+    budget: float | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.timeout < math.inf:

@@ -2,16 +2,12 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
-from target_bench.errors import DataError
 from target_bench.interfaces import Dataset
 from target_bench.schema import Query
 from target_bench.sql.judging import Judged
-from target_bench.sql.linking import Overlap, linking, total
-from target_bench.sql.sqlite_files import columns, opened
-from target_bench.sql.statements import LONGEST
+from target_bench.sql.linking import total
 
 _SHOWN = ("bird", "spider", "multiset", "soft_f1")
 
@@ -84,32 +80,11 @@ def _means(judged: Sequence[Judged]) -> dict[str, Any]:
 
 
 def _linking(judged: Sequence[Judged]) -> dict[str, Any] | None:
-    schemas: dict[Path, Any] = {}
-    tables: list[Overlap] = []
-    used: list[Overlap] = []
-    for found in judged:
-        case = found.case
-        if found.query.verdict == "not_runnable" or case.gold_file is None:
-            continue
-        if case.sql is None or len(case.sql) > LONGEST:
-            continue
-        if case.gold_file not in schemas:
-            schemas[case.gold_file] = _schema(case.gold_file)
-        if schemas[case.gold_file] is not None:
-            link = linking(case.gold_sql, case.sql, schemas[case.gold_file])
-            tables.append(link.tables)
-            used.append(link.columns)
+    links = [found.links for found in judged if found.links is not None]
+    tables, used = [link.tables for link in links], [link.columns for link in links]
     if not tables:
         return None
     return {
         name: {"precision": overlap.precision, "recall": overlap.recall, "f1": overlap.f1}
         for name, overlap in (("tables", total(tables)), ("columns", total(used)))
     }
-
-
-def _schema(file: Path) -> Any:
-    try:
-        with opened(file) as database:
-            return columns(database)
-    except DataError:
-        return None  # a database of DuckDB's own

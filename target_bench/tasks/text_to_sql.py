@@ -4,6 +4,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -53,6 +54,7 @@ class TextToSQL:
         timeout: seconds that one statement may take.
         repeats: how often gold and prediction are run for VES and R-VES; 1 for neither.
         workers: how many processes run statements; default: as many as there are cores.
+        budget: seconds that all statements together may take; None for no end.
 
     Raises:
         ConfigError: ``repeats`` is less than 1.
@@ -69,6 +71,7 @@ class TextToSQL:
         timeout: float = 30.0,
         repeats: int = 1,
         workers: int | None = None,
+        budget: float | None = None,
     ) -> None:
         if repeats < 1:
             raise ConfigError(f"repeats={repeats}: expected a number from 1")
@@ -77,6 +80,8 @@ class TextToSQL:
         self.timeout = timeout
         self.repeats = repeats
         self.workers = workers
+        self.budget = budget
+        self._read: dict[str, Any] = {}
 
     def metrics(self, _queries: Sequence[Query]) -> list[Metric[Any]]:
         """Execution accuracy under every rule, soft F1, and with ``repeats`` efficiency."""
@@ -94,6 +99,7 @@ class TextToSQL:
 
         Raises:
             ConfigError: the corpus has no databases.
+            BudgetError: the budget is spent.
         """
         from target_bench.sql.gold import GoldResults
         from target_bench.sql.judging import Judge
@@ -103,11 +109,14 @@ class TextToSQL:
 
         if all(query.database_id == NO_DATABASE for query in dataset.queries):
             raise ConfigError(f"{dataset.info.name} {dataset.split} has no databases to run SQL on")
-        pairs = zip(dataset.queries, generations, strict=True)
-        cases = [_case(dataset, query, g, retrievals.get(query.id)) for query, g in pairs]
         notes: list[str] = []
         speaks = speaker(self.engine, notes.append)
-        with Pool(self.workers, Limits(seconds=self.timeout)) as pool:
+        with Pool(self.workers, Limits(seconds=self.timeout), self.budget) as pool:
+            self._read_in(pool, [g.text for g in generations if g.error is None])
+            cases = [
+                _case(dataset, query, g, self._read.get(g.text), retrievals.get(query.id))
+                for query, g in zip(dataset.queries, generations, strict=True)
+            ]
             judge = Judge(pool, GoldResults(pool), speaks, self.rule, self.repeats)
             judged = list(judge.judged(cases))
         notes += _unusable(judged)
@@ -125,10 +134,25 @@ class TextToSQL:
         return [*chosen, f"repeats:{self.repeats}", *versions]
 
     def parse(self, text: str) -> str | None:
-        """The SQL in an answer, or None where there is none."""
-        from target_bench.sql.extraction import extract
+        """The SQL in an answer, or None where there is none, or a limit was met in reading it.
 
-        return extract(text).sql
+        It is read once, in a worker process, under the limits of a statement.
+        """
+        from target_bench.schema import Executed
+        from target_bench.sql.limits import Limits
+        from target_bench.sql.pool import Pool
+
+        if text not in self._read:
+            with Pool(1, Limits(seconds=self.timeout)) as pool:
+                self._read_in(pool, [text])
+        found = self._read[text]
+        return None if isinstance(found, Executed) else found[0]
+
+    def _read_in(self, pool: Any, texts: Iterable[str]) -> None:
+        """Read answers in the processes of a pool, each text once."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._read]
+        read = partial(pool.read, "extracted", what="reading the answer")
+        self._read.update(zip(new, pool.do(partial(read, text) for text in new), strict=True))
 
     def report(self, dataset: Dataset, examples: JudgedStatements) -> dict[str, Any]:
         """Outcomes, and scores by hardness and by database."""
@@ -164,9 +188,9 @@ class TextToSQL:
 
 
 def _case(
-    dataset: Dataset, query: Query, generation: Generation, retrieval: Retrieval | None
+    dataset: Dataset, query: Query, generation: Generation, read: Any, retrieval: Retrieval | None
 ) -> Any:
-    from target_bench.sql.extraction import extract
+    from target_bench.schema import Executed
     from target_bench.sql.judging import Case
     from target_bench.sql.statements import LONGEST
 
@@ -174,16 +198,18 @@ def _case(
     gold_file = dataset.databases.get(query.database_id)
     if generation.error is not None:
         return Case(query.id, gold, gold_file, None, None, generation.error)
-    found = extract(generation.text)
-    if found.sql is None:
+    if isinstance(read, Executed):
+        return Case(query.id, gold, gold_file, None, None, stopped=read)
+    sql, named = read
+    if sql is None:
         return Case(query.id, gold, gold_file, None, None, "no SQL can be read from the answer")
-    if len(found.sql) > LONGEST:
-        problem = f"it has {len(found.sql):,} characters; more than {LONGEST:,} are not run"
-        return Case(query.id, gold, gold_file, found.sql, None, problem)
-    asked_on = found.database_id or _retrieved(retrieval) or query.database_id
+    if len(sql) > LONGEST:
+        problem = f"it has {len(sql):,} characters; more than {LONGEST:,} are not run"
+        return Case(query.id, gold, gold_file, sql, None, problem)
+    asked_on = named or _retrieved(retrieval) or query.database_id
     file = _file(dataset.databases, asked_on)
     problem = "" if file else f"there is no database {asked_on!r:.80}"
-    return Case(query.id, gold, gold_file, found.sql, file, problem)
+    return Case(query.id, gold, gold_file, sql, file, problem)
 
 
 def _unusable(judged: Sequence[Any]) -> list[str]:

@@ -1,8 +1,10 @@
 """Judging where a statement has no translation, or a database cannot be read."""
 
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,6 @@ from target_bench.sql.limits import Limits
 from target_bench.sql.pool import Pool
 from target_bench.sql.speaking import speaker
 from target_bench.sql.statements import LONGEST
-from target_bench.sql.translation import to_duckdb
 from tests.sql.written import sqlite_file
 
 GOLD = "SELECT DISTINCT name FROM People"
@@ -48,17 +49,22 @@ def test_gold_without_translation_says_so(short: Pool, people: Path, tmp_path: P
     assert "the gold has no translation" in judged.reason
 
 
-def test_what_spiders_rule_rewrites_concerns_that_rule_alone(
-    short: Pool, people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_gold_that_differs_as_spiders_rule_runs_it_is_left_out(
+    short: Pool, people: Path, tmp_path: Path
 ) -> None:
-    def only_distinct(sql: str, *more: object) -> str:
-        if "DISTINCT" not in sql:
-            raise ValueError("not that")
-        return to_duckdb(sql, *more)  # type: ignore[arg-type]  # what it was called with
-
-    monkeypatch.setattr("target_bench.sql.speaking.to_duckdb", only_distinct)
-    (judged,) = _judged(short, tmp_path, "duckdb", [Case("q", GOLD, people, GOLD, people)])
-    assert (judged.query.bird, judged.query.multiset, judged.query.spider) == (1, 1, 0)
+    """The engines agree over the gold, but the same without DISTINCT overflows in SQLite alone."""
+    with closing(sqlite3.connect(people)) as database, database:
+        database.executescript("CREATE TABLE n (x INTEGER); INSERT INTO n VALUES (1), (1);")
+        database.execute("UPDATE n SET x = ?", (2**62,))
+        database.execute("INSERT INTO n VALUES (?)", (2**62,))
+    gold = "SELECT sum(DISTINCT x) FROM n"
+    for prediction in (gold, "SELECT 4611686018427387904", "SELECT 1"):
+        case = Case("q", gold, people, prediction, people)
+        (judged,) = _judged(short, tmp_path, "duckdb", [case])
+        assert (judged.query.verdict, judged.left_out) == ("not_runnable", "engines")
+        assert "as ex[spider] runs it, without DISTINCT, fails in SQLite alone" in judged.reason
+    (judged,) = _judged(short, tmp_path, "sqlite", [Case("q", gold, people, gold, people)])
+    assert (judged.query.bird, judged.query.spider) == (1, 0)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
