@@ -12,8 +12,10 @@ from target_bench.interfaces import Dataset, Metric, Observer
 from target_bench.prompting import Prompter
 from target_bench.results import Result
 from target_bench.runs import slices
-from target_bench.runs.identity import answers_fingerprint, queries_fingerprint
+from target_bench.runs.earlier import tell_of_earlier
+from target_bench.runs.identity import EVERY_FIELD, answers_fingerprint, queries_fingerprint
 from target_bench.runs.store import Run
+from target_bench.runs.times import cold
 from target_bench.schema import Counts, Retrieval, Score
 from target_bench.selection import Loaded
 from target_bench.stages.consent import Confirm
@@ -107,6 +109,7 @@ def answers_identity(cell: Cell, asked: Asking) -> dict[str, Any]:
         retrieval["tables"] = asked.depth
     metrics = task.metrics(dataset.queries)
     return _data_identity(task.name, dataset, answers_fingerprint(dataset.queries)) | {
+        "queries_version": EVERY_FIELD,
         "retrieval": retrieval,
         "generator": answerer.identity,
         "prompt": asked.prompter.identity if answerer.prompt is None else answerer.prompt,
@@ -154,9 +157,7 @@ def retrieve(cell: Cell) -> tuple[Result, dict[str, Retrieval]]:
         query_ids=query_ids,
         per_query=scored.per_query,
         counts=counts,
-        seconds=store.manifest["seconds"],
-        timed_queries=store.manifest["timed_queries"],
-        latency=store.manifest.get("latency_ms"),
+        times=cold(store.manifest),
         errors={r.query_id: r.error for r in retrievals if r.error is not None},
         folder=store.folder,
         reused=reused,
@@ -197,6 +198,7 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
         confirm,
         cell.observer,
     )
+    tell_of_earlier(store, dataset.queries, cell.observer)
     with store.locked(cell.observer.warning):
         _record_asked(
             store,
@@ -233,7 +235,7 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
         per_query={**retrieved.per_query, **scored.per_query},
         answers=counts,
         report=report,
-        seconds={**retrieved.seconds, **store.manifest["seconds"]},
+        times=retrieved.times.with_answers(cold(store.manifest)),
         errors={**retrieved.errors, **failed},
         folder=store.folder,
         reused=reused,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.errors import ConfigError, MissingExtraError
+from target_bench.runs.times import ColdTimes, left_out_note
 from target_bench.schema import AnswerCounts, Counts, Score
 
 if TYPE_CHECKING:
@@ -31,9 +32,8 @@ class Result:
         per_query: metric name -> (n,) value of each query alone; NaN where the metric is not over
             the query.
         counts: the denominators.
-        seconds: stage -> wall-clock seconds; a reused run keeps those of its first time.
-        timed_queries: how many queries ``seconds["retrieve"]`` covers.
-        latency: milliseconds of single queries (``p50``, ``p95``, ``p99``), where measured.
+        times: how long it took, as far as nothing in it came out of a cache; a reused run keeps
+            those of its first time.
         errors: query id -> what went wrong, for failed queries.
         folder: the run folder.
         reused: whether the retrievals were there already.
@@ -52,9 +52,7 @@ class Result:
     query_ids: Sequence[str]
     per_query: Mapping[str, NDArray[np.float64]]
     counts: Counts
-    seconds: Mapping[str, float]
-    timed_queries: int
-    latency: Mapping[str, Any] | None
+    times: ColdTimes
     errors: Mapping[str, str]
     folder: Path
     reused: bool
@@ -64,6 +62,21 @@ class Result:
 
     def __str__(self) -> str:
         return str(Results([self]))
+
+    @property
+    def seconds(self) -> Mapping[str, float]:
+        """Stage -> wall-clock seconds; without the stages of which something was in a cache."""
+        return self.times.seconds
+
+    @property
+    def timed_queries(self) -> int:
+        """How many queries ``seconds["retrieve"]`` covers."""
+        return self.times.timed_queries
+
+    @property
+    def latency(self) -> Mapping[str, Any] | None:
+        """Milliseconds of single queries (``p50``, ``p95``, ``p99``), where measured and cold."""
+        return self.times.latency
 
     def to_json(self) -> dict[str, Any]:
         """The result as ``target-bench run --json`` prints it."""
@@ -80,6 +93,7 @@ class Result:
             "scores": {name: score.to_json() for name, score in self.scores.items()},
             "seconds": dict(self.seconds),
             "latency_ms": self.latency,
+            "times_left_out": dict(self.times.left_out),
             "folder": str(self.folder),
             "data": dict(self.data),
         }
@@ -270,6 +284,8 @@ def _table(results: Sequence[Result]) -> Any:
             table.add_column("95%\ninterval", justify="right", no_wrap=True, min_width=11)
     timed = "generate" if first.generator else "retrieve"
     table.add_column("ms /\nquery", justify="right", no_wrap=True)
+    table.caption = left_out_note((result.times.left_out for result in results), (timed,))
+    table.caption_justify = "left"
     for result in results:
         cells = [escape(name) for name in (result.retriever, result.generator) if name]
         for name in columns:
@@ -355,7 +371,8 @@ def _plain(name: str) -> str:
 
 
 def _milliseconds_per_query(result: Result, stage: str) -> str:
-    """Wall-clock time of a stage over queries; blank where nothing was timed."""
-    seconds = result.seconds.get(stage)
-    n = result.counts.asked if stage == "generate" else result.timed_queries
-    return f"{1000 * seconds / n:.2f}" if seconds and n else ""
+    """Wall-clock time of a stage over queries; blank where nothing was timed, a dash if not cold."""
+    found = result.times.generate if stage == "generate" else result.times.retrieve
+    if found is None:
+        return "–" if stage in result.times.left_out else ""
+    return f"{found:.2f}"

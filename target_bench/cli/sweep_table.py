@@ -51,6 +51,8 @@ def print_outcomes(console: "Console", outcomes: "Sequence[CellOutcome]") -> Non
 
 
 def _scores(task: str, outcomes: "Sequence[CellOutcome]") -> "Table":
+    from target_bench.runs.times import STAGES, left_out_note
+
     table = _empty_table(task)
     axes = _axes([outcome.cell for outcome in outcomes])
     _add_axes(table, axes)
@@ -62,6 +64,8 @@ def _scores(task: str, outcomes: "Sequence[CellOutcome]") -> "Table":
         if name == chosen:
             table.add_column("95%\ninterval", justify="right", no_wrap=True)
     table.add_column("seconds", justify="right", no_wrap=True)
+    table.caption = left_out_note((outcome.left_out for outcome in outcomes), STAGES)
+    table.caption_justify = "left"
     for outcome, axis in zip(outcomes, axes, strict=True):
         cells = [str(outcome.cell.number), *axis.values()]
         for name in metrics:
@@ -69,9 +73,19 @@ def _scores(task: str, outcomes: "Sequence[CellOutcome]") -> "Table":
             cells.append("failed" if outcome.error else _value(name, score))
             if name == chosen:
                 cells.append(_interval(name, score))
-        cells.append(f"{sum(outcome.stages.values()):.1f}" if outcome.stages else "")
+        cells.append(_seconds(outcome))
         table.add_row(*map(_escaped, cells))
     return table
+
+
+def _seconds(outcome: "CellOutcome") -> str:
+    """Of indexing, ranking and answering together; a dash where one of them is not cold."""
+    from target_bench.runs.times import STAGES
+
+    if set(STAGES) & outcome.left_out.keys():
+        return "–"
+    known = [outcome.stages[stage] for stage in STAGES if stage in outcome.stages]
+    return f"{sum(known):.1f}" if known else ""
 
 
 def _axes(cells: Sequence[Any]) -> list[dict[str, str]]:

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import portalocker
 
+from target_bench import cache_use
 from target_bench.errors import StoreError
 
 T = TypeVar("T")
@@ -146,7 +147,10 @@ class AnswerCache:
         """
         query = f"SELECT {_COLUMNS} FROM answers WHERE key = ?"  # noqa: S608 (no user's text)
         row = self._do(lambda database: database.execute(query, (key,)).fetchone())
-        return Answer(*row) if row else None
+        if row is None:
+            return None
+        cache_use.note("recorded answers")
+        return Answer(*row)
 
     def put(self, key: str, answer: Answer) -> None:
         """Record an answer; the first one for a key stays.

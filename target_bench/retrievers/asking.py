@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from target_bench import cache_use
 from target_bench.errors import ConfigError, PluginError, TargetBenchError
 from target_bench.interfaces import Generator, Observer
 from target_bench.schema import Generation, GenerationRequest
@@ -41,6 +42,8 @@ def answers(generator: Any, requests: Sequence[GenerationRequest]) -> dict[str, 
             f"generator {type(generator).__name__} raised {type(error).__name__} in "
             f"generate_many: {error}"
         ) from error
+    if any(generation.cached for generation in found.values()):
+        cache_use.note("recorded answers")
     return missing | found
 
 

@@ -111,8 +111,10 @@ class CellOutcome:
         input_tokens: tokens of all prompts, as far as the provider counts them.
         output_tokens: tokens of all answers, as far as the provider counts them.
         cost: of all answers, in the currency of the price table.
-        stages: stage -> wall-clock seconds, over all times that the run was gone on with.
-        latency: milliseconds of single queries, where measured.
+        stages: stage -> wall-clock seconds, over all times that the run was gone on with; without
+            the stages of which something came out of a cache.
+        latency: milliseconds of single queries, where measured and nothing came out of a cache.
+        left_out: stage, or ``latency`` -> why its time is left out.
         error: why it failed, or None.
         exit_code: that of the error, 0 without one.
         trace: the traceback of an error that is a fault of ours or of a plug-in.
@@ -130,6 +132,7 @@ class CellOutcome:
     cost: float = 0.0
     stages: Mapping[str, float] = field(default_factory=dict)
     latency: Mapping[str, Any] | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
     error: str | None = None
     exit_code: int = 0
     trace: str | None = None
@@ -232,4 +235,5 @@ def _outcome(cell: SweepCell, result: "Result", seconds: float) -> CellOutcome:
         cost=answers.cost if answers else 0.0,
         stages=dict(result.seconds),
         latency=result.latency,
+        left_out=dict(result.times.left_out),
     )

@@ -86,6 +86,7 @@ class RunDocument(_Strict):
     seconds: Times
     timed_queries: Count
     latency_ms: Times | None
+    cold: bool = False
     environment: dict[str, Any]
     retriever_identity: dict[str, Any]
     generator_identity: dict[str, Any]
