@@ -13,9 +13,9 @@ from target_bench.errors import ConfigError, DataError, MissingExtraError, Store
 from target_bench.metrics import bootstrap, significance
 from target_bench.metrics.significance import TestName
 from target_bench.results import Result
+from target_bench.runs.alike import check_same_slices, check_same_version
 from target_bench.runs.finding import find
 from target_bench.runs.headlines import main_metrics
-from target_bench.runs.identity import earlier_note, is_earlier
 from target_bench.runs.scored import Measured, ScoredRun, read_scored
 from target_bench.slicing import Mask
 
@@ -211,7 +211,7 @@ def compare(
     compared, notes = _metrics(scored, metrics)
     base = next((i for i, run in enumerate(scored) if _same(run.folder, first)), 0)
     wanted = [slicing.parse(text) for text in slices]
-    _check_same_slices(scored, [one.name for one in wanted], compared)
+    check_same_slices(scored, [one.name for one in wanted], compared)
     masks = slicing.parts(scored[base].slices, wanted, len(scored[base].query_ids))
     rows = []
     for metric in compared:
@@ -286,38 +286,6 @@ def check_comparable(one: ScoredRun, other: ScoredRun) -> None:
             )
     if one.query_ids != other.query_ids:
         raise StoreError(f"{other.folder}: per_query.parquet is of other queries than its manifest")
-
-
-def check_same_version(one: ScoredRun, other: ScoredRun) -> None:
-    """See that the queries of two runs about answers are known by fingerprints of one kind.
-
-    Raises:
-        DataError: one of them is of an earlier version.
-    """
-    earlier = [run.folder.name for run in (one, other) if is_earlier(run.identity)]
-    if len(earlier) == 1 and one.identity["task"] == other.identity["task"]:
-        raise DataError(
-            f"{earlier_note(earlier[0])}: nothing tells whether both were asked the same. Answer "
-            "its queries again"
-        )
-
-
-def _check_same_slices(
-    runs: Sequence[ScoredRun], names: Sequence[str], metrics: Sequence[str]
-) -> None:
-    """See that the runs agree on what queries are told apart by: rankings are reused without it.
-
-    Raises:
-        DataError: a query is in another part in one of them.
-    """
-    wanted = {*names, *(("db_id",) if any("[db]" in metric for metric in metrics) else ())}
-    for name in sorted(wanted):
-        for other in runs[1:]:
-            if name in other.slices and other.slices[name] != runs[0].slices.get(name):
-                raise DataError(
-                    f"{runs[0].folder.name} and {other.folder.name} differ in the {name} of their "
-                    "queries: the data were changed in between. Run both again; rankings are reused"
-                )
 
 
 def _told_apart(one: ScoredRun, other: ScoredRun) -> str:

@@ -1,10 +1,13 @@
 """One cell of an evaluation: retrieve and score; or retrieve, generate and score."""
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from target_bench import registry
 from target_bench.contenders import Answering
@@ -20,7 +23,12 @@ from target_bench.schema import Counts, Retrieval, Score
 from target_bench.selection import Loaded
 from target_bench.stages.consent import Confirm
 from target_bench.stages.generate import Answerer, GenerateStage
-from target_bench.stages.retrieve import RetrievalOptions, RetrieveStage, Subject
+from target_bench.stages.retrieve import (
+    NO_CONTEXT,
+    RetrievalOptions,
+    RetrieveStage,
+    Subject,
+)
 from target_bench.stages.score import count, count_answers, score
 
 
@@ -182,6 +190,8 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
         StoreError: a run folder cannot be written or read.
     """
     retrieved, by_query = retrieve(cell)
+    if cell.subject.label == NO_CONTEXT:
+        retrieved = _without_scores(retrieved)
     dataset = cell.dataset
     task, answerer = asked.task, asked.answerer
     metrics: list[Metric[Any]] = task.metrics(dataset.queries)
@@ -241,6 +251,19 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
         reused=reused,
         data=_data(dataset, store.identity),
     )
+
+
+def _without_scores(retrieved: Result) -> Result:
+    """A retrieval that answers are not built on: its scores are over no query.
+
+    As a result of its own, a run that retrieves nothing scores 0, the lower bound.
+    """
+    scores = {
+        name: Score(math.nan, math.nan, math.nan, 0, score.signature)
+        for name, score in retrieved.scores.items()
+    }
+    values = {name: np.full_like(found, np.nan) for name, found in retrieved.per_query.items()}
+    return replace(retrieved, scores=scores, per_query=values)
 
 
 def _record_asked(store: Run, cell: Cell, **asked: str) -> None:

@@ -371,7 +371,7 @@ def _plain(name: str) -> str:
 
 
 def _milliseconds_per_query(result: Result, stage: str) -> str:
-    """Wall-clock time of a stage over queries; blank where nothing was timed, a dash if not cold."""
+    """Wall-clock time of a stage over queries; blank if nothing was timed, a dash if not cold."""
     found = result.times.generate if stage == "generate" else result.times.retrieve
     if found is None:
         return "–" if stage in result.times.left_out else ""

@@ -113,7 +113,7 @@ class RunEntry:
 
     @property
     def times(self) -> ColdTimes:
-        """The times that may be shown: cold ones, and of 0.1.0's those that no cache could shorten."""
+        """Those that may be shown: cold ones, and of 0.1.0's what no cache could shorten."""
         asked = self.answers.asked if self.answers else 0
         generator = self.generator_identity if self.generator else {}
         recorded = Recorded(self.seconds, self.timed_queries, asked, self.latency_ms)

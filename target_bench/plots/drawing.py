@@ -284,8 +284,10 @@ def _pareto_panel(
         axes.set_xlim(left=0)
 
 
-def _cost(run: ScoredRun) -> float:
-    return float(run.counts.get("cost", 0.0)) / len(run.query_ids)
+def _cost(run: ScoredRun) -> float | None:
+    """Of an answer; None where it is not known."""
+    cost = run.counts.get("cost")
+    return None if cost is None else float(cost) / len(run.query_ids)
 
 
 def _score(run: ScoredRun, metric: str) -> Any:

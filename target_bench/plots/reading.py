@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.comparison import check_same_version
 from target_bench.errors import ConfigError, DataError, StoreError
 from target_bench.interfaces import Observer
 from target_bench.metrics import bootstrap
 from target_bench.metrics.retrieval import RetrievalMetric, judge, parse
 from target_bench.runs import log
+from target_bench.runs.alike import check_same_version
 from target_bench.runs.identity import queries_fingerprint
 from target_bench.runs.scored import ScoredRun, read_scored
 from target_bench.runs.store import read_run

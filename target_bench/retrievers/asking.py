@@ -29,6 +29,13 @@ def answers(generator: Any, requests: Sequence[GenerationRequest]) -> dict[str, 
         TargetBenchError: what the generator raises on purpose, such as for a wrong key.
         PluginError: it breaks its contract as a whole.
     """
+    found = _answers(generator, requests)
+    if any(generation.cached for generation in found.values()):
+        cache_use.note("recorded answers")
+    return found
+
+
+def _answers(generator: Any, requests: Sequence[GenerationRequest]) -> dict[str, Generation]:
     own = getattr(type(generator), "generate_many", Generator.generate_many)
     if own is Generator.generate_many:
         return {request.query_id: _one(generator, request) for request in requests}
@@ -42,8 +49,6 @@ def answers(generator: Any, requests: Sequence[GenerationRequest]) -> dict[str, 
             f"generator {type(generator).__name__} raised {type(error).__name__} in "
             f"generate_many: {error}"
         ) from error
-    if any(generation.cached for generation in found.values()):
-        cache_use.note("recorded answers")
     return missing | found
 
 

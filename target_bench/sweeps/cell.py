@@ -108,9 +108,9 @@ class CellOutcome:
         reused: whether all of it was there already.
         n_queries: how many queries were asked.
         failed_queries: how many of them failed; they count as wrong.
-        input_tokens: tokens of all prompts, as far as the provider counts them.
-        output_tokens: tokens of all answers, as far as the provider counts them.
-        cost: of all answers, in the currency of the price table.
+        input_tokens: tokens of all prompts, as far as the provider counts them; None if not.
+        output_tokens: the same of all answers.
+        cost: of all answers, in the currency of the price table; None without one.
         stages: stage -> wall-clock seconds, over all times that the run was gone on with; without
             the stages of which something came out of a cache.
         latency: milliseconds of single queries, where measured and nothing came out of a cache.
@@ -127,9 +127,9 @@ class CellOutcome:
     reused: bool = False
     n_queries: int = 0
     failed_queries: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float = 0.0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
     stages: Mapping[str, float] = field(default_factory=dict)
     latency: Mapping[str, Any] | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
@@ -230,9 +230,9 @@ def _outcome(cell: SweepCell, result: "Result", seconds: float) -> CellOutcome:
         reused=result.reused,
         n_queries=result.counts.asked,
         failed_queries=(answers or result.counts).failed,
-        input_tokens=answers.input_tokens if answers else 0,
-        output_tokens=answers.output_tokens if answers else 0,
-        cost=answers.cost if answers else 0.0,
+        input_tokens=answers.input_tokens if answers else None,
+        output_tokens=answers.output_tokens if answers else None,
+        cost=answers.cost if answers else None,
         stages=dict(result.seconds),
         latency=result.latency,
         left_out=dict(result.times.left_out),

@@ -238,7 +238,7 @@ def _declared(run: Measured) -> dict[str, list[float]]:
         asked = run.answers.asked or 1
         found = {
             "failed": run.answers.failed + run.answers.unparsed,
-            "tokens": run.answers.input_tokens / asked or None,
+            "tokens": (run.answers.input_tokens or 0) / asked or None,
             "answer": None if run.times.generate is None else run.times.generate / 1000,
         }
     return {name: [round(x, 5)] for name, x in found.items() if x is not None}
