@@ -10,6 +10,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
 
+ANSWERS = "recorded answers"
+"""What the cache of answers is called, and the one store of it."""
+
 _lock = Lock()
 _noted: Counter[str] = Counter()
 _made: dict[Hashable, set[Hashable]] = {}
@@ -68,6 +71,17 @@ def found(cache: str, store: Hashable, keys: Iterable[Hashable]) -> None:
         here = _made.get(store, set())
         if not all(key in here for key in keys):
             _noted[cache] += 1
+
+
+def answered(any_cached: bool) -> None:
+    """A generator gave answers, and says itself whether it had any of them before.
+
+    Those that went through the cache of answers are known better: an equal prompt of the same run
+    is no loan.
+    """
+    with _lock:
+        if any_cached and ANSWERS not in _made:
+            _noted[ANSWERS] += 1
 
 
 @contextmanager

@@ -149,7 +149,7 @@ class AnswerCache:
         row = self._do(lambda database: database.execute(query, (key,)).fetchone())
         if row is None:
             return None
-        cache_use.note("recorded answers")
+        cache_use.found(cache_use.ANSWERS, cache_use.ANSWERS, [key])
         return Answer(*row)
 
     def put(self, key: str, answer: Answer) -> None:
@@ -168,6 +168,7 @@ class AnswerCache:
         """
         created = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         rows = [(key, *astuple(answer), created) for key, answer in answers]
+        cache_use.made(cache_use.ANSWERS, [key for key, _ in answers])
 
         def write(database: sqlite3.Connection) -> None:
             with database:

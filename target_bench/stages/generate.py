@@ -197,8 +197,7 @@ class GenerateStage:
             finally:
                 took = None
                 if self.answerer.generator is not None:
-                    if any(answered.generation.cached for answered in found.values()):
-                        cache_use.note("recorded answers")
+                    cache_use.answered(any(a.generation.cached for a in found.values()))
                     took = Took(time.perf_counter() - start, watch.used(), len(found))
                 self.store.write_manifest(**generation_entries(self.store.manifest, took))
         return found
