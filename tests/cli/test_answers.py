@@ -123,9 +123,9 @@ def test_json(inside: Inside, tmp_path: Path) -> None:
         "unparsed": 0,
         "truncated": 0,
         "cut": 0,
-        "input_tokens": 0,
-        "output_tokens": 0,
-        "cost": 0.0,
+        "input_tokens": None,
+        "output_tokens": None,
+        "cost": None,
     }
     assert {"load", "embed_corpus", "retrieve", "generate", "score"} <= set(result["seconds"])
     assert set(ranked["scores"]) < set(result["scores"])
@@ -301,12 +301,27 @@ def test_what_was_not_ranked_has_no_score(inside: Inside, tmp_path: Path) -> Non
 
 def test_what_nobody_counts_is_not_known(inside: Inside, tmp_path: Path) -> None:
     """Tokens and cost: null, not 0."""
-    result = _one(inside.good("run", "mini", "--task", "qa", "--limit", "5", "--json"))
+    result = _one(
+        inside.good("run", "mini", "--task", "qa", "--retriever", "bm25", "--limit", "5", "--json")
+    )
     for name in ("input_tokens", "output_tokens", "cost"):
         assert result["answers"][name] is None
     (tmp_path / "counting.py").write_text(COUNTING, encoding="utf-8")
     generator = ("--generator", "counting.py:Counting")
-    result = _one(inside.good("run", "mini", "--task", "qa", "--limit", "5", "--json", *generator))
+    result = _one(
+        inside.good(
+            "run",
+            "mini",
+            "--task",
+            "qa",
+            "--retriever",
+            "bm25",
+            "--limit",
+            "5",
+            "--json",
+            *generator,
+        )
+    )
     assert result["answers"]["input_tokens"] == 15
     assert result["answers"]["output_tokens"] is None
     assert result["answers"]["cost"] is None

@@ -193,7 +193,7 @@ def test_zero_shot_share_is_of_its_own_corpora(tmp_path: Path) -> None:
 
 
 def test_times_that_may_be_of_a_cache_are_neither_shown_nor_drawn(tmp_path: Path) -> None:
-    """Of entries that do not say that theirs are cold: those of ``bm25`` are, of a dense one not."""
+    """Of entries that do not say that they are cold: those of ``bm25`` are, of ``dense`` not."""
     lexical = {"class": "target_bench.retrievers.bm25:BM25"}
     encoder = {"class": "target_bench.encoders.model2vec:Model2Vec", "revision": "1"}
     dense = {"class": "target_bench.retrievers.dense:Dense", "parts": {"encoder": encoder}}
