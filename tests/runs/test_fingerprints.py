@@ -108,7 +108,7 @@ def _run(out: Path, generator: Any, task: str = "question_answering", **more: An
     dataset = load("mini")
     queries = [replace(q, metadata={**q.metadata, **more}) for q in dataset.queries]
     data = replace(dataset, queries=tuple(queries)) if more else "mini"
-    result = TARGET((task, data), out=out, observer=told).run("bm25", generator=generator)[0]  # type: ignore[arg-type]  # a dataset is a corpus
+    result = TARGET((task, data), out=out, observer=told).run("bm25", generator=generator)[0]
     return replace(result, report={"warnings": told.warnings})
 
 
