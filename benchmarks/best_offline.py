@@ -66,8 +66,9 @@ def _cell(spec: str, corpus: str, split: str, distractors: Sequence[str]) -> str
         target = TARGET(("retrieval", corpus), out=out)
         result = target.run(spec, split, (1, 10), distractors=distractors)[0]
     first, ten = (result.scores[f"recall@{k}"].value for k in (1, 10))
-    seconds = dict(result.seconds)
-    return f"{first:.4f} / {ten:.4f}  {seconds['embed_corpus']:.0f} + {seconds['retrieve']:.0f} s"
+    index, ranking = (result.seconds.get(stage) for stage in ("embed_corpus", "retrieve"))
+    times = " + ".join("–" if took is None else f"{took:.0f}" for took in (index, ranking))
+    return f"{first:.4f} / {ten:.4f}  {times} s"
 
 
 def _fit() -> None:

@@ -196,7 +196,9 @@ def _run(
         corpus_fingerprint=_hash(corpus), queries_fingerprint=_hash(corpus, task),
         predictions_sha256=_hash(corpus, task, number), slices=slices,
         seconds={name: x * (1 + number % 17) for name, x in (seconds or {}).items()},
-        timed_queries=n, date="2026-01-31",
+        timed_queries=n, cold=True, date="2026-01-31",
+        retriever_identity={"class": "benchmarks.site:System"},
+        generator_identity={"class": "benchmarks.site:Generator"},
         **{"generator": None, **more},
     )  # fmt: skip
 

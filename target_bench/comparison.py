@@ -13,6 +13,7 @@ from target_bench.errors import ConfigError, DataError, MissingExtraError, Store
 from target_bench.metrics import bootstrap, significance
 from target_bench.metrics.significance import TestName
 from target_bench.results import Result
+from target_bench.runs.alike import check_same_slices, check_same_version
 from target_bench.runs.finding import find
 from target_bench.runs.headlines import main_metrics
 from target_bench.runs.scored import Measured, ScoredRun, read_scored
@@ -94,6 +95,10 @@ class Row:
         return record
 
 
+_COLUMNS = {"value": "difference", "low": "difference_low", "high": "difference_high"}
+"""How columns of a table are called that a row has already."""
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """Runs side by side; prints as a table.
@@ -130,7 +135,11 @@ class Comparison:
         }
 
     def to_arrow(self) -> "pyarrow.Table":
-        """A row a ``Row``; what belongs to the difference stands in columns of its own."""
+        """A row a ``Row``; what belongs to the difference stands in columns of its own.
+
+        They are called as in ``Difference``; ``difference``, ``difference_low`` and
+        ``difference_high`` are its value and interval, ``low`` and ``high`` those of the score.
+        """
         import pyarrow
 
         empty = dict.fromkeys(Difference.__dataclass_fields__)
@@ -138,7 +147,7 @@ class Comparison:
         for row in self.rows:
             record = row.to_json()
             differs = record.pop("difference") or empty
-            record |= {("difference" if k == "value" else k): v for k, v in differs.items()}
+            record |= {_COLUMNS.get(name, name): value for name, value in differs.items()}
             flat.append(record | {"baseline": self.baseline, "test": self.test})
         return pyarrow.Table.from_pylist(flat)
 
@@ -201,9 +210,9 @@ def compare(
     names = _names(scored)
     compared, notes = _metrics(scored, metrics)
     base = next((i for i, run in enumerate(scored) if _same(run.folder, first)), 0)
-    masks = slicing.parts(
-        scored[base].slices, [slicing.parse(text) for text in slices], len(scored[base].query_ids)
-    )
+    wanted = [slicing.parse(text) for text in slices]
+    check_same_slices(scored, [one.name for one in wanted], compared)
+    masks = slicing.parts(scored[base].slices, wanted, len(scored[base].query_ids))
     rows = []
     for metric in compared:
         measured = [run.measured(metric) for run in scored]
@@ -265,6 +274,7 @@ def check_comparable(one: ScoredRun, other: ScoredRun) -> None:
         DataError: they were not; the message names what differs.
         StoreError: one of them is damaged.
     """
+    check_same_version(one, other)
     for key, what in _PARTS.items():
         mine, theirs = one.identity[key], other.identity[key]
         if mine != theirs:

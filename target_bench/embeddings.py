@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from target_bench import cache_use
 from target_bench.embedding_files import FOLDER
 from target_bench.embedding_store import EmbeddingStore, Warn, text_key
 from target_bench.errors import PluginError
@@ -59,7 +60,7 @@ def encoded(
     """
     keys = [text_key(text) for text in texts]
     distinct = dict(zip(keys, texts, strict=True))
-    store = _store(encoder, kind) if cache else None
+    store = _store(encoder, kind) if cache and not cache_use.is_off() else None
     if store is None:
         vectors = _anew(encoder, list(distinct.values()), kind)
     else:
@@ -88,6 +89,7 @@ def _recorded(
     if found.any():
         known = [keys[i] for i in np.flatnonzero(found)]
         encoder.add_recorded(kind, len(known), store.n_cut(known))
+        cache_use.found("embedding cache", store, known)
     missing = np.flatnonzero(~found)
     if not missing.size:
         return vectors
@@ -99,6 +101,7 @@ def _recorded(
         part = store.append([keys[i] for i in places], part, warn, *cut)
         if not vectors.shape[1]:
             vectors = np.zeros((len(keys), part.shape[1]), np.float32)
+        cache_use.made(store, [keys[i] for i in places])
         vectors[places] = part
         found[places] = True
     if not found.all():

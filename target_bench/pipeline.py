@@ -1,10 +1,13 @@
 """One cell of an evaluation: retrieve and score; or retrieve, generate and score."""
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from target_bench import registry
 from target_bench.contenders import Answering
@@ -12,14 +15,21 @@ from target_bench.interfaces import Dataset, Metric, Observer
 from target_bench.prompting import Prompter
 from target_bench.results import Result
 from target_bench.runs import slices
+from target_bench.runs.earlier import tell_of_earlier
 from target_bench.runs.headlines import in_order
-from target_bench.runs.identity import answers_fingerprint, queries_fingerprint
+from target_bench.runs.identity import EVERY_FIELD, answers_fingerprint, queries_fingerprint
 from target_bench.runs.store import Run
+from target_bench.runs.times import cold
 from target_bench.schema import Counts, Retrieval, Score
 from target_bench.selection import Loaded
 from target_bench.stages.consent import Confirm
 from target_bench.stages.generate import Answerer, GenerateStage
-from target_bench.stages.retrieve import RetrievalOptions, RetrieveStage, Subject
+from target_bench.stages.retrieve import (
+    NO_CONTEXT,
+    RetrievalOptions,
+    RetrieveStage,
+    Subject,
+)
 from target_bench.stages.score import count, count_answers, score
 
 
@@ -110,6 +120,7 @@ def answers_identity(cell: Cell, asked: Asking) -> dict[str, Any]:
         retrieval["tables"] = asked.depth
     metrics = task.metrics(dataset.queries)
     return _data_identity(task.name, dataset, answers_fingerprint(dataset.queries)) | {
+        "queries_version": EVERY_FIELD,
         "retrieval": retrieval,
         "generator": answerer.identity,
         "prompt": asked.prompter.identity if answerer.prompt is None else answerer.prompt,
@@ -159,9 +170,7 @@ def retrieve(cell: Cell) -> tuple[Result, dict[str, Retrieval]]:
         query_ids=query_ids,
         per_query=scored.per_query,
         counts=counts,
-        seconds=store.manifest["seconds"],
-        timed_queries=store.manifest["timed_queries"],
-        latency=store.manifest.get("latency_ms"),
+        times=cold(store.manifest),
         errors={r.query_id: r.error for r in retrievals if r.error is not None},
         folder=store.folder,
         reused=reused,
@@ -186,6 +195,8 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
         StoreError: a run folder cannot be written or read.
     """
     retrieved, by_query = retrieve(cell)
+    if cell.subject.label == NO_CONTEXT:
+        retrieved = _without_scores(retrieved)
     dataset = cell.dataset
     task, answerer = asked.task, asked.answerer
     metrics: list[Metric[Any]] = task.metrics(dataset.queries)
@@ -202,6 +213,7 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
         confirm,
         cell.observer,
     )
+    tell_of_earlier(store, dataset.queries, cell.observer)
     with store.locked(cell.observer.warning):
         _record_asked(
             store,
@@ -238,12 +250,25 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
         per_query={**retrieved.per_query, **scored.per_query},
         answers=counts,
         report=report,
-        seconds={**retrieved.seconds, **store.manifest["seconds"]},
+        times=retrieved.times.with_answers(cold(store.manifest)),
         errors={**retrieved.errors, **failed},
         folder=store.folder,
         reused=reused,
         data=_data(dataset, store.identity),
     )
+
+
+def _without_scores(retrieved: Result) -> Result:
+    """A retrieval that answers are not built on: its scores are over no query.
+
+    As a result of its own, a run that retrieves nothing scores 0, the lower bound.
+    """
+    scores = {
+        name: Score(math.nan, math.nan, math.nan, 0, score.signature)
+        for name, score in retrieved.scores.items()
+    }
+    values = {name: np.full_like(found, np.nan) for name, found in retrieved.per_query.items()}
+    return replace(retrieved, scores=scores, per_query=values)
 
 
 def _record_asked(store: Run, cell: Cell, **asked: str) -> None:

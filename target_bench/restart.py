@@ -13,7 +13,12 @@ from target_bench.pipeline import Cell
 from target_bench.results import Results
 from target_bench.runs import generations, log
 from target_bench.runs.generations import Answered
-from target_bench.runs.identity import answers_fingerprint, queries_fingerprint
+from target_bench.runs.identity import (
+    answers_fingerprint,
+    earlier_note,
+    is_earlier,
+    queries_fingerprint,
+)
 from target_bench.runs.store import read_run
 from target_bench.schema import Query, Retrieval
 from target_bench.selection import Loaded, Loader, task_named, tasks_and_corpora
@@ -100,8 +105,15 @@ class StoredRun:
             return stored[query.id]
 
         identity = self._manifest["identity"]
+        if is_earlier(identity):
+            raise DataError(
+                f"{earlier_note(self._folder)}: its scores cannot be computed again. Answer again "
+                f"with target-bench generate {self._rankings} --task {self.task}"
+            )
         wanted = identity["queries_fingerprint"]
-        self._check_same("reference answers", wanted, answers_fingerprint(cell.dataset.queries))
+        self._check_same(
+            "queries or reference answers", wanted, answers_fingerprint(cell.dataset.queries)
+        )
         answerer = Answerer(
             self._asked["generator"],
             identity["generator"],

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from target_bench import text_tables
 from target_bench.errors import ConfigError, MissingExtraError
 from target_bench.runs.headlines import answer_metrics
+from target_bench.runs.times import ColdTimes, left_out_note
 from target_bench.schema import AnswerCounts, Counts, Score
 from target_bench.text_tables import Column, TextTable
 
@@ -35,9 +36,8 @@ class Result:
         per_query: metric name -> (n,) value of each query alone; NaN where the metric is not over
             the query.
         counts: the denominators.
-        seconds: stage -> wall-clock seconds; a reused run keeps those of its first time.
-        timed_queries: how many queries ``seconds["retrieve"]`` covers.
-        latency: milliseconds of single queries (``p50``, ``p95``, ``p99``), where measured.
+        times: how long it took, as far as nothing in it came out of a cache; a reused run keeps
+            those of its first time.
         errors: query id -> what went wrong, for failed queries.
         folder: the run folder.
         reused: whether the retrievals were there already.
@@ -56,9 +56,7 @@ class Result:
     query_ids: Sequence[str]
     per_query: Mapping[str, NDArray[np.float64]]
     counts: Counts
-    seconds: Mapping[str, float]
-    timed_queries: int
-    latency: Mapping[str, Any] | None
+    times: ColdTimes
     errors: Mapping[str, str]
     folder: Path
     reused: bool
@@ -68,6 +66,21 @@ class Result:
 
     def __str__(self) -> str:
         return str(Results([self]))
+
+    @property
+    def seconds(self) -> Mapping[str, float]:
+        """Stage -> wall-clock seconds; without the stages of which something was in a cache."""
+        return self.times.seconds
+
+    @property
+    def timed_queries(self) -> int:
+        """How many queries ``seconds["retrieve"]`` covers."""
+        return self.times.timed_queries
+
+    @property
+    def latency(self) -> Mapping[str, Any] | None:
+        """Milliseconds of single queries (``p50``, ``p95``, ``p99``), where measured and cold."""
+        return self.times.latency
 
     def to_json(self) -> dict[str, Any]:
         """The result as ``target-bench run --json`` prints it."""
@@ -84,6 +97,7 @@ class Result:
             "scores": {name: score.to_json() for name, score in self.scores.items()},
             "seconds": dict(self.seconds),
             "latency_ms": self.latency,
+            "times_left_out": dict(self.times.left_out),
             "folder": str(self.folder),
             "data": dict(self.data),
         }
@@ -260,7 +274,8 @@ def _table(results: Sequence[Result]) -> TextTable:
     title = (
         f"{corpus}: {first.task}, {first.counts.asked:,} queries; scores and their 95% intervals"
     )
-    return TextTable(columns, rows, title)
+    note = left_out_note((result.times.left_out for result in results), (timed,))
+    return TextTable(columns, rows, title, note=note)
 
 
 PERCENT = ("sacrebleu", "chrf", "r_ves")
@@ -323,7 +338,8 @@ def _plain(name: str) -> str:
 
 
 def _milliseconds_per_query(result: Result, stage: str) -> str:
-    """Wall-clock time of a stage over queries; blank where nothing was timed."""
-    seconds = result.seconds.get(stage)
-    n = result.counts.asked if stage == "generate" else result.timed_queries
-    return f"{1000 * seconds / n:.2f}" if seconds and n else ""
+    """Wall-clock time of a stage over queries; blank if nothing was timed, a dash if not cold."""
+    found = result.times.generate if stage == "generate" else result.times.retrieve
+    if found is None:
+        return "–" if stage in result.times.left_out else ""
+    return f"{found:.2f}"

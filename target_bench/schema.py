@@ -267,9 +267,10 @@ class AnswerCounts:
         unparsed: answers in which what the task asks for could not be read; they count as wrong.
         truncated: prompts in which rows or tables were left out for want of room.
         cut: answers that reached their largest number of tokens.
-        input_tokens: tokens of all prompts, as far as the provider counts them.
-        output_tokens: tokens of all answers, as far as the provider counts them.
-        cost: of all answers, in the currency of the price table.
+        input_tokens: tokens of all prompts, as far as the provider counts them; None if it does
+            not.
+        output_tokens: the same of all answers.
+        cost: of all answers, in the currency of the price table; None without one.
     """
 
     asked: int
@@ -278,9 +279,9 @@ class AnswerCounts:
     unparsed: int
     truncated: int
     cut: int
-    input_tokens: int
-    output_tokens: int
-    cost: float
+    input_tokens: int | None
+    output_tokens: int | None
+    cost: float | None
 
     def to_json(self) -> dict[str, Any]:
         """Field name -> value."""

@@ -50,12 +50,14 @@ class TextTable:
         rows: a cell a column each; a cell may have several lines.
         title: what stands above the table, or nothing.
         rules: numbers of rows that a line is drawn before.
+        note: a sentence below the table, or None.
     """
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[str]]
     title: str = ""
     rules: frozenset[int] = frozenset()
+    note: str | None = None
 
 
 def terminal_width() -> int | None:
@@ -83,11 +85,16 @@ def lines(table: TextTable, width: int | None = None) -> list[str]:
 
 
 def text(tables: Iterable[TextTable], width: int | None = None) -> str:
-    """Tables with their titles, an empty line between two of them."""
-    return "\n\n".join(
-        "\n".join([*([table.title, ""] if table.title else []), *lines(table, width)])
-        for table in tables
-    )
+    """Tables with their titles and notes, an empty line between two of them."""
+    return "\n\n".join("\n".join(_with_texts(table, width)) for table in tables)
+
+
+def _with_texts(table: TextTable, width: int | None) -> Iterator[str]:
+    if table.title:
+        yield from (table.title, "")
+    yield from lines(table, width)
+    if table.note:
+        yield from wrap(table.note, width) if width else [table.note]
 
 
 def print_tables(*tables: TextTable) -> None:

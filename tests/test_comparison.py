@@ -196,6 +196,16 @@ def test_metric_computed_in_another_way(runs: Runs) -> None:
     assert "mrr is not computed in one way" in found.notes[0]
 
 
+def test_intervals_of_score_and_difference_have_columns_of_their_own(runs: Runs) -> None:
+    found = compare([runs.bm25, runs.tfidf], ["recall@1", "mrr"], resamples=200)
+    for row, record in zip(found.rows, found.to_arrow().to_pylist(), strict=True):
+        assert (record["score"], record["low"], record["high"]) == (row.score, row.low, row.high)
+        names = ("difference", "difference_low", "difference_high")
+        other = row.difference
+        expected = (None, None, None) if other is None else (other.value, other.low, other.high)
+        assert tuple(record[name] for name in names) == expected
+
+
 def test_forms(runs: Runs) -> None:
     pytest.importorskip("pandas")
     found = compare([runs.bm25, runs.tfidf], ["recall@1"], resamples=200)

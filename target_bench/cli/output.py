@@ -151,7 +151,7 @@ def _answer_counts(counts: "AnswerCounts") -> list[str]:
         if n:
             parts.append(f"{n} {what}")
     if counts.input_tokens:
-        parts.append(f"{counts.input_tokens:,} tokens in, {counts.output_tokens:,} out")
+        parts.append(f"{counts.input_tokens:,} tokens in, {counts.output_tokens or 0:,} out")
     if counts.cost:
         parts.append(f"cost {counts.cost:.4f}")
     return parts

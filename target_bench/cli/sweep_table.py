@@ -37,6 +37,7 @@ def outcome_tables(outcomes: "Sequence[CellOutcome]") -> list[TextTable]:
 
 def _scores(task: str, outcomes: "Sequence[CellOutcome]") -> TextTable:
     from target_bench.results import metric_column, score_cell
+    from target_bench.runs.times import STAGES, left_out_note
 
     axes = _axes([outcome.cell for outcome in outcomes])
     metrics = _shown([name for outcome in outcomes for name in outcome.scores])
@@ -47,9 +48,20 @@ def _scores(task: str, outcomes: "Sequence[CellOutcome]") -> TextTable:
         for name in metrics:
             failed = outcome.error is not None
             cells.append("failed" if failed else score_cell(name, outcome.scores.get(name)))
-        cells.append(f"{sum(outcome.stages.values()):.1f}" if outcome.stages else "")
+        cells.append(_seconds(outcome))
         rows.append(cells)
-    return TextTable(columns, rows, f"{task}; scores and their 95% intervals")
+    note = left_out_note((outcome.left_out for outcome in outcomes), STAGES)
+    return TextTable(columns, rows, f"{task}; scores and their 95% intervals", note=note)
+
+
+def _seconds(outcome: "CellOutcome") -> str:
+    """Of indexing, ranking and answering together; a dash where one of them is not cold."""
+    from target_bench.runs.times import STAGES
+
+    if set(STAGES) & outcome.left_out.keys():
+        return "–"
+    known = [outcome.stages[stage] for stage in STAGES if stage in outcome.stages]
+    return f"{sum(known):.1f}" if known else ""
 
 
 def _axes(cells: Sequence[Any]) -> list[dict[str, str]]:

@@ -68,12 +68,14 @@ class Replay(Generator):
         return {"sha256": [hashlib.sha256(content).hexdigest() for content in contents]}
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """The recorded answer; one that the file lacks is a failure."""
+        """The recorded answer, marked as such; one that the file lacks is a failure."""
         text = self.answers.get(request.query_id)
         if text is None:
             name = Path(self.file).name
-            return Generation(request.query_id, "", error=f"missing: no answer in {name}")
-        return Generation(request.query_id, text)
+            return Generation(
+                request.query_id, "", error=f"missing: no answer in {name}", cached=True
+            )
+        return Generation(request.query_id, text, cached=True)
 
     @cached_property
     def answers(self) -> dict[str, str]:

@@ -64,6 +64,8 @@ class RunDocument(_Strict):
         seconds: stage -> wall-clock seconds.
         timed_queries: how many queries the seconds of ``retrieve`` cover.
         latency_ms: of single queries, or None.
+        cold: whether times of which something came out of a cache were left out; submissions that
+            were packed by version 0.1.0 do not say.
         scores: metric name -> score, as the submitter's machine computed them.
         date: the day it was run.
     """
@@ -87,6 +89,7 @@ class RunDocument(_Strict):
     seconds: Times
     timed_queries: Count
     latency_ms: Times | None
+    cold: bool = False
     scores: Annotated[dict[Name, Declared], Field(max_length=500)]
     date: Annotated[str, Field(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$")]
 

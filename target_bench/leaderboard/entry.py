@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from target_bench.errors import DataError
 from target_bench.leaderboard.card import Card
+from target_bench.runs.times import ColdTimes, Recorded, declared
 from target_bench.schema import AnswerCounts, Counts, Score
 
 FORMAT = 1
@@ -71,6 +72,7 @@ class RunEntry:
         timed_queries: how many queries ``seconds["retrieve"]`` covers.
         latency_ms: ``p50``, ``p95``, ``p99`` of single queries, ``queries``, ``threads``, as
             declared; None where it was not measured.
+        cold: whether times of which something came out of a cache were left out, as declared.
         environment: ``python``, ``machine``, ``processors``, ``packages``, as declared.
         retriever_identity: class, settings and versions of the retriever, as declared.
         generator_identity: the same of the generator; empty for a run about retrieval.
@@ -103,10 +105,19 @@ class RunEntry:
     seconds: Mapping[str, float] = field(default_factory=dict)
     timed_queries: int = 0
     latency_ms: Mapping[str, Any] | None = None
+    cold: bool = False
     environment: Mapping[str, Any] = field(default_factory=dict)
     retriever_identity: Mapping[str, Any] = field(default_factory=dict)
     generator_identity: Mapping[str, Any] = field(default_factory=dict)
     date: str = ""
+
+    @property
+    def times(self) -> ColdTimes:
+        """Those that may be shown: cold ones, and of 0.1.0's what no cache could shorten."""
+        asked = self.answers.asked if self.answers else 0
+        generator = self.generator_identity if self.generator else {}
+        recorded = Recorded(self.seconds, self.timed_queries, asked, self.latency_ms)
+        return declared(recorded, self.cold, self.retriever_identity, generator)
 
     def to_json(self) -> dict[str, Any]:
         """Field name -> value; arrays packed, as ``from_json`` reads them."""

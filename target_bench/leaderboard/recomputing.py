@@ -20,7 +20,12 @@ from target_bench.leaderboard.reading import Read, Submission
 from target_bench.pipeline import Cell
 from target_bench.results import Result
 from target_bench.runs.generations import Answered
-from target_bench.runs.identity import answers_fingerprint, queries_fingerprint
+from target_bench.runs.identity import (
+    answers_fingerprint,
+    earlier_answers_fingerprint,
+    earlier_note,
+    queries_fingerprint,
+)
 from target_bench.schema import Generation, Query, Retrieval, TableId
 from target_bench.selection import Loaded, Loader
 from target_bench.stages.generate import Answerer
@@ -224,6 +229,8 @@ def _check_data(run: RunDocument, loaded: Loaded, where: str) -> None:
     except ConfigError as error:
         raise RefusedError("data", f"{where}: {error}") from error
     fingerprint = queries_fingerprint if run.task == "retrieval" else answers_fingerprint
+    if run.task != "retrieval" and earlier_answers_fingerprint(asked) == run.queries_fingerprint:
+        raise RefusedError("data", f"{earlier_note(where)}: answer again, and submit that run")
     if fingerprint(asked) != run.queries_fingerprint:
         raise RefusedError(
             "data",

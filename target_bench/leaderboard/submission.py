@@ -17,7 +17,9 @@ from target_bench.leaderboard.reading import LONGEST_ANSWER, LONGEST_ANSWERS
 from target_bench.leaderboard.scrubbing import scrubbed, scrubbed_label
 from target_bench.provenance import installed_version
 from target_bench.runs import generations, log
+from target_bench.runs.identity import earlier_note, is_earlier
 from target_bench.runs.store import read_run
+from target_bench.runs.times import cold
 from target_bench.schema import Generation, Retrieval
 
 _ENVIRONMENT = ("python", "machine", "processors", "threads", "packages")
@@ -100,12 +102,15 @@ def _packed(folder: Path, runs: Sequence[Path], partial: bool) -> dict[str, byte
     """The files of one run."""
     manifest = read_run(folder)
     asked, identity = manifest["asked"], manifest["identity"]
+    if is_earlier(identity):
+        raise ConfigError(f"{earlier_note(folder)}: answer again, and submit that run")
     scored = _scored(folder)
     _check_kind(manifest, folder)
     _check_whole(asked, folder, partial)
     answers = identity["task"] != "retrieval"
     rankings = folder.parent / str(asked["retrieval_run"]) if answers else folder
     retrieval = read_run(rankings)
+    times = cold(manifest)
     files = {
         "run.json": _document(
             {
@@ -125,9 +130,10 @@ def _packed(folder: Path, runs: Sequence[Path], partial: bool) -> dict[str, byte
                 "files": scrubbed(manifest.get("files", {})),
                 "identity": scrubbed(_identity(identity)),
                 "environment": scrubbed(_of(manifest.get("environment", {}), _ENVIRONMENT)),
-                "seconds": _of(manifest.get("seconds", {}), _SECONDS),
-                "timed_queries": manifest.get("timed_queries", 0),
-                "latency_ms": _of(manifest.get("latency_ms"), _LATENCY),
+                "seconds": _of(times.seconds, _SECONDS),
+                "timed_queries": times.timed_queries,
+                "latency_ms": _of(times.latency, _LATENCY),
+                "cold": True,
                 "scores": scored["scores"],
                 "date": str(manifest.get("started", ""))[:10],
             }

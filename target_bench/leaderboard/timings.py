@@ -14,7 +14,7 @@ APART = 1000
 
 
 def timings(run: Checked) -> Iterator[tuple[Level, str]]:
-    """Times that are declared can be.
+    """Times that are declared can be; a time that is left out is no fault.
 
     Rejected: a negative time; a retriever that took less than a microsecond a query, or took
     time for no query; answers that took less than a microsecond each; percentiles that fall
@@ -35,10 +35,10 @@ def _generation(run: Checked, answers: Read) -> Iterator[tuple[Level, str]]:
     if together is not None and 0 <= together < n * FASTEST:
         yield "rejected", f"{n:,} answers took {together:g} s, faster than possible"
     longest = max(answers.times, default=0.0)
-    if longest > 1.01 * (together or 0.0) + 1:
+    if together is not None and longest > 1.01 * together + 1:
         yield (
             "rejected",
-            f"one answer took {longest:g} s, but all of them together {together or 0.0:g} s",
+            f"one answer took {longest:g} s, but all of them together {together:g} s",
         )
 
 

@@ -174,6 +174,7 @@ def _run_entry(run: Checked, submission: Submission) -> RunEntry:
         seconds=document.seconds,
         timed_queries=document.timed_queries,
         latency_ms=document.latency_ms,
+        cold=document.cold,
         environment=document.environment,
         retriever_identity=document.identity.get("retriever", {}),
         generator_identity=document.identity.get("generator", {}),

@@ -114,7 +114,8 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
 def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> None:
     """A score over milliseconds a query, and over cost a query where any run cost something.
 
-    A run is on the Pareto front if none is both better and cheaper; the front is a line.
+    A run is on the Pareto front if none is both better and cheaper; the front is a line. A run of
+    whose time something came out of a cache has no place; its name stands below the picture.
 
     Args:
         folders: runs that were asked the same queries.
@@ -131,7 +132,9 @@ def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> No
     reading.check_same_queries(runs)
     name = metric or headline(list(runs[0].scores))
     names = reading.names(runs)
-    panels = [("milliseconds a query", [milliseconds(run) for run in runs])]
+    times = [milliseconds(run) for run in runs]
+    panels = [("milliseconds a query", times)]
+    untimed = [style.label(name) for name, x in zip(names, times, strict=True) if x is None]
     costs: list[float | None] = [_cost(run) for run in runs]
     if any(costs):
         panels.append(("cost a query", costs))
@@ -143,6 +146,8 @@ def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> No
             axes.set(xlabel=what, ylabel=name)
             _score_axis(axes, name)
         all_axes[0].set_title(reading.subject(runs))
+        if untimed:
+            drawn.supxlabel(f"without a time of its own: {', '.join(untimed)}", fontsize="small")
         style.legend(drawn, all_axes[0])
         style.save(drawn, path)
 
@@ -203,14 +208,14 @@ def by_slice(
 
 
 def milliseconds(run: ScoredRun) -> float | None:
-    """Wall-clock time a query: retrieval in batches, and generation if there was any."""
-    rankings = reading.rankings_of(run)
-    timed = rankings.get("timed_queries")
-    seconds = rankings.get("seconds", {}).get("retrieve", 0.0)
-    total = seconds / timed if timed else 0.0
-    if "generator" in run.manifest["asked"]:
-        total += run.manifest.get("seconds", {}).get("generate", 0.0) / len(run.query_ids)
-    return 1000 * total or None
+    """Wall-clock time a query: retrieval in batches, and generation if there was any.
+
+    None where nothing was timed, or a part of it came out of a cache.
+    """
+    times = reading.times_of(run)
+    if {"retrieve", "generate"} & times.left_out.keys():
+        return None
+    return (times.retrieve or 0.0) + (times.generate or 0.0) or None
 
 
 def front(points: Sequence[tuple[float, float]]) -> list[int]:
@@ -240,7 +245,9 @@ def _pareto_panel(
         i for i, x in enumerate(xs) if x is not None and not isnan(_score(runs[i], metric).value)
     ]
     if not known:
-        raise ConfigError(f"none of the runs was timed and has a {metric}")
+        raise ConfigError(
+            f"none of the runs was timed, without anything from a cache, and has a {metric}"
+        )
     points = [(float(xs[i] or 0), _score(runs[i], metric).value) for i in known]
     best = front(points)
     axes.plot(
@@ -277,8 +284,10 @@ def _pareto_panel(
         axes.set_xlim(left=0)
 
 
-def _cost(run: ScoredRun) -> float:
-    return float(run.counts.get("cost", 0.0)) / len(run.query_ids)
+def _cost(run: ScoredRun) -> float | None:
+    """Of an answer; None where it is not known."""
+    cost = run.counts.get("cost")
+    return None if cost is None else float(cost) / len(run.query_ids)
 
 
 def _score(run: ScoredRun, metric: str) -> Any:

@@ -13,9 +13,11 @@ from target_bench.interfaces import Observer
 from target_bench.metrics import bootstrap
 from target_bench.metrics.retrieval import RetrievalMetric, judge, parse
 from target_bench.runs import log
+from target_bench.runs.alike import check_same_version
 from target_bench.runs.identity import queries_fingerprint
 from target_bench.runs.scored import ScoredRun, read_scored
 from target_bench.runs.store import read_run
+from target_bench.runs.times import ColdTimes, cold
 from target_bench.selection import Loader
 
 Curve = NDArray[np.float64]
@@ -64,6 +66,7 @@ def check_same_queries(runs: Sequence[ScoredRun]) -> None:
         DataError: they were not.
     """
     for run in runs[1:]:
+        check_same_version(runs[0], run)
         if run.identity["queries_fingerprint"] != runs[0].identity["queries_fingerprint"]:
             raise DataError(
                 f"{runs[0].folder.name} and {run.folder.name} were asked different queries "
@@ -95,6 +98,14 @@ def rankings_of(run: ScoredRun) -> dict[str, Any]:
     """The manifest of the rankings of a run: its own, or that of the run it is built on."""
     rankings = run.manifest["asked"].get("retrieval_run")
     return dict(run.manifest) if rankings is None else read_run(run.folder.parent / rankings)
+
+
+def times_of(run: ScoredRun) -> ColdTimes:
+    """The times of a run and of the rankings that it is built on, as far as they may be shown."""
+    own = cold(run.manifest)
+    if "retrieval_run" not in run.manifest["asked"]:
+        return own
+    return cold(rankings_of(run)).with_answers(own)
 
 
 def recall_at_every_k(

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import portalocker
 
+from target_bench import cache_use
 from target_bench.errors import StoreError
 
 T = TypeVar("T")
@@ -146,7 +147,10 @@ class AnswerCache:
         """
         query = f"SELECT {_COLUMNS} FROM answers WHERE key = ?"  # noqa: S608 (no user's text)
         row = self._do(lambda database: database.execute(query, (key,)).fetchone())
-        return Answer(*row) if row else None
+        if row is None:
+            return None
+        cache_use.found(cache_use.ANSWERS, cache_use.ANSWERS, [key])
+        return Answer(*row)
 
     def put(self, key: str, answer: Answer) -> None:
         """Record an answer; the first one for a key stays.
@@ -164,6 +168,7 @@ class AnswerCache:
         """
         created = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         rows = [(key, *astuple(answer), created) for key, answer in answers]
+        cache_use.made(cache_use.ANSWERS, [key for key, _ in answers])
 
         def write(database: sqlite3.Connection) -> None:
             with database:

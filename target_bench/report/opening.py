@@ -14,9 +14,15 @@ from target_bench.errors import ConfigError, StoreError
 from target_bench.interfaces import Observer
 from target_bench.report.lines import Lines
 from target_bench.restart import StoredRun
-from target_bench.runs.identity import answers_fingerprint
+from target_bench.runs.identity import (
+    answers_fingerprint,
+    earlier_answers_fingerprint,
+    earlier_note,
+    is_earlier,
+)
 from target_bench.runs.slices import PREFIX
 from target_bench.runs.store import read_run
+from target_bench.runs.times import ColdTimes, cold
 from target_bench.selection import Loaded
 
 
@@ -61,9 +67,10 @@ class ReportRun:
         return int(max(self.retrieval["identity"]["top_k"]))
 
     @property
-    def seconds(self) -> dict[str, float]:
-        """Stage -> wall-clock seconds."""
-        return {**self.retrieval.get("seconds", {}), **self.manifest.get("seconds", {})}
+    def times(self) -> ColdTimes:
+        """The times that may be shown."""
+        found = cold(self.retrieval)
+        return found if self.answers is None else found.with_answers(cold(self.manifest))
 
     @property
     def identity_text(self) -> str:
@@ -102,7 +109,7 @@ def open_runs(
         _opened(*parts, ids) for parts in zip(folders, retrievals, labels, manifests, strict=True)
     ]
     for run in runs:
-        _check_references(run, loaded)
+        _check_references(run, loaded, observer)
     return runs, loaded
 
 
@@ -248,12 +255,19 @@ def _per_query(folder: Path, ids: Sequence[str]) -> dict[str, NDArray[np.float64
         ) from error
 
 
-def _check_references(run: ReportRun, loaded: Loaded) -> None:
+def _check_references(run: ReportRun, loaded: Loaded, observer: Observer) -> None:
     if run.answers is None:
         return
-    queries = loaded.of_task(run.task).dataset.queries
-    if answers_fingerprint(queries) != run.manifest["identity"]["queries_fingerprint"]:
+    queries, identity = loaded.of_task(run.task).dataset.queries, run.manifest["identity"]
+    earlier = is_earlier(identity)
+    fingerprint = earlier_answers_fingerprint if earlier else answers_fingerprint
+    if fingerprint(queries) != identity["queries_fingerprint"]:
         raise StoreError(
-            f"{run.folder}: the reference answers are not what they were, so what is stored does "
-            "not belong to them. Name the data of the run with --data-dir, or run anew."
+            f"{run.folder}: the queries or their reference answers are not what they were, so what "
+            "is stored does not belong to them. Name the data of the run with --data-dir, or run "
+            "again."
+        )
+    if earlier:
+        observer.warning(
+            f"{earlier_note(run.folder)}: its prompts may have been others than those shown"
         )

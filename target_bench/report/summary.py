@@ -13,6 +13,7 @@ from target_bench.report.outcomes import Ranked, main_metric
 from target_bench.results import PERCENT
 from target_bench.runs import slices
 from target_bench.runs.headlines import answer_metrics
+from target_bench.runs.times import left_out_note
 
 _LARGEST_SLICES = 12
 _SLICE_FIELDS = 6
@@ -139,17 +140,16 @@ def _mean(values: NDArray[np.float64], rows: Sequence[int]) -> float:
 
 def timings(run: ReportRun) -> Mapping[str, float | None]:
     """Seconds of the index, milliseconds a query of retrieval and generation, and latency."""
-    seconds, asked = run.seconds, run.counts["asked"]
-    timed = run.retrieval.get("timed_queries") or 0
-    latency = run.retrieval.get("latency_ms") or {}
+    times, latency = run.times, run.times.latency or {}
     return {
-        "index": seconds.get("embed_corpus"),
-        "retrieve": _each(seconds.get("retrieve"), timed),
-        "generate": _each(seconds.get("generate"), asked),
+        "index": times.index,
+        "retrieve": times.retrieve,
+        "generate": times.generate,
         "p50": latency.get("p50"),
         "p95": latency.get("p95"),
     }
 
 
-def _each(seconds: float | None, n: int) -> float | None:
-    return 1000 * seconds / n if seconds and n else None
+def times_note(runs: Sequence[ReportRun]) -> str:
+    """Which times are not shown, and why; empty if all are."""
+    return left_out_note(run.times.left_out for run in runs) or ""

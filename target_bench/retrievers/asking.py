@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from target_bench import cache_use
 from target_bench.errors import ConfigError, PluginError, TargetBenchError
 from target_bench.interfaces import Generator, Observer
 from target_bench.schema import Generation, GenerationRequest
@@ -28,6 +29,12 @@ def answers(generator: Any, requests: Sequence[GenerationRequest]) -> dict[str, 
         TargetBenchError: what the generator raises on purpose, such as for a wrong key.
         PluginError: it breaks its contract as a whole.
     """
+    found = _answers(generator, requests)
+    cache_use.answered(any(generation.cached for generation in found.values()))
+    return found
+
+
+def _answers(generator: Any, requests: Sequence[GenerationRequest]) -> dict[str, Generation]:
     own = getattr(type(generator), "generate_many", Generator.generate_many)
     if own is Generator.generate_many:
         return {request.query_id: _one(generator, request) for request in requests}

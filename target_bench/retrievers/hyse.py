@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from target_bench import registry
+from target_bench import cache_use, registry
 from target_bench.errors import ConfigError
 from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever
 from target_bench.retrievers.asking import answers, check_generator
@@ -170,7 +170,11 @@ class HySE(Retriever):
 
     def _expand(self, queries: Sequence[str]) -> None:
         """Have schemas made for the queries that have none yet."""
-        new = [query for query in dict.fromkeys(queries) if query not in self._schemas]
+        asked = dict.fromkeys(queries)
+        new = [query for query in asked if query not in self._schemas]
+        known = asked.keys() - set(new)
+        cache_use.found("schemas asked for before", id(self), known)
+        cache_use.made(id(self), new)
         requests = [
             GenerationRequest(str(i), TASK, (Message("user", self._asked_with(query)),), query)
             for i, query in enumerate(new)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from target_bench import cache_use
 from target_bench.errors import ConfigError, DataError, MissingExtraError, PluginError
 from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever, constructor_arguments
 from target_bench.provenance import plugin_identity
@@ -119,7 +120,9 @@ class Qdrant(Retriever):
         with self._asking():
             self._connect()
             self._name = self.collection or f"target-bench-{mark[:16]}-{uuid.uuid4().hex[:8]}"
-            if not (self.collection and self._is_full(mark)):
+            if self.collection and self._is_full(mark):
+                cache_use.note("kept collection")
+            else:
                 self._fill(self._encoding.tables(texts), mark)
             held = self._client.get_collection(self._name).config.params.vectors
             self._dimensions: int = held.size

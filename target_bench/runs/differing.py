@@ -8,6 +8,7 @@ from typing import Any
 
 from target_bench.runs.scored import read_scores
 from target_bench.runs.store import read_run
+from target_bench.runs.times import cold
 
 PARTS = ("identity", "asked", "environment", "seconds", "scores", "counts")
 
@@ -46,7 +47,8 @@ def differences(one: Path, other: Path) -> list[Differing]:
 
 
 def _whole(folder: Path) -> dict[str, Any]:
-    manifest = read_run(folder)
+    found = read_run(folder)
+    manifest = {**found, "seconds": cold(found).seconds}
     if not (folder / "scores.json").exists():
         return manifest
     scores, counts = read_scores(folder)

@@ -10,6 +10,7 @@ from target_bench.runs.finding import run_folders
 from target_bench.runs.headlines import headline
 from target_bench.runs.scored import read_scores
 from target_bench.runs.store import read_run
+from target_bench.runs.times import cold
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +105,17 @@ def described(folder: Path) -> dict[str, Any]:
         "state": "finished" if finished else "unfinished",
         "started": manifest.get("started"),
     }
-    for part in ("asked", "identity", "environment", "seconds"):
+    for part in ("asked", "identity", "environment"):
         document[part] = dict(flat(manifest.get(part, {})))
+    times = cold(manifest)
+    document["seconds"] = dict(times.seconds)
+    if times.left_out:
+        document["times_left_out"] = dict(times.left_out)
     document["data"] = {"source": manifest.get("data"), "files": len(files)}
     if manifest.get("distractors"):
         document["distractors"] = {d["spec"]: d["n"] for d in manifest["distractors"]}
-    if manifest.get("latency_ms"):
-        document["latency_ms"] = dict(flat(manifest["latency_ms"]))
+    if times.latency:
+        document["latency_ms"] = dict(flat(times.latency))
     if manifest.get("notes"):
         document["notes"] = {str(i): note for i, note in enumerate(manifest["notes"], start=1)}
     document["counts"] = counts

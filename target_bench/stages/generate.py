@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from target_bench import cache_use
 from target_bench.errors import ConfigError, PluginError, TargetBenchError
 from target_bench.interfaces import Dataset, Generator, Observer
 from target_bench.prompting import Prompted, Prompter
@@ -12,6 +13,7 @@ from target_bench.remote.tokens import estimated_tokens
 from target_bench.runs.environment import environment
 from target_bench.runs.generations import Answered, fault
 from target_bench.runs.store import Run
+from target_bench.runs.times import Took, generation_entries
 from target_bench.schema import Generation, GenerationRequest, Query, Retrieval
 from target_bench.secrets import without_secrets
 from target_bench.stages.consent import Confirm, Estimate, ask
@@ -135,7 +137,7 @@ class GenerateStage:
         done = self.store.generations()
         done = {query_id: a for query_id, a in done.items() if not self._asked_again(a.generation)}
         todo = [query for query in self.dataset.queries if query.id not in done]
-        if not todo and "generate" in self.store.manifest.get("seconds", {}):
+        if not todo and "seconds" in self.store.manifest:
             return done, True
         self._begin()
         self._ask_for_consent(todo)
@@ -184,17 +186,20 @@ class GenerateStage:
         self.observer.stage(f"{self.answerer.label}: generate", total=len(todo))
         found: dict[str, Answered] = {}
         start = time.perf_counter()
-        try:
-            with self.store.generation_log() as log:
-                for answered in self._answers(todo):
-                    log.append([answered])
-                    found[answered.generation.query_id] = answered
-                    self.observer.answered(answered.generation)
-                    self.observer.advance(1)
-        finally:
-            earlier = self.store.manifest.get("seconds", {})
-            seconds = time.perf_counter() - start + earlier.get("generate", 0.0)
-            self.store.write_manifest(seconds=earlier | {"generate": round(seconds, 6)})
+        with cache_use.watched() as watch:
+            try:
+                with self.store.generation_log() as log:
+                    for answered in self._answers(todo):
+                        log.append([answered])
+                        found[answered.generation.query_id] = answered
+                        self.observer.answered(answered.generation)
+                        self.observer.advance(1)
+            finally:
+                took = None
+                if self.answerer.generator is not None:
+                    cache_use.answered(any(a.generation.cached for a in found.values()))
+                    took = Took(time.perf_counter() - start, watch.used(), len(found))
+                self.store.write_manifest(**generation_entries(self.store.manifest, took))
         return found
 
     def _answers(self, todo: Sequence[Query]) -> Iterator[Answered]:

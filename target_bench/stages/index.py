@@ -8,6 +8,7 @@ from typing import Any
 
 import portalocker
 
+from target_bench import cache_use
 from target_bench.contract import RetrieverLike
 from target_bench.interfaces import Corpus, Observer
 from target_bench.runs.identity import run_key
@@ -43,6 +44,7 @@ def prepare(
                 retriever.embed_corpus(corpus)
                 save_index(retriever, corpus, saved)
                 return
+    cache_use.note("saved index")
     load_index(retriever, corpus, saved)
 
 

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from target_bench import contract
+from target_bench import cache_use, contract
+from target_bench.cache_use import Watch
 from target_bench.contract import RetrieverLike
 from target_bench.errors import PluginError, StoreError, TargetBenchError
 from target_bench.interfaces import Dataset, Observer
 from target_bench.runs.environment import environment
 from target_bench.runs.log import RetrievalLog
 from target_bench.runs.store import Run
+from target_bench.runs.times import Took, has_latency, latency_entries, retrieval_entries
 from target_bench.schema import OnError, Query, Retrieval
 from target_bench.stages import index
 from target_bench.stages.consent import Confirm, Estimate, ask, is_paid
@@ -37,9 +39,11 @@ class Mode:
     rank: Rank
 
 
+NO_CONTEXT = "no-context"
+
 MODES = {
     "oracle": Mode("The gold tables: upper bound.", lambda q, k: Retrieval(q.id, q.gold[:k])),
-    "no-context": Mode("No table: lower bound.", lambda q, _k: Retrieval(q.id, ())),
+    NO_CONTEXT: Mode("No table: lower bound.", lambda q, _k: Retrieval(q.id, ())),
 }
 
 
@@ -118,7 +122,7 @@ class RetrieveStage:
         if again and self.subject.rank is None:
             done = {query_id: r for query_id, r in done.items() if r.error is None}
         todo = [query for query in self.dataset.queries if query.id not in done]
-        timed = self.options.latency == 0 or "latency_ms" in self.store.manifest
+        timed = self.options.latency == 0 or has_latency(self.store.manifest)
         if not todo and timed and "seconds" in self.store.manifest:
             self._repeat_notes()
             return done, True
@@ -127,16 +131,17 @@ class RetrieveStage:
             if self.subject.rank is not None:
                 return done | self._ranked(self.subject.rank, todo, log), not todo
             if not todo and timed:  # killed after the last query
-                self._record_times(0.0, 0.0, 0)
+                self._record_times(None, None)
                 return done, True
             assert self.subject.retriever is not None
             retriever = self.subject.retriever
             self._ask_for_consent(retriever, len(todo))
-            embed_seconds = self._embed(retriever)
-            try:
-                found = self._retrieve(retriever, todo, log, embed_seconds, len(done))
-            finally:
-                self._tell_notes(retriever)
+            with cache_use.watched() as watch:
+                embed = Took(self._embed(retriever), watch.used())
+                try:
+                    found = self._retrieve(retriever, todo, log, embed, watch, len(done))
+                finally:
+                    self._tell_notes(retriever)
         if not timed:
             self._time_single_queries(retriever, self.options.latency)
         return done | found, not todo
@@ -172,7 +177,7 @@ class RetrieveStage:
     def _ranked(self, rank: Rank, todo: Sequence[Query], log: RetrievalLog) -> dict[str, Retrieval]:
         found = [rank(query, self.depth) for query in todo]
         log.append(found)
-        self._record_times(0.0, 0.0, len(found))
+        self._record_times(None, None)
         return {retrieval.query_id: retrieval for retrieval in found}
 
     def _embed(self, retriever: RetrieverLike) -> float:
@@ -228,7 +233,8 @@ class RetrieveStage:
         retriever: RetrieverLike,
         todo: Sequence[Query],
         log: RetrievalLog,
-        embed_seconds: float,
+        embed: Took,
+        watch: Watch,
         n_done: int,
     ) -> dict[str, Retrieval]:
         self.observer.stage(f"{self.subject.label}: retrieve", total=len(todo))
@@ -251,9 +257,9 @@ class RetrieveStage:
                     raise self._fault(*failed, n_done + len(found))
         except BaseException:
             with suppress(StoreError):  # what ended the run says more
-                self._record_times(embed_seconds, seconds, len(found))
+                self._record_times(embed, Took(seconds, watch.used(), len(found)))
             raise
-        self._record_times(embed_seconds, seconds, len(found))
+        self._record_times(embed, Took(seconds, watch.used(), len(found)))
         return found
 
     @property
@@ -276,22 +282,15 @@ class RetrieveStage:
             "(on the command line --on-error record, in a sweep's file on_error: record)."
         )
 
-    def _record_times(self, embed: float, retrieve: float, n_queries: int) -> None:
-        earlier = self.store.manifest
-        seconds = {
-            "load": self.load_seconds,
-            "embed_corpus": embed,
-            "retrieve": retrieve + earlier.get("seconds", {}).get("retrieve", 0.0),
-        }
-        self.store.write_manifest(
-            seconds={name: round(value, 6) for name, value in seconds.items()},
-            timed_queries=n_queries + earlier.get("timed_queries", 0),
-        )
+    def _record_times(self, embed: Took | None, retrieve: Took | None) -> None:
+        entries = retrieval_entries(self.store.manifest, self.load_seconds, embed, retrieve)
+        self.store.write_manifest(**entries)
 
     def _time_single_queries(self, retriever: RetrieverLike, n: int) -> None:
         self.observer.stage(f"{self.subject.label}: latency")
         texts = [query.text for query in self.dataset.queries]
-        self.store.write_manifest(latency_ms=measure(retriever, texts, self.depth, n))
+        measured, from_caches = measure(retriever, texts, self.depth, n)
+        self.store.write_manifest(**latency_entries(self.store.manifest, measured, from_caches))
 
     def _where(self) -> str:
         return f"{self.dataset.info.name} {self.dataset.split}"

@@ -1,8 +1,8 @@
 """The scoring stage: retrievals -> metrics with intervals, and the denominators."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from target_bench.metrics import bootstrap
 from target_bench.metrics.significance import of_mean
 from target_bench.runs.generations import Answered
 from target_bench.schema import AnswerCounts, Counts, Query, Retrieval, Score
+
+Amount = TypeVar("Amount", int, float)
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,13 @@ def count_answers(
         unparsed=sum(1 for generation in given if parse(generation.text) is None),
         truncated=sum(1 for answered in answers if answered.truncated),
         cut=sum(1 for generation in given if generation.finish_reason == "length"),
-        input_tokens=sum(generation.input_tokens or 0 for generation in generations),
-        output_tokens=sum(generation.output_tokens or 0 for generation in generations),
-        cost=sum(generation.cost or 0.0 for generation in generations),
+        input_tokens=_sum(generation.input_tokens for generation in generations),
+        output_tokens=_sum(generation.output_tokens for generation in generations),
+        cost=_sum(generation.cost for generation in generations),
     )
+
+
+def _sum(amounts: Iterable[Amount | None]) -> Amount | None:
+    """The sum of what is known; None where nothing is."""
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known[1:], start=known[0]) if known else None

@@ -108,11 +108,13 @@ class CellOutcome:
         reused: whether all of it was there already.
         n_queries: how many queries were asked.
         failed_queries: how many of them failed; they count as wrong.
-        input_tokens: tokens of all prompts, as far as the provider counts them.
-        output_tokens: tokens of all answers, as far as the provider counts them.
-        cost: of all answers, in the currency of the price table.
-        stages: stage -> wall-clock seconds, over all times that the run was gone on with.
-        latency: milliseconds of single queries, where measured.
+        input_tokens: tokens of all prompts, as far as the provider counts them; None if not.
+        output_tokens: the same of all answers.
+        cost: of all answers, in the currency of the price table; None without one.
+        stages: stage -> wall-clock seconds, over all times that the run was gone on with; without
+            the stages of which something came out of a cache.
+        latency: milliseconds of single queries, where measured and nothing came out of a cache.
+        left_out: stage, or ``latency`` -> why its time is left out.
         error: why it failed, or None.
         exit_code: that of the error, 0 without one.
         trace: the traceback of an error that is a fault of ours or of a plug-in.
@@ -125,11 +127,12 @@ class CellOutcome:
     reused: bool = False
     n_queries: int = 0
     failed_queries: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float = 0.0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
     stages: Mapping[str, float] = field(default_factory=dict)
     latency: Mapping[str, Any] | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
     error: str | None = None
     exit_code: int = 0
     trace: str | None = None
@@ -227,9 +230,10 @@ def _outcome(cell: SweepCell, result: "Result", seconds: float) -> CellOutcome:
         reused=result.reused,
         n_queries=result.counts.asked,
         failed_queries=(answers or result.counts).failed,
-        input_tokens=answers.input_tokens if answers else 0,
-        output_tokens=answers.output_tokens if answers else 0,
-        cost=answers.cost if answers else 0.0,
+        input_tokens=answers.input_tokens if answers else None,
+        output_tokens=answers.output_tokens if answers else None,
+        cost=answers.cost if answers else None,
         stages=dict(result.seconds),
         latency=result.latency,
+        left_out=dict(result.times.left_out),
     )

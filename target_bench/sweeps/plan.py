@@ -18,6 +18,7 @@ from target_bench.interfaces import Observer
 from target_bench.pipeline import Asking, Cell
 from target_bench.runs.identity import run_key
 from target_bench.runs.store import folder_of, read_manifest
+from target_bench.runs.times import has_latency
 from target_bench.selection import Loaded, Loader, tasks_and_corpora
 from target_bench.stages.consent import Estimate
 from target_bench.stages.generate import Answerer
@@ -220,5 +221,5 @@ def _state(cell: SweepCell, folder: Path) -> State:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return "begun"  # scores are computed anew
     again = failed and (cell.retry_failed or cell.on_error == "stop")
-    timed = cell.latency == 0 or cell.task != "retrieval" or "latency_ms" in manifest
+    timed = cell.latency == 0 or cell.task != "retrieval" or has_latency(manifest)
     return "done" if timed and not again else "begun"

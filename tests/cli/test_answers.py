@@ -7,11 +7,20 @@ from typing import Any
 import pytest
 
 from target_bench.corpora import load
+from target_bench.evaluator import TARGET
+from target_bench.results import Results
 from target_bench.schema import Query
 from tests.builders import json_lines
 from tests.cli.inside import Inside
 
 QA = ("run", "mini", "--task", "qa", "--retriever", "oracle")
+COUNTING = """
+from target_bench.schema import Generation
+
+class Counting:
+    def generate(self, request):
+        return Generation(request.query_id, "x", input_tokens=3)
+"""
 SCORE_QA = ("score", "mini", "--task", "qa", "--predictions")
 QUERIES = load("mini").queries
 
@@ -114,11 +123,11 @@ def test_json(inside: Inside, tmp_path: Path) -> None:
         "unparsed": 0,
         "truncated": 0,
         "cut": 0,
-        "input_tokens": 0,
-        "output_tokens": 0,
-        "cost": 0.0,
+        "input_tokens": None,
+        "output_tokens": None,
+        "cost": None,
     }
-    assert {"load", "embed_corpus", "retrieve", "generate", "score"} <= set(result["seconds"])
+    assert set(result["seconds"]) == {"load", "generate", "score"}  # nothing was ranked
     assert set(ranked["scores"]) < set(result["scores"])
     for score in result["scores"].values():
         assert set(score) == {"value", "low", "high", "n", "signature"}
@@ -264,6 +273,58 @@ def test_score_answers(inside: Inside, tmp_path: Path) -> None:
     assert (result["generator"], result["retriever"]) == ("answers.jsonl", "no-context")
     assert (result["answers"]["asked"], result["answers"]["answered"]) == (144, 100)
     assert result["scores"]["exact_match"]["value"] == pytest.approx(100 / 144)
+
+
+def test_what_was_not_ranked_has_no_score(inside: Inside, tmp_path: Path) -> None:
+    """Beside answers without tables; as a result of its own it is the lower bound."""
+    _write(tmp_path, QUESTIONS)
+    for command in (
+        (*SCORE_QA, "answers.jsonl"),
+        ("run", "mini", "--task", "qa", "--retriever", "no-context"),
+    ):
+        result = _one(inside.good(*command, "--json"))
+        ranked = {k: s for k, s in result["scores"].items() if k.startswith(("recall@", "mrr"))}
+        assert len(ranked) >= 2
+        for score in ranked.values():
+            assert (score["value"], score["low"], score["high"], score["n"]) == (None,) * 3 + (0,)
+        assert result["scores"]["exact_match"]["value"] is not None
+    bound = _one(
+        inside.good("run", "mini", "--task", "retrieval", "--retriever", "no-context", "--json")
+    )
+    assert bound["scores"]["recall@10"]["value"] == 0
+    found = TARGET(("question_answering", "mini"), out=tmp_path / "runs").run("no-context")
+    assert set(found.to_arrow()["recall@10"].to_pylist()) == {None}
+    both = TARGET(("question_answering", "mini"), out=tmp_path / "runs").run("bm25")
+    text = str(Results([*found, *both]))
+    assert next(line for line in text.split("\n") if "no-context" in line).split()[2] == "–"
+
+
+def test_what_nobody_counts_is_not_known(inside: Inside, tmp_path: Path) -> None:
+    """Tokens and cost: null, not 0."""
+    result = _one(
+        inside.good("run", "mini", "--task", "qa", "--retriever", "bm25", "--limit", "5", "--json")
+    )
+    for name in ("input_tokens", "output_tokens", "cost"):
+        assert result["answers"][name] is None
+    (tmp_path / "counting.py").write_text(COUNTING, encoding="utf-8")
+    generator = ("--generator", "counting.py:Counting")
+    result = _one(
+        inside.good(
+            "run",
+            "mini",
+            "--task",
+            "qa",
+            "--retriever",
+            "bm25",
+            "--limit",
+            "5",
+            "--json",
+            *generator,
+        )
+    )
+    assert result["answers"]["input_tokens"] == 15
+    assert result["answers"]["output_tokens"] is None
+    assert result["answers"]["cost"] is None
 
 
 def test_score_answers_in_order(inside: Inside, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ class Mine:
 
 PRINTED = {"corpus", "split", "task", "retriever", "generator", "n_queries", "scores", "seconds"}
 """The entries that every printed result has, now and in later stages."""
-MORE = {"answers", "counts", "data", "folder", "latency_ms"}
+MORE = {"answers", "counts", "data", "folder", "latency_ms", "times_left_out"}
 
 
 def _command(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

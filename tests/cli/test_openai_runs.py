@@ -266,3 +266,14 @@ def test_the_key_is_nowhere(
     holding = [path.name for path in files if SECRET.encode() in path.read_bytes()]
     assert not holding
     assert os.environ["MY_KEY"] == SECRET
+
+
+def test_recorded_answers_have_no_time(inside: Inside, server: OpenAIServer) -> None:
+    """Asked for, they have; read from the cache, in another folder of runs, they have none."""
+    asked = _one(inside(*QA, *_generator(server), "--yes", "--json", "--out", "a").out)
+    assert asked["seconds"]["generate"] > 0
+    assert asked["times_left_out"] == {}
+    again = _one(inside(*QA, *_generator(server), "--yes", "--json", "--out", "b").out)
+    assert "generate" not in again["seconds"]
+    assert again["times_left_out"] == {"generate": "from a cache (recorded answers)"}
+    assert again["scores"] == asked["scores"]

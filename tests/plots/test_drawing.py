@@ -107,6 +107,24 @@ def test_parts_without_a_judged_query_keep_their_place(
     assert labels[1].endswith("(144)")
 
 
+def test_times_from_a_cache_are_not_drawn(runs: Runs, tmp_path: Path) -> None:
+    """Neither point nor place on the front; the names stand below the picture."""
+    (other,) = reading.read([runs.other])
+    for folder in (runs.tfidf, runs.root / other.manifest["asked"]["retrieval_run"]):
+        manifest = json.loads((folder / "manifest.json").read_bytes())
+        manifest["from_caches"]["retrieve"] = ["embedding cache"]
+        (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    timed, cached = reading.read([runs.bm25, runs.tfidf])
+    assert drawing.milliseconds(timed) is not None
+    assert drawing.milliseconds(cached) is None
+    drawing.pareto([runs.bm25, runs.tfidf], tmp_path / "a.svg")
+    text = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert "without a time of its own: tfidf" in text
+    with pytest.raises(ConfigError, match="without anything from a cache"):
+        drawing.pareto([runs.tfidf], tmp_path / "b.svg")
+    assert drawing.milliseconds(other) is None
+
+
 def test_faults(runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "a.svg"
     with pytest.raises(ConfigError, match=r"ends in .svg or .png"):

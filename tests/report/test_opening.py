@@ -8,7 +8,7 @@ import pytest
 
 from target_bench.errors import ConfigError, DataError, StoreError
 from target_bench.interfaces import Observer
-from target_bench.report import Limits, write_report
+from target_bench.report import Limits, summary, write_report
 from target_bench.report.lines import Lines
 from target_bench.report.opening import open_runs
 from tests.report.written import own_corpus, ranked
@@ -55,6 +55,22 @@ def test_changed_data_are_refused(tmp_path: Path) -> None:
     (own / "tables" / "t0.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     with pytest.raises(DataError, match="not what they were"):
         open_runs([run], None, Observer())
+
+
+def test_times_from_a_cache_are_left_out(tmp_path: Path) -> None:
+    """A dash in their place, and the reason above the table."""
+    (run,) = ranked(tmp_path, "bm25", limit=5)
+    manifest = json.loads((run / "manifest.json").read_bytes())
+    manifest["from_caches"]["embed_corpus"] = ["saved index"]
+    (run / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    (opened,), _ = open_runs([run], None, Observer())
+    times = summary.timings(opened)
+    assert times["index"] is None
+    assert times["retrieve"] is not None
+    path = tmp_path / "report.html"
+    write_report([run], path)
+    page = path.read_text(encoding="utf-8")
+    assert "– is a time that is not shown: from a cache (saved index)." in page
 
 
 def test_one_run_twice_and_none(mini_runs: list[Path]) -> None:

@@ -62,7 +62,8 @@ def test_every_field_changes_the_key(identities: dict[str, Any], data: st.DataOb
 def test_what_the_identity_holds(identities: dict[str, Any]) -> None:
     data = {"task", "corpus", "split", "corpus_fingerprint", "queries_fingerprint", "metrics"}
     assert set(identities["bm25"]) == data | {"top_k", "retriever"}
-    assert set(identities["answers"]) == data | {"retrieval", "generator", "prompt"}
+    answered = {"queries_version", "retrieval", "generator", "prompt"}
+    assert set(identities["answers"]) == data | answered
     plugin = {"class", "packages", "config", "code"}
     assert set(identities["bm25"]["retriever"]) == plugin
     assert set(identities["answers"]["generator"]) == plugin

@@ -232,15 +232,15 @@ def _declared(run: Measured) -> dict[str, list[float]]:
     if run.answers is None:
         found = {
             "ms": run.milliseconds,
-            "p50": (run.latency_ms or {}).get("p50"),
-            "index": run.seconds.get("embed_corpus"),
+            "p50": (run.times.latency or {}).get("p50"),
+            "index": run.times.index,
         }
     else:
         asked = run.answers.asked or 1
         found = {
             "failed": run.answers.failed + run.answers.unparsed,
-            "tokens": run.answers.input_tokens / asked or None,
-            "answer": run.seconds.get("generate", 0.0) / asked or None,
+            "tokens": (run.answers.input_tokens or 0) / asked or None,
+            "answer": None if run.times.generate is None else run.times.generate / 1000,
         }
     return {name: [round(x, 5)] for name, x in found.items() if x is not None}
 

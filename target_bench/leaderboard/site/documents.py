@@ -14,6 +14,7 @@ MOST_VALUES = 50_000_000
 
 _MOST_QUERIES = 1_000_000
 _LARGEST_COUNT = 1e24  # of tokens and costs, summed over queries
+_UNKNOWN = {"input_tokens", "output_tokens", "cost"}  # may be null: providers do not always tell
 _PLAIN = {str, int, float, bool, type(None)}
 
 Finite = Annotated[float, Field(allow_inf_nan=False, strict=False)]
@@ -48,13 +49,16 @@ def _once(ids: list[str]) -> list[str]:
 
 
 def _numbers_of(kind: type[Any]) -> Any:
-    def checked(value: dict[str, float]) -> dict[str, float]:
+    def checked(value: dict[str, float | None]) -> dict[str, float | None]:
         if set(value) != set(kind.__dataclass_fields__):
             raise ValueError(f"expected {', '.join(kind.__dataclass_fields__)}")
+        for name, number in value.items():
+            if number is None and name not in _UNKNOWN:
+                raise ValueError(f"{name} should be a number")
         return value
 
     return Annotated[
-        dict[str, Annotated[float, Field(ge=0, le=_LARGEST_COUNT, strict=False)]],
+        dict[str, Annotated[float, Field(ge=0, le=_LARGEST_COUNT, strict=False)] | None],
         AfterValidator(checked),
     ]
 
@@ -86,6 +90,7 @@ class RunDocument(_Strict):
     seconds: Times
     timed_queries: Count
     latency_ms: Times | None
+    cold: bool = False
     environment: dict[str, Any]
     retriever_identity: dict[str, Any]
     generator_identity: dict[str, Any]

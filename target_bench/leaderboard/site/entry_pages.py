@@ -25,6 +25,7 @@ from target_bench.leaderboard.site.groups import (
 from target_bench.leaderboard.site.texts import shown
 from target_bench.results import PERCENT
 from target_bench.runs.headlines import answer_metrics
+from target_bench.runs.times import left_out_note
 from target_bench.schema import Score
 
 HARDEST = 20
@@ -91,6 +92,7 @@ class RunView:
         scores: all metrics with their scores.
         slices: of the main metric.
         times: what was timed, the unit (``s`` or ``ms``), and the number, as declared.
+        times_note: why other times are not shown; empty if there are none.
         counts: denominators, as (name, number) pairs.
         declared: settings and environment, as JSON text.
         cutoffs: cutoffs of the retrieval metrics.
@@ -109,6 +111,7 @@ class RunView:
     scores: list[tuple[str, Score]]
     slices: list[Sliced]
     times: list[tuple[str, str, float]]
+    times_note: str
     counts: list[tuple[str, float]]
     declared: str
     cutoffs: tuple[int, ...]
@@ -193,6 +196,7 @@ def view(entry: Entry, place: int, slicer: Slicer) -> RunView:
         scores=[(shown(name), score) for name, score in run.scores.items()],
         slices=[] if main is None else slicer.sliced(run, run.per_query[main]),
         times=_times(run),
+        times_note=left_out_note([run.times.left_out]) or "",
         counts=[(name, n) for name, n in denominators.to_json().items() if n],
         declared=_declared(run),
         cutoffs=run.cutoffs,
@@ -247,19 +251,18 @@ class Sums:
 
 
 def _times(run: RunEntry) -> list[tuple[str, str, float]]:
-    """(what, unit, number) of everything that was timed, as declared."""
+    """(what, unit, number) of everything that was timed, as declared, if it may be shown."""
     found: list[tuple[str, str, float]] = []
-    if "embed_corpus" in run.seconds:
-        found.append(("index all tables", "s", run.seconds["embed_corpus"]))
-    if run.seconds.get("retrieve") and run.timed_queries:
-        each = 1000 * run.seconds["retrieve"] / run.timed_queries
-        found.append(("retrieval of a query, in a batch", "ms", each))
-    latency = run.latency_ms or {}
+    times = run.times
+    if times.index is not None:
+        found.append(("index all tables", "s", times.index))
+    if times.retrieve is not None:
+        found.append(("retrieval of a query, in a batch", "ms", times.retrieve))
+    latency = times.latency or {}
     percentiles = [name for name in ("p50", "p95", "p99") if name in latency]
     found += [(f"single queries, {name}", "ms", float(latency[name])) for name in percentiles]
-    if run.seconds.get("generate") and run.answers:
-        each = run.seconds["generate"] / (run.answers.asked or 1)
-        found.append(("an answer", "s", each))
+    if times.generate is not None:
+        found.append(("an answer", "s", times.generate / 1000))
     return found
 
 

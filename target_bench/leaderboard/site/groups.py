@@ -13,6 +13,7 @@ from target_bench.errors import DataError
 from target_bench.leaderboard.entry import Entry, RunEntry
 from target_bench.results import PERCENT
 from target_bench.runs.headlines import answer_metrics
+from target_bench.runs.times import ColdTimes
 from target_bench.schema import AnswerCounts, Counts, Score
 
 RETRIEVAL = "retrieval"
@@ -73,9 +74,7 @@ class Measured:
         cutoffs: the cutoffs of its retrieval metrics.
         counts: denominators of its ranking.
         answers: denominators of its answers, or None.
-        seconds: stage -> seconds, as declared.
-        timed_queries: how many queries ``seconds["retrieve"]`` covers.
-        latency_ms: percentiles of single queries, as declared, or None.
+        times: as declared, as far as they may be shown.
         basis: whether answers are built on it.
         about: the task whose queries were ranked, or None.
         ranked_on: for answers, the data of their retrieval.
@@ -86,9 +85,7 @@ class Measured:
     cutoffs: tuple[int, ...]
     counts: Counts
     answers: AnswerCounts | None
-    seconds: Mapping[str, float]
-    timed_queries: int
-    latency_ms: Mapping[str, float] | None
+    times: ColdTimes
     basis: bool
     about: str | None
     ranked_on: Data | None
@@ -96,10 +93,7 @@ class Measured:
     @property
     def milliseconds(self) -> float | None:
         """Of the retrieval of a query: its share of the batch, else the median of single ones."""
-        seconds = self.seconds.get("retrieve", 0.0)
-        if seconds > 0 and self.timed_queries:
-            return 1000 * seconds / self.timed_queries
-        return (self.latency_ms or {}).get("p50")
+        return self.times.retrieve or (self.times.latency or {}).get("p50")
 
 
 @dataclass(eq=False)
@@ -274,9 +268,7 @@ def _measured(run: RunEntry, place: int, on: Data | None) -> Measured:
         cutoffs=run.cutoffs,
         counts=run.counts,
         answers=run.answers,
-        seconds=run.seconds,
-        timed_queries=run.timed_queries,
-        latency_ms=run.latency_ms,
+        times=run.times,
         basis=run.basis,
         about=run.about,
         ranked_on=on,

@@ -65,6 +65,8 @@ def retrieval(share: float, corpus: str = "alpha", **changed: Any) -> RunEntry:
         "slices": {"difficulty": ["easy" if i < n // 2 else "hard" for i in range(n)]},
         "seconds": {"retrieve": 0.6, "embed_corpus": 2.0},
         "timed_queries": n,
+        "cold": True,
+        "retriever_identity": {"class": "target_bench.retrievers.dense:Dense"},
         "date": "2026-01-31",
     }
     return RunEntry(**{**ready, **changed})
@@ -83,6 +85,7 @@ def answers(share: float, basis: RunEntry, place: int, **changed: Any) -> RunEnt
         "answers": AnswerCounts(n, n, 1, 2, 0, 0, 100 * n, 0, 0.0),
         "seconds": {"generate": 3.0},
         "timed_queries": 0,
+        "generator_identity": {"class": "target_bench.generators.extractive:Extractive"},
         "queries_fingerprint": hashed(basis.corpus, "answers"),
     }
     return replace(basis, **{**ready, **changed})

@@ -1,0 +1,265 @@
+"""The times of a run: what its manifest says of them, and which may be shown.
+
+A time in which anything came out of a cache is none of the system's: a dense retriever whose
+embeddings are recorded takes no time for its model. It stays in the manifest, with what came from
+where, and is shown nowhere.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+STAGES = ("embed_corpus", "retrieve", "generate")
+"""The stages whose seconds are the system's own; those of loading and scoring are the harness's."""
+
+LATENCY = "latency"
+
+_FROM = "from_caches"
+
+
+@dataclass(frozen=True, slots=True)
+class Took:
+    """How long a stage took this time.
+
+    Attributes:
+        seconds: wall-clock.
+        from_caches: the caches that something in it came out of; none if it is cold.
+        queries: how many queries it covers.
+    """
+
+    seconds: float
+    from_caches: Sequence[str] = ()
+    queries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ColdTimes:
+    """The times of a run that may be shown.
+
+    Attributes:
+        seconds: stage -> wall-clock seconds; of ``STAGES`` those that are known to be cold.
+        timed_queries: how many queries ``seconds["retrieve"]`` covers.
+        asked: how many queries ``seconds["generate"]`` covers.
+        latency: milliseconds of single queries, where measured and known to be cold.
+        left_out: stage, or ``latency`` -> why its time is not shown.
+    """
+
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    timed_queries: int = 0
+    asked: int = 0
+    latency: Mapping[str, Any] | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def index(self) -> float | None:
+        """Seconds of the whole index."""
+        return self.seconds.get("embed_corpus")
+
+    @property
+    def retrieve(self) -> float | None:
+        """Milliseconds a query, in batches."""
+        return _each(self.seconds.get("retrieve"), self.timed_queries)
+
+    @property
+    def generate(self) -> float | None:
+        """Milliseconds an answer."""
+        return _each(self.seconds.get("generate"), self.asked)
+
+    def with_answers(self, answers: "ColdTimes") -> "ColdTimes":
+        """The times of a retrieval and those of the answers that are built on it."""
+        return ColdTimes(
+            {**self.seconds, **answers.seconds},
+            self.timed_queries,
+            answers.asked,
+            self.latency,
+            {**self.left_out, **answers.left_out},
+        )
+
+
+def cold(manifest: Mapping[str, Any]) -> ColdTimes:
+    """The times in a manifest that may be shown.
+
+    Rankings and answers that nobody worked out (a mode, a file) have no times. In a manifest that
+    does not say what came out of a cache, as of version 0.1.0, a time is cold only if the plug-in
+    reads none; its index may have been a saved one.
+    """
+    identity, said = manifest.get("identity", {}), manifest.get(_FROM, {})
+
+    def why_not(stage: str, plugin: Mapping[str, Any]) -> str:
+        if stage not in said:
+            return _unknown(plugin, stage)
+        return _from(said[stage]) or (_part(manifest) if stage == "generate" else "")
+
+    asked = int(manifest.get("queries", 0))
+    timed = int(manifest.get("timed_queries", 0))
+    recorded = Recorded(manifest.get("seconds", {}), timed, asked, manifest.get("latency_ms"))
+    return _kept(recorded, _plugins(identity), why_not)
+
+
+class Recorded(NamedTuple):
+    """Times as they are recorded, or declared.
+
+    Attributes:
+        seconds: stage -> wall-clock seconds.
+        timed_queries: how many queries those of ``retrieve`` cover.
+        asked: how many those of ``generate`` cover.
+        latency: milliseconds of single queries, or None.
+    """
+
+    seconds: Mapping[str, float]
+    timed_queries: int
+    asked: int
+    latency: Mapping[str, Any] | None
+
+
+def declared(
+    recorded: Recorded, is_cold: bool, retriever: Mapping[str, Any], generator: Mapping[str, Any]
+) -> ColdTimes:
+    """The declared times of a run that may be shown.
+
+    Args:
+        recorded: the times.
+        is_cold: whether it is declared that they are cold.
+        retriever: identity of the retriever.
+        generator: identity of the generator, empty for a run about retrieval.
+    """
+    plugins = _plugins({"retriever": retriever, "generator": generator})
+    return _kept(recorded, plugins, lambda stage, p: "" if is_cold else _unknown(p, stage))
+
+
+def _kept(
+    recorded: Recorded,
+    plugins: Mapping[str, Mapping[str, Any]],
+    why_not: Callable[[str, Mapping[str, Any]], str],
+) -> ColdTimes:
+    """The times of what was asked that nothing speaks against."""
+    seconds, latency = dict(recorded.seconds), recorded.latency
+    left_out = {}
+    for stage in (*STAGES, LATENCY):
+        timed = latency is not None if stage == LATENCY else stage in seconds
+        if not timed:
+            continue
+        plugin = plugins[stage]
+        asked = "class" in plugin
+        why = why_not(stage, plugin) if asked else ""
+        if why:
+            left_out[stage] = why
+        if why or not asked:
+            seconds.pop(stage, None)
+            latency = None if stage == LATENCY else latency
+    queries = recorded.timed_queries if "retrieve" in seconds else 0
+    return ColdTimes(
+        seconds, queries, recorded.asked if "generate" in seconds else 0, latency, left_out
+    )
+
+
+def retrieval_entries(
+    manifest: Mapping[str, Any], load: float, embed: Took | None, retrieve: Took | None
+) -> dict[str, Any]:
+    """What a manifest says of a retrieval, after what it took this time; None: it was not run.
+
+    A cold time of the index stays where the index came out of a cache this time. Times of ranking
+    add up over all times that a run was gone on with.
+    """
+    seconds, said = dict(manifest.get("seconds", {})), dict(manifest.get(_FROM, {}))
+    seconds["load"] = round(load, 6)
+    timed = manifest.get("timed_queries", 0)
+    if embed is not None and not (embed.from_caches and said.get("embed_corpus") == []):
+        seconds["embed_corpus"] = round(embed.seconds, 6)
+        said["embed_corpus"] = sorted(embed.from_caches)
+    if retrieve is not None and retrieve.queries:
+        _add(seconds, said, "retrieve", retrieve, timed > 0)
+        timed += retrieve.queries
+    return {"seconds": seconds, "timed_queries": timed, _FROM: said}
+
+
+def generation_entries(manifest: Mapping[str, Any], took: Took | None) -> dict[str, Any]:
+    """What a manifest says of answers, after what they took this time; None: nobody was asked."""
+    seconds, said = dict(manifest.get("seconds", {})), dict(manifest.get(_FROM, {}))
+    timed = manifest.get("timed_answers", 0)
+    if took is not None and took.queries:
+        _add(seconds, said, "generate", took, "generate" in seconds)
+        timed += took.queries
+    return {"seconds": seconds, "timed_answers": timed, _FROM: said}
+
+
+def latency_entries(
+    manifest: Mapping[str, Any], measured: Mapping[str, Any], from_caches: Sequence[str]
+) -> dict[str, Any]:
+    """What a manifest says of single queries."""
+    said = {**manifest.get(_FROM, {}), LATENCY: sorted(from_caches)}
+    return {"latency_ms": measured, _FROM: said}
+
+
+def left_out_note(
+    runs: Iterable[Mapping[str, str]], stages: Sequence[str] = (*STAGES, LATENCY)
+) -> str | None:
+    """What stands below a table in which times are left out, or None.
+
+    Args:
+        runs: of each run, stage -> why its time is left out.
+        stages: those that the table shows.
+    """
+    why = dict.fromkeys(said[stage] for said in runs for stage in stages if stage in said)
+    return f"– is a time that is not shown: {'; '.join(why)}." if why else None
+
+
+def has_latency(manifest: Mapping[str, Any]) -> bool:
+    """Whether single queries were timed, and it is known what came out of a cache."""
+    return "latency_ms" in manifest and LATENCY in manifest.get(_FROM, {})
+
+
+def _add(
+    seconds: dict[str, float], said: dict[str, list[str]], stage: str, took: Took, goes_on: bool
+) -> None:
+    """Add to the time of a stage; of a part that says nothing of caches nothing is known."""
+    known = not goes_on or stage in said
+    seconds[stage] = round(seconds.get(stage, 0.0) + took.seconds, 6)
+    if known:
+        said[stage] = sorted({*said.get(stage, ()), *took.from_caches})
+
+
+def _plugins(identity: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Stage -> the identity of what it asks; without a class it asks nobody."""
+    names = dict.fromkeys((*STAGES, LATENCY), "retriever") | {"generate": "generator"}
+    found = {stage: identity.get(name) for stage, name in names.items()}
+    return {stage: one if isinstance(one, Mapping) else {} for stage, one in found.items()}
+
+
+def _from(caches: Sequence[str]) -> str:
+    return f"from a cache ({', '.join(caches)})" if caches else ""
+
+
+def _part(manifest: Mapping[str, Any]) -> str:
+    timed = manifest.get("timed_answers", 0)
+    return "" if timed == manifest.get("queries") else f"{timed} answers of it were timed"
+
+
+def _unknown(plugin: Mapping[str, Any], stage: str) -> str:
+    if stage != "embed_corpus" and reads_no_cache(plugin):
+        return ""
+    return "recorded before times said what came from a cache"
+
+
+_PACKAGES = ("target_bench.retrievers.", "target_bench.vector_indexes.")
+_ASK_OTHERS = ("compat", "langchain", "llama_index", "qdrant")
+_OWN_ANSWERS = ("target_bench.generators.extractive:", "target_bench.generators.transformers:")
+
+
+def reads_no_cache(plugin: Mapping[str, Any]) -> bool:
+    """Whether a plug-in, by its identity, is one of ours that reads no cache, nor do its parts.
+
+    An encoder without a revision has no recorded embeddings.
+    """
+    name = str(plugin.get("class", ""))
+    module = name.partition(":")[0]
+    ours = name.startswith(_PACKAGES) and module.rpartition(".")[2] not in _ASK_OTHERS
+    unrecorded = name.startswith("target_bench.encoders.") and plugin.get("revision", "") is None
+    parts = plugin.get("parts", {})
+    if not (ours or unrecorded or name.startswith(_OWN_ANSWERS)) or not isinstance(parts, Mapping):
+        return False
+    return all(isinstance(part, Mapping) and reads_no_cache(part) for part in parts.values())
+
+
+def _each(seconds: float | None, n: int) -> float | None:
+    return 1000 * seconds / n if seconds and n else None

@@ -1,0 +1,87 @@
+"""Which times of a manifest may be shown, and which of one that does not say what was cached."""
+
+from typing import Any
+
+import pytest
+
+from target_bench.runs.times import Took, cold, left_out_note, retrieval_entries
+
+BM25 = {"class": "target_bench.retrievers.bm25:BM25"}
+TFIDF = {"class": "target_bench.retrievers.tfidf:TfIdf"}
+MINILM = {"class": "target_bench.encoders.sentence_transformers:MiniLM", "revision": "abc"}
+LSA = {"class": "target_bench.encoders.lsa:LSA", "revision": None}
+EXACT = {"class": "target_bench.vector_indexes.exact:Exact"}
+
+
+def _of(name: str, **parts: Any) -> dict[str, Any]:
+    return {"class": f"target_bench.retrievers.{name}", "parts": parts}
+
+
+DENSE = _of("dense:Dense", encoder=MINILM, index=EXACT)
+SECONDS = {"load": 0.1, "embed_corpus": 2.0, "retrieve": 1.0, "score": 0.2}
+
+
+def _manifest(plugin: dict[str, Any], **more: Any) -> dict[str, Any]:
+    latency = {"p50": 1.0, "p95": 2.0, "p99": 3.0}
+    found = {"seconds": SECONDS, "timed_queries": 100, "latency_ms": latency}
+    return {"identity": {"task": "retrieval", "retriever": plugin}, **found, **more}
+
+
+@pytest.mark.parametrize(
+    ("plugin", "shown"),
+    [
+        (BM25, True),
+        (_of("hybrid:Hybrid", one=BM25, other=TFIDF), True),
+        (_of("dense:Dense", encoder=LSA, index=EXACT), True),
+        (DENSE, False),
+        (_of("hybrid:Hybrid", one=BM25, other=DENSE), False),
+        (_of("hyse:HySE", generator={"class": "target_bench.generators.openai:OpenAI"}), False),
+        (_of("compat:Compat"), False),
+        ({"class": "mine:Mine"}, False),
+        ({"class": "target_bench.encoders.lsa:LSA"}, False),
+    ],
+)
+def test_times_of_before_are_shown_where_no_cache_is_read(
+    plugin: dict[str, Any], shown: bool
+) -> None:
+    """The index of any of them may have been a saved one."""
+    found = cold(_manifest(plugin))
+    assert ("retrieve" in found.seconds) == (found.latency is not None) == shown
+    assert found.timed_queries == (100 if shown else 0)
+    assert "embed_corpus" not in found.seconds
+    assert set(found.seconds) >= {"load", "score"}
+
+
+def test_times_that_say_what_was_cached() -> None:
+    said = {"embed_corpus": ["saved index"], "retrieve": [], "latency": ["a", "b"]}
+    found = cold(_manifest(DENSE, from_caches=said))
+    assert (found.index, found.retrieve, found.latency) == (None, 10.0, None)
+    assert found.left_out == {
+        "embed_corpus": "from a cache (saved index)",
+        "latency": "from a cache (a, b)",
+    }
+    note = left_out_note([found.left_out, {}])
+    assert note == "– is a time that is not shown: from a cache (saved index); from a cache (a, b)."
+    assert left_out_note([found.left_out], ("retrieve",)) is None
+
+
+@pytest.mark.parametrize("plugin", [{"mode": "no-context"}, {"run_file": "abc"}, {}])
+def test_nobody_was_timed(plugin: dict[str, Any]) -> None:
+    found = cold(_manifest(plugin))
+    assert found.seconds == {"load": 0.1, "score": 0.2}
+    assert (found.timed_queries, found.latency, found.left_out) == (0, None, {})
+
+
+def test_times_of_a_run_that_is_gone_on_with() -> None:
+    """Ranking adds up; what was cached in any part is; of an unknown part nothing is known."""
+    first = retrieval_entries({}, 0.5, Took(2.0), Took(1.0, (), 10))
+    assert first["from_caches"] == {"embed_corpus": [], "retrieve": []}
+    second = retrieval_entries(first, 0.4, Took(0.1, ["index"]), Took(0.5, ["embeddings"], 5))
+    assert second["seconds"] == {"load": 0.4, "embed_corpus": 2.0, "retrieve": 1.5}
+    assert second["from_caches"] == {"embed_corpus": [], "retrieve": ["embeddings"]}
+    assert second["timed_queries"] == 15
+    before = {"seconds": {"retrieve": 1.0}, "timed_queries": 10}
+    third = retrieval_entries(before, 0.4, Took(0.1), Took(0.5, (), 5))
+    assert "retrieve" not in third["from_caches"]
+    nothing = retrieval_entries({}, 0.5, None, None)
+    assert nothing == {"seconds": {"load": 0.5}, "timed_queries": 0, "from_caches": {}}
