@@ -18,7 +18,7 @@ from target_bench.leaderboard.scrubbing import scrubbed, scrubbed_label
 from target_bench.provenance import installed_version
 from target_bench.runs import generations, log
 from target_bench.runs.store import read_run
-from target_bench.schema import Generation, Retrieval
+from target_bench.schema import MARKS, Generation, Retrieval
 
 _ENVIRONMENT = ("python", "machine", "processors", "threads", "packages")
 _SECONDS = ("load", "embed_corpus", "retrieve", "generate", "score")
@@ -214,7 +214,7 @@ def _ranking(one: Retrieval) -> dict[str, Any]:
         "query_id": one.query_id,
         "tables": list(one.tables),
         **({"error": _kind(one.error)} if one.error is not None else {}),
-        **({"resorted": True} if one.resorted else {}),
+        **{name: True for name in MARKS if getattr(one, name)},
     }
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from target_bench.errors import ConfigError
 from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever
+from target_bench.ranking import SINGLE, graded
 from target_bench.ranking import top_k as best_columns
 from target_bench.retrievers.encoding import Encoding
 from target_bench.retrievers.evidence import KINDS, Evidence
@@ -99,9 +100,13 @@ class Rows(Retriever):
     def _blocks(self, n_queries: int) -> list[slice]:
         return blocks(n_queries, self._evidence.n_rows, _CELLS)
 
+    @property
+    def _weight_of(self) -> Mapping[str, float]:
+        return {**WEIGHTS, **(self.weights or {})}
+
     def _scores(self, queries: Sequence[str]) -> Floats:
         """(queries, tables) sums of evidence."""
-        weights = {**WEIGHTS, **(self.weights or {})}
+        weights = self._weight_of
         total: Floats = np.zeros((len(queries), len(self._ids)))
         for kind, found in zip(KINDS, self._evidence.features(queries), strict=True):
             total += weights[kind] * found
@@ -184,10 +189,10 @@ class Best(Rows):
             return [[] for _ in queries]
         vectors = self._encoding.queries(queries, self._vectors.shape[1])
         tables = np.asarray(self._vectors, dtype=np.float64).T
+        largest = self.cosine + sum(self._weight_of.values())
         parts = []
         for block in self._blocks(len(queries)):
             scores = self._scores(queries[block])
             scores += self.cosine * (vectors[block].astype(np.float64) @ tables)
-            best = best_columns(scores, top_k)
-            parts.append((best, np.take_along_axis(scores, best, axis=1)))
+            parts.append(best_columns(graded(scores, largest, SINGLE), top_k))
         return Ranked(self._ids, *stacked(parts))

@@ -83,7 +83,7 @@ def test_product_quantisation_is_rescored(capfd: pytest.CaptureFixture[str]) -> 
     index.build(vectors)
     scores, rows = index.search(queries, 10)
     true = np.take_along_axis(queries.astype("d") @ vectors.astype("d").T, rows, axis=1)
-    np.testing.assert_allclose(scores, true, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(scores, true, rtol=0, atol=2.0**-21)
     exact = best_rows(vectors, queries, 10)
     hits = [len(set(a) & set(b)) for a, b in zip(rows.tolist(), exact, strict=True)]
     assert sum(hits) / 500 > 0.9
