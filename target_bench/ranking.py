@@ -33,6 +33,7 @@ _KEPT = 32
 _FREE = 53 - _KEPT
 _LOW = (1 << _FREE) - 1
 _MAGNITUDE = np.int64(2**63 - 1)
+_HUGE = 2.0**900
 _INFINITE = int(np.array(np.inf).view(np.int64))
 
 Floats = NDArray[np.float64]
@@ -58,12 +59,13 @@ def graded(scores: NDArray[np.floating], unit: ArrayLike, digits: int) -> Floats
         digits: ``SINGLE`` or ``DOUBLE``.
     """
     size = np.asarray(unit, dtype=np.float64)
+    if size.max(initial=0.0) > _HUGE:
+        return graded(np.divide(scores, _HUGE), size / _HUGE, digits) * _HUGE
     step = np.exp2(np.rint(np.log2(np.where(size > 0, size, 1.0))) - digits)
-    whole: Floats = np.divide(scores, step, dtype=np.float64)
-    np.rint(whole, out=whole)
-    whole *= step
-    whole += 0.0  # minus zero becomes zero: which of the two it was depends on the last bits
-    return whole
+    one_and_a_half = 1.5 * 2.0**52 * step  # floats next to it are multiples of the step
+    found: Floats = np.add(scores, one_and_a_half, dtype=np.float64)
+    found -= one_and_a_half
+    return found
 
 
 def top_k(scores: NDArray[np.floating], k: int) -> tuple[NDArray[np.intp], Floats]:
@@ -195,8 +197,7 @@ def _in_order(rows: NDArray[np.int64], scores: Floats, filled: NDArray[np.bool_]
 def _class_starts(
     ranked: Floats, filled: NDArray[np.bool_], digits: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Where the classes of tied scores begin in (n, w) falling scores, and which rows have a class
-    whose scores differ."""
+    """Where classes of tied scores begin in (n, w) falling ones; which rows have unequal ones."""
     n, width = ranked.shape
     starts = np.ones((n, width), dtype=bool)
     if width < 2:

@@ -147,7 +147,7 @@ def test_graded_by_the_nearest_power_of_two(unit: float, digits: int) -> None:
     found = graded(scores, unit, digits)
     assert found.tolist() == (np.rint(scores * 2.0**digits) / 2.0**digits).tolist()
     assert not np.signbit(found[2:4]).any()
-    for scale in (2.0**-700, 2.0**700):
+    for scale in (2.0**-700, 2.0**700, 2.0**1000):
         assert graded(scores * scale, unit * scale, digits).tolist() == (found * scale).tolist()
 
 
