@@ -1,6 +1,7 @@
 """The rules that turn scores into a ranking: no scale, no last bit, no order of tables decides."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -130,9 +131,9 @@ def test_significant_moves_a_score_by_its_tenth_digit(scores: Floats) -> None:
     hnp.arrays(np.float64, (3, 40), elements=st.floats(0.001, 1000)),
     st.randoms(use_true_random=False),
 )
-def test_sums_in_any_order_are_equal(terms: Floats, random: object) -> None:
+def test_sums_in_any_order_are_equal(terms: Floats, random: Any) -> None:
     """What a batch or a thread changes of a lexical score: the order of its additions."""
-    order = np.random.default_rng(random.getrandbits(32)).permutation(40)  # type: ignore[attr-defined]
+    order = np.random.default_rng(random.getrandbits(32)).permutation(40)
     one, other = terms.sum(axis=1), terms[:, order].cumsum(axis=1)[:, -1]
     off = np.abs(significant(one) - significant(other))
     step = 2.0 ** (np.frexp(one)[1] - 32)
@@ -156,13 +157,13 @@ def test_graded_by_no_unit() -> None:
     assert graded(np.zeros(3), np.array([0.0, 1.0, 4.0]), SINGLE).tolist() == [0.0] * 3
 
 
-def _settle(scores: object, rows: object = None) -> Settled:
+def _settle(scores: Any, rows: Any = None) -> Settled:
     values = np.atleast_2d(np.asarray(scores))
-    places = np.arange(values.shape[1])[None, :] if rows is None else np.atleast_2d(rows)  # type: ignore[arg-type]
+    places = np.arange(values.shape[1])[None, :] if rows is None else np.atleast_2d(rows)
     return settled(np.asarray(places), values)
 
 
-def _order(scores: object) -> list[int]:
+def _order(scores: Any) -> list[int]:
     found: list[int] = _settle(scores).rows[0].tolist()
     return found
 

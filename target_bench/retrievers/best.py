@@ -100,13 +100,9 @@ class Rows(Retriever):
     def _blocks(self, n_queries: int) -> list[slice]:
         return blocks(n_queries, self._evidence.n_rows, _CELLS)
 
-    @property
-    def _weight_of(self) -> Mapping[str, float]:
-        return {**WEIGHTS, **(self.weights or {})}
-
     def _scores(self, queries: Sequence[str]) -> Floats:
         """(queries, tables) sums of evidence."""
-        weights = self._weight_of
+        weights = {**WEIGHTS, **(self.weights or {})}
         total: Floats = np.zeros((len(queries), len(self._ids)))
         for kind, found in zip(KINDS, self._evidence.features(queries), strict=True):
             total += weights[kind] * found
@@ -189,10 +185,11 @@ class Best(Rows):
             return [[] for _ in queries]
         vectors = self._encoding.queries(queries, self._vectors.shape[1])
         tables = np.asarray(self._vectors, dtype=np.float64).T
-        largest = self.cosine + sum(self._weight_of.values())
         parts = []
         for block in self._blocks(len(queries)):
             scores = self._scores(queries[block])
             scores += self.cosine * (vectors[block].astype(np.float64) @ tables)
-            parts.append(best_columns(graded(scores, largest, SINGLE), top_k))
+            if self.cosine:  # the one part that a model computes
+                scores = graded(scores, self.cosine, SINGLE)
+            parts.append(best_columns(scores, top_k))
         return Ranked(self._ids, *stacked(parts))

@@ -40,8 +40,9 @@ def slack(stored: Stored, lengths: Lengths) -> Scores:
     """
     d = stored.vectors.shape[1] + 2
     du = d * 2.0**-24
-    bound: Scores = (2 * du / (1 - du) + 1.5 * 2.0**-SINGLE) * stored.longest * lengths
-    return bound + 2 * d * 2.0**-149
+    share = 2 * du / (1 - du) + 1.5 * 2.0**-SINGLE
+    bound: Scores = share * stored.longest * lengths + 2 * d * 2.0**-149
+    return bound
 
 
 def rank(queries: Vectors, stored: Stored, numbers: Rows, rows: Rows, k: int) -> Found:
