@@ -37,6 +37,7 @@ _HUGE = 2.0**900
 _INFINITE = int(np.array(np.inf).view(np.int64))
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 
 def significant(scores: NDArray[np.floating]) -> Floats:
@@ -134,9 +135,9 @@ class Settled:
 
     rows: NDArray[np.int64]
     scores: Floats
-    moved: NDArray[np.bool_]
-    tied: NDArray[np.bool_]
-    near: NDArray[np.bool_]
+    moved: Flags
+    tied: Flags
+    near: Flags
 
 
 def settled(rows: NDArray[np.int64], scores: NDArray[np.floating]) -> Settled:
@@ -158,11 +159,12 @@ def settled(rows: NDArray[np.int64], scores: NDArray[np.floating]) -> Settled:
     order = None
     if not _in_order(rows, ranked, filled):
         order = np.lexsort((np.where(filled, rows, np.iinfo(np.int64).max), -given))
-        rows, ranked = (np.take_along_axis(a, order, axis=1) for a in (rows, given))
+        rows = np.take_along_axis(rows, order, axis=1)
+        ranked = np.take_along_axis(given, order, axis=1)
     starts, near = _class_starts(ranked, filled, digits)
-    tied = (~starts & filled).any(axis=1)
+    tied: Flags = (~starts & filled).any(axis=1)
     if near.any() or order is not None:
-        classes = np.cumsum(starts, axis=1)
+        classes = np.cumsum(starts, axis=1, dtype=np.int64)
         moved = _fall(classes, filled, order)
         if near.any():
             again = np.lexsort((rows, classes))
@@ -179,7 +181,7 @@ def rises(scores: NDArray[np.floating]) -> bool:
     return bool(settled(np.arange(len(scores))[None, :], scores[None, :]).moved[0])
 
 
-def _digits(scores: Floats, filled: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _digits(scores: Floats, filled: Flags) -> NDArray[np.int64]:
     """(n, 1) binary digits that the scores of each ranking have; 0: they are whole numbers."""
     with np.errstate(over="ignore"):
         single = (scores.astype(np.float32) == scores) | ~filled
@@ -188,15 +190,13 @@ def _digits(scores: Floats, filled: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.where(whole.all(axis=1), 0, digits)[:, None]
 
 
-def _in_order(rows: NDArray[np.int64], scores: Floats, filled: NDArray[np.bool_]) -> bool:
+def _in_order(rows: NDArray[np.int64], scores: Floats, filled: Flags) -> bool:
     falls = scores[:, :-1] > scores[:, 1:]
     tied = (scores[:, :-1] == scores[:, 1:]) & (rows[:, :-1] < rows[:, 1:])
     return bool((falls | tied | ~filled[:, 1:]).all())
 
 
-def _class_starts(
-    ranked: Floats, filled: NDArray[np.bool_], digits: NDArray[np.int64]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _class_starts(ranked: Floats, filled: Flags, digits: NDArray[np.int64]) -> tuple[Flags, Flags]:
     """Where classes of tied scores begin in (n, w) falling ones; which rows have unequal ones."""
     n, width = ranked.shape
     starts = np.ones((n, width), dtype=bool)
@@ -216,7 +216,8 @@ def _class_starts(
         wide = spans > _tolerance(flat[firsts], flat[lasts], of_row)
     numbers = (np.cumsum(starts) - 1).reshape(n, width)
     starts[:, 1:] |= wide[numbers[:, 1:]] & (gaps > 0)
-    return starts, (~starts[:, 1:] & (gaps > 0)).any(axis=1)
+    unequal: Flags = (~starts[:, 1:] & (gaps > 0)).any(axis=1)
+    return starts, unequal
 
 
 def _tolerance(one: Floats, other: Floats, digits: NDArray[np.int64]) -> Floats:
@@ -227,12 +228,11 @@ def _tolerance(one: Floats, other: Floats, digits: NDArray[np.int64]) -> Floats:
     return np.where((digits > 0) & (largest > 0), tolerance, 0.0)
 
 
-def _fall(
-    classes: NDArray[np.int64], filled: NDArray[np.bool_], order: NDArray[np.intp] | None
-) -> NDArray[np.bool_]:
+def _fall(classes: NDArray[np.int64], filled: Flags, order: NDArray[np.intp] | None) -> Flags:
     """Whether a class number is followed by a lower one, in the order in which scores came."""
     given = classes
     if order is not None:
         given = np.empty_like(classes)
         np.put_along_axis(given, order, classes, axis=1)
-    return ((given[:, :-1] > given[:, 1:]) & filled[:, 1:]).any(axis=1)
+    falls: Flags = ((given[:, :-1] > given[:, 1:]) & filled[:, 1:]).any(axis=1)
+    return falls

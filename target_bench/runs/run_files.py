@@ -196,7 +196,7 @@ def _from_json_lines(
             yield place, Retrieval(query_id, (), error=str(error))
             continue
         scores = _scores(record.get("scores") or [], len(tables), place)
-        marks = {name: record.get(name) is True for name in MARKS}
+        marks: dict[str, Any] = {name: record.get(name) is True for name in MARKS}
         yield place, Retrieval(query_id, tables, scores, **marks)
 
 
