@@ -162,7 +162,7 @@ def settled(rows: NDArray[np.int64], scores: NDArray[np.floating]) -> Settled:
         rows = np.take_along_axis(rows, order, axis=1)
         ranked = np.take_along_axis(given, order, axis=1)
     starts, near = _class_starts(ranked, filled, digits)
-    tied: Flags = (~starts & filled).any(axis=1)
+    tied: Flags = np.logical_or.reduce(~starts & filled, axis=1)
     if near.any() or order is not None:
         classes = np.cumsum(starts, axis=1, dtype=np.int64)
         moved = _fall(classes, filled, order)
@@ -216,7 +216,7 @@ def _class_starts(ranked: Floats, filled: Flags, digits: NDArray[np.int64]) -> t
         wide = spans > _tolerance(flat[firsts], flat[lasts], of_row)
     numbers = (np.cumsum(starts) - 1).reshape(n, width)
     starts[:, 1:] |= wide[numbers[:, 1:]] & (gaps > 0)
-    unequal: Flags = (~starts[:, 1:] & (gaps > 0)).any(axis=1)
+    unequal: Flags = np.logical_or.reduce(~starts[:, 1:] & (gaps > 0), axis=1)
     return starts, unequal
 
 
@@ -234,5 +234,5 @@ def _fall(classes: NDArray[np.int64], filled: Flags, order: NDArray[np.intp] | N
     if order is not None:
         given = np.empty_like(classes)
         np.put_along_axis(given, order, classes, axis=1)
-    falls: Flags = ((given[:, :-1] > given[:, 1:]) & filled[:, 1:]).any(axis=1)
+    falls: Flags = np.logical_or.reduce((given[:, :-1] > given[:, 1:]) & filled[:, 1:], axis=1)
     return falls
