@@ -6,7 +6,7 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from target_bench import contract, registry
+from target_bench import contract, ranking, registry
 from target_bench.contract import RetrieverLike
 from target_bench.errors import ConfigError, DataError
 from target_bench.interfaces import Observer
@@ -133,6 +133,7 @@ def subject(retriever: RetrieverLike | str, observer: Observer) -> Subject:
     identity, warning = plugin_identity(plugin)
     if warning:
         observer.warning(warning)
+    identity["ranking"] = ranking.RULE
     return Subject(masked_settings(label), identity, retriever=plugin)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from target_bench.errors import ConfigError
 from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever
-from target_bench.ranking import DECIMALS, ranking_order, rounded
+from target_bench.ranking import Settled, settled
 from target_bench.schema import Query, Retrieval, TableId
 from target_bench.secrets import without_secrets
 
@@ -69,7 +69,7 @@ def retrieve(
     """The retrievals of a batch of queries, in their order.
 
     A batch call that raises is repeated one query at a time, so that a fault costs one query and
-    carries its name. Scored tables are put in the order of their rounded scores.
+    carries its name. Scored tables are put in the order of their scores, by ``ranking.settled``.
 
     Args:
         retriever: any object with the two methods.
@@ -87,68 +87,77 @@ def retrieve(
         checked = _from_arrays(answers, top_k, len(corpus))
     if checked is None:
         answers = [_item(answers, i) for i in range(len(answers))]
-        checked = [_checked(answer, top_k, corpus.positions) for answer in answers]
-        _put_in_order([c for c in checked if isinstance(c, _Ranking) and c.scores])
+        read = [_checked(answer, top_k, corpus.positions) for answer in answers]
+        scored = [isinstance(c, _Ranking) and bool(c.scores) for c in read]
+        ordered = iter(_in_order([c for c in read if isinstance(c, _Ranking) and c.scores]))
+        checked = [next(ordered) if yes else c for c, yes in zip(read, scored, strict=True)]
     return [_retrieval(q.id, c, corpus) for q, c in zip(queries, checked, strict=False)]
 
 
 @dataclass(slots=True)
 class _Ranking:
-    """Places in the corpus, and scores if the retriever gave them."""
+    """Places in the corpus, and scores if the retriever gave them; the rest as in ``Retrieval``."""
 
     places: list[int]
     scores: list[float]
     resorted: bool = False
+    tied: bool = False
+    near_tied: bool = False
 
 
 def _retrieval(query_id: str, checked: "_Ranking | Fault", corpus: Corpus) -> Retrieval:
     if isinstance(checked, Fault):
         return Retrieval(query_id, (), error=without_secrets(str(checked)))
     tables = tuple(map(corpus.ids.__getitem__, checked.places))
-    return Retrieval(query_id, tables, tuple(checked.scores), resorted=checked.resorted)
+    return Retrieval(
+        query_id,
+        tables,
+        tuple(checked.scores),
+        resorted=checked.resorted,
+        tied=checked.tied,
+        near_tied=checked.near_tied,
+    )
 
 
 def _from_arrays(answers: Ranked, top_k: int, n_tables: int) -> list[_Ranking] | None:
-    """The rankings, or None if any is at fault or out of order: the general way then sees to it."""
-    rows, scores = np.asarray(answers.rows), rounded(np.asarray(answers.scores))
+    """The rankings, or None if any is at fault: the general way then says which, and how."""
+    found = settled_arrays(answers, top_k, n_tables)
+    if found is None:
+        return None
+    return _rankings(found, (found.rows >= 0).sum(axis=1).tolist())
+
+
+def settled_arrays(answers: Ranked, top_k: int, n_tables: int) -> Settled | None:
+    """Rankings that came as arrays, in the order of their scores; None if any is at fault."""
+    rows, scores = np.asarray(answers.rows, dtype=np.int64), np.asarray(answers.scores)
     if rows.shape != scores.shape or rows.shape[1] > top_k or (rows >= n_tables).any():
         return None
     filled = rows >= 0
-    sorted_places = np.sort(rows, axis=1)
-    repeated = (sorted_places[:, 1:] == sorted_places[:, :-1]) & (sorted_places[:, 1:] >= 0)
-    falls = scores[:, :-1] > scores[:, 1:]
-    tied = (scores[:, :-1] == scores[:, 1:]) & (rows[:, :-1] < rows[:, 1:])
-    ordered = falls | tied | ~filled[:, 1:]
+    places = np.sort(rows, axis=1)
+    repeated = (places[:, 1:] == places[:, :-1]) & (places[:, 1:] >= 0)
     gaps = filled[:, 1:] & ~filled[:, :-1]
-    if repeated.any() or gaps.any() or not ordered.all() or not np.isfinite(scores[filled]).all():
+    if repeated.any() or gaps.any() or not np.isfinite(scores[filled]).all():
         return None
-    lengths = filled.sum(axis=1).tolist()
-    values = (scores / 10**DECIMALS).tolist()
+    return settled(rows, scores)
+
+
+def _rankings(found: Settled, lengths: Iterable[int]) -> list[_Ranking]:
+    arrays = (found.rows, found.scores, found.moved, found.tied, found.near)
     return [
-        _Ranking(places[:n], stored[:n])
-        for places, stored, n in zip(rows.tolist(), values, lengths, strict=True)
+        _Ranking(places[:n], scores[:n], *flags)
+        for n, places, scores, *flags in zip(lengths, *(a.tolist() for a in arrays), strict=True)
     ]
 
 
-def _put_in_order(rankings: list[_Ranking]) -> None:
-    """Sort every ranking by rounded score, then place in the corpus."""
+def _in_order(rankings: list[_Ranking]) -> list[_Ranking]:
+    """Scored rankings, each sorted by its scores."""
     lengths = [len(ranking.places) for ranking in rankings]
-    scores = np.array([s for ranking in rankings for s in ranking.scores], dtype=np.float64)
-    places = np.array([p for ranking in rankings for p in ranking.places], dtype=np.int64)
-    lists = np.repeat(np.arange(len(rankings)), lengths)
-    with np.errstate(over="ignore"):  # a score of 1e308 masks a table; it needs no fifth decimal
-        order = ranking_order(scores, places, lists)
-        given = rounded(scores)
-    ranked = given[order]
-    stored = np.where(np.isfinite(ranked), ranked / 10**DECIMALS, scores[order])
-    sorted_places, sorted_scores = places[order].tolist(), stored.tolist()
-    moved = set(lists[given != ranked].tolist())
-    stop = 0
-    for i, (ranking, length) in enumerate(zip(rankings, lengths, strict=True)):
-        start, stop = stop, stop + length
-        ranking.places = sorted_places[start:stop]
-        ranking.scores = sorted_scores[start:stop]
-        ranking.resorted = i in moved
+    rows = np.full((len(rankings), max(lengths, default=0)), -1, dtype=np.int64)
+    filled = np.arange(rows.shape[1]) < np.array(lengths, dtype=np.int64)[:, None]
+    rows[filled] = [place for ranking in rankings for place in ranking.places]
+    scores = np.zeros(rows.shape)
+    scores[filled] = [score for ranking in rankings for score in ranking.scores]
+    return _rankings(settled(rows, scores), lengths)
 
 
 def _batch_answers(retriever: RetrieverLike, texts: list[str], top_k: int) -> Sequence[Any] | None:

@@ -22,7 +22,10 @@ from target_bench.schema import (
 )
 
 Ranking = Sequence[TableId] | Sequence[tuple[TableId, float]]
-"""Tables best first, each alone or with its score (higher is better). Fewer than asked is fine."""
+"""Tables best first, each alone or with its score. Fewer than asked is fine.
+
+Higher is better, on any scale; equal scores leave the order to the corpus.
+"""
 
 
 class Ranked(Sequence[Ranking]):

@@ -32,6 +32,12 @@ from target_bench.stages.retrieve import (
 )
 from target_bench.stages.score import count, count_answers, score
 
+_NEAR_TIES = 0.05
+"""Share of rankings with scores tied by their last bits above which a warning says so."""
+
+_TIED_FIRST = 0.5
+"""Share of rankings whose first two tables have equal scores above which a warning says so."""
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -159,7 +165,7 @@ def retrieve(cell: Cell) -> tuple[Result, dict[str, Retrieval]]:
         store.write_statistics(query_ids, scored.statistics)
         store.write_scores(_scores_file(scored.scores, counts=counts.to_json()))
         _record_scoring(store, start, reused)
-    _warn_of_order(cell, counts)
+    _warn_of_order(cell, counts, retrievals)
     result = Result(
         corpus=dataset.info.name,
         split=dataset.split,
@@ -315,10 +321,27 @@ def _warn_of_depth(cell: Cell) -> None:
         )
 
 
-def _warn_of_order(cell: Cell, counts: Counts) -> None:
+def _warn_of_order(cell: Cell, counts: Counts, retrievals: Sequence[Retrieval]) -> None:
     if counts.resorted:
         cell.observer.warning(
             f"{cell.subject.label} gave {counts.resorted} of {counts.answered} rankings in another "
             "order than their scores; they were sorted by score, higher first. Return "
             "similarities rather than distances, or ids without scores."
+        )
+    scored = [retrieval.scores for retrieval in retrievals if retrieval.scores]
+    tied_first = sum(1 for scores in scored if len(scores) > 1 and scores[0] == scores[1])
+    advice = (
+        "Such tables come in the order of the corpus. Return scores that tell tables apart: as "
+        "they are before any sigmoid, in double precision, not rounded; or ids without scores, "
+        "best first."
+    )
+    if counts.near_tied > _NEAR_TIES * len(scored):
+        cell.observer.warning(
+            f"{cell.subject.label}: {counts.near_tied} of {len(scored)} scored rankings hold "
+            f"tables whose scores differ in their last bits alone. {advice}"
+        )
+    elif tied_first > _TIED_FIRST * len(scored):
+        cell.observer.warning(
+            f"{cell.subject.label}: {tied_first} of {len(scored)} scored rankings begin with "
+            f"tables of equal score. {advice}"
         )

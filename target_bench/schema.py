@@ -102,6 +102,9 @@ class Retrieval:
         scores: one per table where the retriever gave scores, else empty.
         error: what went wrong, if the query failed; then ``tables`` is empty.
         resorted: whether the retriever gave the tables in another order than their scores say.
+        tied: whether tables of equal score were put in the order of the corpus.
+        near_tied: whether the scores of some of those were not equal, but differed in their last
+            bits alone.
     """
 
     query_id: str
@@ -109,6 +112,12 @@ class Retrieval:
     scores: tuple[float, ...] = ()
     error: str | None = None
     resorted: bool = False
+    tied: bool = False
+    near_tied: bool = False
+
+
+MARKS = ("resorted", "tied", "near_tied")
+"""What is noted of a retrieval where it is true."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +249,8 @@ class Counts:
         short: answered with fewer tables than asked for (the empty ones included).
         resorted: scored rankings that came in another order than their scores say.
         empty_queries: queries whose text is empty.
+        tied: scored rankings in which tables of equal score were put in the order of the corpus.
+        near_tied: those of them in which the scores differed, but in their last bits alone.
     """
 
     asked: int
@@ -249,6 +260,8 @@ class Counts:
     short: int
     resorted: int
     empty_queries: int
+    tied: int = 0
+    near_tied: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Field name -> value."""

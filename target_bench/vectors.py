@@ -95,7 +95,8 @@ class VectorIndex(ABC):
     Attributes:
         packages: distributions whose versions can change what is found.
         exact: whether the best are always found. Exact indexes give equal rankings for equal
-            vectors: scores are rounded to 1e-5, then the earlier row comes first.
+            vectors: scores are rounded to 2^-20 of the product of both lengths (the power of two
+            next to it), then the earlier row comes first.
     """
 
     packages: ClassVar[tuple[str, ...]] = ()
@@ -116,8 +117,8 @@ class VectorIndex(ABC):
         """The best rows for each of (n, d) vectors.
 
         Returns:
-            (n, min(k, m)) inner products, and the rows they are of, best first. An approximate
-            index that finds fewer fills up with row -1.
+            (n, min(k, m)) rounded inner products, and the rows they are of, best first. An
+            approximate index that finds fewer fills up with row -1.
         """
 
     def config(self) -> Mapping[str, Any]:

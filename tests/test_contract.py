@@ -242,8 +242,10 @@ def test_unscored_answers(
         ([(B, 1.0), (A, 2.0)], ((A, B), (2.0, 1.0), True)),
         ([(B, 1), (A, -1)], ((B, A), (1.0, -1.0), False)),
         ([(C, 1.0), (A, 1.0), (B, 1.0)], ((A, B, C), (1.0, 1.0, 1.0), False)),
-        ([(C, 1.000001), (A, 1.0)], ((A, C), (1.0, 1.0), False)),
-        ([(A, 1.0), (C, 1.00001)], ((C, A), (1.00001, 1.0), True)),
+        ([(C, 1 + 2**-52), (A, 1.0)], ((A, C), (1.0, 1.0), False)),
+        ([(A, 1.0), (C, 1 + 2**-49)], ((C, A), (1.0, 1.0), True)),
+        ([(B, 2e-12), (C, 1e-12), (A, 3e-12)], ((A, B, C), (3e-12, 2e-12, 1e-12), True)),
+        ([(C, np.float32(0.1)), (A, np.float32(0.1) + 2**-27)], ((A, C), (0.1, 0.1), False)),
         ([(D, 3.0), (C, 1.0), (A, 2.0)], ((D, A, C), (3.0, 2.0, 1.0), True)),
         ([(["db", "t1"], 2.0), (["db", "t0"], 1.0)], ((B, A), (2.0, 1.0), False)),
         ([[("db", "t1"), 2.0], [("db", "t0"), 1.0]], ((B, A), (2.0, 1.0), False)),
@@ -255,7 +257,7 @@ def test_unscored_answers(
 def test_scored_answers(
     answer: Any, expected: tuple[tuple[TableId, ...], tuple[float, ...], bool], kind: type[Any]
 ) -> None:
-    """By rounded score, ties by table order; another order than the scores say is flagged."""
+    """By score, ties by table order; another order than the scores say is flagged."""
     tables, scores, resorted = expected
     found = _one(answer, kind)
     assert (found.tables, found.resorted, found.error) == (tables, resorted, None)
@@ -265,7 +267,7 @@ def test_scored_answers(
 
 
 rankings = st.lists(
-    st.tuples(st.sampled_from(CORPUS.ids), st.sampled_from([0.0, 0.1, 0.100001, 0.5, -2.0])),
+    st.tuples(st.sampled_from(CORPUS.ids), st.sampled_from([0.0, 0.1, 0.1 + 2**-56, 0.5, -2.0])),
     unique_by=lambda pair: pair[0],
     max_size=K,
 )
@@ -280,7 +282,7 @@ def test_batches_change_nothing(answers: list[list[tuple[TableId, float]]]) -> N
     assert together == [r for text in texts for r in _ask(batched, text)]
     places = CORPUS.positions
     for retrieval, answer in zip(together, answers, strict=True):
-        ordered = sorted(answer, key=lambda pair: (-round(pair[1] * 1e5), places[pair[0]]))
+        ordered = sorted(answer, key=lambda pair: (-round(pair[1], 9), places[pair[0]]))
         assert list(retrieval.tables) == [table for table, _ in ordered]
 
 

@@ -83,7 +83,8 @@ def test_arrays_of_different_shape() -> None:
     assert found.error
 
 
-def test_large_tied_scores_in_arrays_keep_the_order_of_the_tables() -> None:
-    """Scores whose fifth decimal fills double precision leave no room for a packed tie-break."""
-    (found,) = _ask(Indexed([[2, 0, 1]], [[9e10, 9e10, 9e10]]), "0")
+@pytest.mark.parametrize("score", [9e10, 9e300, 9e-300])
+def test_tied_scores_in_arrays_keep_the_order_of_the_tables(score: float) -> None:
+    (found,) = _ask(Indexed([[2, 0, 1]], [[score] * 3]), "0")
     assert found.tables == tuple(CORPUS.ids[:3])
+    assert (found.tied, found.near_tied) == (True, False)

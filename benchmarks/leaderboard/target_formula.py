@@ -27,7 +27,7 @@ import scipy.sparse as sp
 from bm25s.stopwords import STOPWORDS_EN_PLUS
 
 from target_bench.interfaces import Corpus, Dataset, Ranking, Retriever
-from target_bench.ranking import rounded
+from target_bench.ranking import significant
 from target_bench.retrievers.products import rank_product
 from target_bench.serialization import Field, Serializer
 
@@ -86,7 +86,8 @@ class TargetFormula(Retriever):
         lowest = highest = 0
         for start in range(0, len(dataset.queries), _AT_ONCE):
             queries = dataset.queries[start : start + _AT_ONCE]
-            found = rounded((self._weights([q.text for q in queries]) @ self._index).toarray())
+            products = self._weights([q.text for q in queries]) @ self._index
+            found = significant(products.toarray())
             for query, scores in zip(queries, found, strict=True):
                 right = np.zeros(len(scores), dtype=bool)
                 if database:

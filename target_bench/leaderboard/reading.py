@@ -11,7 +11,7 @@ from target_bench.leaderboard.archive import Archive, RefusedError
 from target_bench.leaderboard.card import Card
 from target_bench.leaderboard.documents import MOST_TABLES, RunDocument, card_of, index_of, run_of
 from target_bench.runs.generations import Answered, fault
-from target_bench.schema import Generation, Retrieval, TableId
+from target_bench.schema import MARKS, Generation, Retrieval, TableId
 
 LONGEST_ID = 500
 LONGEST_ANSWER = 20_000
@@ -215,23 +215,24 @@ def _check_card(card: Card, runs: tuple[RunDocument, ...]) -> None:
 
 
 def _ranking(record: Any, where: str) -> Retrieval:
-    _check_fields(record, {"query_id", "tables"}, {"error", "resorted"}, where)
+    _check_fields(record, {"query_id", "tables"}, {"error", *MARKS}, where)
     tables = record["tables"]
     right = isinstance(tables, list) and len(tables) <= MOST_TABLES
     if not right or not all(isinstance(t, list) and len(t) == 2 for t in tables):
         raise RefusedError(
             "archive", f"{where}: tables should be at most {MOST_TABLES} pairs of texts"
         )
-    error, resorted = record.get("error"), record.get("resorted", False)
-    if not isinstance(resorted, bool):
-        raise RefusedError("archive", f"{where}: resorted should be true or false")
+    error, marks = record.get("error"), {name: record.get(name, False) for name in MARKS}
+    for name, mark in marks.items():
+        if not isinstance(mark, bool):
+            raise RefusedError("archive", f"{where}: {name} should be true or false")
     for text in (record["query_id"], *(part for table in tables for part in table)):
         _check_text(text, LONGEST_ID, where)
     if error is not None:
         _check_text(error, LONGEST_ID, where)
         return Retrieval(record["query_id"], (), error=error)
     ids = tuple(TableId(database, table) for database, table in tables)
-    return Retrieval(record["query_id"], ids, resorted=resorted)
+    return Retrieval(record["query_id"], ids, **marks)
 
 
 def _valid(

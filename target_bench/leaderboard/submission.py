@@ -20,7 +20,7 @@ from target_bench.runs import generations, log
 from target_bench.runs.identity import earlier_note, is_earlier
 from target_bench.runs.store import read_run
 from target_bench.runs.times import cold
-from target_bench.schema import Generation, Retrieval
+from target_bench.schema import MARKS, Generation, Retrieval
 
 _ENVIRONMENT = ("python", "machine", "processors", "threads", "packages")
 _SECONDS = ("load", "embed_corpus", "retrieve", "generate", "score")
@@ -220,7 +220,7 @@ def _ranking(one: Retrieval) -> dict[str, Any]:
         "query_id": one.query_id,
         "tables": list(one.tables),
         **({"error": _kind(one.error)} if one.error is not None else {}),
-        **({"resorted": True} if one.resorted else {}),
+        **{name: True for name in MARKS if getattr(one, name)},
     }
 
 

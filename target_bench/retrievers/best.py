@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from target_bench.errors import ConfigError
 from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever
+from target_bench.ranking import SINGLE, graded
 from target_bench.ranking import top_k as best_columns
 from target_bench.retrievers.encoding import Encoding
 from target_bench.retrievers.evidence import KINDS, Evidence
@@ -188,6 +189,7 @@ class Best(Rows):
         for block in self._blocks(len(queries)):
             scores = self._scores(queries[block])
             scores += self.cosine * (vectors[block].astype(np.float64) @ tables)
-            best = best_columns(scores, top_k)
-            parts.append((best, np.take_along_axis(scores, best, axis=1)))
+            if self.cosine:  # the one part that a model computes
+                scores = graded(scores, self.cosine, SINGLE)
+            parts.append(best_columns(scores, top_k))
         return Ranked(self._ids, *stacked(parts))

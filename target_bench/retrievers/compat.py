@@ -18,6 +18,7 @@ from target_bench import registry
 from target_bench.errors import ConfigError, MissingExtraError, PluginError, TargetBenchError
 from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever
 from target_bench.provenance import code_hash, plugin_identity
+from target_bench.ranking import SINGLE, graded
 from target_bench.ranking import top_k as best_columns
 from target_bench.retrievers.products import blocks, stacked
 from target_bench.retrievers.target_classes import PACKAGE, importable
@@ -173,8 +174,7 @@ class Compat(Retriever):
         parts = []
         for block in blocks(len(queries), len(self._ids), _BLOCK_CELLS):
             scores = points[block] @ self._vectors.T
-            best = best_columns(scores, top_k)
-            parts.append((best.astype(np.int64), np.take_along_axis(scores, best, axis=1)))
+            parts.append(best_columns(graded(scores, 1.0, SINGLE), top_k))
         return Ranked(self._ids, *stacked(parts))
 
 

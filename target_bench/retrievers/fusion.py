@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.errors import ConfigError
+from target_bench.ranking import DOUBLE, graded
 from target_bench.ranking import top_k as best_columns
 from target_bench.retrievers.inner import Candidates
 
@@ -153,11 +154,12 @@ def _best_sums(
         again = rows[:, apart:] == rows[:, :-apart]
         sums[:, :-apart] += np.where(again, gains[:, apart:], 0.0)
     sums += floor
-    below = sums.min(initial=0.0) - 1.0
-    best = best_columns(np.where(first, sums, below), k)
-    found = np.take_along_axis(first, best, axis=1)
-    places = np.where(found, np.take_along_axis(rows, best, axis=1), -1)
-    return places, np.where(found, np.take_along_axis(sums, best, axis=1), 0.0)
+    largest = np.max(np.abs(sums), axis=1, keepdims=True, where=first, initial=0.0)
+    sums = np.where(first, graded(sums, largest, DOUBLE), -np.inf)
+    best, found = best_columns(sums, k)
+    there = np.isfinite(found)
+    places = np.where(there, np.take_along_axis(rows, best, axis=1), -1)
+    return places, np.where(there, found, 0.0)
 
 
 def _in_order(rows: Places) -> tuple[Places, Places]:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from target_bench import contract, registry
 from target_bench.errors import ConfigError, PluginError
 from target_bench.interfaces import Corpus, Ranked, Ranking
-from target_bench.ranking import rounded
 from target_bench.schema import Query
 from target_bench.secrets import masked_settings
 
@@ -55,37 +54,17 @@ class Inner:
         self.retriever.embed_corpus(corpus)
 
     def candidates(self, queries: Sequence[str], k: int) -> Candidates:
-        """The rankings of several queries, each checked and in the order of its rounded scores.
+        """The rankings of several queries, each checked and in the order of its scores.
 
         Raises:
             PluginError: an answer that the contract of retrievers does not allow.
         """
         answers = self._answers(queries, k)
-        found = None
         if isinstance(answers, Ranked) and len(answers) == len(queries):
-            found = self._from_arrays(answers, k)
-        return found or self._checked(answers, len(queries), k)
-
-    def _from_arrays(self, answers: Ranked, k: int) -> Candidates | None:
-        """The arrays, put in order; None where they break the contract, which then says how."""
-        rows, scores = np.asarray(answers.rows, dtype=np.int64), np.asarray(answers.scores)
-        filled = rows >= 0
-        ends_early = (filled[:, 1:] & ~filled[:, :-1]).any()
-        if rows.shape[1] > k or (rows >= len(self._corpus)).any() or ends_early:
-            return None
-        places = np.sort(rows, axis=1)
-        repeated = (places[:, 1:] == places[:, :-1]) & (places[:, 1:] >= 0)
-        if repeated.any() or not np.isfinite(scores[filled]).all():
-            return None
-        scores = np.where(filled, scores, 0.0)
-        whole = np.where(filled, rounded(scores), -np.inf)
-        falls = whole[:, :-1] > whole[:, 1:]
-        tied = (whole[:, :-1] == whole[:, 1:]) & (rows[:, :-1] < rows[:, 1:])
-        if not (falls | tied | ~filled[:, 1:]).all():
-            order = np.lexsort((rows, -whole))
-            rows = np.take_along_axis(rows, order, axis=1)
-            scores = np.take_along_axis(scores, order, axis=1)
-        return Candidates(rows, scores, self.label)
+            found = contract.settled_arrays(answers, k, len(self._corpus))
+            if found is not None:
+                return Candidates(found.rows, found.scores, self.label)
+        return self._checked(answers, len(queries), k)
 
     def _answers(self, queries: Sequence[str], k: int) -> Any:
         batch = getattr(self.retriever, "retrieve_batch", None)  # optional; users' own may lack it

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from target_bench.errors import MissingExtraError, PluginError
-from target_bench.ranking import rounded
+from target_bench.ranking import rises
 from target_bench.retrievers.wrapped import Hit, WrappedRetriever
 from target_bench.schema import Table
 from target_bench.serialization import Field, Format, RowLimit
@@ -161,9 +161,9 @@ class LangChainRetriever(WrappedRetriever):
         Raises:
             PluginError: the order of the documents says otherwise.
         """
-        steps = np.diff(rounded(np.array(scores)))
-        seen = {"similarity"} if (steps < 0).any() else set()
-        seen |= {"distance"} if (steps > 0).any() else set()
+        values = np.array(scores)
+        seen = {"similarity"} if rises(-values) else set()
+        seen |= {"distance"} if rises(values) else set()
         wanted = self._direction if self.scores == "auto" else self.scores
         if len(seen) == 2 or (seen and wanted and wanted not in seen):
             raise PluginError(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from target_bench.errors import MissingExtraError
-from target_bench.ranking import rounded
+from target_bench.ranking import rises
 from target_bench.retrievers.wrapped import Hit, WrappedRetriever
 from target_bench.schema import Table
 from target_bench.serialization import Field, Format, RowLimit
@@ -97,7 +97,7 @@ class LlamaIndexRetriever(WrappedRetriever):
         scores = [node.score for node in found]
         if any(score is None for score in scores):
             return [Hit(node.metadata) for node in found]
-        if (np.diff(rounded(np.array(scores, float))) > 0).any():
+        if rises(np.array(scores, float)):
             self._note(
                 f"{type(self._asked).__name__} gave nodes against the order of their scores: its "
                 "order alone is the ranking of such queries"

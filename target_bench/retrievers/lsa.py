@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.interfaces import Corpus, Ranked, Ranking
+from target_bench.ranking import DOUBLE, graded
 from target_bench.ranking import top_k as best_columns
 from target_bench.retrievers.lexical import Stemming, StopWords
 from target_bench.retrievers.products import blocks, stacked
@@ -102,9 +103,8 @@ class LSA(TfIdf):
     def _best(
         self, points: Floats, known: NDArray[np.bool_], k: int
     ) -> tuple[NDArray[np.int64], Floats]:
-        scores = points @ self._points.T
-        best = best_columns(scores, k)
-        return np.where(known[:, None], best, -1), np.take_along_axis(scores, best, axis=1)
+        best, scores = best_columns(graded(points @ self._points.T, 1.0, DOUBLE), k)
+        return np.where(known[:, None], best, -1), scores
 
     def save(self, folder: Path) -> None:
         """Write axes, points, the vocabulary and its weights."""

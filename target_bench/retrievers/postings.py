@@ -31,6 +31,8 @@ _PIECE_TOKENS = 200_000
 _PIECE_TABLES = 1024
 _SHARD_PIECES = 32
 """The most pieces of a shard in memory: small ones are quick to build and to search."""
+_CANCELLED = 1e-12
+"""What is left of a weight, as a share of it, when all but its last bits cancel."""
 _COUNTS_SHARE = 8
 """Counts may take one part in this many of a memory limit: weights take several times as much."""
 
@@ -360,6 +362,8 @@ class _Bm25sWeigher:
         lengths = np.repeat(np.asarray(counts.sum(axis=1)).ravel(), np.diff(counts.indptr))
         component = self._component(counts.data.astype(np.float64), lengths, self._average[number])
         data = self._idf[number][counts.indices] * component
-        data -= self._field_absent[number][counts.indices]
+        absent = self._field_absent[number][counts.indices]
+        data -= absent
+        data[np.abs(data) <= _CANCELLED * np.abs(absent)] = 0.0
         shape = (counts.shape[0], self._n_terms)
         return csr_matrix((data, counts.indices, counts.indptr), shape=shape)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.interfaces import Ranked
-from target_bench.ranking import DECIMALS, rounded, top_k
+from target_bench.ranking import top_k
 from target_bench.schema import TableId
 
 Places = NDArray[np.int64]
@@ -25,7 +25,8 @@ WIDE = 16_384
 """From here on there are many tables."""
 
 _GROUP = 64
-_SLACK = 2 * 10.0**-DECIMALS
+_SLACK = 2.0**-30
+"""More than rounding moves a score, as a share of it."""
 
 
 def rank_product(
@@ -85,15 +86,10 @@ def stacked(parts: Sequence[tuple[Places, Scores]]) -> tuple[Places, Scores]:
 def positive_best(scores: Scores, k: int, offsets: Scores | None = None) -> tuple[Places, Scores]:
     """Places and scores of the ``k`` best of each row; -1 and 0 where none scores above 0."""
     if offsets is not None:
-        scores = np.where(_positive(scores), scores + offsets[:, None], 0.0)
-    best = top_k(scores, k)
-    found = np.take_along_axis(scores, best, axis=1)
-    matches = _positive(found)
+        scores = np.where(scores > 0, scores + offsets[:, None], 0.0)
+    best, found = top_k(scores, k)
+    matches = found > 0
     return np.where(matches, best, -1), np.where(matches, found, 0.0)
-
-
-def _positive(scores: Scores) -> NDArray[np.bool_]:
-    return rounded(scores) > 0
 
 
 def _merged(parts: Sequence[tuple[Places, Scores]], k: int) -> tuple[Places, Scores]:
@@ -102,8 +98,8 @@ def _merged(parts: Sequence[tuple[Places, Scores]], k: int) -> tuple[Places, Sco
         return parts[0]
     places = np.concatenate([part[0] for part in parts], axis=1)
     values = np.concatenate([part[1] for part in parts], axis=1)
-    best = top_k(values, k)
-    return np.take_along_axis(places, best, axis=1), np.take_along_axis(values, best, axis=1)
+    best, found = top_k(values, k)
+    return np.take_along_axis(places, best, axis=1), found
 
 
 def _in_blocks(queries: Any, weights: Any, k: int, offsets: Scores | None) -> tuple[Places, Scores]:
@@ -123,8 +119,8 @@ def _one_by_one(
     for i in range(shape[0]):
         scores.fill(0.0)
         _add_up(queries, i, weights, scores)
-        candidates = np.flatnonzero(scores > _bound(scores, k))
         offset = None if offsets is None else offsets[i : i + 1]
+        candidates = np.flatnonzero(scores > _bound(scores, k, offset))
         best, found = positive_best(scores[None, candidates], k, offset)
         n = int((best >= 0).sum())
         places[i, :n] = candidates[best[0, :n]]
@@ -140,15 +136,16 @@ def _add_up(queries: Any, i: int, weights: Any, scores: Scores) -> None:
         np.add.at(scores, weights.indices[entries], factor * weights.data[entries])
 
 
-def _bound(scores: Scores, k: int) -> float:
+def _bound(scores: Scores, k: int, offset: Scores | None = None) -> float:
     """A score below all of the ``k`` best, and not below 0.
 
     The tables are dealt into groups: ``k`` groups whose best is at least x hold ``k`` scores of at
-    least x. The slack is more than rounding can move a score.
+    least x. Rounding may make ties of scores just below.
     """
     n_groups = len(scores) // _GROUP
     if n_groups <= k:
         return 0.0
     maxima = scores[: n_groups * _GROUP].reshape(_GROUP, n_groups).max(axis=0)
     least: float = np.partition(maxima, n_groups - k)[n_groups - k]
-    return max(0.0, least - _SLACK)
+    ranked = least if offset is None else least + abs(float(offset[0]))
+    return max(0.0, least - _SLACK * ranked)

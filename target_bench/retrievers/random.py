@@ -9,7 +9,9 @@ from target_bench.interfaces import Corpus, Ranking, Retriever
 
 
 class Random(Retriever):
-    """A sample of tables without replacement, fixed by the seed and the query's text.
+    """A permutation of the tables, fixed by the seed and the query's text.
+
+    The first tables of a longer ranking are those of a shorter one.
 
     Args:
         seed: another seed, another order.
@@ -28,8 +30,15 @@ class Random(Retriever):
         """``top_k`` tables, all equally likely."""
         digest = hashlib.sha256(f"{self.seed}:{query}".encode("utf-8", "surrogatepass")).digest()
         generator = np.random.default_rng(int.from_bytes(digest[:8], "big"))
-        k = min(top_k, len(self._ids))
-        return [self._ids[i] for i in generator.choice(len(self._ids), size=k, replace=False)]
+        n = len(self._ids)
+        k = min(top_k, n)
+        places = np.arange(k) + (generator.random(k) * np.arange(n, n - k, -1)).astype(np.int64)
+        swapped: dict[int, int] = {}  # a shuffle (Fisher and Yates) that stops after k tables
+        found = []
+        for i, place in enumerate(places.tolist()):
+            found.append(self._ids[swapped.get(place, place)])
+            swapped[place] = swapped.get(i, i)
+        return found
 
     def save(self, folder: Path) -> None:
         """Write nothing: the corpus has the ids."""

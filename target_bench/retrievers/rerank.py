@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from target_bench.errors import ConfigError, MissingExtraError
 from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever, constructor_arguments
+from target_bench.ranking import SINGLE, graded
 from target_bench.ranking import top_k as best_columns
 from target_bench.retrievers.cross_encoder import DType, Scorer
 from target_bench.retrievers.inner import Candidates, Inner
@@ -176,10 +177,8 @@ def _ranked(corpus: Corpus, rows: NDArray[np.int64], scores: Floats, k: int) -> 
     in_order = np.argsort(np.where(rows < 0, len(corpus), rows), axis=1)
     rows = np.take_along_axis(rows, in_order, axis=1)
     scores = np.take_along_axis(scores, in_order, axis=1)
-    below = scores.min(initial=0.0) - 1.0
-    best = best_columns(np.where(rows >= 0, scores, below), k)
-    return Ranked(
-        corpus.ids,
-        np.take_along_axis(rows, best, axis=1),
-        np.take_along_axis(scores, best, axis=1),
-    )
+    filled = rows >= 0
+    largest = np.max(np.abs(scores), axis=1, keepdims=True, where=filled, initial=0.0)
+    best, found = best_columns(np.where(filled, graded(scores, largest, SINGLE), -np.inf), k)
+    places = np.take_along_axis(rows, best, axis=1)
+    return Ranked(corpus.ids, places, np.where(places < 0, 0.0, found))

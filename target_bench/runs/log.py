@@ -16,7 +16,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from target_bench.errors import StoreError
 from target_bench.files import sync_one
-from target_bench.schema import Retrieval, TableId
+from target_bench.schema import MARKS, Retrieval, TableId
 
 SECONDS_BETWEEN_SYNCS = 1.0
 """How much work a power cut may cost; a killed process loses no finished batch."""
@@ -145,15 +145,14 @@ class RetrievalLog(Log[Retrieval]):
         self._encoded_ids = _EncodedIds()
 
     def line(self, value: Retrieval) -> str:
-        """The ranking, with scores, error and mark of resorting where there are any."""
+        """The ranking, with scores, error and marks where there are any."""
         tables = ", ".join(map(self._encoded_ids.__getitem__, value.tables))
         parts = [f'"query_id": {_ENCODE(value.query_id)}, "tables": [{tables}]']
         if value.scores:
             parts.append(f'"scores": [{", ".join(map(repr, value.scores))}]')
         if value.error is not None:
             parts.append(f'"error": {_ENCODE(value.error)}')
-        if value.resorted:
-            parts.append('"resorted": true')
+        parts += [f'"{name}": true' for name in MARKS if getattr(value, name)]
         return f"{{{', '.join(parts)}}}\n"
 
 
@@ -185,7 +184,7 @@ def parse(record: Mapping[str, Any]) -> Retrieval:
         tuple(TableId(database_id, table_id) for database_id, table_id in record["tables"]),
         tuple(record.get("scores", ())),
         record.get("error"),
-        record.get("resorted", False),
+        **{name: record.get(name, False) for name in MARKS},
     )
 
 

@@ -12,7 +12,7 @@ from target_bench.errors import DataError
 from target_bench.interfaces import Dataset
 from target_bench.release import Release, field
 from target_bench.runs.trec import TAG, word, words_of
-from target_bench.schema import Query, Retrieval, TableId
+from target_bench.schema import MARKS, Query, Retrieval, TableId
 
 T = TypeVar("T")
 
@@ -196,7 +196,8 @@ def _from_json_lines(
             yield place, Retrieval(query_id, (), error=str(error))
             continue
         scores = _scores(record.get("scores") or [], len(tables), place)
-        yield place, Retrieval(query_id, tables, scores, resorted=record.get("resorted") is True)
+        marks: dict[str, Any] = {name: record.get(name) is True for name in MARKS}
+        yield place, Retrieval(query_id, tables, scores, **marks)
 
 
 def _scores(found: Any, n_tables: int, place: str) -> tuple[float, ...]:

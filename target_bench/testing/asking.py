@@ -43,7 +43,7 @@ def ranked(
         where = f"retrieve({_quoted(query)}, {k}) on {sample.name}"
         with calling(where):
             answer = retriever.retrieve(query, k)
-        found += _checked([answer], [query], k, sample, where)
+        found += read([answer], [query], k, sample, where)
     return found
 
 
@@ -60,7 +60,7 @@ def ranked_together(
     where = f"retrieve_batch of {len(queries)} queries with top_k={k} on {sample.name}"
     with calling(where):
         answers = retriever.retrieve_batch(list(queries), k)
-    return _checked(answers, queries, k, sample, where)
+    return read(answers, queries, k, sample, where)
 
 
 class _Given:
@@ -77,10 +77,18 @@ class _Given:
         return self._answers
 
 
-def _checked(
+def read(
     answers: Any, queries: Sequence[str], k: int, sample: Sample, where: str
 ) -> list[Retrieval]:
-    """The answers as the harness reads them; a fault fails the check."""
+    """The answers as the harness reads and ranks them; a fault fails the check.
+
+    Args:
+        answers: one a query.
+        queries: what was asked.
+        k: the most tables that were asked for.
+        sample: the tables.
+        where: where the answers come from, for messages.
+    """
     with calling(f"reading what came of {where}"):
         asked = [Query(str(i), text, ()) for i, text in enumerate(queries)]
         found = contract.retrieve(_Given(answers), asked, k, sample.corpus, stop=False)

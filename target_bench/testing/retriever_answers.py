@@ -4,7 +4,8 @@ Each takes a ``Maker``, raises ``CheckError`` where the promise is broken, and `
 there is nothing to check.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from math import exp
 from typing import Any
 from unittest import SkipTest
 
@@ -12,9 +13,24 @@ from target_bench import contract
 from target_bench.errors import ConfigError
 from target_bench.schema import Retrieval, TableId
 from target_bench.testing import tables
-from target_bench.testing.asking import embedded, expect_same, has_batch, ranked, ranked_together
+from target_bench.testing.asking import (
+    embedded,
+    expect_same,
+    has_batch,
+    ranked,
+    ranked_together,
+    read,
+)
 from target_bench.testing.checks import CheckError, Maker
 from target_bench.testing.tables import Sample
+
+_INCREASING: Mapping[str, Callable[[float], float]] = {
+    "times 1e-8": lambda score: score * 1e-8,
+    "times 1e-6": lambda score: score * 1e-6,
+    "times 1e6": lambda score: score * 1e6,
+    "through a sigmoid": lambda score: 1 / (1 + exp(-score)),
+}
+"""Functions of scores, from -1 to 1, that change no order."""
 
 
 def check_basics(make: Maker) -> None:
@@ -39,6 +55,57 @@ def check_top_k(make: Maker) -> None:
     retriever = embedded(make, sample)
     for k in (1, 2, sample.n - 1, sample.n, sample.n + 1, 1000):
         ranked(retriever, sample, sample.queries[:3], k)
+
+
+def check_prefix(make: Maker) -> None:
+    """The first tables of a longer ranking are those of a shorter one."""
+    sample = tables.ordinary()
+    retriever = embedded(make, sample)
+    for k in (1, 3, sample.n - 1):
+        short = ranked(retriever, sample, k=k)
+        long = ranked(retriever, sample, k=sample.n)
+        first = [Retrieval(r.query_id, r.tables[:k], r.scores[:k]) for r in long]
+        expect_same(
+            sample, sample.queries, short, first,
+            (f"with top_k={k}", f"as the first {k} with top_k={sample.n}"), make.tolerance,
+            "The harness asks once, for the largest k, and every smaller k is read from that "
+            "ranking: its figures would change with --top-k. Rank before you cut at top_k; where "
+            "an approximate search cannot promise that, skip this check and give that reason.",
+        )  # fmt: skip
+
+
+def check_scores(make: Maker) -> None:
+    """Scores rank alike on any scale and through a sigmoid, so they tell tables apart."""
+    sample = tables.ordinary()
+    queries = (*sample.queries, " ".join(sample.queries), " ".join(sample.queries[::3]))
+    found = ranked(embedded(make, sample), sample, queries)
+    several = [(q, r) for q, r in zip(queries, found, strict=True) if len(r.tables) > 1]
+    scored = [(query, r) for query, r in several if r.scores]
+    if not scored:
+        raise SkipTest("no ranking of several tables has scores; the order alone is the ranking")
+    if all(len(set(r.scores)) == 1 for _, r in scored):
+        raise SkipTest(
+            "all tables of a ranking have the same score, so the order of the corpus ranks them; "
+            "return ids without scores if your own order should"
+        )
+    for query, retrieval in scored:
+        largest = max(map(abs, retrieval.scores)) or 1.0
+        for name, change in _INCREASING.items():
+            changed = [change(score / largest) for score in retrieval.scores]
+            pairs = list(zip(retrieval.tables, changed, strict=True))
+            (again,) = read([pairs], [query], sample.n, sample, f"scores {name}")
+            if again.tables != retrieval.tables:
+                i = next(
+                    i
+                    for i, two in enumerate(zip(retrieval.tables, again.tables, strict=True))
+                    if two[0] != two[1]
+                )
+                raise CheckError(
+                    f"retrieve({query[:60]!r}, {sample.n}) on {sample.name}: the scores of "
+                    f"{retrieval.tables[i]} ({retrieval.scores[i]!r}) and a table near it are so "
+                    f"close that they rank otherwise {name}. Return scores that tell tables "
+                    "apart: as they are before any sigmoid, and in double precision."
+                )
 
 
 def check_best_first(make: Maker) -> None:

@@ -20,6 +20,8 @@ CHECKS: Mapping[CheckFunction, tuple[CheckFunction, ...]] = {
     answers.check_best_first: _BASICS,
     state.check_determinism: _BASICS,
     state.check_independence: (*_ALIKE, answers.check_top_k),
+    answers.check_prefix: (*_STEADY, answers.check_best_first),
+    answers.check_scores: (*_BASICS, answers.check_best_first),
     answers.check_batch: _STEADY,
     answers.check_texts: _BASICS,
     answers.check_lengths: _BASICS,

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.ranking import rounded
 from target_bench.vector_indexes.exact import search_exactly
 from target_bench.vector_indexes.rescoring import Found, Rows, Scores
 from target_bench.vector_indexes.stored import Lengths, Stored
@@ -72,5 +71,5 @@ class _Sample:
         assert self._kept is not None
         queries, lengths, scores, rows = self._kept
         best, _ = search_exactly(stored, queries, lengths, k)
-        as_good = (rows >= 0) & (rounded(scores) >= rounded(best[:, -1:]))
+        as_good = (rows >= 0) & (scores >= best[:, -1:])
         return float(as_good.mean())

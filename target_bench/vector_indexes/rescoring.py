@@ -1,8 +1,9 @@
 """Candidates -> rankings: their inner products anew in double precision, then the one rule.
 
 Libraries add up in single precision, each in an order of its own, so their scores differ in the
-last bits. An inner product of float32 vectors taken in float64 is exact to about 1e-16, so that its
-fifth decimal, and with it the order, is the same whoever named the candidates.
+last bits. An inner product of float32 vectors taken in float64 is exact to about 1e-16 of the
+product of both lengths, and is rounded to 1e-6 of that, so that the order is the same whoever named
+the candidates, and however vectors are dealt over shards.
 """
 
 import threading
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.ranking import DECIMALS, top_k
+from target_bench.ranking import SINGLE, graded, top_k
 from target_bench.vector_indexes.stored import Lengths, Stored
 from target_bench.vectors import Vectors
 
@@ -33,10 +34,14 @@ def slack(stored: Stored, lengths: Lengths) -> Scores:
 
     With u = 2^-24, an inner product of length d is off by at most d u / (1 - d u) times both
     lengths, in whatever order it is added up (Higham 2002, Accuracy and Stability of Numerical
-    Algorithms, section 3.1). Both scores may be off, and scores within 1e-5 may round to the same.
+    Algorithms, section 3.1). Both scores may be off, and both are rounded by half a step, which is
+    2^-20 of the power of two next to the product of both lengths. Products of tiny numbers may
+    vanish besides, each by less than 2^-149.
     """
-    du = (stored.vectors.shape[1] + 2) * 2.0**-24
-    bound: Scores = 2 * du / (1 - du) * stored.longest * lengths + 1.5 * 10.0**-DECIMALS
+    d = stored.vectors.shape[1] + 2
+    du = d * 2.0**-24
+    share = 2 * du / (1 - du) + 1.5 * 2.0**-SINGLE
+    bound: Scores = share * stored.longest * lengths + 2 * d * 2.0**-149
     return bound
 
 
@@ -51,20 +56,20 @@ def rank(queries: Vectors, stored: Stored, numbers: Rows, rows: Rows, k: int) ->
         k: how many to return, no more than there are vectors.
 
     Returns:
-        (n, k) inner products and rows; 0 and -1 where a query has fewer candidates.
+        (n, k) rounded inner products and rows; 0 and -1 where a query has fewer candidates.
     """
     n = len(queries)
     counts = np.bincount(numbers, minlength=n)
     places = np.arange(len(numbers)) - np.repeat(np.cumsum(counts) - counts, counts)
     products = inner_products(queries, stored.vectors, numbers, rows)
     width = max(k, int(counts.max(initial=0)))
-    scores = np.full((n, width), products.min(initial=0.0) - 1.0)
+    scores = np.full((n, width), -np.inf)
     scores[numbers, places] = products
     candidates = np.full((n, width), -1, dtype=np.int64)
     candidates[numbers, places] = rows
-    best = top_k(scores, k)
+    best, ranked = top_k(scores, k)
     found = np.take_along_axis(candidates, best, axis=1)
-    return np.where(found < 0, 0.0, np.take_along_axis(scores, best, axis=1)), found
+    return np.where(found < 0, 0.0, ranked), found
 
 
 def rank_candidates(queries: Vectors, stored: Stored, candidates: Rows, k: int) -> Found:
@@ -79,14 +84,16 @@ def rank_candidates(queries: Vectors, stored: Stored, candidates: Rows, k: int) 
 
 
 def inner_products(queries: Vectors, vectors: Vectors, numbers: Rows, rows: Rows) -> Scores:
-    """(p,) inner products of pairs. Each depends on its two vectors only, not on its place."""
+    """(p,) rounded inner products of pairs; each depends on its two vectors, not on its place."""
     doubles = queries.astype(np.float64)
-    products = np.empty(len(numbers))
+    products, lengths = np.empty(len(numbers)), np.empty(len(numbers))
     for start in range(0, len(numbers), _PAIRS):
         pairs = slice(start, start + _PAIRS)
         right = vectors[rows[pairs]].astype(np.float64)
         np.vecdot(doubles[numbers[pairs]], right, out=products[pairs])
-    return products
+        np.vecdot(right, right, out=lengths[pairs])
+    lengths *= np.vecdot(doubles, doubles)[numbers]
+    return graded(products, np.sqrt(lengths, out=lengths), SINGLE)
 
 
 def in_blocks(

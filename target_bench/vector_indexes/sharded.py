@@ -87,8 +87,8 @@ class Sharded(VectorIndex):
         in_order = rows.argsort(axis=1)  # of equal scores the earlier row is better
         scores = np.take_along_axis(scores, in_order, axis=1)
         rows = np.take_along_axis(rows, in_order, axis=1)
-        best = top_k(scores, k)
-        return np.take_along_axis(scores, best, axis=1), np.take_along_axis(rows, best, axis=1)
+        best, scores = top_k(scores, k)
+        return scores, np.take_along_axis(rows, best, axis=1)
 
     def notes(self) -> Sequence[str]:
         """What the shards say, each note once."""

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from target_bench.errors import ConfigError, DataError
 from target_bench.files import sha256_of
-from target_bench.ranking import DECIMALS
 from target_bench.retrievers.storage import read_array, read_json, write_array, write_json
 from target_bench.vectors import Vectors
 
@@ -19,6 +18,7 @@ Lengths = NDArray[np.float64]
 _RECORD = "index.json"
 _VECTORS = "vectors.npy"
 _CHUNK = 1024
+_LARGEST = float(np.finfo(np.float32).max) / 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class Stored:
 
         Raises:
             ConfigError: they are no (n, d) array of numbers, or of other dimension than the indexed
-                vectors, or hold NaN or infinity, or are so long that the fifth decimal of an inner
-                product is lost; or ``k`` is less than 1.
+                vectors, or hold NaN or infinity, or are so long that an inner product is more than
+                single precision holds; or ``k`` is less than 1.
         """
         if k < 1:
             raise ConfigError(f"k={k}: at least one row is asked for")
@@ -61,11 +61,11 @@ class Stored:
                 "encode both with the same model and settings"
             )
         lengths = _lengths(queries, "the queries")
-        largest, limit = lengths.max(initial=0.0) * self.longest, largest_score(m)
-        if largest >= limit:
+        largest = lengths.max(initial=0.0) * self.longest
+        if largest > _LARGEST:
             raise ConfigError(
-                f"vectors so long (inner products up to {largest:.3g}) cannot be ranked to "
-                f"{DECIMALS} decimals: scale them so that products stay below {limit:.3g}"
+                f"the vectors are too long: inner products up to {largest:.3g} overflow single "
+                f"precision. Scale them so that products stay below {_LARGEST:.3g}"
             )
         return queries, lengths
 
@@ -106,13 +106,6 @@ class Stored:
         if "file" in record:
             _check_sha256(folder / record["file"], record.get("sha256"))
         return cls(vectors, record["longest"]), record
-
-
-def largest_score(n_columns: int) -> float:
-    """Scores of so many columns must stay below it; see ``ranking.top_k``."""
-    radix = 1 << max(n_columns - 1, 0).bit_length()
-    limit: float = 2.0**53 / radix / 10.0**DECIMALS - 1
-    return limit
 
 
 def _as_float32(vectors: NDArray[Any], what: str) -> Vectors:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from target_bench.errors import ConfigError
-from target_bench.ranking import DECIMALS
+from target_bench.ranking import SINGLE
 from target_bench.vector_indexes.approximate import needs
 from target_bench.vector_indexes.rescoring import (
     BLOCK,
@@ -148,12 +148,11 @@ class Torch(VectorIndex):
         candidates = torch.zeros((len(queries), width), device=self._on, dtype=torch.int64)
         candidates[numbers, places] = rows
         # Candidates stand in the order of their rows, and a stable sort leaves ties in it.
-        whole = (table * 10.0**DECIMALS).round()
-        best = whole.sort(dim=1, descending=True, stable=True).indices[:, :k]
+        best = table.sort(dim=1, descending=True, stable=True).indices[:, :k]
         return table.gather(1, best).cpu().numpy(), candidates.gather(1, best).cpu().numpy()
 
     def _inner_products(self, block: Vectors, queries: Any, numbers: Any, rows: Any) -> Any:
-        """In double precision; on a CPU by numpy, which takes a fifth of PyTorch's time for it."""
+        """Rounded; on a CPU by numpy, which takes a fifth of PyTorch's time for it."""
         import torch
 
         if self._on.type == "cpu":
@@ -161,10 +160,18 @@ class Torch(VectorIndex):
             return torch.from_numpy(inner_products(block, self._stored.vectors, *pairs))
         doubles = queries.double()
         parts = [
-            (doubles[n] * self._vectors[r].double()).sum(dim=1)
+            _rounded(torch, doubles[n], self._vectors[r].double())
             for n, r in zip(numbers.split(_PAIRS), rows.split(_PAIRS), strict=True)
         ]
         return torch.cat(parts)
+
+
+def _rounded(torch: Any, left: Any, right: Any) -> Any:
+    """Inner products of pairs of vectors, rounded as ``ranking.graded`` does."""
+    unit = (left.square().sum(dim=1) * right.square().sum(dim=1)).sqrt()
+    unit = torch.where(unit > 0, unit, 1.0)
+    step = torch.exp2(unit.log2().round() - SINGLE)
+    return ((left * right).sum(dim=1) / step).round() * step + 0.0
 
 
 @contextmanager

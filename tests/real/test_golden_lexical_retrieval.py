@@ -8,7 +8,6 @@ import pytest
 
 from target_bench.corpora.store import MemoryCorpus
 from target_bench.interfaces import Retriever
-from target_bench.ranking import DECIMALS
 from target_bench.registry import create
 from target_bench.schema import Table, TableId
 from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
@@ -17,8 +16,8 @@ pytestmark = needs_golden
 
 FILE = "lexical_retrieval.json"
 CONTENT = content(FILE)
-NOTHING = 0.5 * 10**-DECIMALS
-"""Scores up to here round to 0, which is no match."""
+NOTHING = 1e-12
+"""Scores up to here are what is left of a sum that cancels, which is not a match."""
 
 BM25 = r"bm25:fields=[title],tokens='\w+',fold=false,stopwords=none,stemmer=none,unique_terms=false"
 TFIDF = "tfidf:fields=[title],stopwords=none,stemmer=none"

@@ -145,7 +145,7 @@ def _check_weighted_sum(setting: str, weights: tuple[float, float]) -> None:
     for found in ("t1", "t2"):
         key = tables.ids[int(found[1]) - 1]
         expected = weights[0] * title[key] + weights[1] * rows[key]
-        assert both[key] == pytest.approx(expected, abs=1e-9)
+        assert both[key] == pytest.approx(expected, rel=1e-8)
 
 
 def test_default_weights() -> None:

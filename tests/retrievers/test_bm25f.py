@@ -79,7 +79,7 @@ def test_is_the_formula(
     tokens = [[text.split() for text in texts] for texts in made]
     wanted = {str(i): score(query, i, tokens, retriever) for i in range(len(made))}
     found = {table_id.table_id: score for table_id, score in ask(retriever, [query], 100)[0]}
-    assert found == pytest.approx({i: s for i, s in wanted.items() if s > 1e-5}, abs=1e-5)
+    assert found == pytest.approx({i: s for i, s in wanted.items() if s > 0}, rel=1e-8)
 
 
 def test_a_term_in_two_fields_counts_less_than_two_terms() -> None:

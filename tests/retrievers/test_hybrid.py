@@ -2,6 +2,7 @@
 
 import statistics
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -298,3 +299,25 @@ def test_a_memory_limit_is_shared() -> None:
 def test_bad_settings(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         Hybrid(**arguments)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-6, 3.7, 1e9])
+@pytest.mark.parametrize(
+    "settings", [{"normalise": "none"}, {"normalise": "max"}, {"method": "rrf"}]
+)
+def test_the_scale_of_a_part_does_not_make_ties(settings: dict[str, Any], scale: float) -> None:
+    """As one part alone, in whatever scores, ranks: nothing of it is rounded away."""
+    given_scores = {i: (7.0 - i) * scale for i in (3, 1, 0, 5, 2, 4)}
+    retriever = Hybrid([Given(sorted(scored(given_scores), key=lambda pair: -pair[1]))], **settings)
+    retriever.embed_corpus(corpus())
+    found = [table for table, _ in ask(retriever, ["apple"], 6)[0]]
+    assert found == [IDS[i] for i in range(6)]
+
+
+def test_reciprocal_ranks_stay_apart_far_down() -> None:
+    """1 / (60 + 400) and 1 / (60 + 401) differ by 5e-6."""
+    tables = MemoryCorpus(replace(TABLES[0], id=TableId("0", f"{i:03d}")) for i in range(500))
+    ids = tables.ids[::-1]
+    retriever = Hybrid([Given(ids)], method="rrf", depth=500)
+    retriever.embed_corpus(tables)
+    assert [table for table, _ in ask(retriever, ["apple"], 500)[0]] == list(ids)

@@ -51,6 +51,21 @@ def test_tables_without_repetition(k: int) -> None:
         assert all(table_id in ids for table_id in ranking)
 
 
+def test_a_shorter_ranking_begins_a_longer_one() -> None:
+    """So that recall@10 does not depend on the largest cutoff of a run."""
+    retriever = built("random")
+    whole = _found(retriever, len(TABLES))
+    for k in range(1, len(TABLES)):
+        assert _found(retriever, k) == [ranking[:k] for ranking in whole]
+
+
+def test_every_permutation_is_as_likely() -> None:
+    retriever = built("random", MemoryCorpus(TABLES[:3]))
+    found = Counter(str(retriever.retrieve(f"question {i}", 3)) for i in range(3000))
+    assert len(found) == 6
+    assert all(400 < n < 600 for n in found.values())
+
+
 def test_every_table_is_as_likely() -> None:
     retriever = built("random", MemoryCorpus(TABLES[:4]))
     first = Counter(str(retriever.retrieve(f"question {i}", 1)[0]) for i in range(2000))

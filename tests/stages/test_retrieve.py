@@ -194,6 +194,62 @@ def test_scores_decide_the_order(tmp_path: Path) -> None:
     assert (record["scores"], record["resorted"]) == ([0.9, 0.1], True)
 
 
+@pytest.mark.parametrize(
+    ("scores", "near", "told"),
+    [
+        ((3.0, 2.0, 1.0), 0, ""),
+        ((3e-9, 2e-9, 1e-9), 0, ""),
+        (
+            (0.7, 0.7 - 2**-53, 0.2),
+            280,
+            "280 of 280 scored rankings hold tables whose scores differ",
+        ),
+        ((0.7, 0.2, 0.2), 0, ""),
+        ((0.7, 0.7, 0.2), 0, "280 of 280 scored rankings begin with tables of equal score"),
+    ],
+)
+def test_ties_are_counted_and_told_where_many(
+    tmp_path: Path, scores: tuple[float, ...], near: int, told: str
+) -> None:
+    """Also when the run is there already."""
+    for _ in range(2):
+        recorder = Recorder()
+        target = TARGET(("retrieval", "mini"), out=tmp_path, observer=recorder)
+        (result,) = target.run(Scoring(scores), top_k=3)
+        assert result.counts.near_tied == near
+        assert result.counts.tied == (280 if len(set(scores)) < 3 or near else 0)
+        found = [text for text in recorder.warnings if "order of the corpus" in text]
+        assert len(found) == bool(told)
+        assert not told or (told in found[0] and "before any sigmoid" in found[0])
+
+
+class Scoring:
+    """A retriever without a base class: the first tables, with these scores."""
+
+    def __init__(self, scores: tuple[float, ...]) -> None:
+        self.scores = list(scores)
+
+    def config(self) -> dict[str, object]:
+        return {"scores": self.scores}
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        self._ids = corpus.ids
+
+    def retrieve(self, query: str, top_k: int) -> list[tuple[TableId, float]]:
+        return list(zip(self._ids, self.scores[:top_k], strict=False))
+
+
+def test_another_ranking_rule_is_another_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also for a class that has nothing of ours: what ranks its scores is part of its identity."""
+    target = TARGET(("retrieval", "mini"), out=tmp_path, observer=Recorder())
+    (one,) = target.run(Scoring((2.0, 1.0)), top_k=2)
+    monkeypatch.setattr("target_bench.ranking.RULE", "another")
+    (other,) = target.run(Scoring((2.0, 1.0)), top_k=2)
+    assert one.folder != other.folder
+
+
 def test_failure_while_indexing(tmp_path: Path) -> None:
     class Broken(Fragile):
         def embed_corpus(self, corpus: Corpus) -> None:

@@ -1,5 +1,6 @@
 """Retrievers that break the contract in one way each."""
 
+import math
 import random
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -53,6 +54,21 @@ class NoMoreThanThereAre(Sound):
     def retrieve(self, query: str, top_k: int) -> Ranking:
         found = self.scored(query)
         return [found[i] for i in range(top_k if top_k > 100 else min(top_k, len(found)))]
+
+
+class CutsBeforeItRanks(Sound):
+    """prefix."""
+
+    def retrieve(self, query: str, top_k: int) -> Ranking:
+        candidates = self.ids[: 2 * top_k]
+        return [pair for pair in self.scored(query) if pair[0] in candidates][:top_k]
+
+
+class Saturated(Sound):
+    """scores: a sigmoid has left them their last bits."""
+
+    def score(self, query: str, text: str) -> float:
+        return 1 / (1 + math.exp(-30 - 2 * super().score(query, text)))
 
 
 class Distances(Sound):

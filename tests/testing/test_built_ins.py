@@ -37,6 +37,7 @@ NEEDS = {
 }
 KEEP_NO_INDEX = {"compat", "langchain", "llama-index", "qdrant"}
 KEEP_A_LIMIT = {"hyse", "rerank", "bm25f"}  # over bm25, which keeps one, or made like it
+WITHOUT_SCORES = {"compat", "langchain"}  # as these samples of what they wrap rank
 NOT_FROM_SETTINGS = {*KEEP_NO_INDEX, "table-summaries"}  # config() tells of them in other words
 
 
@@ -62,6 +63,7 @@ def test_built_ins_keep_the_contract(
         "memory": name not in KEEP_A_LIMIT,
         "save_load": name in KEEP_NO_INDEX,
         "settings": name in NOT_FROM_SETTINGS,
+        "scores": name in WITHOUT_SCORES,
     }
     assert {o.check for o in report.skipped} == {
         c for c, skips in nothing_to_check.items() if skips

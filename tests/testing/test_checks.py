@@ -45,7 +45,19 @@ def test_built_ins_keep_the_contract(spec: str) -> None:
         pytest.importorskip("rank_bm25")
     report = check_retriever(spec)
     without = {"memory"} if not spec.startswith("bm25") or "rank-bm25" in spec else set()
+    without |= {"scores"} if spec.startswith("random") else set()
     assert {outcome.check for outcome in report.skipped} == without
+
+
+def test_equal_scores_are_reported() -> None:
+    """A retriever that gives all it finds one score keeps the contract; the report says so."""
+
+    class Finds(Sound):
+        def score(self, query: str, text: str) -> float:
+            return 1.0
+
+    (skipped,) = [o for o in _report(Finds).skipped if o.check == "scores"]
+    assert "have the same score" in skipped.detail
 
 
 def test_ids_may_be_indexed_on_purpose() -> None:
@@ -69,11 +81,12 @@ def test_two_methods_are_enough() -> None:
     report = check_retriever(Plain)
     assert {outcome.check for outcome in report.skipped} == {
         "batch",
+        "scores",
         "save_load",
         "memory",
         "notes",
     }
-    assert len(report.passed) == len(CHECKS) - 4
+    assert len(report.passed) == len(CHECKS) - 5
 
 
 @pytest.mark.parametrize("cls", BROKEN, ids=lambda cls: cls.__name__)

@@ -40,10 +40,14 @@ def clustered(n: int, d: int = 24, seed: int = 0) -> Vectors:
 
 
 def best_rows(vectors: NDArray[Any], queries: NDArray[Any], k: int) -> list[list[int]]:
-    """By brute force: exactly added products, rounded to 1e-5, then the earlier row."""
+    """By brute force: exactly added products, rounded to 1e-6 of both lengths; the earlier row."""
     found = []
     for query in queries.astype(np.float64):
         products = [math.fsum((query * row).tolist()) for row in vectors.astype(np.float64)]
-        keys = [(-float(np.rint(product * 1e5)), i) for i, product in enumerate(products)]
+        lengths = np.linalg.norm(query) * np.linalg.norm(vectors.astype(np.float64), axis=1)
+        with np.errstate(divide="ignore"):
+            steps = 2.0 ** (np.rint(np.log2(lengths)) - 20)
+        whole = [s and float(np.rint(p / s) * s) for p, s in zip(products, steps, strict=True)]
+        keys = [(-product, i) for i, product in enumerate(whole)]
         found.append([i for _, i in sorted(keys)[:k]])
     return found

@@ -13,6 +13,7 @@ from target_bench.vector_indexes import faiss as faiss_module
 from target_bench.vector_indexes.faiss import FaissFlat, FaissHNSW, FaissIVF
 from target_bench.vector_indexes.hnswlib import HNSWLib
 from target_bench.vector_indexes.recall import Recall
+from target_bench.vector_indexes.rescoring import inner_products
 from target_bench.vector_indexes.stored import Stored
 from target_bench.vector_indexes.torch import Torch
 from tests.vector_indexes.oracle import best_rows, clustered
@@ -83,7 +84,7 @@ def test_product_quantisation_is_rescored(capfd: pytest.CaptureFixture[str]) -> 
     index.build(vectors)
     scores, rows = index.search(queries, 10)
     true = np.take_along_axis(queries.astype("d") @ vectors.astype("d").T, rows, axis=1)
-    np.testing.assert_allclose(scores, true, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(scores, true, rtol=0, atol=2.0**-21)
     exact = best_rows(vectors, queries, 10)
     hits = [len(set(a) & set(b)) for a, b in zip(rows.tolist(), exact, strict=True)]
     assert sum(hits) / 500 > 0.9
@@ -225,3 +226,15 @@ def test_torch_devices() -> None:
     if not torch.cuda.is_available():
         with pytest.raises(ConfigError, match="device=cuda: PyTorch has no such device"):
             Torch(device="cuda").build(clustered(3))
+
+
+def test_torch_rounds_as_the_others_do() -> None:
+    """On a GPU products are taken by PyTorch, and rounded by the same rule."""
+    torch = pytest.importorskip("torch")
+    from target_bench.vector_indexes.torch import _rounded
+
+    vectors, queries = clustered(50) * np.float32(3.7), clustered(50, seed=1)
+    vectors[3] = 0
+    numbers = np.arange(50)
+    found = _rounded(torch, torch.tensor(queries).double(), torch.tensor(vectors).double())
+    assert found.tolist() == inner_products(queries, vectors, numbers, numbers).tolist()

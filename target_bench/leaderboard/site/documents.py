@@ -1,5 +1,6 @@
 """What may stand in an entry file, before anything of it is believed or shown."""
 
+from dataclasses import MISSING
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -49,9 +50,12 @@ def _once(ids: list[str]) -> list[str]:
 
 
 def _numbers_of(kind: type[Any]) -> Any:
+    fields = kind.__dataclass_fields__
+    needed = {name for name, field in fields.items() if field.default is MISSING}
+
     def checked(value: dict[str, float | None]) -> dict[str, float | None]:
-        if set(value) != set(kind.__dataclass_fields__):
-            raise ValueError(f"expected {', '.join(kind.__dataclass_fields__)}")
+        if not needed <= set(value) <= set(fields):
+            raise ValueError(f"expected {', '.join(fields)}")
         for name, number in value.items():
             if number is None and name not in _UNKNOWN:
                 raise ValueError(f"{name} should be a number")

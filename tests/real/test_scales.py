@@ -1,0 +1,124 @@
+"""The real corpora: one ranking, with its scores as they are, on other scales and without any."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from target_bench import corpora, registry
+from target_bench.contract import retrieve
+from target_bench.evaluator import TARGET
+from target_bench.interfaces import Corpus, Dataset, Ranked, Ranking
+from target_bench.results import Result
+from target_bench.runs.export import export
+from target_bench.schema import TableId
+from tests.builders import Recorder, only
+from tests.real.data import DATA, needs_data
+
+pytestmark = needs_data
+
+K = 10
+Floats = NDArray[np.float64]
+
+SCALES: dict[str, Callable[[Floats], Floats]] = {
+    "1e-12": lambda x: x * 1e-12,
+    "1e-8": lambda x: x * 1e-8,
+    "1e-6": lambda x: x * 1e-6,
+    "3.7": lambda x: x * 3.7,
+    "1e6": lambda x: x * 1e6,
+    "1e200": lambda x: x * 1e200,
+    "minus the reciprocal": lambda x: -1 / x,
+    "log": np.log,
+    "cube": lambda x: x**3,
+    "tanh of a tenth": lambda x: np.tanh(x / 10),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "single precision": lambda x: x.astype(np.float32).astype(np.float64),
+    "1e-8 in single precision": lambda x: (x * 1e-8).astype(np.float32).astype(np.float64),
+}
+
+
+@cache
+def _dataset() -> Dataset:
+    return corpora.load("ottqa", None, DATA)
+
+
+@cache
+def _bm25() -> Ranked:
+    retriever = registry.create("retriever", "bm25")
+    retriever.embed_corpus(_dataset().corpus)
+    found = retriever.retrieve_batch([query.text for query in _dataset().queries], K)
+    assert isinstance(found, Ranked)
+    return found
+
+
+class Rescaled:
+    """What BM25 found, its scores changed, as a user's retriever returns it: last first."""
+
+    def __init__(self, change: Callable[[Floats], Floats] | None) -> None:
+        self._change = change
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        ranked = dict(zip((q.text for q in _dataset().queries), _bm25(), strict=True))
+        self._found = {text: list(ranking) for text, ranking in ranked.items()}
+
+    def retrieve(self, query: str, top_k: int) -> list[TableId] | Ranking:
+        tables, scores = zip(*self._found[query][:top_k], strict=True)
+        if self._change is None:
+            return list(tables)
+        with np.errstate(over="ignore"):
+            changed = self._change(np.array(scores)).tolist()
+        return list(zip(tables, changed, strict=True))[::-1]
+
+
+def _run(out: Path, retriever: object) -> tuple[Result, Recorder]:
+    observer = Recorder()
+    target = TARGET(("retrieval", _dataset()), out=out, observer=observer)
+    return only(target.run(retriever, top_k=[1, K])), observer  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", SCALES)
+def test_the_scale_of_scores_changes_no_ranking(name: str) -> None:
+    """Whatever floats tell apart comes in the same order; what they do not, in the corpus's."""
+    retriever = Rescaled(SCALES[name])
+    retriever.embed_corpus(_dataset().corpus)
+    found = retrieve(retriever, _dataset().queries, K, _dataset().corpus, stop=True)
+    differing = 0
+    for retrieval, ranking in zip(found, _bm25(), strict=True):
+        tables, scores = zip(*ranking, strict=True)
+        changed = SCALES[name](np.array(scores))
+        if retrieval.tables != tables:
+            differing += 1
+            apart = np.abs(np.diff(changed)) > 4 * np.spacing(np.abs(changed[:-1]))
+            assert not apart.all() or name.endswith("precision")
+    assert differing <= (5 if "sigmoid" in name or "precision" in name else 0)
+
+
+@pytest.mark.parametrize("name", [None, "1e-6", "1e-8", "sigmoid"])
+def test_recall_is_the_same_on_any_scale(tmp_path: Path, name: str | None) -> None:
+    """R@1 of OTT-QA, also without scores and as a TREC file; and there is nothing to warn of."""
+    plain, _ = _run(tmp_path, "bm25")
+    assert plain.scores["recall@1"].value == pytest.approx(0.910, abs=0.0005)
+    found, observer = _run(tmp_path, Rescaled(SCALES[name] if name else None))
+    for metric in ("recall@1", f"recall@{K}"):
+        assert found.scores[metric].value == plain.scores[metric].value
+    assert not [text for text in observer.warnings if "scored rankings" in text]
+    paths = export(found.folder, _dataset(), tmp_path / "trec")
+    target = TARGET(("retrieval", _dataset()), out=tmp_path, observer=Recorder())
+    again = only(target.score(paths[0], top_k=[1, K]))
+    assert again.scores["recall@1"].value == plain.scores["recall@1"].value
+
+
+def test_scores_that_collapse_are_told(tmp_path: Path) -> None:
+    """A sigmoid in single precision of scores that large is 1 for most tables."""
+
+    def saturated(x: Floats) -> Floats:
+        one = np.float32(1)
+        return (one / (one + np.exp(-x.astype(np.float32)))).astype(np.float64)
+
+    found, observer = _run(tmp_path, Rescaled(saturated))
+    assert found.counts.tied > 0
+    (text,) = [text for text in observer.warnings if "scored rankings" in text]
+    assert "before any sigmoid" in text
