@@ -74,20 +74,36 @@ class Release:
         subfolders: places inside the folder to look in, as the authors' repositories have them.
 
     Attributes:
-        notes: what a loader of queries has to tell of them.
+        notes: what a loader has to tell of what it read.
     """
 
     def __init__(self, folder: Path, source: str, subfolders: Sequence[str] = ()) -> None:
         self.folder = folder
         self.source = source
         self.seen = Seen()
-        self.notes: list[str] = []
+        self._notes: list[str] = []
+        self._remarks: dict[str, tuple[int, str]] = {}
         self._places = [folder, *(folder / name for name in subfolders)]
 
     @property
     def hashes(self) -> Mapping[str, str]:
         """Path in the folder -> SHA-256 of every file that was read."""
         return self.seen.files
+
+    @property
+    def notes(self) -> list[str]:
+        """What a user should know of what was read."""
+        counted = self._remarks.items()
+        return [*self._notes, *(f"{n:,} {what} (the first: {at})" for what, (n, at) in counted)]
+
+    def tell(self, note: str) -> None:
+        """Add a note."""
+        self._notes.append(note)
+
+    def remark(self, what: str, place: str) -> None:
+        """Count something: it becomes one note, with how often it was met and where first."""
+        n, first = self._remarks.get(what, (0, place))
+        self._remarks[what] = n + 1, first
 
     def find(self, name: str) -> Path | None:
         """The file of this name, or this name with ``.gz`` or ``.zip``, or None."""
