@@ -81,8 +81,8 @@ class Release:
         self.folder = folder
         self.source = source
         self.seen = Seen()
-        self._notes: list[str] = []
-        self._remarks: dict[str, tuple[int, str]] = {}
+        self.notes: list[str] = []
+        self._remarks: dict[str, tuple[int, int, str]] = {}
         self._places = [folder, *(folder / name for name in subfolders)]
 
     @property
@@ -90,20 +90,14 @@ class Release:
         """Path in the folder -> SHA-256 of every file that was read."""
         return self.seen.files
 
-    @property
-    def notes(self) -> list[str]:
-        """What a user should know of what was read."""
-        counted = self._remarks.items()
-        return [*self._notes, *(f"{n:,} {what} (the first: {at})" for what, (n, at) in counted)]
-
-    def tell(self, note: str) -> None:
-        """Add a note."""
-        self._notes.append(note)
-
     def remark(self, what: str, place: str) -> None:
         """Count something: it becomes one note, with how often it was met and where first."""
-        n, first = self._remarks.get(what, (0, place))
-        self._remarks[what] = n + 1, first
+        if what not in self._remarks:
+            self._remarks[what] = len(self.notes), 0, place
+            self.notes.append("")
+        number, n, first = self._remarks[what]
+        self._remarks[what] = number, n + 1, first
+        self.notes[number] = f"{n + 1:,} {what} (the first: {first})"
 
     def find(self, name: str) -> Path | None:
         """The file of this name, or this name with ``.gz`` or ``.zip``, or None."""
