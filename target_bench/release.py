@@ -74,7 +74,7 @@ class Release:
         subfolders: places inside the folder to look in, as the authors' repositories have them.
 
     Attributes:
-        notes: what a loader of queries has to tell of them.
+        notes: what a loader has to tell of what it read.
     """
 
     def __init__(self, folder: Path, source: str, subfolders: Sequence[str] = ()) -> None:
@@ -82,12 +82,22 @@ class Release:
         self.source = source
         self.seen = Seen()
         self.notes: list[str] = []
+        self._remarks: dict[str, tuple[int, int, str]] = {}
         self._places = [folder, *(folder / name for name in subfolders)]
 
     @property
     def hashes(self) -> Mapping[str, str]:
         """Path in the folder -> SHA-256 of every file that was read."""
         return self.seen.files
+
+    def remark(self, what: str, place: str) -> None:
+        """Count something: it becomes one note, with how often it was met and where first."""
+        if what not in self._remarks:
+            self._remarks[what] = len(self.notes), 0, place
+            self.notes.append("")
+        number, n, first = self._remarks[what]
+        self._remarks[what] = number, n + 1, first
+        self.notes[number] = f"{n + 1:,} {what} (the first: {first})"
 
     def find(self, name: str) -> Path | None:
         """The file of this name, or this name with ``.gz`` or ``.zip``, or None."""

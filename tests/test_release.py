@@ -297,3 +297,18 @@ def test_file_that_cannot_be_read(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(DataError, match=r"a\.txt: cannot be read: No such file"):
         release.text(path)
+
+
+def test_a_remark_is_counted(tmp_path: Path) -> None:
+    """One note for each kind, in the order of the first; other notes stay where they are."""
+    release = Release(tmp_path, "")
+    for place in range(1200):
+        release.remark("lines are odd", f"line {place}")
+    release.notes.append("another thing")
+    release.remark("cells are even", "cell 1")
+    release.remark("lines are odd", "line 9999")
+    assert release.notes == [
+        "1,201 lines are odd (the first: line 0)",
+        "another thing",
+        "1 cells are even (the first: cell 1)",
+    ]

@@ -1,10 +1,12 @@
 """BEIR's layout (Thakur et al. 2021): ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/``."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from target_bench.corpora import own
+from target_bench.corpora.ragged import rectangular
 from target_bench.errors import DataError
 from target_bench.interfaces import CorpusLoader
 from target_bench.release import Release, field
@@ -38,10 +40,13 @@ class BeirFolder(CorpusLoader):
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """A table a document, the same ones for every split."""
         for place, record in release.json_lines(release.require("corpus.jsonl")):
-            header, *rows = _grid(place, record)
+            names, *found = _grid(place, record)
+            header, rows = rectangular(
+                release, own.header(names), found, partial(own.place_of_row, place)
+            )
             yield Table(
                 id=TableId("0", _id(record, place)),
-                header=own.header(header),
+                header=header,
                 rows=rows,
                 context={"title": _title(place, record)},
             )

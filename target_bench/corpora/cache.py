@@ -31,7 +31,7 @@ T = TypeVar("T")
 ENVIRONMENT = "TARGET_BENCH_CACHE"
 """The variable that names the cache folder."""
 
-FORMAT = 2
+FORMAT = 3
 """The version of the layout; entries of another version are not used."""
 
 DATABASES = "databases"

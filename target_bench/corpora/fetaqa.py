@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from target_bench.corpora.ragged import rectangular
 from target_bench.errors import DataError
 from target_bench.interfaces import CorpusLoader
 from target_bench.release import Release, field
@@ -29,7 +30,7 @@ class FeTaQA(CorpusLoader):
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
         """The table of every record."""
-        return (_table(place, record) for place, record in _records(release, split))
+        return (_table(release, place, record) for place, record in _records(release, split))
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """The question of every record."""
@@ -40,8 +41,11 @@ def _records(release: Release, split: str) -> Iterator[tuple[str, Any]]:
     return release.json_lines(release.require(f"fetaQA-v1_{_FILE_NAME[split]}.jsonl"))
 
 
-def _table(place: str, record: Any) -> Table:
-    header, *rows = _grid(place, record)
+def _table(release: Release, place: str, record: Any) -> Table:
+    names, *found = _grid(place, record)
+    header, rows = rectangular(
+        release, names, found, lambda number: f"{place}, table_array row {number + 1}"
+    )
     return Table(
         id=TableId("0", field(record, "table_source_json", str, place)),
         header=header,

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from target_bench.corpora import own
 from target_bench.corpora.cells import arrow_grid, cells
 from target_bench.corpora.parquet import parquet_table
+from target_bench.corpora.ragged import Grid, rectangular
 from target_bench.errors import DataError
 from target_bench.interfaces import CorpusLoader
 from target_bench.release import Release, field
@@ -148,9 +149,6 @@ def _is_no_table(name: str) -> bool:
     return base in (_QUERIES, _ABOUT) or base.endswith(f".{_QUERIES}")
 
 
-Grid = tuple[Sequence[str], Sequence[Sequence[Any]]]
-
-
 def _read(release: Release, path: Path) -> Grid:
     """Header and rows of a table file."""
     suffix = (_suffix(path.name) or "").removesuffix(".gz")
@@ -169,24 +167,25 @@ def _from_csv(release: Release, path: Path, delimiter: str) -> Grid:
             f"{path}, line {line}: a NUL byte, which no text file holds. Convert the file to UTF-8."
         )
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    rows: list[list[str]] = []
+    lines: list[tuple[int, list[str]]] = []
     try:
         with _fields_of_any_size():
-            for row in filter(None, reader):  # a blank line is no row
-                rows.append(row)
-                if len(row) != len(rows[0]):
-                    raise DataError(
-                        f"{path}, line {reader.line_num}: {len(row)} cells under {len(rows[0])} "
-                        "columns. Quote cells that hold the separator."
-                    )
+            lines += ((reader.line_num, row) for row in reader if row)  # a blank line is no row
     except csv.Error as error:
         raise DataError(
             f"{path}, line {reader.line_num}: {error}. Quote cells that hold quotes, and double "
             "the quotes in them."
         ) from error
-    if not rows:
+    if not lines:
         raise DataError(f"{path}: the file is empty; its first line is the header")
-    return rows[0], rows[1:]
+    numbers, (header, *rows) = zip(*lines, strict=True)
+    return rectangular(
+        release,
+        header,
+        rows,
+        lambda number: f"{path}, line {numbers[number + 1]}",
+        advice=". Is a cell that holds the separator without quotes?",
+    )
 
 
 @contextmanager

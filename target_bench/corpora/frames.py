@@ -28,8 +28,8 @@ def from_dataframe(
         queries: a data frame with the columns ``query_id``, ``query``, ``table_id`` (one id or a
             list) and perhaps ``answer``, or an iterable of such mappings; other columns become
             metadata. With a column ``split``, those of the split are taken.
-        context: table id -> what is to be known about it (``title``, ``section_title``, ...);
-            default: the id as title.
+        context: table id -> what is to be known about it (``title``, ``section_title``, ...); a
+            table without a title here has its id as title.
         name: what the corpus is called in results.
         split: what the split is called in results, and in the column ``split`` if there is one.
 
@@ -58,7 +58,7 @@ def from_dataframe(
                 f"is {entries!r:.80}"
             )
     made = [
-        _table(str(table_id), frame, about.get(table_id, {"title": str(table_id)}))
+        _table(str(table_id), frame, {"title": str(table_id)} | dict(about.get(table_id, {})))
         for table_id, frame in tables.items()
     ]
     places = ((f"query {number}", record) for number, record in enumerate(_records(queries), 1))

@@ -1,9 +1,11 @@
 """OTT-QA: open-domain questions over Wikipedia tables and passages (Chen et al. 2021)."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from target_bench.corpora.ragged import rectangular
 from target_bench.errors import DataError
 from target_bench.interfaces import CorpusLoader
 from target_bench.release import Release, field
@@ -35,7 +37,7 @@ class OTTQA(CorpusLoader):
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
         """The tables of the split; its questions need not be there."""
-        return _tables(_table_records(release, _FILE_NAME[split]))
+        return _tables(release, _table_records(release, _FILE_NAME[split]))
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """The questions of the split."""
@@ -70,15 +72,18 @@ def _table_records(release: Release, name: str) -> Iterable[tuple[str, Any]]:
     return ((str(path), release.json(path)) for path in sorted(paths))
 
 
-def _tables(records: Iterable[tuple[str, Any]]) -> Iterator[Table]:
+def _tables(release: Release, records: Iterable[tuple[str, Any]]) -> Iterator[Table]:
     for place, record in records:
+        names = _texts(field(record, "header", list, place), f"{place}, header")
+        found = [
+            _texts(row, _row(place, number))
+            for number, row in enumerate(field(record, "data", list, place))
+        ]
+        header, rows = rectangular(release, names, found, partial(_row, place))
         yield Table(
             id=TableId("0", field(record, "uid", str, place)),
-            header=_texts(field(record, "header", list, place), f"{place}, header"),
-            rows=[
-                _texts(row, f"{place}, data row {number}")
-                for number, row in enumerate(field(record, "data", list, place), start=1)
-            ],
+            header=header,
+            rows=rows,
             context={
                 "title": field(record, "title", str, place),
                 "section_title": field(record, "section_title", str, place),
@@ -87,6 +92,10 @@ def _tables(records: Iterable[tuple[str, Any]]) -> Iterator[Table]:
                 "url": field(record, "url", str, place),
             },
         )
+
+
+def _row(place: str, number: int) -> str:
+    return f"{place}, data row {number + 1}"
 
 
 def _texts(cells: Any, place: str) -> list[str]:

@@ -117,6 +117,11 @@ def grid(value: Any, place: str) -> list[Sequence[Cell]]:
         raise DataError(f"{place}: field 'table': {error}") from error
 
 
+def place_of_row(place: str, number: int) -> str:
+    """Where a row of the field ``table`` is, given its number from 0 after the header."""
+    return f"{place}, field 'table', row {number + 1}"
+
+
 def header(names: Sequence[Any]) -> list[str]:
     """The cells of a header row as column names: numbers as text, null as no name."""
     return ["" if name is None else _name(name) for name in names]

@@ -5,13 +5,16 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
 from target_bench.corpora.arrow import ArrowCorpus, write_tables
+from target_bench.corpora.lazy_rows import LazyRows
+from target_bench.corpora.naming import titled
+from target_bench.corpora.ragged import rectangular
 from target_bench.corpora.store import (
     MemoryCorpus,
     NoteTally,
@@ -135,22 +138,35 @@ class Tables(Part):
         """Write them into an Arrow file as they come."""
         tally = NoteTally()
         write_tables(path, self._seen(release, tally))
-        return tally.notes()
+        return [*tally.notes(), *release.notes]
 
     def hold(self, release: Release) -> tuple[Corpus, list[str]]:
         """The tables as a corpus in memory."""
         tally = NoteTally()
-        return MemoryCorpus(self._seen(release, tally)), tally.notes()
+        corpus = MemoryCorpus(self._seen(release, tally))
+        return corpus, [*tally.notes(), *release.notes]
 
     def _seen(self, release: Release, tally: NoteTally) -> Iterator[Table]:
         given = self.given(lambda: self.loader.tables(release, self.split), Table)
-        for table in checked(given):
+        for table in checked(_sound(release, table) for table in given):
             tally.see(table)
             yield table
 
     def open(self, path: Path) -> Corpus:
         """The corpus, memory-mapped."""
         return ArrowCorpus(path)
+
+
+def _sound(release: Release, table: Table) -> Table:
+    """The table with rows as long as its header and, if it has a name, with a title."""
+    if not isinstance(table.rows, LazyRows):
+        place = f"table {table.id}"
+        header, rows = rectangular(
+            release, table.header, table.rows, lambda number: f"{place}, row {number + 1}"
+        )
+        if rows is not table.rows:
+            table = replace(table, header=header, rows=rows)
+    return titled(table)
 
 
 class Queries(Part):

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from target_bench.corpora.lazy_rows import LazyRows
+from target_bench.corpora.naming import has_title
 from target_bench.errors import DataError
 from target_bench.interfaces import Corpus, Dataset
 from target_bench.schema import CorpusInfo, Query, Table, TableId
@@ -350,13 +351,14 @@ class NoteTally:
 
     def __init__(self) -> None:
         self._n = self._rowless = self._nameless = self._partly_nameless = self._unsplit = 0
-        self._binary = 0
+        self._binary = self._untitled = 0
 
     def see(self, table: Table) -> None:
         """Count one table."""
         named = [bool(name.strip()) for name in table.header]
         self._n += 1
         self._rowless += not table.rows
+        self._untitled += not has_title(table)
         self._nameless += not any(named)
         self._partly_nameless += any(named) and not all(named)
         self._unsplit += len(named) == 1 and bool(_SEPARATOR.search(table.header[0]))
@@ -375,6 +377,8 @@ class NoteTally:
             "have cells of bytes, which are read as hexadecimal (is it text? store it so)": (
                 self._binary
             ),
+            "have no title, and no retriever reads their ids (where an id is a name, give it as "
+            "title)": self._untitled,
         }
         return [f"{n} of {self._n} tables {what}" for what, n in found.items() if n]
 

@@ -1,9 +1,11 @@
 """TabFact: statements to be verified against Wikipedia tables (Chen et al. 2020)."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
+from target_bench.corpora.ragged import rectangular
 from target_bench.errors import DataError
 from target_bench.interfaces import CorpusLoader
 from target_bench.release import Release, decode
@@ -36,9 +38,11 @@ class TabFact(CorpusLoader):
     def tables(self, release: Release, split: str) -> Iterable[Table]:
         """The tables that the split has statements about, in the order of its examples."""
         examples = _examples(release, split)
-        for table_id, grid in _grids(release, _FILE_NAME[split], examples).items():
+        for table_id, (place, content) in _files(release, _FILE_NAME[split], examples).items():
+            names, *found = _grid(place, content)
+            header, rows = rectangular(release, names, found, partial(_line, place))
             title = examples[table_id][2]
-            yield Table(TableId("0", table_id), grid[0], grid[1:], {"title": title})
+            yield Table(TableId("0", table_id), header, rows, {"title": title})
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """The statements of the split."""
@@ -85,8 +89,8 @@ def _queries(examples: Mapping[str, Example]) -> Iterator[Query]:
             )
 
 
-def _grids(release: Release, name: str, wanted: Iterable[str]) -> dict[str, list[list[str]]]:
-    """The tables of the split, in the order of its examples."""
+def _files(release: Release, name: str, wanted: Iterable[str]) -> dict[str, tuple[str, bytes]]:
+    """Table id -> (place, content) of the split's tables, in the order of its examples."""
     found = dict(_csv_files(release, name, set(wanted)))
     missing = [table_id for table_id in wanted if table_id not in found]
     if missing:
@@ -94,7 +98,7 @@ def _grids(release: Release, name: str, wanted: Iterable[str]) -> dict[str, list
             f"{release.folder}: {len(missing)} tables of {name}_examples.json have no CSV file, "
             f"the first is {missing[0]}. Get all_csv/ from {release.source}."
         )
-    return {table_id: _grid(*found[table_id]) for table_id in wanted}
+    return {table_id: found[table_id] for table_id in wanted}
 
 
 def _csv_files(
@@ -116,6 +120,11 @@ def _csv_files(
         file = folder / table_id
         if PurePosixPath(table_id).name == table_id and len(table_id) < 256 and file.is_file():
             yield table_id, (str(file), release.content(file))
+
+
+def _line(place: str, number: int) -> str:
+    """Where the row of this number, from 0, is."""
+    return f"{place}, line {number + 2}"
 
 
 def _grid(place: str, content: bytes) -> list[list[str]]:

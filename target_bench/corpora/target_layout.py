@@ -8,11 +8,13 @@ corpus of a text-to-SQL data set on the hub is one JSON object of four equally l
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from target_bench.corpora import own
 from target_bench.corpora.parquet import parquet_records
+from target_bench.corpora.ragged import rectangular
 from target_bench.errors import DataError
 from target_bench.interfaces import CorpusLoader
 from target_bench.release import Release, field
@@ -58,7 +60,7 @@ class TargetLayout(CorpusLoader):
     def tables(self, release: Release, split: str) -> Iterable[Table]:
         """The tables, shard after shard."""
         for place, record in _records(release, "corpus", split):
-            yield _table(place, record)
+            yield _table(release, place, record)
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """The queries, shard after shard."""
@@ -162,8 +164,9 @@ def _from_lists(release: Release, path: Path) -> Iterator[tuple[str, Mapping[str
         yield f"{path}, record {number}", dict(zip(found, values, strict=True))
 
 
-def _table(place: str, record: Mapping[str, Any]) -> Table:
-    header, *rows = own.grid(field(record, "table", object, place), place)
+def _table(release: Release, place: str, record: Mapping[str, Any]) -> Table:
+    names, *found = own.grid(field(record, "table", object, place), place)
+    header, rows = rectangular(release, own.header(names), found, partial(own.place_of_row, place))
     context = record.get("context")
     if context is None:
         context = {}
@@ -177,7 +180,7 @@ def _table(place: str, record: Mapping[str, Any]) -> Table:
             own.database(record, place),
             own.identifier(field(record, "table_id", object, place), "table_id", place),
         ),
-        header=own.header(header),
+        header=header,
         rows=rows,
         context={
             name: own.converted(value, f"context.{name}", place)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from target_bench.errors import PluginError
-from target_bench.retrievers.lexical import Analyzer, Stemming, StopWords
+from target_bench.retrievers.lexical import WORDS, Analyzer, Stemming, StopWords
 from target_bench.retrievers.ngrams import NGrams
 from target_bench.retrievers.singular import SingularSpace
 from target_bench.vectors import Encoder, TextKind, Vectors
@@ -46,7 +46,7 @@ class LSAEncoder(Encoder):
         ngram: int = 1,
         sublinear: bool = True,
         smooth_idf: bool = True,
-        tokens: str = r"[^\W_]+",
+        tokens: str = WORDS,
         fold: bool = True,
         stopwords: StopWords = "en_plus",
         stemmer: Stemming = "english",

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from target_bench.errors import ConfigError, MissingExtraError
 from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever
 from target_bench.retrievers.lexical import (
+    WORDS,
     Analyzer,
     Stemming,
     StopWords,
@@ -78,7 +79,7 @@ class BM25(Retriever):
         k1: float = 0.5,
         b: float = 0.75,
         delta: float = 0.5,
-        tokens: str = r"[^\W_]+",
+        tokens: str = WORDS,
         fold: bool = True,
         stopwords: StopWords = "en_plus",
         stemmer: Stemming = "english",

@@ -18,7 +18,7 @@ import numpy as np
 from target_bench.errors import ConfigError
 from target_bench.interfaces import Corpus
 from target_bench.retrievers.bm25 import BM25, Fields
-from target_bench.retrievers.lexical import Stemming, StopWords, distinct, serializers
+from target_bench.retrievers.lexical import WORDS, Stemming, StopWords, distinct, serializers
 from target_bench.retrievers.postings import Counted, Weighing
 from target_bench.serialization import Format, RowLimit
 
@@ -61,7 +61,7 @@ class BM25F(BM25):
         format: Format = "text",
         k1: float = 1.0,
         b: float | Sequence[float] = 0.75,
-        tokens: str = r"[^\W_]+",
+        tokens: str = WORDS,
         fold: bool = True,
         stopwords: StopWords = "en_plus",
         stemmer: Stemming = "english",

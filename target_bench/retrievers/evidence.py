@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.interfaces import Corpus
-from target_bench.retrievers.lexical import Analyzer, distinct
+from target_bench.retrievers.lexical import WORDS, Analyzer, distinct
 from target_bench.retrievers.postings import Formula, Postings
 from target_bench.retrievers.storage import (
     read_array,
@@ -45,7 +45,6 @@ title and header do not have, of its numbers that the title does not have, of it
 
 _MATRICES = ("numbers", "title_phrases", "phrases", "cells")
 _LONGEST_CELL = 6
-_WORDS = r"[^\W_]+"
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)*")
 _CARDINALS = "zero one two three four five six seven eight nine ten eleven twelve"
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth"
@@ -60,8 +59,8 @@ class Texts:
     """Text -> the terms of each kind."""
 
     def __init__(self) -> None:
-        self._content = Analyzer(_WORDS, fold=True, stopwords="en_plus", stemmer="english")
-        self._every = Analyzer(_WORDS, fold=True, stopwords="none", stemmer="english")
+        self._content = Analyzer(WORDS, fold=True, stopwords="en_plus", stemmer="english")
+        self._every = Analyzer(WORDS, fold=True, stopwords="none", stemmer="english")
 
     def words(self, text: str) -> list[str]:
         """The stems, stop words left out."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from target_bench.interfaces import Corpus, Ranked, Ranking
 from target_bench.ranking import DOUBLE, graded
 from target_bench.ranking import top_k as best_columns
-from target_bench.retrievers.lexical import Stemming, StopWords
+from target_bench.retrievers.lexical import WORDS, Stemming, StopWords
 from target_bench.retrievers.products import blocks, stacked
 from target_bench.retrievers.singular import SingularSpace
 from target_bench.retrievers.storage import read_array, write_array
@@ -60,7 +60,7 @@ class LSA(TfIdf):
         ngram: int = 1,
         sublinear: bool = True,
         smooth_idf: bool = True,
-        tokens: str = r"[^\W_]+",
+        tokens: str = WORDS,
         fold: bool = True,
         stopwords: StopWords = "en_plus",
         stemmer: Stemming = "english",

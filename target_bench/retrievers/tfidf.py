@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from target_bench.interfaces import Corpus, Ranking, Retriever
-from target_bench.retrievers.lexical import Analyzer, Stemming, StopWords
+from target_bench.retrievers.lexical import WORDS, Analyzer, Stemming, StopWords
 from target_bench.retrievers.ngrams import NGrams
 from target_bench.retrievers.products import rank_product
 from target_bench.retrievers.storage import (
@@ -46,7 +46,7 @@ class TfIdf(Retriever):
         sublinear: bool = True,
         smooth_idf: bool = True,
         hashed: bool = False,
-        tokens: str = r"[^\W_]+",
+        tokens: str = WORDS,
         fold: bool = False,
         stopwords: StopWords = "en",
         stemmer: Stemming = "none",

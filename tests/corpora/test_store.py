@@ -241,7 +241,7 @@ def test_dataset_is_checked_and_noted() -> None:
 
 def test_text_that_was_stored_as_bytes_is_told() -> None:
     binary = Table(TableId("0", "t"), ["a"], [["x"], [b"caf\xc3\xa9"]], {})
-    (note,) = table_notes([binary, _table()])
+    note, _ = table_notes([binary, _table()])
     assert note.startswith("1 of 2 tables have cells of bytes, which are read as hexadecimal")
 
 

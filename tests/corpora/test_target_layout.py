@@ -212,17 +212,25 @@ def test_field_of_the_wrong_type(tmp_path: Path, form: Form, changes: Record, fa
 
 
 @pytest.mark.parametrize(
-    ("grid", "fault"),
+    ("grid", "whole", "fault"),
     [
-        ([["a"], ["1", "2"]], "row 1: 2 cells under 1 columns"),
-        ([["a", "b"], []], "row 1: 0 cells under 2 columns"),
-        ([[], []], "has no header"),
+        ([["a"], ["1", "2"]], [["a", ""], ["1", "2"]], "2 cells under 1 columns"),
+        ([["a", "b"], []], [["a", "b"], ["", ""]], "0 cells under 2 columns"),
+        ([["a", "b"], [1]], [["a", "b"], [1, None]], "1 cells under 2 columns"),
     ],
 )
-def test_ragged_table(tmp_path: Path, grid: Any, fault: str) -> None:
+def test_ragged_table(tmp_path: Path, grid: Any, whole: Any, fault: str) -> None:
+    dataset = corpora.load(_with(tmp_path, "jsonl", table=grid))
+    table = dataset.corpus["0", "a"]
+    assert [list(table.header), *map(list, table.rows)] == whole
+    (note,) = (note for note in dataset.notes if "rows are not" in note)
+    assert f"corpus/test.jsonl, line 1, field 'table', row 1: {fault}" in note
+
+
+def test_table_without_header(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
-        corpora.load(_with(tmp_path, "jsonl", table=grid))
-    for part in ("corpus/test.jsonl", "table 0/a", fault):
+        corpora.load(_with(tmp_path, "jsonl", table=[[], []]))
+    for part in ("corpus/test.jsonl", "table 0/a", "has no header"):
         assert part in str(caught.value)
 
 
