@@ -139,6 +139,10 @@ class LabelMetric(Metric[JudgedLabels]):
         cells = statistics.reshape(-1, len(LABELS), len(LABELS) + 1)
         return int(cells[..., :2].sum()) if self._answered else len(cells)
 
+    def bounds(self, statistics: Floats) -> tuple[float, float]:  # noqa: ARG002 (the contract's)
+        """From 0 to 1."""
+        return 0.0, self.highest
+
     def weights(self, statistics: Floats) -> Floats:
         """0 for a query that is left out; else 1, or 1 / how often its gold label occurs."""
         cells = statistics.reshape(-1, len(LABELS), len(LABELS) + 1)
