@@ -281,18 +281,19 @@ def _unpacked(path: Path, folder: Path) -> Path:
 
 
 def _labels() -> Iterator[Population]:
-    """Gold labels of given frequencies, and answers of two systems that are equally often right."""
+    """Labels of given frequencies, and answers of two systems, each label as often right."""
     wanted = ("f1_weighted", "recall_macro", "f1_macro")
     for name, shares, right in (
-        ("2 labels, .75", (2 / 3, 1 / 3, 0), 0.75),
-        ("2 labels, .98", (2 / 3, 1 / 3, 0), 0.98),
-        ("3 labels, one of 10%, .97", (0.6, 0.3, 0.1), 0.97),
+        ("2 labels, .75", (2 / 3, 1 / 3, 0), (0.75, 0.75, 1)),
+        ("2 labels, .98", (2 / 3, 1 / 3, 0), (0.98, 0.98, 1)),
+        ("3 labels, one of 10%, .97", (0.6, 0.3, 0.1), (0.97, 0.97, 0.97)),
+        ("3 labels, the rare ones hard", (0.7, 0.2, 0.1), (0.9, 0.7, 0.5)),
     ):
         rng = np.random.default_rng(2)
         gold = rng.choice(3, 20_000, p=shares)
-        others = 3 if shares[2] else 2
+        others, often = (3 if shares[2] else 2), np.array(right)[gold]
         answers = [
-            (gold + rng.integers(1, others, len(gold)) * (rng.random(len(gold)) > right)) % others
+            (gold + rng.integers(1, others, len(gold)) * (rng.random(len(gold)) > often)) % others
             for _ in range(2)
         ]
         judged = [
