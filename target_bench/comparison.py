@@ -10,12 +10,12 @@ import numpy as np
 
 from target_bench import slicing
 from target_bench.errors import ConfigError, DataError, MissingExtraError, StoreError
-from target_bench.metrics import bootstrap, significance
+from target_bench.metrics import intervals, significance
 from target_bench.metrics.significance import TestName
 from target_bench.results import Result
 from target_bench.runs.alike import check_same_slices, check_same_version
 from target_bench.runs.finding import find
-from target_bench.runs.headlines import main_metrics
+from target_bench.runs.headlines import headline, main_metrics
 from target_bench.runs.scored import Measured, ScoredRun, read_scored
 from target_bench.slicing import Mask
 
@@ -30,10 +30,11 @@ class Difference:
 
     Attributes:
         value: the difference of the scores.
-        low: lower bound of its 95% bootstrap interval.
+        low: lower bound of its 95% interval.
         high: upper bound.
         p: two-sided p-value of this test alone.
-        p_corrected: the same, corrected for all tests of the comparison (Holm).
+        p_corrected: the same, corrected for all tests of the family (Holm); None for a metric that
+            is not in it.
         exact: whether the p-value is over all swaps and not over sampled ones.
         effect: Cohen's d_z over per-query values; None where it is not defined, and for metrics
             that are more than a mean.
@@ -48,7 +49,7 @@ class Difference:
     low: float
     high: float
     p: float
-    p_corrected: float
+    p_corrected: float | None
     exact: bool
     effect: float | None
     effect_low: float | None
@@ -60,6 +61,8 @@ class Difference:
     @property
     def marker(self) -> str:
         """``*``, ``**`` or ``***`` for a corrected p below 0.05, 0.01 or 0.001."""
+        if self.p_corrected is None:
+            return ""
         return "*" * sum(self.p_corrected < level for level in (0.05, 0.01, 0.001))
 
 
@@ -73,7 +76,7 @@ class Row:
         n: how many queries the metric is over.
         run: what the run is called in this comparison.
         score: the metric; NaN over no query.
-        low: lower bound of its 95% bootstrap interval.
+        low: lower bound of its 95% interval.
         high: upper bound.
         difference: from the baseline; None for the baseline itself, and over no query.
     """
@@ -111,7 +114,9 @@ class Comparison:
         test: ``randomization`` or ``bootstrap``.
         resamples: how many samples a test drew.
         seed: of the random numbers.
-        n_tests: how many tests the p-values are corrected for.
+        family: the metrics whose p-values are corrected for each other; the others are
+            descriptive.
+        n_tests: how many tests of these metrics there are: what p-values are corrected for.
         rows: by metric, then slice, then run.
         notes: what a reader should know.
     """
@@ -123,6 +128,7 @@ class Comparison:
     test: TestName
     resamples: int
     seed: int
+    family: tuple[str, ...]
     n_tests: int
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
@@ -185,7 +191,9 @@ def compare(
 
     Args:
         runs: run folders, ids of runs under ``out``, or results; two at least.
-        metrics: which metrics; default: the main ones of the task that all runs have.
+        metrics: which metrics; all of them are tested, and p-values corrected for all tests.
+            Default: the main ones of the task that all runs have, of which the headline metric
+            alone is tested and the others are descriptive.
         baseline: the run that the others are compared with; default: the first.
         slices: conditions such as ``"difficulty=hard"`` or ``"gold_tables>1"``, which hold
             together; a name alone, as in ``"db_id"``, makes a part of each value.
@@ -223,7 +231,8 @@ def compare(
                     differs = _difference(one, measured[base], mask, test, resamples, seed)
                     row = replace(row, difference=differs)
                 rows.append(row)
-    corrected, n_tests = _corrected(rows)
+    family = tuple(compared) if metrics else (headline(compared),)
+    corrected, n_tests = _corrected(rows, family)
     identity, asked = scored[base].identity, scored[base].manifest["asked"]
     return Comparison(
         task=identity["task"],
@@ -233,6 +242,7 @@ def compare(
         test=test,
         resamples=resamples,
         seed=seed,
+        family=family,
         n_tests=n_tests,
         rows=corrected,
         notes=notes,
@@ -341,7 +351,9 @@ def _metrics(runs: Sequence[ScoredRun], asked: Sequence[str]) -> tuple[list[str]
 def _check_signatures(runs: Sequence[ScoredRun], metric: str) -> None:
     for run in runs:
         run.measured(metric)
-        mine, theirs = runs[0].scores[metric].signature, run.scores[metric].signature
+        mine, theirs = (
+            intervals.definition(one.scores[metric].signature) for one in (runs[0], run)
+        )
         if mine != theirs:
             raise ConfigError(
                 f"{metric} is not computed in one way: {mine} in {runs[0].folder.name}, {theirs} "
@@ -350,14 +362,17 @@ def _check_signatures(runs: Sequence[ScoredRun], metric: str) -> None:
 
 
 def _row(one: Measured, run: ScoredRun, name: str, part: str, mask: Mask) -> Row:
-    """The score of a run; of all queries as it is stored, of a part computed anew."""
-    if mask.all():
-        stored = run.scores[one.name]
+    """The score of a run; of all queries as it is stored, of a part computed again.
+
+    A stored score whose interval was made in another way, as version 0.1.0 did, gets a new one.
+    """
+    stored = run.scores[one.name]
+    if mask.all() and stored.signature.endswith(f"|{intervals.SIGNATURE}"):
         found = (stored.n, name, stored.value, stored.low, stored.high)
         return Row(one.name, part, *found, difference=None)
     statistics = one.statistics[mask]
     score = float(one.value(statistics.sum(axis=0)))
-    low, high = bootstrap.interval(one, statistics)
+    low, high = intervals.interval(one, statistics)
     n = int((~np.isnan(one.values[mask])).sum())
     return Row(one.name, part, n, name, score, low, high, difference=None)
 
@@ -369,6 +384,7 @@ def _difference(
     if any(np.isnan(one.value(statistics.sum(axis=0))) for statistics in (mine, theirs)):
         return None
     paired = significance.compare(mine, theirs, one.value, test, resamples, seed)
+    low, high = intervals.interval_of_difference(one, mine, theirs)
     values = one.values[mask], base.values[mask]
     wins, ties, losses = significance.wins_ties_losses(*values)
     effect = None
@@ -378,10 +394,10 @@ def _difference(
     known = [float(part) if np.isfinite(part) else None for part in parts]
     return Difference(
         value=paired.difference,
-        low=paired.low,
-        high=paired.high,
+        low=low,
+        high=high,
         p=paired.p,
-        p_corrected=paired.p,
+        p_corrected=None,
         exact=paired.exact,
         effect=known[0],
         effect_low=known[1],
@@ -392,13 +408,17 @@ def _difference(
     )
 
 
-def _corrected(rows: Sequence[Row]) -> tuple[tuple[Row, ...], int]:
-    """The rows with p-values corrected for all of them, and how many tests there are."""
-    found = [row.difference for row in rows if row.difference is not None]
-    corrected = iter(significance.holm([difference.p for difference in found]))
+def _corrected(rows: Sequence[Row], family: Sequence[str]) -> tuple[tuple[Row, ...], int]:
+    """The rows, those of a family of metrics with corrected p-values, and how many tests it has."""
+    tested = {
+        i: row.difference.p
+        for i, row in enumerate(rows)
+        if row.difference is not None and row.metric in family
+    }
+    corrected = dict(zip(tested, significance.holm(list(tested.values())), strict=True))
     return tuple(
-        row
-        if row.difference is None
-        else replace(row, difference=replace(row.difference, p_corrected=next(corrected)))
-        for row in rows
-    ), len(found)
+        replace(row, difference=replace(row.difference, p_corrected=corrected[i]))
+        if row.difference is not None and i in corrected
+        else row
+        for i, row in enumerate(rows)
+    ), len(tested)

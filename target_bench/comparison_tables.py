@@ -26,7 +26,7 @@ def _table(comparison: Comparison, metric: str, rows: Sequence[Row]) -> TextTabl
     return TextTable(
         [*(_SLICE_COLUMNS if sliced else ()), *_COLUMNS],
         [_effect_apart(_cells(row, sliced)) for row in rows],
-        f"{metric} · {comparison.task}, {comparison.corpus}",
+        f"{metric} · {comparison.task}, {comparison.corpus}{_descriptive(comparison, metric)}",
         frozenset(i for i in range(1, len(rows)) if rows[i].slice != rows[i - 1].slice),
     )
 
@@ -58,12 +58,23 @@ def legend(comparison: Comparison) -> list[str]:
     if comparison.test == "bootstrap":
         how = "paired bootstrap test"
     tests = f"{comparison.n_tests} test" + ("" if comparison.n_tests == 1 else "s")
-    return [
+    family = ", ".join(comparison.family)
+    lines = [
         f"Differences from {comparison.baseline}; {how}, two-sided, {comparison.resamples:,} "
-        f"samples, seed {comparison.seed}; p corrected for {tests} (Holm): * < 0.05, ** < 0.01, "
-        "*** < 0.001. W/T/L: queries won, tied and lost.",
-        *(f"Note: {note}" for note in comparison.notes),
+        f"samples, seed {comparison.seed}; p corrected for {tests} of {family} (Holm): * < 0.05, "
+        "** < 0.01, *** < 0.001. W/T/L: queries won, tied and lost."
     ]
+    if any(_descriptive(comparison, row.metric) for row in comparison.rows):
+        lines.append(
+            f"{family} is tested; the other metrics are descriptive. Name metrics with --metric to "
+            "test each of them: p is then corrected for all of these tests."
+        )
+    return [*lines, *(f"Note: {note}" for note in comparison.notes)]
+
+
+def _descriptive(comparison: Comparison, metric: str) -> str:
+    """What the heading of a metric says when it is not tested."""
+    return "" if metric in comparison.family else " · descriptive, not tested"
 
 
 def markdown(comparison: Comparison) -> str:
@@ -72,7 +83,8 @@ def markdown(comparison: Comparison) -> str:
     for metric, rows in _by_metric(comparison):
         header, justified = _header(rows)
         rule = ["---" if justify == "l" else "---:" for justify in justified]
-        lines += [f"**{metric}** ({comparison.task}, {comparison.corpus})", ""]
+        about = f"({comparison.task}, {comparison.corpus})"
+        lines += [f"**{metric}** {about}{_descriptive(comparison, metric)}", ""]
         for cells in (header, rule, *(_cells(row, bool(rows[0].slice)) for row in rows)):
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         lines.append("")
@@ -104,7 +116,8 @@ def latex(comparison: Comparison) -> str:
     for metric, rows in _by_metric(comparison):
         header, justified = _header(rows)
         lines += [
-            f"% {metric}, {comparison.task}, {comparison.corpus}".replace("\n", " "),
+            f"% {metric}, {comparison.task}, {comparison.corpus}"
+            f"{_descriptive(comparison, metric)}".replace("\n", " "),
             rf"\begin{{tabular}}{{{''.join(justified)}}}",
             r"\toprule",
             _latex_line(header),
@@ -151,7 +164,7 @@ def _difference_cells(found: Difference, digits: int) -> list[str]:
     return [
         f"{found.value:+.{digits}f}{found.marker}",
         f"{found.low:+.{digits}f} to {found.high:+.{digits}f}",
-        _p(found.p_corrected),
+        "" if found.p_corrected is None else _p(found.p_corrected),
         effect,
         f"{found.wins}/{found.ties}/{found.losses}",
     ]

@@ -342,13 +342,15 @@ class Metric(ABC, Generic[ExamplesT]):
 
     A metric reduces every query to a row of sufficient statistics; the corpus value is a function
     of their column sums. So means, pooled ratios and corpus-level scores such as BLEU share one
-    bootstrap and one store.
+    interval (``metrics.intervals``), one set of tests and one store.
 
     Attributes:
         name: as users write it, e.g. ``recall@10``.
+        highest: the value of a perfect score, 1 by default; the lowest is 0.
     """
 
     name: str
+    highest: float = 1.0
 
     @property
     @abstractmethod
@@ -370,6 +372,22 @@ class Metric(ABC, Generic[ExamplesT]):
     def per_query(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n,) the value of each query alone. Default: ``value`` of its row."""
         return self.value(statistics)
+
+    def bounds(self, statistics: NDArray[np.float64]) -> tuple[float, float]:
+        """The lowest and the highest value that the score can have: the ends of its interval.
+
+        Default: 0 and ``highest``, or the value of a query that lies outside of them.
+        """
+        values = self.per_query(statistics)
+        values = values[~np.isnan(values)]
+        return float(values.min(initial=0.0)), float(values.max(initial=self.highest))
+
+    def weights(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n,) how much each query weighs in the score; 0 for one that it is not over.
+
+        Only their ratios matter. Default: all the same.
+        """
+        return np.ones(len(statistics))
 
 
 class Observer:

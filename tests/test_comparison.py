@@ -12,7 +12,7 @@ import target_bench
 from target_bench import comparison_tables
 from target_bench.comparison import Comparison, Row, compare
 from target_bench.errors import ConfigError, DataError, StoreError
-from target_bench.metrics import significance
+from target_bench.metrics import intervals, significance
 from target_bench.runs.scored import read_scored
 from tests.runs.stored import Runs, copied
 
@@ -78,6 +78,52 @@ def test_metrics_that_are_more_than_a_mean(runs: Runs, one: str, other: str, met
     assert row.difference.value == pytest.approx(scores[1] - scores[0])
     assert row.difference.low <= row.difference.value <= row.difference.high
     assert (row.difference.effect is None) == (metric != "accuracy[answered]")
+
+
+def test_default_family_is_the_headline_metric(runs: Runs) -> None:
+    """Of all pairs of runs; the others that are printed have no corrected p and no marker."""
+    found = compare([runs.bm25, runs.tfidf], resamples=2000)
+    assert (found.family, found.n_tests) == (("recall@10",), 1)
+    assert {row.metric for row in found.rows} == {"recall@1", "recall@10", "mrr"}
+    for metric in ("recall@1", "mrr"):
+        difference = _row(found, metric).difference
+        assert difference is not None
+        assert (difference.p_corrected, difference.marker) == (None, "")
+        assert difference.p < 0.05
+        assert difference.high < 0
+    tested = _row(found, "recall@10").difference
+    assert tested is not None
+    assert tested.p_corrected == tested.p
+    assert len(tested.marker) > 0
+    text, markdown, latex = (
+        str(found),
+        comparison_tables.markdown(found),
+        comparison_tables.latex(found),
+    )
+    for form in (text, markdown, latex):
+        assert form.count("descriptive, not tested") == 2
+        assert "recall@10 is tested; the other metrics are descriptive" in form
+    assert json.loads(json.dumps(found.to_json()))["family"] == ["recall@10"]
+    assert found.to_arrow()["p_corrected"].null_count == 5
+
+
+def test_several_runs_and_slices_are_one_family(runs: Runs) -> None:
+    found = compare([runs.bm25, runs.tfidf], ["recall@1", "mrr"], slices=["task"], resamples=50)
+    assert found.family == ("recall@1", "mrr")
+    assert found.n_tests == 6
+
+
+def test_run_with_an_interval_of_version_0_1(runs: Runs) -> None:
+    """Its scores are comparable, and its interval is made in today's way."""
+    before = compare([runs.bm25, runs.tfidf], ["mrr"], resamples=20)
+    path = runs.tfidf / "scores.json"
+    stored = json.loads(path.read_bytes())
+    old = "bootstrap:percentile|resamples:1000|level:0.95|seed:0"
+    for score in stored["scores"].values():
+        score |= {"low": 0.0, "high": 1.0}
+        score["signature"] = score["signature"].replace(intervals.SIGNATURE, old)
+    path.write_text(json.dumps(stored), encoding="utf-8")
+    assert compare([runs.bm25, runs.tfidf], ["mrr"], resamples=20) == before
 
 
 def test_old_run_without_statistics_is_refused(runs: Runs) -> None:

@@ -24,6 +24,21 @@ def test_reuse(tmp_path: Path) -> None:
     same_scores(first, second)
 
 
+def test_reused_run_is_scored_again(tmp_path: Path) -> None:
+    """So a run of an older version shows no old interval under a new signature."""
+    first = only(_target(tmp_path).run(Counting()))
+    path = first.folder / "scores.json"
+    stored = json.loads(path.read_bytes())
+    for score in stored["scores"].values():
+        score |= {"low": 1.0, "high": 1.0, "signature": "recall|bootstrap:percentile"}
+    path.write_text(json.dumps(stored), encoding="utf-8")
+    second = only(_target(tmp_path).run(Counting()))
+    assert second.reused
+    same_scores(first, second)
+    written = json.loads(path.read_bytes())["scores"]
+    assert written == {name: score.to_json() for name, score in first.scores.items()}
+
+
 def test_what_makes_another_run(tmp_path: Path) -> None:
     """Another k, setting, split, limit or source file is another folder."""
     path = tmp_path / "mine.py"

@@ -7,6 +7,7 @@ import pytest
 
 from target_bench.errors import ConfigError
 from target_bench.evaluator import TARGET
+from target_bench.metrics import intervals
 from target_bench.results import Results
 from tests.builders import Recorder, ottqa_question, ottqa_table, write_ottqa
 
@@ -50,7 +51,7 @@ def test_every_metric_is_there(one: Results) -> None:
     for score in one.scores.values():
         assert 0 <= score.low <= score.value <= score.high <= 1
         assert score.n == 280
-        assert "bootstrap" in score.signature
+        assert score.signature.endswith(intervals.SIGNATURE)
 
 
 def test_per_query_values_average_to_the_score(one: Results) -> None:

@@ -15,6 +15,7 @@ from target_bench.leaderboard.reading import READING
 from target_bench.leaderboard.recomputing import MISSING, Checked
 from target_bench.leaderboard.statistics import by_chance
 from target_bench.leaderboard.timings import timings
+from target_bench.metrics.intervals import definition
 
 Found = Iterator[tuple[Level, str]]
 """What a check finds: how bad it is, and a sentence with figures."""
@@ -108,9 +109,9 @@ def scores(run: Checked) -> Found:
 
     Every score is computed anew, and only these are shown. One that was declared and differs by
     more than 0.0001 (0.01 on a scale to 100; 0.005 where SQL is executed, because time limits
-    differ between machines) is rejected if it has the signature of the score computed, else
-    suspicious: it may be of another version. Scores of runs of a part of the queries, and metrics
-    that are not computed here, are noted.
+    differ between machines) is rejected if it has the signature of the score computed, intervals
+    apart, else suspicious: it may be of another version. Scores of runs of a part of the queries,
+    and metrics that are not computed here, are noted.
     """
     limit, database = run.document.limit, run.document.database
     if database is not None or (limit is not None and limit < len(run.dataset.queries)):
@@ -122,7 +123,8 @@ def scores(run: Checked) -> Found:
         if computed is None:
             unknown.append(ascii(name))
         elif not _agree(declared.value, computed.value, _tolerance(name)):
-            level: Level = "rejected" if declared.signature == computed.signature else "suspicious"
+            same = definition(declared.signature) == definition(computed.signature)
+            level: Level = "rejected" if same else "suspicious"
             said = "no number" if declared.value is None else f"{declared.value:.5g}"
             wrong[level] += 1
             if wrong[level] <= _NAMED:

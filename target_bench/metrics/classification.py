@@ -61,6 +61,7 @@ class LabelMetric(Metric[JudgedLabels]):
         measure: (..., 3, 4) counts -> (...) values.
         answered: leave out the queries whose answer is Not Enough Information or none.
         mode: how the labels were read.
+        per_label: whether every label weighs the same, however often it occurs.
     """
 
     def __init__(
@@ -70,12 +71,14 @@ class LabelMetric(Metric[JudgedLabels]):
         measure: Callable[[Floats], Floats],
         answered: bool = False,
         mode: LabelMode = "strict",
+        per_label: bool = False,
     ) -> None:
         self.name = name
         self._description = description
         self._measure = measure
         self._answered = answered
         self._mode = mode
+        self._per_label = per_label
 
     @property
     def signature(self) -> str:
@@ -97,6 +100,18 @@ class LabelMetric(Metric[JudgedLabels]):
         """Over how many queries it is."""
         cells = statistics.reshape(-1, len(LABELS), len(LABELS) + 1)
         return int(cells[..., :2].sum()) if self._answered else len(cells)
+
+    def bounds(self, statistics: Floats) -> tuple[float, float]:  # noqa: ARG002 (the contract's)
+        """From 0 to 1."""
+        return 0.0, self.highest
+
+    def weights(self, statistics: Floats) -> Floats:
+        """0 for a query that is left out; else 1, or 1 / how often its gold label occurs."""
+        cells = statistics.reshape(-1, len(LABELS), len(LABELS) + 1)
+        gold = (cells[..., :2] if self._answered else cells).sum(axis=-1)
+        each = _ratio(np.ones(len(LABELS)), gold.sum(axis=0)) if self._per_label else 1.0
+        weights: Floats = (gold * each).sum(axis=-1)
+        return weights
 
     def per_query(self, statistics: Floats) -> Floats:
         """Whether each answer is right: the figures of one answer alone mean nothing else.
@@ -178,15 +193,21 @@ _AVERAGES = {
 _PARTS = ("precision", "recall", "f1")
 
 
-def _family(name: str, description: str, measure: Callable[[Floats], Floats]) -> list[Family]:
+def _family(
+    name: str, description: str, measure: Callable[[Floats], Floats], per_label: bool = False
+) -> list[Family]:
     """The metric over all queries, and over those that got True or False as answer."""
     only = f"{description}, over queries answered True or False"
     return [
-        Family(name, description, lambda mode: LabelMetric(name, description, measure, mode=mode)),
+        Family(
+            name,
+            description,
+            lambda mode: LabelMetric(name, description, measure, False, mode, per_label),
+        ),
         Family(
             f"{name}[answered]",
             only,
-            lambda mode: LabelMetric(f"{name}[answered]", only, measure, True, mode),
+            lambda mode: LabelMetric(f"{name}[answered]", only, measure, True, mode, per_label),
         ),
     ]
 
@@ -199,7 +220,9 @@ FAMILIES: dict[str, Family] = {
             family
             for average, (measure, how) in _AVERAGES.items()
             for part, what in enumerate(_PARTS)
-            for family in _family(f"{what}_{average}", f"{what}, {how}", measure(part))
+            for family in _family(
+                f"{what}_{average}", f"{what}, {how}", measure(part), average == "macro"
+            )
         ),
     )
 }

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from target_bench.errors import ConfigError
 from target_bench.interfaces import Metric
 from target_bench.metrics import classification, retrieval, sql, text
 
@@ -18,6 +19,7 @@ def named(name: str) -> Metric[Any] | None:
         return classification.FAMILIES[name].make("strict")
     if name in sql.FAMILIES:
         return sql.FAMILIES[name].make()
-    if name.partition("@")[0] in retrieval.FAMILIES:
+    try:
         return retrieval.parse(name)
-    return None
+    except ConfigError:
+        return None

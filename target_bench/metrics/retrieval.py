@@ -177,6 +177,11 @@ class RetrievalMetric(Metric[JudgedRankings]):
             parts.append(f"pytrec_eval:{_installed('pytrec-eval-terrier')}")
         return "|".join(parts)
 
+    @property
+    def highest(self) -> float:  # type: ignore[override]  # derived, so read-only
+        """1; of precision@k that of a query with one gold table, and ``bounds`` sees more."""
+        return 1 / self.k if self.family.name == "precision" and self.k else 1.0
+
     def statistics(self, examples: JudgedRankings) -> Floats:
         """(n, 2) numerators and denominators.
 
@@ -190,6 +195,10 @@ class RetrievalMetric(Metric[JudgedRankings]):
     def value(self, totals: Floats) -> Floats:
         """Numerator over denominator; 0 where there is nothing to divide by."""
         return _ratio(totals[..., 0], totals[..., 1])
+
+    def weights(self, statistics: Floats) -> Floats:
+        """The denominators."""
+        return statistics[:, 1]
 
 
 def parse(name: str) -> RetrievalMetric:

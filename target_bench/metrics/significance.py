@@ -20,7 +20,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.metrics.bootstrap import LEVEL, resampled_totals
+from target_bench.metrics.bootstrap import resampled_totals
+from target_bench.metrics.intervals import LEVEL
 
 Floats = NDArray[np.float64]
 Value = Callable[[Floats], Floats]
@@ -44,15 +45,11 @@ class Paired:
 
     Attributes:
         difference: of their scores.
-        low: lower bound of its 95% bootstrap interval (percentile).
-        high: upper bound.
         p: two-sided p-value.
         exact: whether ``p`` is over all swaps and not over sampled ones.
     """
 
     difference: float
-    low: float
-    high: float
     p: float
     exact: bool
 
@@ -93,7 +90,7 @@ def compare(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Paired:
-    """Difference, interval and p-value of two systems.
+    """Difference and p-value of two systems.
 
     Args:
         first: (n, m) statistics, one row a query; or (n,) per-query values of a mean.
@@ -111,16 +108,11 @@ def compare(
     observed = _difference(first.sum(axis=0), second.sum(axis=0), value)
     if np.isnan(observed):
         raise ValueError("the metric is over no query")
-    p, exact = 1.0, False
     if test == "randomization":
-        p, exact = randomization_test(first, second, value, resamples, seed)
+        return Paired(observed, *randomization_test(first, second, value, resamples, seed))
     differences = _resampled_differences(first, second, value, resamples, seed)
-    if test == "bootstrap":
-        p = _bootstrap_p(observed, differences, _tolerance(first, second, value))
-    low, high = np.nan, np.nan
-    if len(differences):
-        low, high = np.quantile(differences, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Paired(observed, float(low), float(high), p, exact)
+    p = _bootstrap_p(observed, differences, _tolerance(first, second, value))
+    return Paired(observed, p, exact=False)
 
 
 def randomization_test(

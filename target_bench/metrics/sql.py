@@ -178,12 +178,18 @@ class MeanOverQueries(Metric[JudgedSQL]):
         name: as users write it.
         description: the definition, and all that changes the value.
         measure: a judged query -> its value, higher is better.
+        highest: the value of a perfect score.
     """
 
     def __init__(
-        self, name: str, description: str, measure: Callable[[JudgedQuery], float]
+        self,
+        name: str,
+        description: str,
+        measure: Callable[[JudgedQuery], float],
+        highest: float = 1.0,
     ) -> None:
         self.name = name
+        self.highest = highest
         self._description = description
         self._measure = measure
 
@@ -219,6 +225,10 @@ class MeanOverQueries(Metric[JudgedSQL]):
         np.divide(totals[..., 0], counted, out=out, where=counted != 0)
         return out
 
+    def weights(self, statistics: Floats) -> Floats:
+        """1 for each query that is runnable, else 0."""
+        return statistics[:, 1]
+
 
 @dataclass(frozen=True, slots=True)
 class Family:
@@ -229,16 +239,18 @@ class Family:
         description: the definition in one line.
         measure: a judged query -> its value.
         timed: whether gold and predicted SQL have to be run several times for it.
+        highest: the value of a perfect score; of VES, which has no upper bound, that of the gold.
     """
 
     name: str
     description: str
     measure: Callable[[JudgedQuery], float]
     timed: bool = False
+    highest: float = 1.0
 
     def make(self) -> MeanOverQueries:
         """The metric."""
-        return MeanOverQueries(self.name, self.description, self.measure)
+        return MeanOverQueries(self.name, self.description, self.measure, self.highest)
 
 
 FAMILIES: dict[str, Family] = {
@@ -270,12 +282,14 @@ FAMILIES: dict[str, Family] = {
             "mean of 100 * sqrt(reward of gold time over predicted time), 0-111.8 (BIRD mini-dev)",
             lambda query: 100 * sqrt(reward(query.time_ratio)),
             timed=True,
+            highest=100 * sqrt(1.25),
         ),
         Family(
             "ves",
             "mean of 100 * sqrt(gold time over predicted time) (BIRD, Li et al. 2023)",
             lambda query: 100 * sqrt(query.time_ratio),
             timed=True,
+            highest=100.0,
         ),
     )
 }

@@ -72,6 +72,7 @@ class SacreBLEU(Metric[JudgedAnswers]):
             "ter": TER,
         }
         self.name = name
+        self.highest = 100.0
         self._reading = reading
         self._scorer = made[name](**settings)
         self._scorer.num_refs = -1 if n_references == "var" else int(n_references)
@@ -103,6 +104,10 @@ class SacreBLEU(Metric[JudgedAnswers]):
     def per_query(self, statistics: Floats) -> Floats:
         """The sentence score of each answer."""
         return self._scores(self._sentence, statistics)
+
+    def bounds(self, statistics: Floats) -> tuple[float, float]:
+        """From 0 to 100; TER, which has no upper bound, to the largest of an answer."""
+        return super().bounds(statistics) if self.name == "ter" else (0.0, self.highest)
 
     def _scores(self, scorer: Any, totals: Floats) -> Floats:
         whole = totals.astype(np.int64) if self.name != "ter" else totals
@@ -153,6 +158,10 @@ class MeanOverAnswers(Metric[JudgedAnswers]):
         out: Floats = np.zeros_like(counted)
         np.divide(totals[..., 0], counted, out=out, where=counted != 0)
         return out
+
+    def weights(self, statistics: Floats) -> Floats:
+        """1 each."""
+        return statistics[:, 1]
 
 
 def _signature(*parts: str) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from target_bench import slicing
 from target_bench.errors import ConfigError
 from target_bench.interfaces import Observer
-from target_bench.metrics import bootstrap
+from target_bench.metrics import intervals
 from target_bench.plots import reading, style
 from target_bench.results import PERCENT
 from target_bench.runs.headlines import headline
@@ -186,7 +186,7 @@ def by_slice(
             measured = run.measured(name)
             parts = [measured.statistics[mask] for mask in masks.values()]
             scores = np.array([float(measured.value(part.sum(axis=0))) for part in parts])
-            bounds = np.array([bootstrap.interval(measured, part) for part in parts])
+            bounds = np.array([intervals.interval(measured, part) for part in parts])
             errors = np.abs(np.maximum(0, (bounds - scores[:, None]) * [-1, 1])).T
             places = np.arange(len(parts)) + (i - (len(runs) - 1) / 2) * thickness
             axes.barh(

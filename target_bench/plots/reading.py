@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from target_bench.errors import ConfigError, DataError, StoreError
 from target_bench.interfaces import Observer
-from target_bench.metrics import bootstrap
+from target_bench.metrics import intervals
 from target_bench.metrics.retrieval import RetrievalMetric, judge, parse
 from target_bench.runs import log
 from target_bench.runs.alike import check_same_version
@@ -151,5 +151,5 @@ def recall_at_every_k(
     metrics: list[RetrievalMetric] = [parse(f"recall@{k}") for k in range(1, depth + 1)]
     statistics = [metric.statistics(judged) for metric in metrics]
     recall = [float(m.value(s.sum(axis=0))) for m, s in zip(metrics, statistics, strict=True)]
-    bounds = [bootstrap.interval(m, s) for m, s in zip(metrics, statistics, strict=True)]
+    bounds = [intervals.interval(m, s) for m, s in zip(metrics, statistics, strict=True)]
     return np.array(recall), *np.array(bounds).T

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.errors import ConfigError, StoreError
+from target_bench.interfaces import Metric
 from target_bench.metrics.named import named
 from target_bench.metrics.significance import Value, mean, of_mean
 from target_bench.runs.slices import PREFIX
@@ -31,12 +32,27 @@ class Measured:
         values: (n,) the value of each query alone; NaN where it is left out.
         statistics: (n, m) what each query contributes.
         value: (..., m) sums of statistics -> (...) scores.
+        metric: the metric with its default settings; None for one of a plug-in's own, which is
+            taken for a mean between 0 and 1, or the values that lie outside.
     """
 
     name: str
     values: Floats
     statistics: Floats
     value: Value
+    metric: Metric[Any] | None
+
+    def bounds(self, statistics: Floats) -> tuple[float, float]:
+        """As ``Metric.bounds``."""
+        if self.metric is not None:
+            return self.metric.bounds(statistics)
+        values = statistics[:, 0]
+        return float(values.min(initial=0.0)), float(values.max(initial=1.0))
+
+    def weights(self, statistics: Floats) -> Floats:
+        """As ``Metric.weights``."""
+        weights: Floats = statistics[:, -1]
+        return weights if self.metric is None else self.metric.weights(statistics)
 
     @property
     def is_mean(self) -> bool:
@@ -102,8 +118,9 @@ class ScoredRun:
                 f"{self.folder.name}: no metric {metric!r}; there are {', '.join(self.scores)}"
                 + self._elsewhere()
             )
-        known = named(metric) if metric in self._statistics.column_names else None
-        value = mean if known is None else known.value
+        known = named(metric)
+        summed = known is not None and metric in self._statistics.column_names
+        value = known.value if known is not None and summed else mean
         score = self.scores[metric].value
         try:
             values, statistics = self._stored(metric)
@@ -119,7 +136,7 @@ class ScoredRun:
                 f"query gives {again:.6f}. The scores were edited, or are older than the "
                 f"statistics of such metrics: score it again with target-bench score {self.folder}"
             )
-        return Measured(metric, _counted(values, statistics), statistics, value)
+        return Measured(metric, _counted(values, statistics), statistics, value, known)
 
     def _stored(self, metric: str) -> tuple[Floats, Floats]:
         """The values and the statistics of every query."""

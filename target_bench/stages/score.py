@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.interfaces import Metric
-from target_bench.metrics import bootstrap
+from target_bench.metrics import intervals
 from target_bench.metrics.significance import of_mean
 from target_bench.runs.generations import Answered
 from target_bench.schema import AnswerCounts, Counts, Query, Retrieval, Score
@@ -47,13 +47,13 @@ def score(metrics: Sequence[Metric[Any]], examples: Any, query_ids: Sequence[str
     scores, per_query, more = {}, {}, {}
     for metric in metrics:
         statistics = metric.statistics(examples)
-        low, high = bootstrap.interval(metric, statistics)
+        low, high = intervals.interval(metric, statistics[by_id])
         scores[metric.name] = Score(
             value=float(metric.value(statistics[by_id].sum(axis=0))),
             low=low,
             high=high,
             n=metric.counted(statistics),
-            signature=f"{metric.signature}|{bootstrap.SIGNATURE}",
+            signature=f"{metric.signature}|{intervals.SIGNATURE}",
         )
         values = per_query[metric.name] = metric.per_query(statistics)
         if not np.array_equal(of_mean(values), statistics):

@@ -16,8 +16,19 @@ def runs(tmp_path: Path) -> Runs:
 
 def test_table(inside: Inside, runs: Runs) -> None:
     out = inside.good("compare", runs.bm25.name, runs.tfidf.name[-12:], "--resamples", "500")
-    for part in ("recall@1 · retrieval, mini test", "0.797", "-0.076*", "7/244/29", "3 tests"):
+    for part in ("recall@1 · retrieval, mini test", "0.797", "7/244/29", "-0.076 "):
         assert part in out
+    assert "-0.076*" not in out
+    assert "p corrected for 1 test of recall@10 (Holm)" in out
+    assert "recall@10 is tested; the other metrics are descriptive." in out
+    assert out.count("descriptive, not tested") == 2
+    out = inside.good(
+        *("compare", runs.bm25, runs.tfidf, "--resamples", "500"),
+        *("--metric", "recall@1", "--metric", "mrr"),
+    )
+    assert "-0.076*" in out
+    assert "p corrected for 2 tests of recall@1, mrr (Holm)" in out
+    assert "descriptive" not in out
 
 
 def test_json_latex_markdown(inside: Inside, runs: Runs) -> None:

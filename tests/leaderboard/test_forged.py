@@ -78,6 +78,18 @@ def test_scores_edited_under_another_signature(tmp_path: Path, rankings: Files) 
     assert found(verified(tmp_path / "a.tbs.zip", forged)) == {"scores": "suspicious"}
 
 
+def test_scores_edited_under_another_interval(tmp_path: Path, rankings: Files) -> None:
+    """How an interval is made changes no value."""
+
+    def better(document: Record) -> None:
+        score = document["scores"]["recall@10"]
+        definition = score["signature"].partition("|interval:")[0]
+        score |= {"value": 1.0, "signature": f"{definition}|bootstrap:percentile|seed:0"}
+
+    forged = with_document(rankings, "runs/0/run.json", better)
+    assert found(verified(tmp_path / "a.tbs.zip", forged)) == {"scores": "rejected"}
+
+
 def test_a_score_left_out_as_over_no_query(tmp_path: Path, rankings: Files) -> None:
     def empty(document: Record) -> None:
         document["scores"]["recall@10"] |= {"value": None, "low": None, "high": None}

@@ -105,16 +105,18 @@ def test_bootstrap_test_as_the_t_test(shift: float) -> None:
 
 
 @pytest.mark.parametrize("few", [0, 500])
-def test_interval_as_in_scipy(monkeypatch: pytest.MonkeyPatch, few: int) -> None:
+def test_resamples_as_in_scipy(monkeypatch: pytest.MonkeyPatch, few: int) -> None:
     """Whichever way resamples are drawn."""
     monkeypatch.setattr(significance, "_FEW", few)
     first, second = _normal(120, 0.2)
-    found = compare(first, second)
+    found = significance._resampled_differences(
+        of_mean(first), of_mean(second), mean, resamples=10_000, seed=0
+    )
     theirs = stats.bootstrap(
         (first - second,), np.mean, method="percentile", rng=np.random.default_rng(1)
     ).confidence_interval
-    assert found.difference == pytest.approx(np.mean(first - second))
-    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=0.015)
+    bounds = np.quantile(found, [0.025, 0.975])
+    assert bounds == pytest.approx((theirs.low, theirs.high), abs=0.015)
 
 
 @settings(max_examples=40, deadline=None)
@@ -129,7 +131,6 @@ def test_order_changes_nothing(pairs: list[tuple[float, float]], random: Any) ->
         mine = compare(first, second, test=test, resamples=60)
         theirs = compare(third, fourth, test=test, resamples=60)
         assert mine.p == theirs.p
-        assert (mine.low, mine.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
     p = randomization_test(first, second, resamples=60)
     assert p == randomization_test(second, first, resamples=60)
 
@@ -148,7 +149,7 @@ def test_p_is_a_probability_above_zero(pairs: list[tuple[float, float]], seed: i
 
 def test_the_same_twice_is_no_difference() -> None:
     found = compare(SMALL[0], SMALL[0])
-    assert (found.difference, found.low, found.high, found.p) == (0, 0, 0, 1)
+    assert (found.difference, found.p) == (0, 1)
     assert effect_size(SMALL[0], SMALL[0]).value == 0
 
 
@@ -160,13 +161,15 @@ def test_least_p_is_that_of_the_samples() -> None:
 
 def test_seed_decides_and_blocks_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = _normal(64, 0.2)
-    one = compare(first, second, resamples=500, seed=1)
-    assert one == compare(first, second, resamples=500, seed=1)
-    assert one.p != compare(first, second, resamples=500, seed=2).p
+    for test in get_args(TestName):
+        one = compare(first, second, test=test, resamples=500, seed=1)
+        assert one == compare(first, second, test=test, resamples=500, seed=1)
+        assert one.p != compare(first, second, test=test, resamples=500, seed=2).p
     monkeypatch.setattr(significance, "_FEW", 0)
-    one = compare(first, second, resamples=500, seed=1)
+    some = [compare(first, second, test=t, resamples=500, seed=1) for t in get_args(TestName)]
     monkeypatch.setattr(significance, "_BLOCK", 64 * 7)
-    assert compare(first, second, resamples=500, seed=1) == one
+    again = [compare(first, second, test=t, resamples=500, seed=1) for t in get_args(TestName)]
+    assert again == some
     monkeypatch.setattr(significance, "_BLOCK", 3)
     assert randomization_test(*SMALL)[0] == pytest.approx(
         _of_scipy(*SMALL, n_resamples=np.inf), abs=1e-12
@@ -218,7 +221,8 @@ def test_draws_without_a_query_are_left_out(test: TestName) -> None:
     first, second = np.full(40, np.nan), np.full(40, np.nan)
     first[3], second[3] = 0.75, 0.25
     found = compare(first, second, test=test, resamples=200)
-    assert (found.difference, found.low, found.high) == (0.5, 0.5, 0.5)
+    assert found.difference == 0.5
+    assert 1 / 201 <= found.p <= 1
 
 
 def test_effect_size() -> None:
