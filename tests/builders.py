@@ -4,13 +4,14 @@ import gzip
 import io
 import json
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from target_bench.interfaces import Corpus, Observer
 from target_bench.results import Result
 from target_bench.schema import TableId
+from target_bench.seals import FIELD, sealed, unsealed_line
 
 ROOT = Path(__file__).parent.parent
 
@@ -132,3 +133,32 @@ def same_scores(one: Result, other: Result) -> None:
         mine = dict(zip(one.query_ids, values, strict=True))
         theirs = dict(zip(other.query_ids, other.per_query[name], strict=True))
         assert mine == theirs
+
+
+def rewrite(path: Path, change: Callable[[Record], Record | None]) -> Record:
+    """Change a document of a run as its maker would: with the seal of what it then holds.
+
+    Args:
+        path: ``manifest.json`` or ``scores.json``.
+        change: changes the document in place, or gives another.
+
+    Returns:
+        The document, without its seal.
+    """
+    record = json.loads(path.read_bytes())
+    record.pop(FIELD, None)
+    record = change(record) or record
+    path.write_text(json.dumps(sealed(record), indent=2), encoding="utf-8")
+    return record
+
+
+def without_seals(folder: Path) -> None:
+    """Make a run look as an earlier target-bench wrote it."""
+    for name in ("manifest.json", "scores.json"):
+        record = json.loads((folder / name).read_bytes())
+        for field in (FIELD, "files") if name == "scores.json" else (FIELD,):
+            record.pop(field, None)
+        (folder / name).write_text(json.dumps(record), encoding="utf-8")
+    for path in folder.glob("*.jsonl"):
+        lines = path.read_bytes().splitlines()
+        path.write_bytes(b"".join(unsealed_line(line) + b"\n" for line in lines))

@@ -55,6 +55,9 @@ def list_(
     ]
     _table(["id", "task", "corpus", "run", "queries", "score", "started"], rows, ("run",))
     _say(f"{len(found)} runs in {out}")
+    damaged = sum(one.state in ("damaged", "unreadable") for one in found)
+    if damaged:
+        _say(f"{damaged} damaged; target-bench runs fsck --out {out} says where")
 
 
 @app.command("show", help="One run: identity, scores, denominators, environment, timings, notes.")
@@ -66,9 +69,16 @@ def show(
     from target_bench.runs.overview import described
 
     document = described(find(run, out))
+    problems = document.get("problems")
     if as_json:
         _dump(document)
-        return
+    else:
+        _show(document)
+    if problems:
+        raise StoreError(f"{document['run']}: the run is damaged: {problems['1']}")
+
+
+def _show(document: dict[str, Any]) -> None:
     scores = document.pop("scores")
     for name, part in document.items():
         _say(f"{name}:" if isinstance(part, dict) else f"{name}: {part}")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import json_lines
+from tests.builders import json_lines, rewrite
 from tests.cli.inside import Inside
 
 RUN = ("run", "./shop", "--retriever", "bm25", "--top-k", "1", "--task")
@@ -149,8 +149,7 @@ def test_damaged_manifest(
 ) -> None:
     folder = Path(_one(inside.good(*RUN, "retrieval", "--json"))["folder"])
     path = folder / "manifest.json"
-    manifest = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps(manifest | {entry: value}), encoding="utf-8")
+    rewrite(path, lambda manifest: manifest | {entry: value})
     message = inside.bad(4, command, folder)
     assert f"manifest.json: damaged (no {entry}." in message
 

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from tests.builders import Record, rewrite
 from tests.cli.inside import Inside
 from tests.runs.stored import Runs, copied
 
@@ -69,13 +70,16 @@ def test_fsck(inside: Inside, runs: Runs) -> None:
     assert json.loads(inside("runs", "fsck", "--json").out)
 
 
+def _over_no_query(stored: Record) -> None:
+    stored["files"] = {}
+    for score in stored["scores"].values():
+        score |= {"value": None, "low": None, "high": None, "n": 0}
+
+
 def test_scores_over_no_query(inside: Inside, runs: Runs) -> None:
     """As of statements that no database is there for: every command takes them as they are."""
     for folder in (runs.bm25, runs.tfidf):
-        stored = json.loads((folder / "scores.json").read_bytes())
-        for score in stored["scores"].values():
-            score |= {"value": None, "low": None, "high": None, "n": 0}
-        (folder / "scores.json").write_text(json.dumps(stored), encoding="utf-8")
+        stored = rewrite(folder / "scores.json", _over_no_query)
         (folder / "statistics.parquet").unlink()
         table = parquet.read_table(folder / "per_query.parquet")
         for i, name in enumerate(table.column_names):

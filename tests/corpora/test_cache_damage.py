@@ -61,7 +61,7 @@ def _record(text: str) -> Callable[[Path], None]:
         _record(""),
         _record("garbage"),
         _record("[]"),
-        _record('{"format": 2}'),
+        _record('{"format": 3}'),
         _record("5"),
         _record('{"format": 1e999}'),
         _record("[" * 100_000),
@@ -109,7 +109,7 @@ def test_damaged_queries(folder: Path, place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "record", [{"format": 1}, {"format": 0, "code": 5}, {"format": 3, "seen": "another thing"}]
+    "record", [{"format": 1}, {"format": 0, "code": 5}, {"format": 4, "seen": "another thing"}]
 )
 def test_entry_of_another_version(folder: Path, place: Path, record: dict[str, Any]) -> None:
     """Of an older or newer target-bench: not used, and left to it."""

@@ -10,7 +10,7 @@ import pytest
 from target_bench.evaluator import TARGET
 from target_bench.report import write_report
 from target_bench.report.prompts import Texts, parts
-from tests.builders import Recorder, only
+from tests.builders import Recorder, only, rewrite
 from tests.report.written import Recording, blocks, listed
 
 OWN = """\
@@ -80,9 +80,7 @@ def test_a_prompt_of_the_users_own(tmp_path: Path) -> None:
 
 def test_another_version_wrote_the_prompts(tmp_path: Path) -> None:
     run, _ = _answered(tmp_path)
-    manifest = json.loads((run / "manifest.json").read_bytes())
-    manifest["identity"]["prompt"]["code"] = "0" * 12
-    (run / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    rewrite(run / "manifest.json", lambda m: m["identity"]["prompt"].update(code="0" * 12))
     _, problem = _prompts(write_report([run], tmp_path / "r.html"))
     assert problem is not None
     assert "another version" in problem
