@@ -11,7 +11,7 @@ from typing import Any, Literal
 from target_bench.interfaces import Corpus, Observer
 from target_bench.results import Result
 from target_bench.schema import TableId
-from target_bench.seals import FIELD, sealed, unsealed_line
+from target_bench.seals import FIELD, sealed, sealed_line, unsealed_line
 
 ROOT = Path(__file__).parent.parent
 
@@ -152,11 +152,19 @@ def rewrite(path: Path, change: Callable[[Record], Record | None]) -> Record:
     return record
 
 
+def rewrite_lines(path: Path, change: Callable[[list[Record]], object]) -> list[Record]:
+    """The same for the lines of a log, which ``change`` changes in place."""
+    records = [json.loads(unsealed_line(line)) for line in path.read_bytes().splitlines()]
+    change(records)
+    path.write_bytes(b"".join(sealed_line(json.dumps(r).encode()) + b"\n" for r in records))
+    return records
+
+
 def without_seals(folder: Path) -> None:
     """Make a run look as an earlier target-bench wrote it."""
     for name in ("manifest.json", "scores.json"):
         record = json.loads((folder / name).read_bytes())
-        for field in (FIELD, "files") if name == "scores.json" else (FIELD,):
+        for field in (FIELD, "tables"):
             record.pop(field, None)
         (folder / name).write_text(json.dumps(record), encoding="utf-8")
     for path in folder.glob("*.jsonl"):

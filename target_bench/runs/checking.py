@@ -111,11 +111,12 @@ def first_damage(folder: Path) -> str | None:
     looks for missing lines and for scores of other answers as well.
     """
     try:
-        problems = list(_identity_problems(folder, read_run(folder)))
+        manifest = read_run(folder)
+        problems = list(_identity_problems(folder, manifest))
         if problems:
             return problems[0]
         if (folder / "scores.json").exists():
-            check_tables(folder)
+            check_tables(folder, manifest)
         for name in (*_LOGS, "judgements.jsonl"):
             log.check_seals(folder / name)
     except StoreError as error:

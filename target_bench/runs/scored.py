@@ -143,7 +143,7 @@ def read_scored(folder: Path) -> ScoredRun:
     """
     manifest = read_run(folder)
     scores, counts = read_scores(folder)
-    check_tables(folder)
+    check_tables(folder, manifest)
     values = _parquet(folder / "per_query.parquet").sort_by("query_id")
     if len(values) != counts["asked"]:
         raise StoreError(
@@ -208,13 +208,13 @@ def _unreadable(folder: Path, error: Exception) -> StoreError:
     )
 
 
-def check_tables(folder: Path) -> None:
-    """See that the tables of values are those that were written before the scores.
+def check_tables(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """See that the tables of values are those that were written with the scores.
 
     Raises:
-        StoreError: they are not, or the scores cannot be read.
+        StoreError: they are not.
     """
-    for name, sha256 in scores_file(folder).get("files", {}).items():
+    for name, sha256 in manifest.get("tables", {}).items():
         path = folder / Path(name).name
         try:
             check_file(path, sha256)

@@ -2,7 +2,7 @@
 
 Retrievals are appended one line a query and found again by query id; the other files are replaced
 as a whole, so a reader sees the old or the new content and never half of one. All of it is sealed
-(``seals``): manifest, scores and every line by itself, the tables of values in ``scores.json``.
+(``seals``): manifest, scores and every line by itself, the tables of values in the manifest.
 """
 
 import hashlib
@@ -135,9 +135,11 @@ class Run:
     def write_scores(self, scores: Mapping[str, Any]) -> None:
         """Write ``scores.json``: it depends on the identity and the retrievals alone.
 
-        It lists the SHA-256 of the tables of values that were written before, under ``files``.
+        The manifest gets the SHA-256 of the tables of values, which were written before.
         """
-        self._replace("scores.json", {**scores, "files": dict(sorted(self._tables.items()))})
+        self._replace("scores.json", scores)
+        if self._tables:
+            self.write_manifest(tables=dict(sorted(self._tables.items())))
 
     def write_judgements(self, records: Iterable[Mapping[str, Any]]) -> None:
         """Write ``judgements.jsonl``: what became of each answer, a line a query."""

@@ -10,7 +10,7 @@ import pytest
 from target_bench.evaluator import TARGET
 from target_bench.report import write_report
 from target_bench.report.prompts import Texts, parts
-from tests.builders import Recorder, only, rewrite
+from tests.builders import Recorder, only, rewrite, rewrite_lines
 from tests.report.written import Recording, blocks, listed
 
 OWN = """\
@@ -89,10 +89,10 @@ def test_another_version_wrote_the_prompts(tmp_path: Path) -> None:
 def test_rows_shown_otherwise(tmp_path: Path) -> None:
     """A prompt that would show other rows than the run says is not shown."""
     run, _ = _answered(tmp_path)
-    path = run / "generations.jsonl"
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    lines[0]["shown_rows"] = [0] * len(lines[0]["shown_rows"])
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    lines = rewrite_lines(
+        run / "generations.jsonl",
+        lambda lines: lines[0].update(shown_rows=[0] * len(lines[0]["shown_rows"])),
+    )
     prompts, _ = _prompts(write_report([run], tmp_path / "r.html"))
     assert "other rows" in prompts[lines[0]["query_id"]]
     assert isinstance(prompts[lines[1]["query_id"]], list)
