@@ -24,6 +24,7 @@ import multiprocessing
 import os
 import random
 import shutil
+import sys
 import tempfile
 import traceback
 import warnings
@@ -340,7 +341,8 @@ def _prepare(place: Place) -> None:
     place.answers.write_text(json.dumps(answers), encoding="utf-8")
     silent: Say = lambda _: None  # noqa: E731
     for name in ("own", "sql", "dense", "answers", "indexes"):
-        for _, make in STEPS[name](place, place.root / "first", silent):
+        for _, make in STEPS[name](place, place.root / "new", silent):
+            shutil.rmtree(place.root / "new", ignore_errors=True)
             make()
     runs, known = place.trial / "runs", Known(str(place.answers))
     for retriever in ("bm25", "tfidf"):
@@ -471,7 +473,7 @@ def trial(root: Path, numbers: Sequence[int], seed: int, only: str = "") -> Iter
 
 
 def main() -> None:
-    """Print a table by kind of file, and what must not happen in full."""
+    """Print a line a flip to standard error, and a table by kind of file."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--flips", type=int, default=200)
     parser.add_argument("--seed", type=int, default=7)
@@ -484,14 +486,15 @@ def main() -> None:
     def job(number: int) -> list[Flip]:
         with tempfile.TemporaryDirectory() as folder:
             numbers = range(number, given.flips, given.jobs)
-            return list(trial(Path(folder), numbers, given.seed, given.only))
+            found = []
+            for one in trial(Path(folder), numbers, given.seed, given.only):
+                found.append(one)
+                print(one.outcome, one.file, one.byte, one.bit, one.detail, file=sys.stderr)
+            return found
 
     waiting = [_begun(partial(job, number)) for number in range(given.jobs)]
     for one in (one for result in waiting for one in result()):
         counts[one.kind.name, one.outcome] += 1
-        if one.outcome in FAULTS or one.outcome == "other, said":
-            place = f"{one.file} byte {one.byte} bit {one.bit}"
-            console.print(f"{one.outcome}: {place}: {one.detail}", markup=False)
     table = Table("kind of file", "flips", *OUTCOMES)
     names = [kind.name for kind in KINDS if any(counts[kind.name, o] for o in OUTCOMES)]
     for name in [*names, "all"]:
