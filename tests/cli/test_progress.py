@@ -36,8 +36,13 @@ def test_a_log_has_each_warning_on_a_line(capsys: pytest.CaptureFixture[str]) ->
 
 def test_python_warnings_of_the_package_are_ours(capsys: pytest.CaptureFixture[str]) -> None:
     """As of a damaged file in the cache; those of others are left to Python."""
-    with pytest.warns(UserWarning, match=r"said in elsewhere.py") as caught, TerminalObserver():
-        for file in (copying.__file__, "elsewhere.py"):
-            warnings.warn_explicit(f"said in {Path(file).name}", UserWarning, file, 7)
+
+    def say() -> None:
+        with TerminalObserver():
+            for file in (copying.__file__, "elsewhere.py"):
+                warnings.warn_explicit(f"said in {Path(file).name}", UserWarning, file, 7)
+
+    with pytest.warns(UserWarning, match=r"said in elsewhere.py") as caught:
+        say()
     assert len(caught) == 1
     assert capsys.readouterr().err == "Warning: said in copying.py\n"
