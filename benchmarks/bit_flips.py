@@ -10,8 +10,8 @@ is held against what comes out of the whole files:
 * no effect: the same, and nothing is said;
 * made again: the same, and a message names the file that was made again;
 * refused: an error of ours, or a run that is shown as damaged;
-* other, said: another score, text or prompt, with a message;
-* other, silent: another one without a message (there must be none);
+* other, said: another score, text or prompt, with a message beside it;
+* other, silent: another one without a message of the same command (there must be none);
 * traceback: an error that is not ours (there must be none).
 
     python -m benchmarks.bit_flips [--flips 200] [--seed 7] [--only KIND] [--jobs 1]
@@ -28,7 +28,7 @@ import sys
 import tempfile
 import traceback
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -374,30 +374,45 @@ def _begun(work: Callable[[], Any]) -> Callable[[], Any]:
     return result
 
 
-def measured(place: Place, step: str) -> tuple[Figures, list[str], str | None]:
-    """What a step gives: figure by name, messages, and a traceback if there was one.
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a step gave.
 
-    A figure that was refused is left out, and the error is among the messages.
+    Attributes:
+        figures: by name; one that was refused is not there.
+        said: name -> the messages beside it; of one that was refused, the error.
+        fault: a traceback, if there was one.
     """
+
+    figures: Figures
+    said: Mapping[str, Sequence[str]]
+    fault: str | None = None
+
+
+def measured(place: Place, step: str) -> Measured:
+    """What a step gives, in a process of its own."""
     return _apart(partial(_measured, place, step))  # type: ignore[no-any-return]
 
 
-def _measured(place: Place, step: str) -> tuple[Figures, list[str], str | None]:
+def _measured(place: Place, step: str) -> Measured:
     os.environ["TARGET_BENCH_CACHE"] = str(place.trial / "cache")
     figures: Figures = {}
-    said: list[str] = []
+    said: dict[str, list[str]] = defaultdict(list)
     out = place.root / "new"
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for name, make in STEPS[step](place, out, said.append):
-            shutil.rmtree(out, ignore_errors=True)
+    heard: list[str] = []
+    for name, make in STEPS[step](place, out, heard.append):
+        shutil.rmtree(out, ignore_errors=True)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
             try:
                 figures[name] = make()
             except TargetBenchError as error:
-                said.append(f"{name}: {error}")
+                heard.append(str(error))
             except Exception:
-                return figures, said, traceback.format_exc()
-    return figures, [*said, *(str(one.message) for one in caught)], None
+                return Measured(figures, said, traceback.format_exc())
+        said[name] = [*heard, *(str(one.message) for one in caught)]
+        heard.clear()
+    return Measured(figures, said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,7 +427,7 @@ class Flip:
     detail: str
 
 
-def flip(place: Place, kind: Kind, chance: random.Random, whole: Mapping[str, Any]) -> Flip:
+def flip(place: Place, kind: Kind, chance: random.Random, whole: Mapping[str, Measured]) -> Flip:
     """Flip one bit of a file of a kind, and see what comes of it.
 
     Args:
@@ -433,19 +448,19 @@ def flip(place: Place, kind: Kind, chance: random.Random, whole: Mapping[str, An
     return Flip(kind, str(path.relative_to(place.trial)), byte, bit, outcome, detail)
 
 
-def _judged(
-    found: tuple[Figures, list[str], str | None], whole: tuple[Figures, list[str], str | None]
-) -> tuple[str, str]:
-    (figures, said, fault), (expected, before, _) = found, whole
-    if fault is not None:
-        return "traceback", fault
-    new = [message for message in said if message not in before]
-    other = [name for name, value in figures.items() if value != expected[name]]
-    if other == ["list"] and all(expected["list"][n] == one for n, one in figures["list"].items()):
-        other = []  # the damaged run is left out, and was named
+def _judged(found: Measured, whole: Measured) -> tuple[str, str]:
+    if found.fault is not None:
+        return "traceback", found.fault
+    new = [message for messages in found.said.values() for message in messages]
+    other = {n for n, value in found.figures.items() if value != whole.figures[n]}
+    if "list" in other and found.said["list"]:
+        listed = found.figures["list"]
+        if all(whole.figures["list"][name] == one for name, one in listed.items()):
+            other.remove("list")  # the damaged run is left out, and was named
     if other:
-        return f"other, {'said' if new else 'silent'}", f"{other}: {new[:1]}"
-    if figures.keys() != expected.keys():
+        silent = [name for name in other if not found.said[name]]
+        return f"other, {'silent' if silent else 'said'}", f"{sorted(other)}: {new[:1]}"
+    if found.figures.keys() != whole.figures.keys() or found.said.get("list"):
         return "refused", new[0]
     return ("made again", new[0]) if new else ("no effect", "")
 
@@ -462,18 +477,19 @@ def trial(root: Path, numbers: Sequence[int], seed: int, only: str = "") -> Iter
     os.environ["TARGET_BENCH_CACHE"] = str(root / "trial" / "cache")
     place = prepare(root)
     kinds = [kind for kind in KINDS if kind.name.startswith(only)]
-    whole: dict[str, Any] = {}
+    whole: dict[str, Measured] = {}
     for number in numbers:
         kind = kinds[number % len(kinds)]
         if kind.step not in whole:
             place.copy()
             whole[kind.step] = measured(place, kind.step)
-            assert whole[kind.step][1:] == ([], None), whole[kind.step][1:]
+            clean = whole[kind.step]
+            assert not clean.fault and not any(clean.said.values()), clean
         yield flip(place, kind, random.Random(f"{seed}:{number}"), whole)
 
 
 def main() -> None:
-    """Print a line a flip to standard error, and a table by kind of file."""
+    """Print a line a flip to standard error and a table by kind of file; exit 1 on a fault."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--flips", type=int, default=200)
     parser.add_argument("--seed", type=int, default=7)
@@ -489,7 +505,9 @@ def main() -> None:
             found = []
             for one in trial(Path(folder), numbers, given.seed, given.only):
                 found.append(one)
-                print(one.outcome, one.file, one.byte, one.bit, one.detail, file=sys.stderr)
+                print(
+                    one.outcome, one.file, one.byte, one.bit, one.detail, sep="\t", file=sys.stderr
+                )
             return found
 
     waiting = [_begun(partial(job, number)) for number in range(given.jobs)]
@@ -501,6 +519,7 @@ def main() -> None:
         row = [sum(counts[n, o] for n in names if name in (n, "all")) for o in OUTCOMES]
         table.add_row(name, str(sum(row)), *map(str, row))
     console.print(table)
+    sys.exit(any(counts[name, fault] for name in names for fault in FAULTS))
 
 
 if __name__ == "__main__":
