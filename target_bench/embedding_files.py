@@ -7,7 +7,6 @@ when vector and record are whole; what a killed process left of a last one is cu
 next is added.
 """
 
-import hashlib
 import json
 import os
 import shutil
@@ -24,6 +23,7 @@ import portalocker
 
 from target_bench.errors import StoreError
 from target_bench.files import sync
+from target_bench.seals import DamageError, sealed, unsealed
 
 FORMAT = 2
 """The version of the layout; a folder of another version is moved aside."""
@@ -37,6 +37,7 @@ RECORD = np.dtype([("key", "V16"), ("crc", "<u4"), ("cut", "u1")])
 
 _ASIDE, _NEW = ".aside-", ".new-"
 _LOCK = ".lock"
+_SEAL = "sha256"
 _SHA256 = "sha256:"
 _BUSY = 60.0  # seconds to wait for another process that writes
 
@@ -70,11 +71,7 @@ class Header:
             "created": self.created,
             "id": self.id,
         }
-        return record | {"sha256": _digest(record)}
-
-
-class DamageError(ValueError):
-    """A header that cannot be used."""
+        return sealed(record, _SEAL)
 
 
 def read_header(folder: Path) -> Header:
@@ -89,22 +86,19 @@ def read_header(folder: Path) -> Header:
         record = json.loads((folder / HEADER).read_bytes())
         if record["format"] != FORMAT:
             raise DamageError(f"its layout is version {record['format']}, not {FORMAT}")
-        if record.pop("sha256") != _digest(record) or record["dtype"] != VECTOR.str:
-            raise DamageError(f"{HEADER} is not what was written")
+        record = unsealed(record, _SEAL)
+        if record["dtype"] != VECTOR.str:
+            raise DamageError(f"its vectors are {record['dtype']}, not {VECTOR.str}")
         names = ("encoder", "kind", "dimension", "created", "id")
         return Header(*(record[name] for name in names))
     except FileNotFoundError:
         if not folder.is_dir():
             raise
         raise DamageError(f"{HEADER} is missing") from None
-    except DamageError:
-        raise
+    except DamageError as error:
+        raise DamageError(f"{HEADER}: {error}") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DamageError(f"{HEADER} cannot be read: {error}") from error
-
-
-def _digest(record: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
 def whole_rows(folder: Path, dimension: int) -> int:

@@ -19,7 +19,6 @@ from target_bench.embedding_files import (
     RECORD,
     VECTOR,
     VECTORS,
-    DamageError,
     Header,
     create,
     locked,
@@ -29,6 +28,7 @@ from target_bench.embedding_files import (
     write_at,
 )
 from target_bench.errors import PluginError, StoreError
+from target_bench.seals import DamageError
 from target_bench.vectors import Vectors
 
 Warn = Callable[[str], object]

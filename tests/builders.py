@@ -4,13 +4,14 @@ import gzip
 import io
 import json
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from target_bench.interfaces import Corpus, Observer
 from target_bench.results import Result
 from target_bench.schema import TableId
+from target_bench.seals import FIELD, sealed, sealed_line, unsealed_line
 
 ROOT = Path(__file__).parent.parent
 
@@ -132,3 +133,45 @@ def same_scores(one: Result, other: Result) -> None:
         mine = dict(zip(one.query_ids, values, strict=True))
         theirs = dict(zip(other.query_ids, other.per_query[name], strict=True))
         assert mine == theirs
+
+
+def rewrite(path: Path, change: Callable[[Record], Record | None]) -> Record:
+    """Change a document of a run as its maker would: with the seal of what it then holds.
+
+    Args:
+        path: ``manifest.json`` or ``scores.json``.
+        change: changes the document in place, or gives another.
+
+    Returns:
+        The document, without its seal.
+    """
+    record = json.loads(path.read_bytes())
+    record.pop(FIELD, None)
+    record = change(record) or record
+    path.write_text(json.dumps(sealed(record), indent=2), encoding="utf-8")
+    return record
+
+
+def without(record: Record, *names: str) -> Record:
+    """A copy of a document without some of its fields."""
+    return {name: value for name, value in record.items() if name not in names}
+
+
+def rewrite_lines(path: Path, change: Callable[[list[Record]], object]) -> list[Record]:
+    """The same for the lines of a log, which ``change`` changes in place."""
+    records = [json.loads(unsealed_line(line)) for line in path.read_bytes().splitlines()]
+    change(records)
+    path.write_bytes(b"".join(sealed_line(json.dumps(r).encode()) + b"\n" for r in records))
+    return records
+
+
+def without_seals(folder: Path) -> None:
+    """Make a run look as an earlier target-bench wrote it."""
+    for name in ("manifest.json", "scores.json"):
+        record = json.loads((folder / name).read_bytes())
+        for field in (FIELD, "tables"):
+            record.pop(field, None)
+        (folder / name).write_text(json.dumps(record), encoding="utf-8")
+    for path in folder.glob("*.jsonl"):
+        lines = path.read_bytes().splitlines()
+        path.write_bytes(b"".join(unsealed_line(line) + b"\n" for line in lines))

@@ -14,6 +14,7 @@ from target_bench.comparison import Comparison, Row, compare
 from target_bench.errors import ConfigError, DataError, StoreError
 from target_bench.metrics import intervals, significance
 from target_bench.runs.scored import read_scored
+from tests.builders import Record, rewrite, without_seals
 from tests.runs.stored import Runs, copied
 
 
@@ -117,17 +118,20 @@ def test_run_with_an_interval_of_version_0_1(runs: Runs) -> None:
     """Its scores are comparable, and its interval is made in today's way."""
     before = compare([runs.bm25, runs.tfidf], ["mrr"], resamples=20)
     path = runs.tfidf / "scores.json"
-    stored = json.loads(path.read_bytes())
     old = "bootstrap:percentile|resamples:1000|level:0.95|seed:0"
-    for score in stored["scores"].values():
-        score |= {"low": 0.0, "high": 1.0}
-        score["signature"] = score["signature"].replace(intervals.SIGNATURE, old)
-    path.write_text(json.dumps(stored), encoding="utf-8")
+
+    def as_before(stored: Record) -> None:
+        for score in stored["scores"].values():
+            score |= {"low": 0.0, "high": 1.0}
+            score["signature"] = score["signature"].replace(intervals.SIGNATURE, old)
+
+    rewrite(path, as_before)
     assert compare([runs.bm25, runs.tfidf], ["mrr"], resamples=20) == before
 
 
 def test_old_run_without_statistics_is_refused(runs: Runs) -> None:
     (runs.other / "statistics.parquet").unlink()
+    without_seals(runs.other)
     compare([runs.answers, runs.other], ["token_f1"], resamples=10)
     with pytest.raises(
         StoreError, match=r"sacrebleu is .*older than the statistics.*target-bench score"
@@ -189,9 +193,12 @@ def _unjudged(folder: Path, task: str) -> None:
     ]
     parquet.write_table(table.set_column(column, "recall@1", pa.array(values, pa.float64())), path)
     known = [value for value in values if value is not None]
-    stored = json.loads((folder / "scores.json").read_bytes())
-    stored["scores"]["recall@1"] |= {"value": float(np.mean(known)), "n": len(known)}
-    (folder / "scores.json").write_text(json.dumps(stored), encoding="utf-8")
+
+    def change(stored: Record) -> None:
+        stored["scores"]["recall@1"] |= {"value": float(np.mean(known)), "n": len(known)}
+
+    rewrite(folder / "scores.json", change)
+    rewrite(folder / "manifest.json", lambda manifest: manifest.update(tables={}))
 
 
 def test_parts_without_a_judged_query(runs: Runs) -> None:
@@ -233,8 +240,10 @@ def test_faults(runs: Runs) -> None:
 
 def test_metric_computed_in_another_way(runs: Runs) -> None:
     """Named it is refused; among the main ones it is left out, and said."""
-    path = runs.tfidf / "scores.json"
-    path.write_text(path.read_text("utf-8").replace("|depth:10|", "|depth:50|"), "utf-8")
+    rewrite(
+        runs.tfidf / "scores.json",
+        lambda stored: json.loads(json.dumps(stored).replace("|depth:10|", "|depth:50|")),
+    )
     with pytest.raises(ConfigError, match=r"mrr is not computed in one way: .*depth:10.*depth:50"):
         compare([runs.bm25, runs.tfidf], ["mrr"])
     found = compare([runs.bm25, runs.tfidf], resamples=10)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from target_bench.corpora import load
 from target_bench.evaluator import TARGET
-from tests.builders import Counting, Recorder, only, same_scores
+from tests.builders import Counting, Record, Recorder, only, rewrite, same_scores
 
 
 def _target(out: Path) -> TARGET:
@@ -28,10 +28,13 @@ def test_reused_run_is_scored_again(tmp_path: Path) -> None:
     """So a run of an older version shows no old interval under a new signature."""
     first = only(_target(tmp_path).run(Counting()))
     path = first.folder / "scores.json"
-    stored = json.loads(path.read_bytes())
-    for score in stored["scores"].values():
-        score |= {"low": 1.0, "high": 1.0, "signature": "recall|bootstrap:percentile"}
-    path.write_text(json.dumps(stored), encoding="utf-8")
+    old = {"low": 1.0, "high": 1.0, "signature": "recall|bootstrap:percentile"}
+
+    def as_before(stored: Record) -> None:
+        for score in stored["scores"].values():
+            score |= old
+
+    rewrite(path, as_before)
     second = only(_target(tmp_path).run(Counting()))
     assert second.reused
     same_scores(first, second)

@@ -2,9 +2,12 @@
 
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
+from typing import TextIO
 
 from rich.console import Console
 from rich.progress import (
@@ -22,6 +25,7 @@ from target_bench.interfaces import Observer
 _EVERY = 60.0
 """Seconds between two lines on a stage, where no bar is drawn."""
 
+_PACKAGE = Path(__file__).parent.parent
 _ACTIVE: list["TerminalObserver"] = []
 
 
@@ -43,7 +47,8 @@ class TerminalObserver(Observer):
 
     Bars are drawn on a terminal only. Elsewhere, as in a log, a stage that takes long has a line a
     minute: how far it is, and how much longer it takes at this rate. Warnings are printed always,
-    each once.
+    each once; those that this package gives to Python's ``warnings``, as of a damaged file in the
+    cache, too.
     """
 
     def __init__(self) -> None:
@@ -64,6 +69,8 @@ class TerminalObserver(Observer):
     def __enter__(self) -> "TerminalObserver":
         self._progress.start()
         _ACTIVE.append(self)
+        self._show_other = warnings.showwarning
+        warnings.showwarning = self._show
         return self
 
     def __exit__(
@@ -72,9 +79,24 @@ class TerminalObserver(Observer):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        warnings.showwarning = self._show_other
         _ACTIVE.remove(self)
         if not self._progress.disable:  # else rich before 14.3 prints an empty line
             self._progress.stop()
+
+    def _show(
+        self,
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if category is UserWarning and Path(filename).is_relative_to(_PACKAGE):
+            self.warning(str(message))
+        else:
+            self._show_other(message, category, filename, lineno, file, line)
 
     def stage(self, name: str, total: int | None = None) -> None:
         """Replace the bar of the stage before."""

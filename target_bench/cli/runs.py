@@ -56,6 +56,9 @@ def list_(
     ]
     print_tables(TextTable([Column(name, below=name in _BELOW) for name in _LISTED], rows))
     say(f"{len(found)} runs in {out}")
+    damaged = sum(one.state in ("damaged", "unreadable") for one in found)
+    if damaged:
+        say(f"{damaged} damaged; target-bench runs fsck --out {out} says where")
 
 
 @app.command("show", help="One run: identity, scores, denominators, environment, timings, notes.")
@@ -67,9 +70,16 @@ def show(
     from target_bench.runs.overview import described
 
     document = described(find(run, out))
+    problems = document.get("problems")
     if as_json:
         _dump(document)
-        return
+    else:
+        _show(document)
+    if problems:
+        raise StoreError(f"{document['run']}: the run is damaged: {problems['1']}")
+
+
+def _show(document: dict[str, Any]) -> None:
     scores = document.pop("scores")
     for name, part in document.items():
         say(f"{name}:" if isinstance(part, dict) else f"{name}: {part}")

@@ -2,7 +2,8 @@
 
 Each entry is a folder named by a hash of the source files it was read from and of the code that
 read them. It is made beside its place and renamed when whole, so a killed process leaves no half
-of one, and it is used only while the source files are byte for byte the same.
+of one, and it is used only while the source files are byte for byte the same. Its record is sealed
+and holds the SHA-256 of its data; both are checked before it is used.
 """
 
 import glob
@@ -25,6 +26,7 @@ from target_bench.errors import DataError, StoreError
 from target_bench.files import sha256_of, sync
 from target_bench.interfaces import CorpusLoader
 from target_bench.release import Release, Seen
+from target_bench.seals import check_file, sealed, unsealed
 
 T = TypeVar("T")
 
@@ -87,6 +89,14 @@ def queries(loader: CorpusLoader, folder: Path, split: str) -> Cached:
 
 
 def _cached(part: Part) -> Cached:
+    from target_bench.corpora import hub
+
+    given = _given(part)
+    hub.check(part.folder, given.files)
+    return given
+
+
+def _given(part: Part) -> Cached:
     if not part.loader.cached:
         release = part.release()
         value, notes = _named(lambda: part.hold(release), part, release)
@@ -131,8 +141,7 @@ def _opened(part: Part, entry: "Entry") -> Cached:
     there = path.stat().st_size
     if there != entry.bytes:
         raise ValueError(f"{part.file} has {there} bytes, not {entry.bytes}")
-    if sha256_of(path) != entry.sha256:
-        raise ValueError(f"{part.file} is not what was written")
+    check_file(path, entry.sha256)
     return Cached(part.open(path), dict(entry.seen.files), tuple(entry.notes))
 
 
@@ -216,7 +225,7 @@ def _finish(part: Part, place: Path, seen: Seen, notes: list[str]) -> Path:
         "seen": seen.to_json(),
         "notes": notes,
     }
-    (place / "entry.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
+    (place / "entry.json").write_text(json.dumps(sealed(record), indent=1), encoding="utf-8")
     sync(place)
     home = place.parent / f"{part.name}-{key}"
     if home.exists():
@@ -305,6 +314,7 @@ def _entry(folder: Path) -> Entry:
         if record["format"] != FORMAT:
             size, when = _folder_bytes(folder), str(record.get("created", ""))
             return Entry(folder, int(record["format"]), "", when, "", size, "", Seen(), ())
+        record = unsealed(record)
         texts = record["created"], record["folder"], record["sha256"], *record["notes"]
         if not all(isinstance(text, str) for text in texts):
             raise TypeError("a text is none")

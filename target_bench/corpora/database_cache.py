@@ -1,23 +1,35 @@
 """Database files made in the cache folder: built from SQL text, or unpacked.
 
-Each is named by a hash of what it was made from, made beside its place and renamed when whole, so
-that nobody ever opens half of one.
+Each lies in a folder named by a hash of what it was made from, with ``seal.json``, which holds its
+SHA-256. The folder is made beside its place and renamed when whole, so half a file is never opened;
+a file is checked once per process before it is used.
 """
 
 import atexit
 import hashlib
+import json
 import shutil
 import sqlite3
 import tempfile
+import warnings
 from collections.abc import Callable
 from contextlib import closing, suppress
 from functools import cache as once
+from functools import lru_cache
 from pathlib import Path
 from uuid import uuid4
 
 from target_bench.corpora.cache import DATABASES, root
 from target_bench.errors import DataError, StoreError
+from target_bench.files import sha256_of
+from target_bench.seals import State, check_file, sealed, state, unsealed
 
+FORMAT = 2
+"""The version of the layout; of another version none is used."""
+
+Warn = Callable[[str], object]
+
+_SEAL = "seal.json"
 _NO_ROOM = ("SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_IOERR_WRITE")
 
 
@@ -54,24 +66,37 @@ def write_sqlite(path: Path, script: str) -> None:
         database.executescript(f"BEGIN;\n{script}\nCOMMIT;")
 
 
-def made(name: str, version: str, write: Callable[[Path], None]) -> Path:
+def made(
+    name: str, version: str, write: Callable[[Path], None], warn: Warn = warnings.warn
+) -> Path:
     """The file of this name and version; ``write`` makes it if it is not there yet.
 
-    Where the cache cannot be written, it is made in a temporary folder that goes with the process.
+    A file that is not what was written is made again. Where the cache cannot be written, it is made
+    in a temporary folder that goes with the process.
+
+    Args:
+        name: the file's name without suffix.
+        version: what its content follows from.
+        write: makes the file.
+        warn: hears of a damaged file.
 
     Raises:
         StoreError: there is no room for it anywhere.
     """
-    inside = Path(hashlib.sha256(f"{name}\0{version}".encode()).hexdigest()[:16]) / f"{name}.sqlite"
-    place = root() / DATABASES / inside
-    if place.is_file():
-        return place
+    key = hashlib.sha256(f"{FORMAT}\0{name}\0{version}".encode()).hexdigest()[:16]
+    file = f"{name}.sqlite"
+    home = root() / DATABASES / key
+    fault = _fault_of(home / file)
+    if fault is None:
+        return home / file
+    if home.exists():
+        warn(f"the cached database {home / file} is damaged ({fault}); made again")
     try:
-        return _written(place, write)
+        return _written(home, file, write)
     except OSError:
-        place = _temporary() / inside
+        home = _temporary() / key
     try:
-        return place if place.is_file() else _written(place, write)
+        return home / file if _fault_of(home / file) is None else _written(home, file, write)
     except OSError as error:
         raise StoreError(
             f"database {name} fits neither into the cache {root()} nor into the temporary folder: "
@@ -80,16 +105,46 @@ def made(name: str, version: str, write: Callable[[Path], None]) -> Path:
         ) from error
 
 
-def _written(place: Path, write: Callable[[Path], None]) -> Path:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    new = place.with_name(f".new-{uuid4().hex}")
+def _fault_of(path: Path) -> str | None:
+    """Why a file cannot be used; None if it can."""
     try:
-        write(new)
-        new.replace(place)
+        return _fault(path, state(path))
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+@lru_cache(maxsize=4096)
+def _fault(path: Path, state: State) -> str | None:  # noqa: ARG001 (part of the key)
+    try:
+        record = unsealed(json.loads(path.with_name(_SEAL).read_bytes()))
+        check_file(path, record["sha256"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        return str(error)
+    return None
+
+
+def _written(home: Path, file: str, write: Callable[[Path], None]) -> Path:
+    """Make a folder with the file and its seal beside its place, and move it there."""
+    home.parent.mkdir(parents=True, exist_ok=True)
+    new = home.with_name(f".new-{uuid4().hex}")
+    old = home.with_name(f".new-{uuid4().hex}")
+    try:
+        new.mkdir()
+        write(new / file)
+        text = json.dumps(sealed({"sha256": sha256_of(new / file)}))
+        (new / _SEAL).write_text(text, encoding="ascii")
+        with suppress(OSError):  # there is none, or another process was faster
+            if _fault_of(home / file) is not None:
+                home.rename(old)
+        try:
+            new.rename(home)
+        except OSError:
+            if _fault_of(home / file) is not None:
+                raise
     finally:
-        with suppress(OSError):
-            new.unlink(missing_ok=True)
-    return place
+        for folder in (new, old):
+            shutil.rmtree(folder, ignore_errors=True)
+    return home / file
 
 
 @once

@@ -1,8 +1,9 @@
 """TARGET's data sets on the Hugging Face hub: fetched once, checked, and used offline from then on.
 
 A pull lies in ``<cache>/hub/<corpus>/<pin>/``: a folder a repository, and ``source.json`` with the
-revision that was asked for, the commit it stood for, and the size and SHA-256 of every file. The
-pin is a hash of the commits. A pull is made beside its place and renamed when all of it is checked,
+revision that was asked for, the commit it stood for, and the size and SHA-256 of every file, by
+which the files are checked whenever they are read. It is sealed itself. The pin is a hash of the
+commits. A pull is made beside its place and renamed when all of it is checked,
 so there is never half of one.
 
 Every file is checked against what the hub itself says of it (SHA-256 of files in its large-file
@@ -34,6 +35,7 @@ from target_bench import registry
 from target_bench.corpora.cache import ENVIRONMENT, root
 from target_bench.corpora.hub_client import MAIN, Facts, Hub, Listing, short
 from target_bench.errors import ConfigError, DataError, StoreError
+from target_bench.seals import sealed, unsealed
 
 FORMAT = 1
 """The version of the layout; pulls of another version are not used."""
@@ -120,6 +122,26 @@ def hashes(folder: Path) -> Mapping[str, str]:
     if record is None:
         raise DataError(f"{folder}: no whole pull; its {SOURCE} is missing or cannot be read")
     return {path: file.sha256 for path, file in record.files.items()}
+
+
+def check(folder: Path, files: Mapping[str, str]) -> None:
+    """See that files of a pull are what was fetched; of any other folder nothing is known.
+
+    Args:
+        folder: where the files were read.
+        files: SHA-256 of those that were read, by their path in the folder.
+
+    Raises:
+        DataError: one is not.
+    """
+    record = _recorded(folder)
+    for path, sha256 in files.items() if record else ():
+        assert record is not None
+        if path in record.files and record.files[path].sha256 != sha256:
+            raise DataError(
+                f"{folder / path}: damaged (not what was fetched). Fetch it again: target-bench "
+                f"pull {record.name}"
+            )
 
 
 def pull(name: str, revisions: Sequence[str] = (), say: Say = lambda _: None) -> Pull:
@@ -303,13 +325,13 @@ def _now() -> str:
 
 def _record(pull: Pull, folder: Path) -> None:
     record = {k: v for k, v in asdict(pull).items() if k not in ("folder", "fetched")}
-    text = json.dumps({"format": FORMAT, **record}, indent=1, ensure_ascii=False)
+    text = json.dumps(sealed({"format": FORMAT, **record}), indent=1, ensure_ascii=False)
     (folder / SOURCE).write_text(text + "\n", encoding="utf-8")
 
 
 def _recorded(folder: Path) -> Pull | None:
     try:
-        record = json.loads((folder / SOURCE).read_bytes())
+        record = unsealed(json.loads((folder / SOURCE).read_bytes()), required=False)
         if record.pop("format") != FORMAT:
             return None
         repositories = [

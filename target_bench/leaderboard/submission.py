@@ -17,7 +17,9 @@ from target_bench.leaderboard.reading import LONGEST_ANSWER, LONGEST_ANSWERS
 from target_bench.leaderboard.scrubbing import scrubbed, scrubbed_label
 from target_bench.provenance import installed_version
 from target_bench.runs import generations, log
+from target_bench.runs.checking import check
 from target_bench.runs.identity import earlier_note, is_earlier
+from target_bench.runs.scored import scores_file
 from target_bench.runs.store import read_run
 from target_bench.runs.times import cold
 from target_bench.schema import MARKS, Generation, Retrieval
@@ -152,13 +154,14 @@ def _packed(folder: Path, runs: Sequence[Path], partial: bool) -> dict[str, byte
 
 
 def _scored(folder: Path) -> dict[str, Any]:
-    try:
-        scored: dict[str, Any] = json.loads((folder / "scores.json").read_bytes())
-        if isinstance(scored["scores"], dict) and isinstance(scored["counts"]["asked"], int):
-            return scored
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
-    raise StoreError(f"{folder}: the run is not finished; run the same command again")
+    """The scores of a run in which nothing is damaged or missing."""
+    checked = check(folder)
+    if checked.problems:
+        raise StoreError(
+            f"{folder}: damaged, so it is not packed: {checked.problems[0]}. See target-bench runs "
+            f"fsck {folder}"
+        )
+    return scores_file(folder)
 
 
 def _check_kind(manifest: Mapping[str, Any], folder: Path) -> None:

@@ -1,7 +1,8 @@
 """The cache of answers: a request that was answered once is never sent again.
 
 One SQLite file, shared by all runs, processes and threads. A key is a hash of everything that
-determines an answer; neither prompts nor API keys are stored.
+determines an answer; neither prompts nor API keys are stored. Every row has a seal over key and
+answer; a row that is not what was recorded is removed, and the request is sent again.
 """
 
 import hashlib
@@ -19,14 +20,19 @@ import portalocker
 
 from target_bench import cache_use
 from target_bench.errors import StoreError
+from target_bench.seals import seal_of
 
 T = TypeVar("T")
 
-FORMAT = 1
-"""The version of the file's layout; a file of another version is moved aside."""
+FORMAT = 2
+"""The version of the file's layout. Rows of version 1, which had no seals, are sealed when the file
+is opened; a file of another version is moved aside."""
 
+_KEYS = 1  # the version of the keys: another one would ask everything again
+_UNSEALED = 1
 _BUSY = 60.0  # seconds to wait for another process that writes
 _COLUMNS = "text, finish_reason, input_tokens, output_tokens"
+_ROW = f"SELECT {_COLUMNS}, seal FROM answers WHERE key = ?"  # noqa: S608 (our own words)
 _TABLE = f"""
     CREATE TABLE IF NOT EXISTS answers (
         key TEXT PRIMARY KEY,
@@ -34,7 +40,8 @@ _TABLE = f"""
         finish_reason TEXT,
         input_tokens INTEGER,
         output_tokens INTEGER,
-        created TEXT NOT NULL
+        created TEXT NOT NULL,
+        seal TEXT
     ) WITHOUT ROWID;
     PRAGMA user_version = {FORMAT};
 """
@@ -76,7 +83,7 @@ def file() -> Path:
 
 def request_key(provider: str, base_url: str, body: Mapping[str, Any]) -> str:
     """The hash of a request: provider, address and all that is sent but the API key."""
-    whole = json.dumps([FORMAT, provider, base_url, body], sort_keys=True, default=str)
+    whole = json.dumps([_KEYS, provider, base_url, body], sort_keys=True, default=str)
     return hashlib.sha256(whole.encode()).hexdigest()
 
 
@@ -103,13 +110,19 @@ def _as_it_stands() -> Iterator[sqlite3.Connection | None]:
     except sqlite3.Error:
         yield None
         return
+    database.text_factory = _text
     with closing(database):
-        yield database if _found(database, "PRAGMA user_version") == (FORMAT,) else None
+        known = ((_UNSEALED,), (FORMAT,))
+        yield database if _found(database, "PRAGMA user_version") in known else None
 
 
 def _is_recorded(database: sqlite3.Connection | None, key: str) -> bool:
-    query = "SELECT 1 FROM answers WHERE key = ?"
-    return database is not None and _found(database, query, key) is not None
+    if database is None:
+        return False
+    if _found(database, "PRAGMA user_version") == (_UNSEALED,):
+        return _found(database, "SELECT 1 FROM answers WHERE key = ?", key) is not None
+    row = _found(database, _ROW, key)
+    return row is not None and _is_whole(key, row)
 
 
 def _found(database: sqlite3.Connection, query: str, *values: str) -> tuple[Any, ...] | None:
@@ -140,17 +153,23 @@ class AnswerCache:
             self._database = self._mended(None)
 
     def get(self, key: str) -> Answer | None:
-        """The recorded answer.
+        """The recorded answer; one that is not what was recorded is removed.
 
         Raises:
             StoreError: the file cannot be read.
         """
-        query = f"SELECT {_COLUMNS} FROM answers WHERE key = ?"  # noqa: S608 (no user's text)
-        row = self._do(lambda database: database.execute(query, (key,)).fetchone())
+        row = self._do(lambda database: database.execute(_ROW, (key,)).fetchone())
         if row is None:
             return None
+        if not _is_whole(key, row):
+            self._do(lambda database: database.execute("DELETE FROM answers WHERE key = ?", (key,)))
+            self._warn(
+                f"an answer recorded in {self._path} is damaged; it was removed and the request is "
+                "sent again"
+            )
+            return None
         cache_use.found(cache_use.ANSWERS, cache_use.ANSWERS, [key])
-        return Answer(*row)
+        return Answer(*row[:-1])
 
     def put(self, key: str, answer: Answer) -> None:
         """Record an answer; the first one for a key stays.
@@ -167,14 +186,17 @@ class AnswerCache:
             StoreError: there is no room, or the file cannot be written.
         """
         created = time.strftime("%Y-%m-%dT%H:%M:%S%z")
-        rows = [(key, *astuple(answer), created) for key, answer in answers]
+        rows = [
+            (key, *(row := astuple(answer)), created, seal_of([key, *row]))
+            for key, answer in answers
+        ]
         cache_use.made(cache_use.ANSWERS, [key for key, _ in answers])
 
         def write(database: sqlite3.Connection) -> None:
             with database:
                 database.execute("BEGIN IMMEDIATE")
                 database.executemany(
-                    "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?)", rows
+                    "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", rows
                 )
 
         self._do(write)
@@ -239,12 +261,15 @@ class AnswerCache:
 
 def _opened(path: Path, thoroughly: bool) -> sqlite3.Connection:
     database = sqlite3.connect(path, timeout=_BUSY, isolation_level=None, check_same_thread=False)
+    database.text_factory = _text
     try:
         database.execute("PRAGMA journal_mode = WAL").fetchone()
         database.execute("PRAGMA synchronous = NORMAL")
         version = database.execute("PRAGMA user_version").fetchone()[0]
-        if version not in (0, FORMAT):
+        if version not in (0, _UNSEALED, FORMAT):
             raise sqlite3.DatabaseError(f"its layout is version {version}, not {FORMAT}")
+        if version == _UNSEALED:
+            _seal_rows(database)
         if version == 0:
             database.executescript(_TABLE)
         if thoroughly:
@@ -256,6 +281,26 @@ def _opened(path: Path, thoroughly: bool) -> sqlite3.Connection:
         database.close()
         raise
     return database
+
+
+def _seal_rows(database: sqlite3.Connection) -> None:
+    """Add seals to a file of version 1, all or none."""
+    database.create_function("seal_of", -1, lambda *row: seal_of(row), deterministic=True)
+    with database:
+        database.execute("BEGIN IMMEDIATE")
+        database.execute("ALTER TABLE answers ADD COLUMN seal TEXT")
+        database.execute(f"UPDATE answers SET seal = seal_of(key, {_COLUMNS})")  # noqa: S608 (our own words)
+        database.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+def _is_whole(key: str, row: tuple[Any, ...]) -> bool:
+    """Whether a row is what was recorded; a damaged one may hold values of other types."""
+    *answer, seal = row
+    return not any(isinstance(value, bytes) for value in row) and seal == seal_of([key, *answer])
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")  # damaged text has no seal of its own
 
 
 def _is_damage(error: sqlite3.Error) -> bool:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from target_bench.errors import StoreError
+from target_bench.seals import unsealed_line
 
 
 class Lines:
@@ -17,7 +18,7 @@ class Lines:
         path: the file.
 
     Raises:
-        StoreError: it cannot be read, or a line is no JSON object with a query id.
+        StoreError: it cannot be read, or a line is damaged or not a JSON object with a query id.
     """
 
     def __init__(self, path: Path) -> None:
@@ -48,7 +49,8 @@ class Lines:
         if self._file is None:
             self._file = self.path.open("rb")
         self._file.seek(self._offsets[query_id])
-        found: dict[str, Any] = json.loads(self._file.readline())
+        line = self._file.readline().removesuffix(b"\n")
+        found: dict[str, Any] = json.loads(unsealed_line(line))
         return found
 
     def close(self) -> None:
@@ -60,6 +62,6 @@ class Lines:
 
 def _query_id(path: Path, number: int, line: bytes) -> str:
     try:
-        return str(json.loads(line)["query_id"])
+        return str(json.loads(unsealed_line(line.removesuffix(b"\n")))["query_id"])
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{path}, line {number}: damaged ({error})") from error

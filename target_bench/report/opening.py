@@ -20,9 +20,11 @@ from target_bench.runs.identity import (
     earlier_note,
     is_earlier,
 )
+from target_bench.runs.scored import check_tables
 from target_bench.runs.slices import PREFIX
 from target_bench.runs.store import read_run
 from target_bench.runs.times import ColdTimes, cold
+from target_bench.seals import unsealed
 from target_bench.selection import Loaded
 
 
@@ -223,7 +225,7 @@ def _opened(
 def _scores(folder: Path) -> dict[str, Any]:
     path = folder / "scores.json"
     try:
-        found = json.loads(path.read_bytes())
+        found = unsealed(json.loads(path.read_bytes()), required=False)
         if not isinstance(found["scores"], dict):
             raise TypeError("scores is no object")
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -231,13 +233,14 @@ def _scores(folder: Path) -> dict[str, Any]:
             f"{path}: cannot be read ({error!r:.100}); finish the run with the command that began "
             "it"
         ) from error
-    return dict(found)
+    return found
 
 
 def _per_query(folder: Path, ids: Sequence[str]) -> dict[str, NDArray[np.float64]]:
     """Metric -> values in the order of the queries."""
     from pyarrow import ArrowException, parquet
 
+    check_tables(folder, read_run(folder))
     path = folder / "per_query.parquet"
     try:
         table = parquet.read_table(path)

@@ -10,6 +10,7 @@ from target_bench.runs.identity import queries_fingerprint
 from target_bench.runs.log import cannot
 from target_bench.runs.store import read_run
 from target_bench.runs.trec import qrels_lines, run_lines, words_of
+from target_bench.seals import unsealed
 
 FORMATS = ("trec",)
 
@@ -77,7 +78,7 @@ def _check_finished(folder: Path, n_failed: int) -> None:
             the process was killed.
     """
     try:
-        scored = json.loads((folder / "scores.json").read_bytes())
+        scored = unsealed(json.loads((folder / "scores.json").read_bytes()), required=False)
         finished = scored["counts"]["failed"] == n_failed
     except (OSError, ValueError, KeyError, TypeError):
         finished = False

@@ -73,7 +73,7 @@ class GenerationLog(Log[Answered]):
             record["shown_rows"] = value.shown_rows
         if value.truncated:
             record["truncated"] = True
-        return json.dumps(record, ensure_ascii=False) + "\n"
+        return json.dumps(record, ensure_ascii=False)
 
 
 def read(path: Path) -> dict[str, Answered]:

@@ -1,5 +1,7 @@
 """Append-only files of a run: a line a query, and what a killed process leaves of them.
 
+Every line ends with a seal of its own (``seals``), so that a damaged character is found wherever it
+is. Lines of earlier versions, and those that a user wrote, have none and are read as they are.
 ``retrieval.jsonl`` is described here, ``generations.jsonl`` in ``generations``.
 """
 
@@ -17,6 +19,7 @@ from typing import Any, Generic, Self, TypeVar
 from target_bench.errors import StoreError
 from target_bench.files import sync_one
 from target_bench.schema import MARKS, Retrieval, TableId
+from target_bench.seals import DamageError, sealed_line, unsealed_line
 
 SECONDS_BETWEEN_SYNCS = 1.0
 """How much work a power cut may cost; a killed process loses no finished batch."""
@@ -55,7 +58,7 @@ class Log(ABC, Generic[T]):
 
     @abstractmethod
     def line(self, value: T) -> str:
-        """The line of a value, its end included."""
+        """The JSON object of a value, without a line break."""
 
     def __enter__(self) -> Self:
         return self
@@ -80,9 +83,7 @@ class Log(ABC, Generic[T]):
         Raises:
             StoreError: it cannot be written, or not all of it.
         """
-        text = "".join(map(self.line, values))
-        # A lone surrogate is no UTF-8; written with a backslash it is what JSON has for it.
-        left = memoryview(text.encode("utf-8", "backslashreplace"))
+        left = memoryview(b"".join(encoded_line(self.line(value)) for value in values))
         try:
             while left:
                 left = left[os.write(self._file, left) :]
@@ -91,6 +92,12 @@ class Log(ABC, Generic[T]):
                 self._synced = time.monotonic()
         except OSError as error:
             raise StoreError(cannot("be written", self.path, error)) from error
+
+
+def encoded_line(text: str) -> bytes:
+    """The JSON object as a line of a file, with its seal and its end."""
+    # A lone surrogate is not UTF-8; written with a backslash it is what JSON has for it.
+    return sealed_line(text.encode("utf-8", "backslashreplace")) + b"\n"
 
 
 def read_lines(path: Path, parse: Callable[[dict[str, Any]], T]) -> Iterator[T]:
@@ -122,12 +129,33 @@ def lines(path: Path, parse: Callable[[dict[str, Any]], T]) -> Iterator[T | Stor
         raise StoreError(f"{path} cannot be read: {error.strerror}") from error
     for number, line in enumerate(found, start=1):
         try:
-            yield parse(json.loads(line))
+            yield parse(json.loads(unsealed_line(line)))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            yield StoreError(
-                f"{path}, line {number}: damaged ({error}); remove the line to have the query "
-                "answered again"
-            )
+            yield _damaged(path, number, error)
+
+
+def check_seals(path: Path) -> None:
+    """See that no line is damaged, by their seals alone: nothing is parsed.
+
+    Raises:
+        StoreError: one is, or the file cannot be read.
+    """
+    try:
+        content = path.read_bytes() if path.exists() else b""
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}") from error
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        try:
+            unsealed_line(line)
+        except DamageError as error:
+            raise _damaged(path, number, error) from error
+
+
+def _damaged(path: Path, number: int, error: Exception) -> StoreError:
+    return StoreError(
+        f"{path}, line {number}: damaged ({error}); remove the line to have the query answered "
+        "again"
+    )
 
 
 def _cut_torn_line(path: Path) -> None:
@@ -153,7 +181,7 @@ class RetrievalLog(Log[Retrieval]):
         if value.error is not None:
             parts.append(f'"error": {_ENCODE(value.error)}')
         parts += [f'"{name}": true' for name in MARKS if getattr(value, name)]
-        return f"{{{', '.join(parts)}}}\n"
+        return f"{{{', '.join(parts)}}}"
 
 
 class _EncodedIds(dict[TableId, str]):

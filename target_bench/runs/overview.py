@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.errors import StoreError
+from target_bench.runs.checking import check, first_damage
 from target_bench.runs.differing import flat
 from target_bench.runs.finding import run_folders
 from target_bench.runs.headlines import headline
@@ -19,7 +20,7 @@ class Overview:
 
     Attributes:
         folder: the run folder.
-        state: ``finished``, ``unfinished`` or ``unreadable``.
+        state: ``finished``, ``unfinished``, ``unreadable`` (manifest or scores), or ``damaged``.
         task: short name of the task; empty where it cannot be read.
         corpus: name of the corpus.
         split: its split.
@@ -75,6 +76,8 @@ def _overview(folder: Path) -> Overview:
             state = "finished"
         except StoreError:
             state = "unreadable"
+    if state != "unreadable" and first_damage(folder) is not None:
+        score, state = None, "damaged"
     return Overview(
         folder=folder,
         state=state,
@@ -93,6 +96,8 @@ def _overview(folder: Path) -> Overview:
 def described(folder: Path) -> dict[str, Any]:
     """Everything about a run but its answers: part -> entry -> value; ``scores`` as stored.
 
+    ``problems`` is there if the run is damaged: what ``check`` found.
+
     Raises:
         StoreError: the manifest or the scores cannot be read.
     """
@@ -100,11 +105,14 @@ def described(folder: Path) -> dict[str, Any]:
     finished = (folder / "scores.json").exists()
     scores, counts = read_scores(folder) if finished else ({}, {})
     files = manifest.get("files", {})
+    checked = check(folder)
     document: dict[str, Any] = {
         "run": str(folder),
-        "state": "finished" if finished else "unfinished",
+        "state": checked.state,
         "started": manifest.get("started"),
     }
+    if checked.problems:
+        document["problems"] = {str(i): text for i, text in enumerate(checked.problems, start=1)}
     for part in ("asked", "identity", "environment"):
         document[part] = dict(flat(manifest.get(part, {})))
     times = cold(manifest)

@@ -16,6 +16,7 @@ from target_bench.metrics.significance import Value, mean, of_mean
 from target_bench.runs.slices import PREFIX
 from target_bench.runs.store import read_run
 from target_bench.schema import Score
+from target_bench.seals import DamageError, check_file, unsealed
 
 Floats = NDArray[np.float64]
 
@@ -159,6 +160,7 @@ def read_scored(folder: Path) -> ScoredRun:
     """
     manifest = read_run(folder)
     scores, counts = read_scores(folder)
+    check_tables(folder, manifest)
     values = _parquet(folder / "per_query.parquet").sort_by("query_id")
     if len(values) != counts["asked"]:
         raise StoreError(
@@ -184,13 +186,8 @@ def read_scores(folder: Path) -> tuple[dict[str, Score], dict[str, Any]]:
     Raises:
         StoreError: the run is not finished, or the file is damaged.
     """
-    path = folder / "scores.json"
-    if not path.exists():
-        raise StoreError(
-            f"{folder}: the run is not finished (no scores.json); run the same command again"
-        )
+    content = scores_file(folder)
     try:
-        content = json.loads(path.read_bytes())
         counts = {**content["counts"], **content.get("answers", {})}
         scores = {name: Score.from_json(found) for name, found in content["scores"].items()}
         counts |= {name: int(counts[name]) for name in ("asked", "failed")}
@@ -198,12 +195,50 @@ def read_scores(folder: Path) -> tuple[dict[str, Score], dict[str, Any]]:
             raise ValueError("there are no scores")
         for name, score in scores.items():
             if not all(isinstance(v, int | float) for v in (score.value, score.low, score.high)):
-                raise TypeError(f"{name} is no number")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreError(
-            f"{path}: cannot be read ({error}); remove it and run the same command again"
-        ) from error
+                raise TypeError(f"{name} is not a number")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _unreadable(folder, error) from error
     return scores, counts
+
+
+def scores_file(folder: Path) -> dict[str, Any]:
+    """What ``scores.json`` holds.
+
+    Raises:
+        StoreError: the run is not finished, or the file is damaged.
+    """
+    path = folder / "scores.json"
+    if not path.exists():
+        raise StoreError(
+            f"{folder}: the run is not finished (no scores.json); run the same command again"
+        )
+    try:
+        return unsealed(json.loads(path.read_bytes()), required=False)
+    except (OSError, ValueError, RecursionError) as error:
+        raise _unreadable(folder, error) from error
+
+
+def _unreadable(folder: Path, error: Exception) -> StoreError:
+    return StoreError(
+        f"{folder / 'scores.json'}: cannot be read ({error}); remove it and run the same command "
+        "again"
+    )
+
+
+def check_tables(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """See that the tables of values are those that were written with the scores.
+
+    Raises:
+        StoreError: they are not.
+    """
+    for name, sha256 in manifest.get("tables", {}).items():
+        path = folder / Path(name).name
+        try:
+            check_file(path, sha256)
+        except (OSError, DamageError) as error:
+            raise StoreError(
+                f"{path}: damaged, or not of these scores ({error}); run the same command again"
+            ) from error
 
 
 def _equal(again: float, score: float) -> bool:

@@ -1,9 +1,11 @@
 """One run on disk: ``manifest.json``, ``retrieval.jsonl``, ``scores.json`` and tables of values.
 
 Retrievals are appended one line a query and found again by query id; the other files are replaced
-as a whole, so a reader sees the old or the new content and never half of one.
+as a whole, so a reader sees the old or the new content and never half of one. All of it is sealed
+(``seals``): manifest, scores and every line by itself, the tables of values in the manifest.
 """
 
+import hashlib
 import json
 import os
 import platform
@@ -22,8 +24,9 @@ from target_bench.errors import StoreError
 from target_bench.runs import generations, log
 from target_bench.runs.generations import Answered, GenerationLog
 from target_bench.runs.identity import run_key
-from target_bench.runs.log import RetrievalLog, cannot
+from target_bench.runs.log import RetrievalLog, cannot, encoded_line
 from target_bench.schema import Retrieval
+from target_bench.seals import DamageError, sealed, unsealed
 
 FORMAT = 1
 """The version of the layout; a folder of another version is refused."""
@@ -53,6 +56,7 @@ class Run:
             self.id = earlier.name
         self.folder = root / self.id
         self.manifest: dict[str, Any] = {}
+        self._tables: dict[str, str] = {}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -129,20 +133,27 @@ class Run:
         self._replace("manifest.json", self.manifest)
 
     def write_scores(self, scores: Mapping[str, Any]) -> None:
-        """Write ``scores.json``: it depends on the identity and the retrievals alone."""
+        """Write ``scores.json``: it depends on the identity and the retrievals alone.
+
+        The manifest gets the SHA-256 of the tables of values, which were written before.
+        """
         self._replace("scores.json", scores)
+        if self._tables:
+            self.write_manifest(tables=dict(sorted(self._tables.items())))
 
     def write_judgements(self, records: Iterable[Mapping[str, Any]]) -> None:
         """Write ``judgements.jsonl``: what became of each answer, a line a query."""
-        lines = [json.dumps(record, ensure_ascii=False) + "\n" for record in records]
-        self._replace_with("judgements.jsonl", "".join(lines))
+        lines = (encoded_line(json.dumps(record, ensure_ascii=False)) for record in records)
+        self._replace_bytes("judgements.jsonl", b"".join(lines))
 
     def _replace(self, name: str, content: Mapping[str, Any]) -> None:
-        self._replace_with(name, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+        text = json.dumps(sealed(content), ensure_ascii=False, indent=2) + "\n"
+        # A lone surrogate is not UTF-8; written with a backslash it is what JSON has for it.
+        self._replace_bytes(name, text.encode("utf-8", "backslashreplace"))
 
     def write_per_query(self, query_ids: Sequence[str], values: Mapping[str, Any]) -> None:
         """Write ``per_query.parquet``: a row a query, a column a metric or a slice; NaN is null."""
-        self._replace_bytes("per_query.parquet", _parquet({"query_id": query_ids, **values}))
+        self._replace_table("per_query.parquet", {"query_id": query_ids, **values})
 
     def write_statistics(self, query_ids: Sequence[str], statistics: Mapping[str, Any]) -> None:
         """Write ``statistics.parquet``: a row a query, a column of lists a metric.
@@ -151,12 +162,12 @@ class Run:
         their tests need no second run.
         """
         columns = {name: _lists(rows) for name, rows in statistics.items()}
-        encoded = _parquet({"query_id": query_ids, **columns})
-        self._replace_bytes("statistics.parquet", encoded)
+        self._replace_table("statistics.parquet", {"query_id": query_ids, **columns})
 
-    def _replace_with(self, name: str, text: str) -> None:
-        # A lone surrogate is no UTF-8; written with a backslash it is what JSON has for it.
-        self._replace_bytes(name, text.encode("utf-8", "backslashreplace"))
+    def _replace_table(self, name: str, columns: Mapping[str, Any]) -> None:
+        encoded = _parquet(columns)
+        self._tables[name] = hashlib.sha256(encoded).hexdigest()
+        self._replace_bytes(name, encoded)
 
     def _replace_bytes(self, name: str, encoded: bytes) -> None:
         """Replace a file as a whole, unless it holds this content already."""
@@ -261,7 +272,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a run folder.
 
     Raises:
-        StoreError: there is none, or it is none of this version.
+        StoreError: there is none, it is not of this version, or it is not what was written. One of
+            an earlier target-bench has no seal and is read as it is.
     """
     path = folder / "manifest.json"
     if not folder.is_dir():
@@ -280,7 +292,13 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             f"{path}: format {found!r}, but this version of target-bench reads {FORMAT}; choose "
             f"another --out folder ({written} move the folder away)"
         )
-    return manifest
+    try:
+        return unsealed(manifest, required=False)
+    except DamageError as error:
+        raise StoreError(
+            f"{path}: damaged or edited: {error}; choose another --out folder and run it again, or "
+            "move the folder away"
+        ) from error
 
 
 _OF_A_RUN = {

@@ -18,6 +18,9 @@ nothing but NULL                       what the declared type stands for: BIGINT
 
 Keys, indexes, defaults and triggers are not copied; rows keep their order. Collations other than
 BINARY are not copied either (noted). Views are translated where that is possible.
+
+``entry.json`` beside a copy holds its SHA-256 and is sealed itself. Both are checked before a copy
+is used; one that is damaged is made again.
 """
 
 import hashlib
@@ -25,7 +28,8 @@ import json
 import re
 import shutil
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
@@ -36,11 +40,15 @@ import portalocker
 
 from target_bench.corpora.cache import root
 from target_bench.errors import StoreError
+from target_bench.files import sha256_of
+from target_bench.seals import DamageError, check_file, digest, sealed, unsealed
 from target_bench.sql.sqlite_files import base_tables, columns, opened, quoted, views
 from target_bench.sql.translation import view_to_duckdb
 
-FORMAT = 1
-"""The version of the copies; one of another version is made anew."""
+FORMAT = 2
+"""The version of the copies; of another version none is used."""
+
+Warn = Callable[[str], object]
 
 BATCH = 50_000
 """How many cells are held at a time."""
@@ -67,12 +75,16 @@ class Copy:
     notes: tuple[str, ...]
 
 
-def duckdb_copy(sqlite_file: Path) -> Copy:
+def duckdb_copy(sqlite_file: Path, warn: Warn = warnings.warn) -> Copy:
     """The copy of a SQLite file, made under the cache folder if it is not there yet.
 
     A copy is known by the hash of the file's bytes (its write-ahead log included), so a changed
-    file is copied anew. It is made beside its place and renamed when whole; a second process
+    file is copied again. It is made beside its place and renamed when whole; a second process
     waits and finds it.
+
+    Args:
+        sqlite_file: the database.
+        warn: hears of a damaged copy, which is made again.
 
     Raises:
         DataError: the SQLite file is missing, broken or locked.
@@ -80,12 +92,20 @@ def duckdb_copy(sqlite_file: Path) -> Copy:
     """
     with opened(sqlite_file):
         home = root() / "databases" / f"{sqlite_file.stem}-{_key(sqlite_file)}"
-    found = _found(home)
-    if found is not None:
-        return found
+    try:
+        found = _found(home)
+        if found is not None:
+            return found
+    except DamageError:
+        pass  # perhaps it is being made again just now
     try:
         with _locked(home):
-            return _found(home) or _made(sqlite_file, home)
+            try:
+                found = _found(home)
+            except DamageError as error:
+                warn(f"the copy {home / _FILE} of {sqlite_file} is damaged ({error}); made again")
+                found = None
+            return found or _made(sqlite_file, home)
     except OSError as error:
         raise StoreError(
             f"{sqlite_file} cannot be copied to {home}: {error.strerror or error}. Make room or "
@@ -94,12 +114,11 @@ def duckdb_copy(sqlite_file: Path) -> Copy:
 
 
 def _key(sqlite_file: Path) -> str:
-    digest = hashlib.sha256(f"{FORMAT}\n".encode())
+    key = hashlib.sha256(f"{FORMAT}\n".encode())
     for path in (sqlite_file, sqlite_file.with_name(f"{sqlite_file.name}-wal")):
         if path.exists():
-            with path.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()[:16]
+            key.update(bytes.fromhex(digest(path)))
+    return key.hexdigest()[:16]
 
 
 @contextmanager
@@ -112,15 +131,19 @@ def _locked(home: Path) -> Iterator[None]:
 
 
 def _found(home: Path) -> Copy | None:
-    """The copy that lies there, if it is whole."""
+    """The copy that lies there, if there is one.
+
+    Raises:
+        DamageError: it is not what was written.
+    """
+    if not home.exists():
+        return None
     try:
-        entry = json.loads((home / "entry.json").read_bytes())
-        if entry["format"] == FORMAT and entry["bytes"] == (home / _FILE).stat().st_size:
-            views_, notes = tuple(entry["views"]), tuple(entry["notes"])
-            return Copy(home / _FILE, entry["columns"], views_, notes)
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
-    return None
+        entry = unsealed(json.loads((home / "entry.json").read_bytes()))
+        check_file(home / _FILE, entry["sha256"])
+        return Copy(home / _FILE, entry["columns"], tuple(entry["views"]), tuple(entry["notes"]))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DamageError(str(error)) from error
 
 
 def _made(sqlite_file: Path, home: Path) -> Copy:
@@ -132,12 +155,12 @@ def _made(sqlite_file: Path, home: Path) -> Copy:
         entry = {
             "format": FORMAT,
             "source": str(sqlite_file),
-            "bytes": (place / _FILE).stat().st_size,
+            "sha256": sha256_of(place / _FILE),
             "columns": made.types,
             "views": made.views,
             "notes": made.notes,
         }
-        text = json.dumps(entry, ensure_ascii=False, indent=1)
+        text = json.dumps(sealed(entry), ensure_ascii=False, indent=1)
         (place / "entry.json").write_bytes(text.encode("utf-8", "backslashreplace"))
         shutil.rmtree(home, ignore_errors=True)
         place.rename(home)

@@ -22,6 +22,7 @@ from typing import Any
 from target_bench.errors import DataError, StoreError
 from target_bench.provenance import installed_version
 from target_bench.schema import Executed
+from target_bench.seals import digest
 from target_bench.sql.databases import Database, database
 from target_bench.sql.pool import Pool, Statement
 
@@ -99,8 +100,7 @@ class GoldResults:
         try:
             where = database(statement.database, statement.engine)
             if where not in self._hashes:
-                with open(where.path, "rb") as file:  # noqa: PTH123 (a text)
-                    self._hashes[where] = hashlib.file_digest(file, "sha256").hexdigest()
+                self._hashes[where] = digest(Path(where.path))
         except (DataError, OSError):  # which the pool will tell
             return None
         engine = sqlite3.sqlite_version if where.engine == "sqlite" else installed_version("duckdb")

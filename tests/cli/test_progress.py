@@ -1,8 +1,12 @@
 """What a log shows of long stages."""
 
+import warnings
+from pathlib import Path
+
 import pytest
 
 from target_bench.cli.progress import TerminalObserver
+from target_bench.sql import copying
 
 
 def test_a_log_has_a_line_a_minute(
@@ -28,3 +32,17 @@ def test_a_log_has_each_warning_on_a_line(capsys: pytest.CaptureFixture[str]) ->
         observer.warning(long)
         observer.warning(long)
     assert capsys.readouterr().err == f"Warning: {long}\n"
+
+
+def test_python_warnings_of_the_package_are_ours(capsys: pytest.CaptureFixture[str]) -> None:
+    """As of a damaged file in the cache; those of others are left to Python."""
+
+    def say() -> None:
+        with TerminalObserver():
+            for file in (copying.__file__, "elsewhere.py"):
+                warnings.warn_explicit(f"said in {Path(file).name}", UserWarning, file, 7)
+
+    with pytest.warns(UserWarning, match=r"said in elsewhere.py") as caught:
+        say()
+    assert len(caught) == 1
+    assert capsys.readouterr().err == "Warning: said in copying.py\n"

@@ -8,7 +8,7 @@ import pytest
 
 from target_bench.metrics import classification
 from target_bench.tasks import fact_verification
-from tests.builders import json_lines
+from tests.builders import json_lines, rewrite
 from tests.cli.inside import Inside
 
 RUN = ("run", "./shop", "--retriever", "bm25", "--top-k", "1", "--task")
@@ -175,8 +175,7 @@ def test_damaged_manifest(
 ) -> None:
     folder = Path(_one(inside.good(*RUN, "retrieval", "--json"))["folder"])
     path = folder / "manifest.json"
-    manifest = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps(manifest | {entry: value}), encoding="utf-8")
+    rewrite(path, lambda manifest: manifest | {entry: value})
     message = inside.bad(4, command, folder)
     assert f"manifest.json: damaged (no {entry}." in message
 

@@ -7,8 +7,20 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from tests.builders import Record, rewrite
 from tests.cli.inside import Inside
 from tests.runs.stored import Runs, copied
+
+CARD = """\
+name: Our BM25
+authors: [Ann Other]
+retriever_kind: lexical
+parameters: 0
+training_data: {mini: no}
+hardware: 2 cores
+licence: Apache-2.0
+open_weights: yes
+"""
 
 
 @pytest.fixture
@@ -47,6 +59,54 @@ def test_show(inside: Inside, runs: Runs) -> None:
     assert document["scores"]["recall@10"]["n"] == 280
 
 
+def _one_bit(path: Path, text: bytes) -> None:
+    """The lowest bit of the last letter of a text is another one."""
+    content = path.read_bytes()
+    place = content.index(text) + len(text) - 1
+    path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "state"),
+    [
+        ("manifest.json", b'"started": "2', "unreadable"),
+        ("manifest.json", b'"python": "3.1', "unreadable"),
+        ("scores.json", b"|", "unreadable"),
+        ("scores.json", b'"low": 0.', "unreadable"),
+        ("generations.jsonl", b'"text": "', "damaged"),
+        ("per_query.parquet", b"PAR1", "damaged"),
+        ("statistics.parquet", b"query_i", "damaged"),
+    ],
+)
+def test_a_damaged_character_is_not_shown_as_it_is(
+    inside: Inside, runs: Runs, name: str, text: bytes, state: str
+) -> None:
+    """A date, a signature, an answer: every command that reads it says so."""
+    folder = runs.answers
+    _one_bit(folder / name, text)
+    shown = inside("runs", "show", folder)
+    assert (shown.code, str(folder / name) in shown.err) == (4, True)
+    assert "1 damaged; target-bench runs fsck --out runs says where" in inside.good("runs", "list")
+    listed = json.loads(inside.good("runs", "list", "--json"))
+    (one,) = [one for one in listed if one["folder"].endswith(folder.name)]
+    assert (one["state"], one["score"]) == (state, None)
+    Path("card.yaml").write_text(CARD, encoding="utf-8")
+    message = inside.bad(4, "submit", folder, "-o", "a.tbs.zip", "--card", "card.yaml")
+    assert name in message
+    assert not Path("a.tbs.zip").exists()
+    assert inside("runs", "fsck", "--out", "runs", folder).code == 4
+
+
+def test_damage_that_is_shown(inside: Inside, runs: Runs) -> None:
+    """What is whole is printed, and then what is not."""
+    _one_bit(runs.answers / "generations.jsonl", b'"text": "')
+    document = json.loads(inside("runs", "show", runs.answers, "--json").out)
+    assert document["state"] == "damaged"
+    (problem,) = document["problems"].values()
+    assert problem.startswith(f"{runs.answers / 'generations.jsonl'}, line 1: damaged")
+    assert document["scores"]["token_f1"]["n"] == 144
+
+
 def test_diff(inside: Inside, runs: Runs) -> None:
     found = json.loads(inside.good("runs", "diff", runs.bm25, runs.mixed, "--json"))
     paths = {f"{one['part']}.{one['path']}" for one in found}
@@ -69,13 +129,16 @@ def test_fsck(inside: Inside, runs: Runs) -> None:
     assert json.loads(inside("runs", "fsck", "--json").out)
 
 
+def _over_no_query(stored: Record) -> None:
+    for score in stored["scores"].values():
+        score |= {"value": None, "low": None, "high": None, "n": 0}
+
+
 def test_scores_over_no_query(inside: Inside, runs: Runs) -> None:
     """As of statements that no database is there for: every command takes them as they are."""
     for folder in (runs.bm25, runs.tfidf):
-        stored = json.loads((folder / "scores.json").read_bytes())
-        for score in stored["scores"].values():
-            score |= {"value": None, "low": None, "high": None, "n": 0}
-        (folder / "scores.json").write_text(json.dumps(stored), encoding="utf-8")
+        stored = rewrite(folder / "scores.json", _over_no_query)
+        rewrite(folder / "manifest.json", lambda manifest: manifest.update(tables={}))
         (folder / "statistics.parquet").unlink()
         table = parquet.read_table(folder / "per_query.parquet")
         for i, name in enumerate(table.column_names):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from target_bench.corpora import load
-from tests.builders import json_lines
+from tests.builders import json_lines, rewrite
 from tests.cli.inside import Inside
 
 RUN = ("run", "mini", "--retriever", "bm25", "--top-k", "1,10", "--json", "--task", "retrieval")
@@ -90,9 +90,7 @@ def test_export_of_an_unfinished_run(inside: Inside) -> None:
 def test_export_of_scores_that_are_older_than_the_rankings(inside: Inside) -> None:
     """As when failed queries were asked again and the process was killed."""
     folder = Path(_result(inside.good(*RUN))["folder"])
-    scores = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
-    scores["counts"]["failed"] = 1
-    (folder / "scores.json").write_text(json.dumps(scores), encoding="utf-8")
+    rewrite(folder / "scores.json", lambda scores: scores["counts"].update(failed=1))
     assert "not finished; run the same command again" in inside.bad(4, "export", folder)
 
 

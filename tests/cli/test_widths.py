@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from target_bench import text_tables
+from tests.builders import rewrite
 from tests.cli.inside import Inside
 from tests.runs.stored import Runs, copied
 
@@ -21,9 +22,7 @@ def runs(tmp_path: Path) -> Runs:
     """A store, one run of which has a long name."""
     made = copied(tmp_path)
     path = made.tfidf / "manifest.json"
-    manifest = json.loads(path.read_bytes())
-    manifest["asked"]["retriever"] = LONG
-    path.write_text(json.dumps(manifest), encoding="utf-8")
+    rewrite(path, lambda manifest: manifest["asked"].update(retriever=LONG))
     return made
 
 

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from target_bench.corpora import hub, load
 from target_bench.errors import DataError
@@ -93,6 +95,40 @@ def test_a_damaged_file_is_fetched_again(server: Hub, damage: bytes | None) -> N
     assert path.read_bytes() == whole
     assert said.has(TABLES, "is damaged", "fetched again")
     assert hub.pull("ottqa").fetched == ()
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_a_damaged_file_is_refused_where_it_is_read(server: Hub, cached: bool) -> None:
+    """One letter of a cell: the file is sound, and not what was fetched."""
+    folder = hub.pull("ottqa").folder
+    if cached:
+        load("ottqa")
+    _with_another_cell(folder / TABLES)
+    for _ in range(2):
+        with pytest.raises(
+            DataError, match=r"damaged .*not what was fetched.*target-bench pull ottqa"
+        ):
+            load("ottqa")
+    assert hub.pull("ottqa").fetched == (TABLES,)
+    assert load("ottqa").corpus[TableId("0", "moons")].rows == [["Mars", "2"]]
+
+
+def test_a_damaged_record_is_not_used(server: Hub) -> None:
+    """Another commit than the one that was pulled: the record has a seal."""
+    path = hub.pull("ottqa").folder / "source.json"
+    record = json.loads(path.read_bytes())
+    record["repositories"][0]["commit"] = "0" * 40
+    path.write_text(json.dumps(record), encoding="utf-8")
+    assert hub.pulled("ottqa") is None
+    record.pop("seal")
+    path.write_text(json.dumps(record), encoding="utf-8")
+    assert hub.pulled("ottqa") == path.parent, "as an earlier version wrote it"
+
+
+def _with_another_cell(path: Path) -> None:
+    table = parquet.read_table(path)
+    cells = json.loads(json.dumps(table.to_pylist()).replace("Mars", "Nars"))
+    parquet.write_table(pa.Table.from_pylist(cells, table.schema), path)
 
 
 def test_a_pull_whose_record_is_damaged_is_none(server: Hub, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Every kind of run: what ``submit`` takes passes ``verify``, and a board shows its true times."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from target_bench.leaderboard.submission import pack
 from target_bench.leaderboard.verification import verify
 from target_bench.results import Result
 from target_bench.schema import Generation, GenerationRequest
-from tests.builders import Recorder, json_lines
+from tests.builders import Recorder, json_lines, rewrite, without
 from tests.leaderboard.conftest import card
 
 QUERIES = load("mini").queries
@@ -133,10 +132,9 @@ def test_a_time_from_a_cache_is_not_submitted(tmp_path: Path) -> None:
     found = verify(pack([result.folder], card(), tmp_path / "a.tbs.zip"))
     assert found.entry is not None
     assert set(found.entry.runs[0].times.seconds) == {"load", "retrieve", "score"}
-    manifest = json.loads((result.folder / "manifest.json").read_bytes())
-    del manifest["from_caches"]
-    manifest["identity"]["retriever"]["class"] = "mine:Mine"
-    (result.folder / "manifest.json").write_text(json.dumps(manifest))
+    path = result.folder / "manifest.json"
+    rewrite(path, lambda manifest: without(manifest, "from_caches"))
+    rewrite(path, lambda manifest: manifest["identity"]["retriever"].update({"class": "mine:Mine"}))
     found = verify(pack([result.folder], card(), tmp_path / "b.tbs.zip"))
     assert found.entry is not None
     assert not set(found.entry.runs[0].times.seconds) - {"load", "score"}

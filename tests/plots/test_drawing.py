@@ -1,6 +1,5 @@
 """Pictures: the right numbers, the same bytes twice, and messages for what cannot be drawn."""
 
-import json
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +17,7 @@ from target_bench.interfaces import Observer
 from target_bench.metrics.significance import of_mean
 from target_bench.plots import drawing, reading, style
 from target_bench.runs.scored import Measured, ScoredRun, read_scored
+from tests.builders import rewrite
 from tests.runs.stored import Runs, copied
 
 Draw = Callable[[Runs, Path], None]
@@ -111,9 +111,10 @@ def test_times_from_a_cache_are_not_drawn(runs: Runs, tmp_path: Path) -> None:
     """Neither point nor place on the front; the names stand below the picture."""
     (other,) = reading.read([runs.other])
     for folder in (runs.tfidf, runs.root / other.manifest["asked"]["retrieval_run"]):
-        manifest = json.loads((folder / "manifest.json").read_bytes())
-        manifest["from_caches"]["retrieve"] = ["embedding cache"]
-        (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+        rewrite(
+            folder / "manifest.json",
+            lambda manifest: manifest["from_caches"].update(retrieve=["embedding cache"]),
+        )
     timed, cached = reading.read([runs.bm25, runs.tfidf])
     assert drawing.milliseconds(timed) is not None
     assert drawing.milliseconds(cached) is None
@@ -132,9 +133,8 @@ def test_faults(runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(DataError, match=r"asked different queries \(280 and 20\)"):
         drawing.recall_at_k([runs.bm25, runs.first], out)
     other = copied(tmp_path / "other").tfidf
-    manifest = json.loads((other / "manifest.json").read_bytes())
-    manifest["identity"]["corpus_fingerprint"] = "0" * 64
-    (other / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    another = {"corpus_fingerprint": "0" * 64}
+    rewrite(other / "manifest.json", lambda manifest: manifest["identity"].update(another))
     with pytest.raises(DataError, match="of different tables under the name mini"):
         drawing.recall_at_k([runs.bm25, other], out)
     with pytest.raises(ConfigError, match=r"about retrieval and .* about question_answering"):

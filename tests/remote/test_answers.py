@@ -3,6 +3,7 @@
 import multiprocessing
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -168,3 +169,53 @@ def test_a_folder_that_cannot_be_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="TARGET_BENCH_CACHE"):
         AnswerCache(tmp_path / "file" / "responses.sqlite", _never)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(b"Paris, of course", b"Qaris, of course"), (b"stop", b"rtop"), (b"\xc3\xa9", b"\xc3\x69")],
+)
+def test_a_damaged_answer_is_asked_for_again(path: Path, one: bytes, other: bytes) -> None:
+    """One bit of a row: the file is sound, the answer is not; other answers stay."""
+    cache = AnswerCache(path, _never)
+    cache.put("a", Answer("Paris, of course é", "stop", 3, 5))
+    cache.put("b", Answer("Oslo"))
+    cache.close()
+    content = path.read_bytes()
+    assert content.count(one) == 1
+    path.write_bytes(content.replace(one, other))
+    said: list[str] = []
+    cache = AnswerCache(path, said.append)
+    assert (cache.get("a"), cache.get("b")) == (None, Answer("Oslo"))
+    assert said == [
+        f"an answer recorded in {path} is damaged; it was removed and the request is sent again"
+    ]
+    cache.put("a", Answer("Paris"))
+    assert cache.get("a") == Answer("Paris")
+    cache.close()
+
+
+def test_answers_of_an_earlier_version_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have no seals: what was paid for is sealed as it is, and found under its key."""
+    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path))
+    with closing(sqlite3.connect(answers.file())) as database, database:
+        database.executescript(
+            "CREATE TABLE answers (key TEXT PRIMARY KEY, text TEXT NOT NULL, finish_reason TEXT, "
+            "input_tokens INTEGER, output_tokens INTEGER, created TEXT NOT NULL) WITHOUT ROWID;"
+            "PRAGMA user_version = 1;"
+            "INSERT INTO answers VALUES ('a', 'Oslo é', 'stop', 3, NULL, 'then'), "
+            "('b', '', NULL, NULL, 1, 'then');"
+        )
+    assert list(answers.unrecorded("abc", str)) == ["c"]
+    for _ in range(2):
+        cache = AnswerCache(answers.file(), _never)
+        assert cache.get("a") == Answer("Oslo é", "stop", 3, None)
+        assert cache.get("b") == Answer("", None, None, 1)
+        cache.put("c", Answer("new"))
+        assert len(cache) == 3
+        cache.close()
+    assert list(answers.unrecorded("abc", str)) == []
+    answers.file().write_bytes(answers.file().read_bytes().replace(b"Oslo", b"Nslo"))
+    assert list(answers.unrecorded("abc", str)) == ["a"]

@@ -10,7 +10,7 @@ import pytest
 from target_bench.evaluator import TARGET
 from target_bench.report import write_report
 from tests.browser import PHONE, OpenPage
-from tests.builders import Recorder, only
+from tests.builders import Record, Recorder, only, rewrite_lines
 from tests.report.driving import open_query, ready
 from tests.report.written import blocks, listed
 
@@ -304,10 +304,12 @@ def test_judgements_without_results(open_page: OpenPage, tmp_path: Path) -> None
     """As runs of earlier versions have them: the report says what to do."""
     target = TARGET(("text_to_sql", "mini"), out=tmp_path, observer=Recorder())
     run = only(target.run("bm25", generator="extractive")).folder
-    lines = [json.loads(line) for line in (run / "judgements.jsonl").read_text().splitlines()]
-    for line in lines:
-        del line["result"], line["gold_result"]
-    (run / "judgements.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    def change(lines: list[Record]) -> None:
+        for line in lines:
+            del line["result"], line["gold_result"]
+
+    rewrite_lines(run / "judgements.jsonl", change)
     page = ready(open_page(write_report([run], tmp_path / "r.html")))
     open_query(page, 0)
     assert page.locator(".results").count() == 0

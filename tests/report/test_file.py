@@ -10,7 +10,7 @@ from target_bench.corpora import load
 from target_bench.evaluator import TARGET
 from target_bench.report import Limits, write_report
 from target_bench.report.tables import TableSize
-from tests.builders import Recorder, only
+from tests.builders import Record, Recorder, only, rewrite_lines
 from tests.report.written import HOSTILE, blocks, hostile_runs, listed
 
 
@@ -128,12 +128,12 @@ def test_rows_that_an_earlier_version_did_not_record(tmp_path: Path) -> None:
             "bm25", generator="extractive"
         )
     ).folder
-    path = run / "judgements.jsonl"
-    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    for record in records:
-        assert {"result", "gold_result"} <= record.keys()
-        del record["result"], record["gold_result"]
-    path.write_text("".join(json.dumps(r) + "\n" for r in records), encoding="utf-8")
+
+    def change(records: list[Record]) -> None:
+        for record in records:
+            del record["result"], record["gold_result"]
+
+    rewrite_lines(run / "judgements.jsonl", change)
     queries = listed(blocks(write_report([run], tmp_path / "r.html")), "queries")
     assert all("gold_result" not in query["runs"][0]["judged"] for query in queries)
 

@@ -11,6 +11,7 @@ from target_bench.interfaces import Observer
 from target_bench.report import Limits, summary, write_report
 from target_bench.report.lines import Lines
 from target_bench.report.opening import open_runs
+from tests.builders import rewrite
 from tests.report.written import own_corpus, ranked
 
 
@@ -60,9 +61,10 @@ def test_changed_data_are_refused(tmp_path: Path) -> None:
 def test_times_from_a_cache_are_left_out(tmp_path: Path) -> None:
     """A dash in their place, and the reason above the table."""
     (run,) = ranked(tmp_path, "bm25", limit=5)
-    manifest = json.loads((run / "manifest.json").read_bytes())
-    manifest["from_caches"]["embed_corpus"] = ["saved index"]
-    (run / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    rewrite(
+        run / "manifest.json",
+        lambda manifest: manifest["from_caches"].update(embed_corpus=["saved index"]),
+    )
     (opened,), _ = open_runs([run], None, Observer())
     times = summary.timings(opened)
     assert times["index"] is None

@@ -10,7 +10,7 @@ import pytest
 from target_bench.evaluator import TARGET
 from target_bench.report import write_report
 from target_bench.report.prompts import Texts, parts
-from tests.builders import Recorder, only
+from tests.builders import Recorder, only, rewrite, rewrite_lines
 from tests.report.written import Recording, blocks, listed
 
 OWN = """\
@@ -80,9 +80,7 @@ def test_a_prompt_of_the_users_own(tmp_path: Path) -> None:
 
 def test_another_version_wrote_the_prompts(tmp_path: Path) -> None:
     run, _ = _answered(tmp_path)
-    manifest = json.loads((run / "manifest.json").read_bytes())
-    manifest["identity"]["prompt"]["code"] = "0" * 12
-    (run / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    rewrite(run / "manifest.json", lambda m: m["identity"]["prompt"].update(code="0" * 12))
     _, problem = _prompts(write_report([run], tmp_path / "r.html"))
     assert problem is not None
     assert "another version" in problem
@@ -91,10 +89,10 @@ def test_another_version_wrote_the_prompts(tmp_path: Path) -> None:
 def test_rows_shown_otherwise(tmp_path: Path) -> None:
     """A prompt that would show other rows than the run says is not shown."""
     run, _ = _answered(tmp_path)
-    path = run / "generations.jsonl"
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    lines[0]["shown_rows"] = [0] * len(lines[0]["shown_rows"])
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    lines = rewrite_lines(
+        run / "generations.jsonl",
+        lambda lines: lines[0].update(shown_rows=[0] * len(lines[0]["shown_rows"])),
+    )
     prompts, _ = _prompts(write_report([run], tmp_path / "r.html"))
     assert "other rows" in prompts[lines[0]["query_id"]]
     assert isinstance(prompts[lines[1]["query_id"]], list)

@@ -9,7 +9,7 @@ from typing import Any
 
 from target_bench.evaluator import TARGET
 from target_bench.schema import GenerationRequest, Message
-from tests.builders import Recorder, only
+from tests.builders import Recorder, only, rewrite
 
 _BLOCK = re.compile(r'<script type="text/plain" id="block-([\w-]+)">([A-Za-z0-9+/=]*)</script>')
 
@@ -97,10 +97,7 @@ def hostile_runs(folder: Path) -> list[Path]:
 
 def rename(folder: Path, label: str) -> None:
     """Have a run say that its generator was called so."""
-    path = folder / "manifest.json"
-    manifest = json.loads(path.read_bytes())
-    manifest["asked"]["generator"] = label
-    path.write_text(json.dumps(manifest), encoding="utf-8")
+    rewrite(folder / "manifest.json", lambda manifest: manifest["asked"].update(generator=label))
 
 
 def blocks(report: Path) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import pytest
 from target_bench.runs.checking import check, removable, remove
 from target_bench.runs.finding import run_folders
 from target_bench.runs.store import FORMAT
+from tests.builders import without_seals
 from tests.runs.stored import Runs, copied
 
 
@@ -50,7 +51,11 @@ def test_unfinished_run(runs: Runs) -> None:
     ("name", "change", "message"),
     [
         ("manifest.json", lambda text: text[:-40], "cannot be read"),
-        ("manifest.json", lambda text: text.replace('"mini"', '"maxi"'), "hash .* edited or moved"),
+        (
+            "manifest.json",
+            lambda text: text.replace('"mini"', '"maxi"'),
+            "damaged or edited",
+        ),
         (
             "manifest.json",
             lambda text: text.replace(f'"format": {FORMAT}', f'"format": {FORMAT + 1}'),
@@ -61,27 +66,27 @@ def test_unfinished_run(runs: Runs) -> None:
         (
             "retrieval.jsonl",
             lambda text: text.replace("]]", ']], "error": "x"', 1),
-            "1 queries are recorded as failed, but scores.json says 0",
+            r"retrieval.jsonl, line 1: damaged \(it is not what was written\)",
         ),
         (
             "manifest.json",
             lambda text: text.replace('"asked": {', '"asked": {"retrieval_run": [1],', 1),
-            "asked.retrieval_run is ",
+            "damaged or edited: it is not what was written",
         ),
         ("scores.json", lambda text: text[:-40], "scores.json: cannot be read"),
         (
             "scores.json",
             lambda text: re.sub(r'"value": [\d.]+', '"value": "x"', text, count=1),
-            "scores.json: cannot be read .* is no number",
+            r"scores.json: cannot be read \(it is not what was written\)",
         ),
         ("scores.json", lambda text: text.replace('"failed"', '"gone"', 1), "cannot be read"),
         (
             "scores.json",
             lambda text: text.replace('"value": 0.79', '"value": 0.89', 1),
-            "recall@1 is 0.89.* in scores.json, but .* gives 0.79",
+            r"scores.json: cannot be read \(it is not what was written\)",
         ),
-        ("per_query.parquet", lambda _: "x", "per_query.parquet: cannot be read"),
-        ("statistics.parquet", lambda _: "x", "statistics.parquet: cannot be read"),
+        ("per_query.parquet", lambda _: "x", "per_query.parquet: damaged, or not of these scores"),
+        ("statistics.parquet", lambda _: "x", "statistics.parquet: damaged, or not of these"),
     ],
 )
 def test_damage_is_found(runs: Runs, name: str, change: Callable[[str], str], message: str) -> None:
@@ -91,6 +96,47 @@ def test_damage_is_found(runs: Runs, name: str, change: Callable[[str], str], me
     assert found.state == "damaged"
     (problem,) = found.problems
     assert re.search(message, problem), problem
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("manifest.json", lambda text: text.replace('"mini"', '"maxi"'), "hash .* edited or moved"),
+        (
+            "retrieval.jsonl",
+            lambda text: text.replace("]]", ']], "error": "x"', 1),
+            "1 queries are recorded as failed, but scores.json says 0",
+        ),
+        (
+            "manifest.json",
+            lambda text: text.replace('"asked": {', '"asked": {"retrieval_run": [1],', 1),
+            "asked.retrieval_run is ",
+        ),
+        (
+            "scores.json",
+            lambda text: re.sub(r'"value": [\d.]+', '"value": "x"', text, count=1),
+            "scores.json: cannot be read .* is not a number",
+        ),
+        (
+            "scores.json",
+            lambda text: text.replace('"value": 0.79', '"value": 0.89', 1),
+            "recall@1 is 0.89.* in scores.json, but .* gives 0.79",
+        ),
+        ("per_query.parquet", lambda _: "x", "per_query.parquet: cannot be read"),
+        ("statistics.parquet", lambda _: "x", "statistics.parquet: cannot be read"),
+    ],
+)
+def test_damage_of_an_earlier_version_is_found(
+    runs: Runs, name: str, change: Callable[[str], str], message: str
+) -> None:
+    """Its runs have no seals, which is noted; what contradicts itself is found all the same."""
+    without_seals(runs.bm25)
+    path = runs.bm25 / name
+    path.write_text(change(path.read_text("utf-8", errors="replace")), encoding="utf-8")
+    found = check(runs.bm25)
+    (problem,) = found.problems
+    assert re.search(message, problem), problem
+    assert "manifest.json has no seal: it is of an earlier target-bench" in found.notes
 
 
 def test_every_damaged_line_is_found(runs: Runs) -> None:

@@ -28,7 +28,8 @@ from target_bench.runs.identity import (
     run_key,
 )
 from target_bench.schema import Query, TableId
-from tests.builders import Recorder
+from target_bench.seals import FIELD
+from tests.builders import Recorder, without
 from tests.leaderboard.conftest import card
 from tests.leaderboard.forging import files_of, packed, with_document
 from tests.stages.answering import Own
@@ -156,7 +157,7 @@ def _made_earlier(folder: Path) -> Path:
     queries = [q for q in load("mini").queries if q.metadata.get("task", task) == task]
     identity["queries_fingerprint"] = earlier_answers_fingerprint(queries)
     named = f"{folder.name.rpartition('-')[0]}-{run_key(identity)}"
-    (folder / "manifest.json").write_text(json.dumps({**manifest, "id": named}))
+    (folder / "manifest.json").write_text(json.dumps({**without(manifest, FIELD), "id": named}))
     return folder.rename(folder.with_name(named))
 
 

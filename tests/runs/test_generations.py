@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from target_bench.errors import StoreError
 from target_bench.runs.generations import Answered, GenerationLog, fault, read
 from target_bench.schema import Generation
+from target_bench.seals import unsealed_line
 
 odd_text = st.one_of(
     st.text(st.characters(), max_size=12),
@@ -53,7 +54,7 @@ def test_what_is_not_known_is_not_written(tmp_path: Path) -> None:
     _write(
         path, Answered(Generation("q1", "")), Answered(Generation("q2", "x", "no"), (2, -1), True)
     )
-    first, second = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    first, second = map(json.loads, map(unsealed_line, path.read_bytes().splitlines()))
     assert first == {"query_id": "q1", "text": ""}
     assert second == {
         "query_id": "q2",

@@ -17,7 +17,7 @@ from target_bench.evaluator import TARGET
 from target_bench.interfaces import Dataset
 from target_bench.results import Result
 from target_bench.schema import TableId
-from tests.builders import Recorder, only, same_scores
+from tests.builders import Record, Recorder, only, rewrite, same_scores
 from tests.runs.processes import (
     N_QUERIES,
     finish,
@@ -117,9 +117,11 @@ def test_killed_after_the_last_query(tmp_path: Path) -> None:
     """Nothing is indexed again where nothing is left to ask."""
     whole = _run(tmp_path, Failing())
     (path,) = tmp_path.glob("*/manifest.json")
-    manifest = json.loads(path.read_text(encoding="utf-8"))
-    del manifest["seconds"], manifest["timed_queries"]
-    path.write_text(json.dumps(manifest), encoding="utf-8")
+
+    def change(manifest: Record) -> None:
+        del manifest["seconds"], manifest["timed_queries"]
+
+    rewrite(path, change)
     (path.parent / "scores.json").unlink()
     retriever = Failing()
     again = _run(tmp_path, retriever)

@@ -13,6 +13,7 @@ from target_bench.errors import StoreError
 from target_bench.runs.identity import run_key
 from target_bench.runs.store import FORMAT, Run
 from target_bench.schema import Retrieval, TableId
+from tests.builders import rewrite
 
 LABEL = ("retrieval", "mini", "test", "bm25:fields=[title,header],k1=0.9")
 IDENTITY = {"corpus": "mini", "top_k": [1, 10], "retriever": {"class": "x:Y"}}
@@ -170,9 +171,7 @@ def test_other_format_is_refused(tmp_path: Path) -> None:
 
 def test_other_identity_is_refused(tmp_path: Path) -> None:
     path = _saved(tmp_path).folder / "manifest.json"
-    manifest = json.loads(path.read_text(encoding="utf-8"))
-    manifest["identity"]["corpus"] = "another"
-    path.write_text(json.dumps(manifest), encoding="utf-8")
+    rewrite(path, lambda manifest: manifest["identity"].update(corpus="another"))
     with pytest.raises(StoreError, match=r"manifest\.json: holds another run's identity"):
         _run(tmp_path)
 

@@ -139,8 +139,13 @@ def test_copied_once_and_anew_when_changed(tmp_path: Path) -> None:
     second = duckdb_copy(path)
     assert second.path != first.path
     assert _rows(second, "SELECT count(*) FROM singer") == [(5,)]
-    second.path.write_bytes(b"cut")
-    assert _rows(duckdb_copy(path), "SELECT count(*) FROM singer") == [(5,)], "a damaged copy"
+    said: list[str] = []
+    for damaged in (second.path, second.path.with_name("entry.json")):
+        damaged.write_bytes(damaged.read_bytes().replace(b"singer", b"sinner"))
+        with pytest.raises(UserWarning, match=r"copy .* is damaged \(.*; made again"):
+            duckdb_copy(path)
+        assert _rows(duckdb_copy(path, said.append), "SELECT count(*) FROM singer") == [(5,)]
+    assert len(said) == 2
     assert not list(first.path.parent.parent.glob(".new-*"))
 
 

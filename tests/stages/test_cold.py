@@ -16,7 +16,7 @@ from target_bench.retrievers.hybrid import Hybrid
 from target_bench.retrievers.hyse import HySE
 from target_bench.schema import Generation, GenerationRequest, TableId
 from target_bench.vectors import Encoder, TextKind, Vectors
-from tests.builders import Recorder
+from tests.builders import Recorder, rewrite, without
 from tests.stages.answering import QUESTIONS, Own
 
 SENT: list[str] = []
@@ -146,9 +146,8 @@ def test_latency_of_recorded_answers_is_not_shown(tmp_path: Path) -> None:
 def test_latency_of_before_is_measured_again(tmp_path: Path) -> None:
     """That of a manifest which does not say what came out of a cache."""
     first = _run(tmp_path, Dense(Known()), latency=5)
-    found = _manifest(first)
-    del found["from_caches"]
-    (first.folder / "manifest.json").write_text(json.dumps(found | {"latency_ms": {"p50": 0.1}}))
+    path = first.folder / "manifest.json"
+    rewrite(path, lambda found: without(found, "from_caches") | {"latency_ms": {"p50": 0.1}})
     assert _run(tmp_path, Dense(Known())).latency is None
     again = _run(tmp_path, Dense(Known()), latency=5)
     assert again.latency is not None
@@ -181,10 +180,8 @@ def test_answers(tmp_path: Path) -> None:
 def test_answers_of_which_a_part_was_timed(tmp_path: Path) -> None:
     """Killed at once, a process does not write its time: what came before is not known."""
     whole = _answer(tmp_path, Own())
-    manifest = _manifest(whole)
-    for name in ("seconds", "from_caches", "timed_answers"):
-        del manifest[name]
-    (whole.folder / "manifest.json").write_text(json.dumps(manifest))
+    path = whole.folder / "manifest.json"
+    rewrite(path, lambda found: without(found, "seconds", "from_caches", "timed_answers"))
     log = whole.folder / "generations.jsonl"
     log.write_text("".join(log.read_text().splitlines(keepends=True)[:5]))
     again = _answer(tmp_path, Own())

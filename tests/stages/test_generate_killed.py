@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import rewrite
 from tests.runs.processes import command, finish, start
 from tests.stages.answering import QUESTIONS, Own, answered, ids
 
@@ -114,9 +115,7 @@ def test_killed_after_the_last_answer(tmp_path: Path) -> None:
     whole = answered(tmp_path, Own())
     scores = (whole.folder / "scores.json").read_bytes()
     path = whole.folder / "manifest.json"
-    manifest = json.loads(path.read_text(encoding="utf-8"))
-    del manifest["seconds"]
-    path.write_text(json.dumps(manifest), encoding="utf-8")
+    rewrite(path, lambda manifest: manifest.pop("seconds") and manifest)
     (whole.folder / "scores.json").unlink()
     own = Own()
     again = answered(tmp_path, own)

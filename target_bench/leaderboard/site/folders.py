@@ -2,11 +2,14 @@
 
 import json
 import os
+import re
 import shutil
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
+
+import portalocker
 
 from target_bench.errors import ConfigError, StoreError
 from target_bench.runs.log import cannot
@@ -49,6 +52,9 @@ def check(out: Path, submissions: Path) -> None:
 def replace(out: Path, files: Iterable[tuple[str, str]]) -> int:
     """Write files into a new folder beside ``out``, and put it in its place.
 
+    Builds of the same site wait for each other, and each removes first what killed ones left: the
+    system gives back the lock of a process that ended.
+
     Args:
         out: the folder.
         files: (path in the folder, text) of each.
@@ -59,10 +65,23 @@ def replace(out: Path, files: Iterable[tuple[str, str]]) -> int:
     Raises:
         StoreError: it cannot be written; what was there stays.
     """
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(out) as alone:
+            if alone:
+                _remove_left_behind(out, ".tmp")
+            size = _replace(out, files)
+            if alone:
+                _remove_left_behind(out, ".old")
+    except OSError as error:
+        raise StoreError(cannot("be written", out, error, "-o")) from error
+    return size
+
+
+def _replace(out: Path, files: Iterable[tuple[str, str]]) -> int:
     half = out.with_name(f".{out.name}.{uuid4().hex[:8]}.tmp")
     old = half.with_suffix(".old")
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
         half.mkdir()
         size = _write(half, files)
         if out.exists():
@@ -73,12 +92,39 @@ def replace(out: Path, files: Iterable[tuple[str, str]]) -> int:
             with suppress(OSError):
                 old.rename(out)
             raise
-    except OSError as error:
-        raise StoreError(cannot("be written", out, error, "-o")) from error
     finally:
         shutil.rmtree(half, ignore_errors=True)
     shutil.rmtree(old, ignore_errors=True)
     return size
+
+
+@contextmanager
+def _alone(out: Path) -> Iterator[bool]:
+    """Keep other builds of this site out; False where the file system has no locks."""
+    path = out.with_name(f".{out.name}.lock")
+    while True:
+        with path.open("a+b") as file:
+            try:
+                portalocker.lock(file, portalocker.LOCK_EX)
+            except portalocker.LockException:
+                yield False
+                return
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                    try:
+                        yield True
+                    finally:
+                        with suppress(OSError):  # as on Windows, where it is open
+                            path.unlink()
+                    return
+
+
+def _remove_left_behind(out: Path, suffix: str) -> None:
+    """Remove the folders of builds that were killed; the caller is the only build."""
+    name = re.compile(rf"\.{re.escape(out.name)}\.[0-9a-f]{{8}}{re.escape(suffix)}")
+    for path in out.parent.iterdir():
+        if name.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _write(folder: Path, files: Iterable[tuple[str, str]]) -> int:

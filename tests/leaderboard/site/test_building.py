@@ -1,12 +1,17 @@
 """The folder of a site: what is in it, and what it may replace."""
 
 import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from target_bench.errors import ConfigError, DataError, StoreError
-from target_bench.leaderboard.site import build
+from target_bench.leaderboard.site import build, folders
 from target_bench.leaderboard.site import building as building_module
 from target_bench.leaderboard.site.folders import MARKER
 from tests.leaderboard.site.small import board, card, data_of, entry, retrieval, write
@@ -42,6 +47,62 @@ def test_an_earlier_site_is_replaced(tmp_path: Path) -> None:
     build(write(tmp_path / "fewer", board()[:1]), out)
     assert "entries/best.html" not in _files(out)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["fewer", "in", "site"]
+
+
+def test_what_killed_builds_left_is_removed(tmp_path: Path) -> None:
+    """Half a site, and an earlier one that was in the way; other folders stay."""
+    for name in (
+        ".site.0123abcd.tmp",
+        ".site.0123abcd.old",
+        ".site.mine.tmp",
+        ".sites.0123abcd.tmp",
+    ):
+        (tmp_path / name / "tasks").mkdir(parents=True)
+    build(write(tmp_path / "in", board()), tmp_path / "site")
+    names = [".site.mine.tmp", ".sites.0123abcd.tmp", "in", "site"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+
+
+def test_a_build_that_runs_beside_is_waited_for(tmp_path: Path) -> None:
+    """Its half is not what a killed one left; both end with a whole site."""
+    begun, go_on = Event(), Event()
+
+    def pages(text: str, waits: bool) -> Iterator[tuple[str, str]]:
+        yield "index.html", text
+        if waits:
+            begun.set()
+            go_on.wait(60)
+        yield "tasks/one.html", text
+
+    def other() -> None:
+        folders.replace(tmp_path / "site", pages("second", False))
+
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(folders.replace, tmp_path / "site", pages("first", True))
+        assert begun.wait(60)
+        second = pool.submit(other)
+        with pytest.raises(TimeoutError):
+            second.result(0.3)
+        (half,) = tmp_path.glob(".site.*.tmp")
+        assert (half / "index.html").read_text() == "first"
+        go_on.set()
+        first.result(60)
+        second.result(60)
+    assert {path.read_text() for path in (tmp_path / "site").rglob("*.html")} == {"second"}
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+def test_a_killed_build_holds_nobody_up(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from pathlib import Path; "
+        "from target_bench.leaderboard.site import folders; "
+        "folders.replace(Path(sys.argv[1]), (os._exit(9) for _ in '1'))"
+    )
+    killed = subprocess.run([sys.executable, "-c", code, tmp_path / "site"], check=False)
+    assert killed.returncode == 9
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".lock", ".tmp"]
+    build(write(tmp_path / "in", board()), tmp_path / "site")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "site"]
 
 
 def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
