@@ -173,7 +173,8 @@ def _learned(corpora: Sequence[tuple[Floats, NDArray[np.int64], Floats]]) -> Flo
 
 def _recall(weights: Floats, features: Floats, gold: NDArray[np.int64]) -> str:
     """R@1 / R@10 by the rule of a run: equal scores keep the order of the corpus."""
-    hits = top_k(features @ weights, 10) == gold[:, None]
+    best, _ = top_k(features @ weights, 10)
+    hits = best == gold[:, None]
     return f"{hits[:, :1].any(axis=1).mean():.4f} / {hits.any(axis=1).mean():.4f}"
 
 

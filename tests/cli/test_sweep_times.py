@@ -1,8 +1,7 @@
 """The seconds of a sweep's table: cold, or a dash with its reason."""
 
-from rich.console import Console
-
-from target_bench.cli.sweep_table import print_outcomes
+from target_bench import text_tables
+from target_bench.cli.sweep_table import outcome_tables
 from target_bench.schema import Score
 from target_bench.sweeps.cell import CellOutcome, SweepCell
 
@@ -21,10 +20,9 @@ def test_seconds_are_cold_or_a_dash() -> None:
         ),
         CellOutcome(SweepCell(3, "retrieval", "mini", "oracle", (10,)), 20.0, scores),
     ]
-    console = Console(width=100, no_color=True)
-    with console.capture() as capture:
-        print_outcomes(console, outcomes)
-    text = capture.get()
-    last = {line.split()[1]: line.split()[-1] for line in text.split("\n") if "0.500" in line}
-    assert last == {"bm25": "3.5", "dense": "–", "oracle": "0.400-0.600"}
-    assert "– is a time that is not shown: from a cache (saved index)." in " ".join(text.split())
+    (table,) = outcome_tables(outcomes)
+    assert [row[-1] for row in table.rows] == ["3.5", "–", ""]
+    assert table.note == "– is a time that is not shown: from a cache (saved index)."
+    for width in (40, 100, None):
+        shown = " ".join(text_tables.text([table], width).split())
+        assert shown.endswith(table.note)
