@@ -484,7 +484,8 @@ def trial(root: Path, numbers: Sequence[int], seed: int, only: str = "") -> Iter
             place.copy()
             whole[kind.step] = measured(place, kind.step)
             clean = whole[kind.step]
-            assert not clean.fault and not any(clean.said.values()), clean
+            assert not clean.fault, clean.fault
+            assert not any(clean.said.values()), clean.said
         yield flip(place, kind, random.Random(f"{seed}:{number}"), whole)
 
 
