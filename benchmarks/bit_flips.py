@@ -193,12 +193,12 @@ Step = Callable[[Place, Path, Say], Iterator[tuple[str, Callable[[], Any]]]]
 """(place, folder of runs, what hears messages) -> name and maker of each figure."""
 
 
-def _run(task: str, corpus: str | Path, say: Say, out: Path, *args: Any, **more: Any) -> Any:
+def _run(task: str, corpus: str, say: Say, out: Path, retriever: Any, **more: Any) -> Any:
     heard = Heard()
     try:
-        result = TARGET((task, corpus), out=out, observer=heard).run(*args, top_k=CUTOFFS, **more)[
-            0
-        ]
+        result = TARGET((task, corpus), out=out, observer=heard).run(
+            retriever, top_k=CUTOFFS, **more
+        )[0]
     finally:
         for message in heard.said:
             say(message)
@@ -484,8 +484,8 @@ def trial(root: Path, numbers: Sequence[int], seed: int, only: str = "") -> Iter
             place.copy()
             whole[kind.step] = measured(place, kind.step)
             clean = whole[kind.step]
-            assert not clean.fault, clean
-            assert not any(clean.said.values()), clean
+            assert not clean.fault, clean.fault
+            assert not any(clean.said.values()), clean.said
         yield flip(place, kind, random.Random(f"{seed}:{number}"), whole)
 
 
