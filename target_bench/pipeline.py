@@ -38,6 +38,9 @@ _NEAR_TIES = 0.05
 _TIED_FIRST = 0.5
 """Share of rankings whose first two tables have equal scores above which a warning says so."""
 
+_FEWEST_FOR_A_SHARE = 20
+"""Scored rankings below which ties are counted, but no share of them is warned of."""
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -329,6 +332,8 @@ def _warn_of_order(cell: Cell, counts: Counts, retrievals: Sequence[Retrieval]) 
             "similarities rather than distances, or ids without scores."
         )
     scored = [retrieval.scores for retrieval in retrievals if retrieval.scores]
+    if len(scored) < _FEWEST_FOR_A_SHARE:
+        return
     tied_first = sum(1 for scores in scored if len(scores) > 1 and scores[0] == scores[1])
     advice = (
         "Such tables come in the order of the corpus. Return scores that tell tables apart: as "

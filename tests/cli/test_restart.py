@@ -89,7 +89,7 @@ def test_other_tables_are_refused(inside: Inside, shop: Path) -> None:
 def test_other_answers_are_refused(inside: Inside, shop: Path) -> None:
     folder = _one(inside.good(*RUN, "qa", "--json"))["folder"]
     _write_queries(shop, "another {}")
-    assert "the reference answers of" in inside.bad(2, "score", folder)
+    assert "the queries or reference answers of" in inside.bad(2, "score", folder)
 
 
 def test_answers_keep_the_prompt_they_were_made_with(inside: Inside, shop: Path) -> None:

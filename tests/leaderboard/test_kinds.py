@@ -13,8 +13,9 @@ from target_bench.leaderboard.site.building import build
 from target_bench.leaderboard.submission import pack
 from target_bench.leaderboard.verification import verify
 from target_bench.results import Result
+from target_bench.runs.identity import run_key
 from target_bench.schema import Generation, GenerationRequest
-from tests.builders import Recorder, json_lines, rewrite, without
+from tests.builders import Record, Recorder, json_lines, rewrite, without
 from tests.leaderboard.conftest import card
 
 QUERIES = load("mini").queries
@@ -134,7 +135,14 @@ def test_a_time_from_a_cache_is_not_submitted(tmp_path: Path) -> None:
     assert set(found.entry.runs[0].times.seconds) == {"load", "retrieve", "score"}
     path = result.folder / "manifest.json"
     rewrite(path, lambda manifest: without(manifest, "from_caches"))
-    rewrite(path, lambda manifest: manifest["identity"]["retriever"].update({"class": "mine:Mine"}))
-    found = verify(pack([result.folder], card(), tmp_path / "b.tbs.zip"))
+    named = rewrite(path, _of_another_class)["id"]
+    folder = result.folder.rename(result.folder.with_name(named))
+    found = verify(pack([folder], card(), tmp_path / "b.tbs.zip"))
     assert found.entry is not None
     assert not set(found.entry.runs[0].times.seconds) - {"load", "score"}
+
+
+def _of_another_class(manifest: Record) -> None:
+    identity = manifest["identity"]
+    identity["retriever"]["class"] = "mine:Mine"
+    manifest["id"] = f"{manifest['id'].rpartition('-')[0]}-{run_key(identity)}"
