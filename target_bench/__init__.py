@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from target_bench.comparison import Comparison, compare
+    from target_bench.comparison import compare
+    from target_bench.comparison_rows import Comparison
     from target_bench.errors import (
         ConfigError,
         DataError,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "TARGET": "evaluator",
-    "Comparison": "comparison",
+    "Comparison": "comparison_rows",
     "compare": "comparison",
     "Result": "results",
     "Results": "results",

@@ -5,7 +5,7 @@ from itertools import groupby
 from math import isnan
 
 from target_bench import text_tables
-from target_bench.comparison import Comparison, Difference, Row
+from target_bench.comparison_rows import Comparison, Difference, Row
 from target_bench.results import PERCENT
 from target_bench.text_tables import Column, TextTable
 

@@ -10,7 +10,8 @@ from pyarrow import parquet
 
 import target_bench
 from target_bench import comparison_tables
-from target_bench.comparison import Comparison, Row, compare
+from target_bench.comparison import compare
+from target_bench.comparison_rows import Comparison, Row
 from target_bench.errors import ConfigError, DataError, StoreError
 from target_bench.metrics import intervals, significance
 from target_bench.runs.scored import read_scored

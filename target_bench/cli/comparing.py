@@ -12,7 +12,7 @@ from target_bench.cli.options import AsJson, Debug
 from target_bench.errors import ConfigError
 
 if TYPE_CHECKING:
-    from target_bench.comparison import Comparison
+    from target_bench.comparison_rows import Comparison
 
 HELP = """Compare stored runs on the same queries: intervals, paired tests, effect sizes.
 

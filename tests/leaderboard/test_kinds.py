@@ -14,6 +14,7 @@ from target_bench.leaderboard.submission import pack
 from target_bench.leaderboard.verification import verify
 from target_bench.results import Result
 from target_bench.runs.identity import run_key
+from target_bench.runs.trec import word, words_of
 from target_bench.schema import Generation, GenerationRequest
 from tests.builders import Record, Recorder, json_lines, rewrite, without
 from tests.leaderboard.conftest import card
@@ -55,7 +56,8 @@ def _answers(out: Path, task: str) -> Path:
 
 def _trec(out: Path) -> Path:
     path = out / "run.trec"
-    path.write_text("".join(f"{q.id} Q0 {q.gold[-1].table_id} 1 1.0 x\n" for q in QUERIES[::2]))
+    words = words_of(load("mini").corpus.ids)
+    path.write_text("".join(f"{word(q.id)} Q0 {words[q.gold[-1]]} 1 1.0 x\n" for q in QUERIES[::2]))
     return path
 
 
@@ -70,6 +72,7 @@ KINDS: dict[str, Callable[[Path], Result]] = {
     "bm25": lambda out: _target(out).run("bm25", latency=20)[0],
     "no-context": lambda out: _target(out).run("no-context")[0],
     "a file of rankings": lambda out: _target(out).score(_jsonl(out))[0],
+    "a TREC run": lambda out: _target(out).score(_trec(out))[0],
     "extractive": lambda out: _target(out, "question_answering").run("bm25")[0],
     "no table": lambda out: _target(out, "question_answering").run("no-context")[0],
     "recorded answers": lambda out: _target(out, "question_answering").run(
