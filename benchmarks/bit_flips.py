@@ -18,9 +18,6 @@ is held against what comes out of the whole files:
 """
 
 import argparse
-import hashlib
-import json
-import multiprocessing
 import os
 import random
 import shutil
@@ -29,349 +26,29 @@ import tempfile
 import traceback
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from target_bench import TARGET, corpora
-from target_bench.comparison import compare
-from target_bench.contenders import Answering
+from benchmarks.bit_flip_steps import (
+    KINDS,
+    STEPS,
+    Figures,
+    Kind,
+    Place,
+    apart,
+    begun,
+    prepare,
+)
 from target_bench.errors import TargetBenchError
-from target_bench.interfaces import Generator, Observer
-from target_bench.leaderboard.card import Card
-from target_bench.leaderboard.submission import pack
-from target_bench.remote.answers import Answer, AnswerCache, request_key
-from target_bench.report.writing import write_report
-from target_bench.restart import StoredRun
-from target_bench.retrievers.dense import Dense
-from target_bench.runs.overview import described, overview
-from target_bench.schema import Generation, GenerationRequest
-from target_bench.tasks.scoring import Scoring
-from tests.retrievers.encoders import UnitWords
 
 OUTCOMES = ("no effect", "made again", "refused", "other, said", "other, silent", "traceback")
 FAULTS = ("other, silent", "traceback")
 """What must not happen."""
-
-CUTOFFS = [1, 10]
-QUERIES = 60
-"""So many are asked, but for text-to-SQL, where all are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of file.
-
-    Attributes:
-        name: for people.
-        pattern: where its files lie.
-        step: what reads them, a key of ``STEPS``.
-    """
-
-    name: str
-    pattern: str
-    step: str
-
-
-KINDS = (
-    Kind("corpora: tables.arrow", "cache/corpora/*/tables.arrow", "own"),
-    Kind("corpora: queries.jsonl", "cache/corpora/*/queries.jsonl", "own"),
-    Kind("corpora: entry.json", "cache/corpora/*/entry.json", "own"),
-    Kind("databases: .sqlite", "cache/databases/*/*.sqlite", "sql"),
-    Kind("databases: seal.json", "cache/databases/*/seal.json", "sql"),
-    Kind("copies: copy.duckdb", "cache/databases/*/copy.duckdb", "sql"),
-    Kind("copies: entry.json", "cache/databases/*/entry.json", "sql"),
-    Kind("gold results", "cache/gold/*/*.json.gz", "sql"),
-    Kind("embeddings: vectors.f32", "cache/embeddings/*/vectors.f32", "dense"),
-    Kind("embeddings: keys.bin", "cache/embeddings/*/keys.bin", "dense"),
-    Kind("embeddings: header.json", "cache/embeddings/*/header.json", "dense"),
-    Kind("recorded answers", "cache/responses.sqlite", "answers"),
-    Kind("indexes: index.json", "indexes/*/index.json", "indexes"),
-    Kind("indexes: data", "indexes/*/data/**/*", "indexes"),
-    Kind("runs: manifest.json", "runs/*/manifest.json", "stored"),
-    Kind("runs: retrieval.jsonl", "runs/*/retrieval.jsonl", "stored"),
-    Kind("runs: generations.jsonl", "runs/*/generations.jsonl", "stored"),
-    Kind("runs: judgements.jsonl", "runs/*/judgements.jsonl", "stored"),
-    Kind("runs: scores.json", "runs/*/scores.json", "stored"),
-    Kind("runs: *.parquet", "runs/*/*.parquet", "stored"),
-)
-
-
-@dataclass
-class Heard(Observer):
-    """Keeps warnings."""
-
-    said: list[str] = field(default_factory=list)
-
-    def warning(self, message: str) -> None:
-        """Keep it."""
-        self.said.append(message)
-
-
-class Known(Generator):
-    """Answers by query id, every third one with that of the query before.
-
-    Args:
-        file: a JSON object of query id -> answer.
-        recorded: whether answers are looked up in the cache of answers, and recorded there.
-    """
-
-    def __init__(self, file: str, recorded: bool = False) -> None:
-        self.file = file
-        self.recorded = recorded
-        self.prompts: list[str] = []
-        self.said: list[str] = []
-
-    def config(self) -> Mapping[str, Any]:
-        """Nothing that depends on where the file lies."""
-        return {"recorded": self.recorded}
-
-    def generate(self, request: GenerationRequest) -> Generation:
-        """The answer of the file, or the one that was recorded."""
-        prompt = [(message.role, message.content) for message in request.messages]
-        self.prompts.append(hashlib.sha256(repr(prompt).encode()).hexdigest())
-        answer = json.loads(Path(self.file).read_bytes())[request.query_id]
-        if not self.recorded:
-            return Generation(request.query_id, answer)
-        cache = AnswerCache(Path(os.environ["TARGET_BENCH_CACHE"]) / "responses.sqlite", self._hear)
-        key = request_key("known", "", {"query": request.query_id})
-        found = cache.get(key)
-        if found is None:
-            found = Answer(answer, "stop", 10, 5)
-            cache.put(key, found)
-        cache.close()
-        return Generation(request.query_id, found.text, input_tokens=found.input_tokens)
-
-    def _hear(self, message: str) -> None:
-        self.said.append(message)
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where everything lies.
-
-    Attributes:
-        root: holds the rest.
-        trial: what is read: cache, indexes and runs; copied anew for every flip.
-        whole: the same, as it was made.
-        own: a folder of tables and questions, as a user has it.
-        answers: query id -> answer.
-    """
-
-    root: Path
-
-    @property
-    def trial(self) -> Path:
-        return self.root / "trial"
-
-    @property
-    def whole(self) -> Path:
-        return self.root / "whole"
-
-    @property
-    def own(self) -> Path:
-        return self.root / "own"
-
-    @property
-    def answers(self) -> Path:
-        return self.root / "answers.json"
-
-    def copy(self) -> None:
-        """Put the whole files in the place of the trial."""
-        shutil.rmtree(self.trial, ignore_errors=True)
-        shutil.copytree(self.whole, self.trial)
-
-
-Figures = dict[str, Any]
-Say = Callable[[str], None]
-Step = Callable[[Place, Path, Say], Iterator[tuple[str, Callable[[], Any]]]]
-"""(place, folder of runs, what hears messages) -> name and maker of each figure."""
-
-
-def _run(task: str, corpus: str, say: Say, out: Path, retriever: Any, **more: Any) -> Any:
-    heard = Heard()
-    try:
-        result = TARGET((task, corpus), out=out, observer=heard).run(
-            retriever, top_k=CUTOFFS, **more
-        )[0]
-    finally:
-        for message in heard.said:
-            say(message)
-    scores = {name: score.to_json() for name, score in result.scores.items()}
-    answers = None if result.answers is None else result.answers.to_json()
-    return json.loads(json.dumps([scores, result.counts.to_json(), answers, result.data]))
-
-
-def _own(place: Place, out: Path, say: Say) -> Iterator[tuple[str, Callable[[], Any]]]:
-    yield (
-        "answers on an own folder",
-        partial(_run, "qa", str(place.own), say, out, "bm25", limit=QUERIES),
-    )
-
-
-def _sql(place: Place, out: Path, say: Say) -> Iterator[tuple[str, Callable[[], Any]]]:
-    def asked(engine: Any) -> Any:
-        known = Known(str(place.answers))
-        scoring = Scoring(engine=engine, workers=1)
-        found = _run("sql", "mini", say, out, "bm25", generator=known, scoring=scoring)
-        return [found, known.prompts]
-
-    yield "SQL in SQLite", partial(asked, "sqlite")
-    yield "SQL in DuckDB", partial(asked, "duckdb")
-
-
-def _dense(_place: Place, out: Path, say: Say) -> Iterator[tuple[str, Callable[[], Any]]]:
-    yield "dense", partial(_run, "retrieval", "mini", say, out, Dense(UnitWords()), limit=QUERIES)
-
-
-def _answers(place: Place, out: Path, say: Say) -> Iterator[tuple[str, Callable[[], Any]]]:
-    def asked() -> Any:
-        known = Known(str(place.answers), recorded=True)
-        found = _run("qa", "mini", say, out, "bm25", generator=known, limit=QUERIES)
-        for message in known.said:
-            say(message)
-        return found
-
-    yield "recorded answers", asked
-
-
-def _indexes(place: Place, out: Path, say: Say) -> Iterator[tuple[str, Callable[[], Any]]]:
-    for name, retriever in (("bm25", "bm25"), ("dense", Dense(UnitWords(), cache=False))):
-        run = partial(_run, "retrieval", "mini", say, out, retriever, limit=QUERIES)
-        yield f"saved index of {name}", partial(run, indexes=place.trial / "indexes")
-
-
-def _stored(place: Place, out: Path, say: Say) -> Iterator[tuple[str, Callable[[], Any]]]:
-    root = place.trial / "runs"
-
-    def listed() -> Any:
-        found = [one.to_json() for one in overview(root)]
-        for one in found:
-            if one["state"] in ("damaged", "unreadable"):
-                say(f"{one['folder']}: {one['state']}")
-        return {
-            one["folder"]: one for one in found if one["state"] not in ("damaged", "unreadable")
-        }
-
-    def shown(folder: Path) -> Any:
-        document = described(folder)
-        if "problems" in document:
-            raise TargetBenchError(str(document["problems"]))
-        return json.loads(json.dumps(document))
-
-    def scored(folder: Path) -> Any:
-        shutil.copytree(root, out, dirs_exist_ok=True)
-        stored = StoredRun(out / folder.name, observer=Heard())
-        result = stored.score(Answering("empty", scoring=Scoring(workers=1)))[0]
-        return {name: score.to_json() for name, score in result.scores.items()}
-
-    manifests = sorted((place.whole / "runs").glob("*/manifest.json"))
-    folders = [root / path.parent.name for path in manifests]
-    about = [json.loads(path.read_bytes())["asked"].get("about") for path in manifests]
-    alike = [folder for folder, part in zip(folders, about, strict=True) if part is None]
-    yield "list", listed
-    for folder in folders:
-        yield f"show {folder.name}", partial(shown, folder)
-    yield "compare", lambda: compare(alike, resamples=50).to_json()
-    for folder in folders:
-        yield f"report {folder.name}", partial(_sha256, partial(_report, folder, place.root))
-    submission = partial(pack, folders, CARD, place.root / "a.tbs.zip", partial=True)
-    yield "submit", partial(_sha256, submission)
-    for folder in folders:
-        yield f"score {folder.name}", partial(scored, folder)
-    yield "again", partial(_run, "retrieval", "mini", say, root, "bm25", limit=QUERIES)
-    known = Known(str(place.answers))
-    again = partial(_run, "fact_verification", "mini", say, root, "bm25", limit=QUERIES)
-    yield "answers again", partial(again, generator=known)
-
-
-def _report(folder: Path, root: Path) -> Path:
-    return write_report([folder], root / "a.html")
-
-
-def _sha256(make: Callable[[], Path]) -> str:
-    return hashlib.sha256(make().read_bytes()).hexdigest()
-
-
-CARD = Card(
-    name="Trial",
-    authors=("Ann Other",),
-    retriever_kind="lexical",
-    parameters=0,
-    training_data={"mini": "no"},
-    hardware="2 cores",
-    licence="Apache-2.0",
-    open_weights=True,
-    code="https://example.org/code",
-)
-STEPS: Mapping[str, Step] = {
-    "own": _own,
-    "sql": _sql,
-    "dense": _dense,
-    "answers": _answers,
-    "indexes": _indexes,
-    "stored": _stored,
-}
-
-
-def prepare(root: Path) -> Place:
-    """Make everything, in a process of its own."""
-    place = Place(root)
-    data = Path(corpora.__file__).parent / "mini" / "data"
-    shutil.copytree(data, place.own, ignore=shutil.ignore_patterns("databases", "queries.jsonl"))
-    lines = (data / "queries.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    lines = [line for line in lines if '"question_answering"' in line]
-    (place.own / "queries.jsonl").write_text("".join(lines), encoding="utf-8")
-    _apart(partial(_prepare, place))
-    shutil.copytree(place.trial, place.whole)
-    return place
-
-
-def _prepare(place: Place) -> None:
-    queries = corpora.load("mini").queries
-    answers = {}
-    for i, query in enumerate(queries):
-        given = queries[i - 1 if i % 3 == 2 else i].answer
-        answers[query.id] = given if isinstance(given, str) else given[0]
-    place.answers.write_text(json.dumps(answers), encoding="utf-8")
-    silent: Say = lambda _: None  # noqa: E731
-    for name in ("own", "sql", "dense", "answers", "indexes"):
-        for _, make in STEPS[name](place, place.root / "new", silent):
-            shutil.rmtree(place.root / "new", ignore_errors=True)
-            make()
-    runs, known = place.trial / "runs", Known(str(place.answers))
-    for retriever in ("bm25", "tfidf"):
-        _run("retrieval", "mini", silent, runs, retriever, limit=QUERIES)
-    for task in ("fact_verification", "sql"):
-        more = {"generator": known, "scoring": Scoring(workers=1), "limit": QUERIES}
-        _run(task, "mini", silent, runs, "bm25", **more)
-
-
-def _apart(work: Callable[[], Any]) -> Any:
-    """Do it in a forked process, so that nothing that is remembered of files outlives it."""
-    return _begun(work)()
-
-
-def _begun(work: Callable[[], Any]) -> Callable[[], Any]:
-    """Begin it in a forked process; what waits for its result."""
-    context = multiprocessing.get_context("fork")
-    mine, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=lambda: theirs.send(work()))
-    process.start()
-    theirs.close()
-
-    def result() -> Any:
-        try:
-            return mine.recv()
-        finally:
-            process.join()
-
-    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,7 +68,7 @@ class Measured:
 
 def measured(place: Place, step: str) -> Measured:
     """What a step gives, in a process of its own."""
-    return _apart(partial(_measured, place, step))  # type: ignore[no-any-return]
+    return apart(partial(_measured, place, step))  # type: ignore[no-any-return]
 
 
 def _measured(place: Place, step: str) -> Measured:
@@ -511,7 +188,7 @@ def main() -> None:
                 )
             return found
 
-    waiting = [_begun(partial(job, number)) for number in range(given.jobs)]
+    waiting = [begun(partial(job, number)) for number in range(given.jobs)]
     for one in (one for result in waiting for one in result()):
         counts[one.kind.name, one.outcome] += 1
     table = Table("kind of file", "flips", *OUTCOMES)

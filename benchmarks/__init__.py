@@ -1,0 +1,1 @@
+"""What the package costs and holds, measured; a script each."""
