@@ -271,6 +271,7 @@ def _populations(folder: Path) -> Iterator[Population]:
             yield Population(f"{corpus} {name}", measured, *of_both)
     yield from _labels()
     yield from _times()
+    yield from _close()
 
 
 def _unpacked(path: Path, folder: Path) -> Path:
@@ -312,6 +313,15 @@ def _times() -> Iterator[Population]:
     right = rng.random(len(ratios)) < 0.9
     values = np.array([100 * reward(ratio) ** 0.5 for ratio in ratios]) * right
     yield Population("r_ves, .9", metric, np.column_stack([values, np.ones(len(values))]))
+
+
+def _close() -> Iterator[Population]:
+    """Soft F1 of queries that are right or nearly so, but for one in fifty or a hundred."""
+    rng, metric = np.random.default_rng(5), FAMILIES["soft_f1"].make()
+    for nearly, shares in ((0.95, (0.5, 0.48, 0.02)), (0.98, (0.94, 0.05, 0.01))):
+        values = rng.choice([1.0, nearly, 0.0], 50_000, p=shares)
+        rows = np.column_stack([values, np.ones(len(values))])
+        yield Population(f"1 ({shares[0]}), {nearly} ({shares[1]}), 0 ({shares[2]})", metric, rows)
 
 
 CORPUS_LEVEL = ("sacrebleu", "chrf")

@@ -389,6 +389,14 @@ class Metric(ABC, Generic[ExamplesT]):
         """
         return np.ones(len(statistics))
 
+    def without(self, total: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n,) the metric of (m,) sums without each of (n, m) rows, for the interval's jackknife.
+
+        Default: ``value`` of the differences. A metric that averages over what occurs among the
+        queries, such as labels, holds that fixed.
+        """
+        return self.value(total - rows)
+
 
 class Observer:
     """Hears what the harness does. Override what interests you; the defaults are silent.

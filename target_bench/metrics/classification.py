@@ -58,7 +58,8 @@ class LabelMetric(Metric[JudgedLabels]):
     Args:
         name: as users write it.
         description: the definition.
-        measure: (..., 3, 4) counts -> (...) values.
+        measure: (..., 3, 4) counts -> (...) values; with ``per_label`` also the counts whose
+            labels it averages over.
         answered: leave out the queries whose answer is Not Enough Information or none.
         mode: how the labels were read.
         per_label: whether every label weighs the same, however often it occurs.
@@ -68,7 +69,7 @@ class LabelMetric(Metric[JudgedLabels]):
         self,
         name: str,
         description: str,
-        measure: Callable[[Floats], Floats],
+        measure: Callable[..., Floats],
         answered: bool = False,
         mode: LabelMode = "strict",
         per_label: bool = False,
@@ -91,10 +92,13 @@ class LabelMetric(Metric[JudgedLabels]):
 
     def value(self, totals: Floats) -> Floats:
         """The metric of summed cells; NaN of none."""
-        counts = totals.reshape(*totals.shape[:-1], len(LABELS), len(LABELS) + 1)
-        if self._answered:
-            counts = np.where(np.arange(len(LABELS) + 1) < 2, counts, 0.0)
+        counts = self._cells(totals)
         return np.where(counts.any(axis=(-2, -1)), self._measure(counts), np.nan)
+
+    def _cells(self, totals: Floats) -> Floats:
+        """(..., 3, 4) the cells that count."""
+        counts = totals.reshape(*totals.shape[:-1], len(LABELS), len(LABELS) + 1)
+        return np.where(np.arange(len(LABELS) + 1) < 2, counts, 0.0) if self._answered else counts
 
     def counted(self, statistics: Floats) -> int:
         """Over how many queries it is."""
@@ -112,6 +116,12 @@ class LabelMetric(Metric[JudgedLabels]):
         each = _ratio(np.ones(len(LABELS)), gold.sum(axis=0)) if self._per_label else 1.0
         weights: Floats = (gold * each).sum(axis=-1)
         return weights
+
+    def without(self, total: Floats, rows: Floats) -> Floats:
+        """The values without each row, over the labels that occur with all of them."""
+        if not self._per_label:
+            return self.value(total - rows)
+        return self._measure(self._cells(total - rows), self._cells(total))
 
     def per_query(self, statistics: Floats) -> Floats:
         """Whether each answer is right: the figures of one answer alone mean nothing else.
@@ -155,9 +165,10 @@ def _macro(part: int) -> Callable[[Floats], Floats]:
     Answers without a label are wrong, and no label of their own.
     """
 
-    def measure(counts: Floats) -> Floats:
-        *parts, support = _per_label(counts)
-        occurs = (support > 0) | (counts[..., : len(LABELS)].sum(axis=-2) > 0)
+    def measure(counts: Floats, among: Floats | None = None) -> Floats:
+        *parts, _ = _per_label(counts)
+        seen = counts if among is None else among
+        occurs = (seen.sum(axis=-1) > 0) | (seen[..., : len(LABELS)].sum(axis=-2) > 0)
         return _ratio((parts[part] * occurs).sum(axis=-1), occurs.sum(axis=-1))
 
     return measure

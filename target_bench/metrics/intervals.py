@@ -3,7 +3,8 @@
 A score has Wilson's score interval (Wilson 1927), with the effective number of queries in place of
 their number: the number of right-or-wrong queries whose share would vary as much as the score does
 (Korn & Graubard 1998; Franco, Little, Louis & Slud 2019). How much a score varies is estimated by
-the jackknife (Tukey 1958; Efron & Tibshirani 1993, chapter 11). So one rule serves shares, means,
+the jackknife (Tukey 1958; Efron & Tibshirani 1993, chapter 11), with one query added that is as far
+apart as queries can be. So one rule serves shares, means,
 pooled ratios, averages over labels and corpus scores, and for a share of queries it is Wilson's
 interval exactly.
 
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 LEVEL = 0.95
-SIGNATURE = f"interval:wilson|effective_n:jackknife|level:{LEVEL}"
+SIGNATURE = f"interval:wilson|effective_n:jackknife+1|level:{LEVEL}"
 
 _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 _DECIMALS = 6  # far below what an interval means, far above what the order of a sum changes
@@ -42,6 +43,9 @@ class Bounded(Protocol):
 
     def weights(self, statistics: Floats, /) -> Floats:
         """(n,) how much each query weighs in the score; 0 for one that it is not over."""
+
+    def without(self, total: Floats, rows: Floats, /) -> Floats:
+        """(n,) scores of all queries but one, for the jackknife."""
 
 
 def definition(signature: str) -> str:
@@ -95,7 +99,8 @@ def interval_of_difference(metric: Bounded, first: Floats, second: Floats) -> tu
     if (apart**2).mean() <= _CONSTANT * one.span**2 and one.value == one.value:
         reach = _reach(max(one.effective, other.effective)) * one.span
         low, high = min(low, difference - reach), max(high, difference + reach)
-    return _rounded(low), _rounded(high)
+    widest = max(one.span, other.span)
+    return _rounded(max(low, -widest)), _rounded(min(high, widest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +136,7 @@ def _estimate(metric: Bounded, statistics: Floats) -> _Estimate:
     if np.isnan(value) or not n:
         return _Estimate(value, np.nan, np.nan, influence, np.nan, np.nan)
     if n > 1:
-        moved = (n - 1) * (value - metric.value(total - statistics[counted]))
+        moved = (n - 1) * (value - metric.without(total, statistics[counted]))
         influence[counted] = moved - moved.mean()
     lowest, highest = metric.bounds(statistics)
     lowest, highest = min(lowest, value), max(highest, value)
@@ -142,9 +147,19 @@ def _estimate(metric: Bounded, statistics: Floats) -> _Estimate:
         reach = _reach(effective)
         low, high = place - place * reach, place + (1 - place) * reach
     else:
-        low, high = _wilson(place, n * place * (1 - place) / variance)
+        low, high = _wilson(place, _effective(n, place, variance))
     bounds = (lowest + span * low, lowest + span * high)
     return _Estimate(value, *bounds, influence, span, effective)
+
+
+def _effective(n: int, share: float, variance: float) -> float:
+    """How many right-or-wrong queries vary as much: their variance is ``share * (1 - share)``.
+
+    One query of that variance is added to the n that were seen, because values that lie close
+    together say little of rare ones that do not. For right-or-wrong queries it changes nothing.
+    """
+    most = share * (1 - share)
+    return n * most * (n + 1) / (n * variance + most)
 
 
 def _wilson(share: float, n: float) -> tuple[float, float]:

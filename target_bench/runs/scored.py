@@ -55,6 +55,11 @@ class Measured:
         weights: Floats = statistics[:, -1]
         return weights if self.metric is None else self.metric.weights(statistics)
 
+    def without(self, total: Floats, rows: Floats) -> Floats:
+        """As ``Metric.without``."""
+        left = total - rows
+        return self.value(left) if self.metric is None else self.metric.without(total, rows)
+
     @property
     def is_mean(self) -> bool:
         """Whether the metric is the mean of its values, seen on parts of the queries."""

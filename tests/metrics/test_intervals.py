@@ -245,8 +245,38 @@ def test_on_judged_rankings() -> None:
     assert interval(MEAN, MEAN.statistics(judged)) == interval(MEAN, _hits(3, 4))
 
 
+@pytest.mark.parametrize("name", ["precision_macro", "recall_macro", "f1_macro"])
+def test_a_label_that_was_answered_once(name: str) -> None:
+    """Leaving that answer out does not change which labels the average is over."""
+    (metric,) = (found for found in label_metrics() if found.name == name)
+    gold = [LABELS[i % 2] for i in range(2000)]
+    answers = [LABELS[(i + (i % 8 < 2)) % 2] for i in range(2000)]
+    for stray in (0, 1):
+        answers[:stray] = [LABELS[2]] * stray
+        low, high = interval(metric, metric.statistics(JudgedLabels(answers, gold)))
+        assert high - low < 0.05
+
+
+def test_values_that_lie_close_together() -> None:
+    """They say little of rare queries that do not: a score below 1 is no surer than 1."""
+    perfect = interval(MEAN, _rows(np.ones(5)))
+    nearly = interval(MEAN, _rows(np.array([1.0, 1.0, 1.0, 1.0, 0.99])))
+    assert nearly[0] < 0.9
+    assert perfect[0] < nearly[0]
+    low, high = interval(MEAN, _rows(np.array([0.63, 0.63, 0.6309])))
+    assert low < 0.45
+    assert high > 0.8
+
+
+@pytest.mark.parametrize("n", [1, 5, 20, 200])
+def test_a_difference_stays_within_its_scale(n: int) -> None:
+    low, high = interval_of_difference(MEAN, _hits(0, n), _hits(n, n))
+    assert low == -1
+    assert -1 < high <= 1
+
+
 def test_signature() -> None:
-    assert f"interval:wilson|effective_n:jackknife|level:{LEVEL}" == SIGNATURE
+    assert f"interval:wilson|effective_n:jackknife+1|level:{LEVEL}" == SIGNATURE
     for made in (SIGNATURE, "bootstrap:percentile|resamples:1000|level:0.95|seed:0"):
         assert (
             definition(f"mrr|mean of 1 / rank|depth:10|{made}") == "mrr|mean of 1 / rank|depth:10"

@@ -16,6 +16,8 @@ or contradict each other, there is none: an unread answer is seen and counted, a
 English only.
 """
 
+import re
+
 from target_bench.metrics.classification import FALSE, NOT_ENOUGH, TRUE
 from target_bench.metrics.labels.evidence import (
     ANY,
@@ -34,6 +36,9 @@ from target_bench.metrics.labels.vocabulary import CONTRAST
 from target_bench.reasoning import without_reasoning
 from target_bench.schema import LabelMode
 
+_DENYING_QUESTION = re.compile(
+    r"\b(?:false|wrong|incorrect|inaccurate|untrue|contradict|refute|conflict|disprove|error)\w*\b"
+)
 _LONGEST = 10_000
 """Characters of an answer that are read: of a longer one the first and the last half of them."""
 
@@ -106,7 +111,12 @@ def _sentences(parts: Layout) -> tuple[list[Labels], list[Labels], list[Labels]]
     found: list[Evidence] = []
     wish: Labels | None = None
     last = len(parts.sentences) - 1
+    asked = False
     for number, sentence in enumerate(parts.sentences):
+        if asked and re.match(r"(?:yes|no)\b", sentence):
+            asked = False
+            continue
+        asked = sentence.endswith("?") and _DENYING_QUESTION.search(sentence) is not None
         if number and CONTRAST.match(sentence):
             found = [item for item in found if not item.hedged]
             found += [] if wish is None else [Evidence(wish, Weight.SAID)]

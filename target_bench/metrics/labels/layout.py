@@ -14,7 +14,7 @@ _MARKS = one_of(
     / ruling / output / response"""
 )
 _MARK = re.compile(
-    rf"(?P<final>\bfinal\s)?(?:\b(?:the|my|correct|overall|appropriate)\s)*\b{_MARKS}"
+    rf"(?P<final>\bfinal\s)?(?:\b(?:the|my|correct|overall|appropriate)\s){{0,3}}\b{_MARKS}"
     rf"(?:\s(?:for|of|to|on)\s(?:this|the|that)?\s?{CLAIM})?\s*(?:is\s?)?"
     r"(?::|=>|->|→|=|\s[-–—]\s)\s*"
 )

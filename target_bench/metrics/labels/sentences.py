@@ -89,6 +89,20 @@ _CASE = re.compile(
     r"|(?P<far>\bfurther from the truth\b|\bno truth (?:in|to)\b)"
 )
 _SO = re.compile(r"\b(?:so|therefore|thus|hence|answer is),? (yes|no)[.!]?$")
+_POSITIVE = r"(?:true|correct|right|accurate|supported)"
+_NEGATIVE = r"(?:not|wrong|incorrect|inaccurate|false|untrue)"
+_OUT_OF_REACH = re.compile(
+    r"\b(?:there(?: is|'s) no way|in no way|by no means|no (?:reason|aspect|part)|hesitate)\b"
+    r"|\b(?:wrong|incorrect|inaccurate|mistake|error|hard|difficult|correct|right|accurate) to"
+    r" (?:say|claim|state|call|assert|describe|conclude|label|classify|mark|argue|consider)\b"
+    r"|(?:\bnot|n't) (?:\w+ )?(?:sure|certain|confident|convinced|comfortable)\b"
+    r"(?= (?:that|the|this|it|in|about)\b)"
+    rf"|\b{_POSITIVE}\b[^.;]*\b(?:except|(?:apart|aside) from|other than|but for|exceptions?)\b"
+    rf"|\b{_POSITIVE} (?:about|in|on|for|regarding|that)\b[^.;]*\bbut (?:is |it is )?{_NEGATIVE}\b"
+    rf"|\b(?:{words.SUPPORTING}) (?:that|(?:the|a) conclusion that)\b"
+    rf"|\b(?:false|wrong|incorrect)\b[^.;]*\bbut it is (?:true|correct|right) that\b"
+)
+"""Wordings whose reach these rules do not work out: better unread than wrong."""
 _CONTRARY = re.compile(rf"\bcontrary to (?:the |this |that |what the )?(?:\w+ )?{words.CLAIM}")
 
 
@@ -111,10 +125,14 @@ def evidence(sentence: str, first: bool, last: bool) -> list[Evidence]:
     sentence = _IDIOM.sub(" ", sentence).strip()
     if _BOTH.search(sentence):
         return [Evidence(NONE, Weight.SAID)]
+    opened = list(_opening(sentence, first or last))
     sentence = _INSERTED.sub(" ", _NO_BUT.sub("not", sentence).replace("even close to ", ""))
     plain = words.CONCESSION.sub(" , ", sentence).strip(" ,")
     sentence = plain if " " in plain else sentence
-    found = [*_opening(sentence, first or last), *_of_sources(sentence), *_idioms(sentence)]
+    opened = opened or list(_opening(sentence, first or last))
+    if _OUT_OF_REACH.search(sentence):
+        return opened
+    found = [*opened, *_of_sources(sentence), *_idioms(sentence)]
     found += _withheld(sentence)
     parts = _contrasted(_PAIR.sub("so or so", sentence))
     before = list(predicates(parts[0]))
