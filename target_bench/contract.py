@@ -102,7 +102,6 @@ class _Ranking:
     scores: list[float]
     resorted: bool = False
     tied: bool = False
-    near_tied: bool = False
 
 
 def _retrieval(query_id: str, checked: "_Ranking | Fault", corpus: Corpus) -> Retrieval:
@@ -115,7 +114,6 @@ def _retrieval(query_id: str, checked: "_Ranking | Fault", corpus: Corpus) -> Re
         tuple(checked.scores),
         resorted=checked.resorted,
         tied=checked.tied,
-        near_tied=checked.near_tied,
     )
 
 
@@ -142,7 +140,7 @@ def settled_arrays(answers: Ranked, top_k: int, n_tables: int) -> Settled | None
 
 
 def _rankings(found: Settled, lengths: Iterable[int]) -> list[_Ranking]:
-    arrays = (found.rows, found.scores, found.moved, found.tied, found.near)
+    arrays = (found.rows, found.scores, found.moved, found.tied)
     return [
         _Ranking(places[:n], scores[:n], *flags)
         for n, places, scores, *flags in zip(lengths, *(a.tolist() for a in arrays), strict=True)

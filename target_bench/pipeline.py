@@ -32,10 +32,7 @@ from target_bench.stages.retrieve import (
 )
 from target_bench.stages.score import count, count_answers, score
 
-_NEAR_TIES = 0.05
-"""Share of rankings with scores tied by their last bits above which a warning says so."""
-
-_TIED_FIRST = 0.5
+_TIED_FIRST = 0.1
 """Share of rankings whose first two tables have equal scores above which a warning says so."""
 
 _FEWEST_FOR_A_SHARE = 20
@@ -335,18 +332,10 @@ def _warn_of_order(cell: Cell, counts: Counts, retrievals: Sequence[Retrieval]) 
     if len(scored) < _FEWEST_FOR_A_SHARE:
         return
     tied_first = sum(1 for scores in scored if len(scores) > 1 and scores[0] == scores[1])
-    advice = (
-        "Such tables come in the order of the corpus. Return scores that tell tables apart: as "
-        "they are before any sigmoid, in double precision, not rounded; or ids without scores, "
-        "best first."
-    )
-    if counts.near_tied > _NEAR_TIES * len(scored):
-        cell.observer.warning(
-            f"{cell.subject.label}: {counts.near_tied} of {len(scored)} scored rankings hold "
-            f"tables whose scores differ in their last bits alone. {advice}"
-        )
-    elif tied_first > _TIED_FIRST * len(scored):
+    if tied_first > _TIED_FIRST * len(scored):
         cell.observer.warning(
             f"{cell.subject.label}: {tied_first} of {len(scored)} scored rankings begin with "
-            f"tables of equal score. {advice}"
+            "tables of equal score. Such tables come in the order of the corpus. Return scores "
+            "that tell tables apart: as they are before any sigmoid, in double precision, not "
+            "rounded; or ids without scores, best first."
         )

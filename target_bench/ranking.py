@@ -4,9 +4,8 @@ Who adds up scores knows how far their last bits can be off, and rounds there: `
 sums of what is not negative, ``graded`` for sums in which terms cancel. Both round to a share of
 the scores themselves, so a ranking depends neither on their scale nor on batches and threads.
 
-What a retriever returns is ranked as it is (``settled``): two scores tie where they are equal, or
-differ by no more than the last bits of the precision they were computed in. So any strictly
-increasing function of the scores ranks alike, as long as floats can tell its values apart.
+What a retriever returns is ranked as it is (``settled``): two scores tie where they are equal. So
+any strictly increasing function of the scores ranks alike, as long as floats tell its values apart.
 """
 
 from dataclasses import dataclass
@@ -14,11 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-RULE = "last-bits-4"
+RULE = "as-given"
 """Names the rule by which scores rank; part of the identity of a run."""
-
-LAST_BITS = 4
-"""Scores of one ranking that span no more units in the last place tie."""
 
 SINGLE = 20
 """Binary digits, below the largest possible score, that products of float32 vectors are good for.
@@ -35,6 +31,7 @@ _LOW = (1 << _FREE) - 1
 _MAGNITUDE = np.int64(2**63 - 1)
 _HUGE = 2.0**900
 _INFINITE = int(np.array(np.inf).view(np.int64))
+_CLEARLY = 1e-5
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -127,26 +124,19 @@ class Settled:
 
     Attributes:
         rows: (n, w) places in the corpus, best first; -1 after the last table of a ranking.
-        scores: (n, w) scores; those that tie by their last bits are the largest of them.
+        scores: (n, w) scores.
         moved: (n,) whether the ranking came in another order than its scores say.
         tied: (n,) whether tables with the same score were put in the order of the corpus.
-        near: (n,) whether some of them had scores that differ in their last bits.
     """
 
     rows: NDArray[np.int64]
     scores: Floats
-    moved: Flags
-    tied: Flags
-    near: Flags
+    moved: NDArray[np.bool_]
+    tied: NDArray[np.bool_]
 
 
 def settled(rows: NDArray[np.int64], scores: NDArray[np.floating]) -> Settled:
-    """Rank tables by the scores that a retriever gave them.
-
-    Scores of a ranking that follow one another within four units in the last place, and span no
-    more than that in all, tie. A longer run of such scores is a scale that has run out of digits,
-    and ranks as it is; so do whole numbers, which no rounding has touched. The unit is that of
-    float32 where every score of the ranking is a float32, else that of float64.
+    """Rank tables by the scores that a retriever gave them, equal ones in the order of the corpus.
 
     Args:
         rows: (n, w) places in the corpus, -1 after the last table of a ranking.
@@ -154,85 +144,23 @@ def settled(rows: NDArray[np.int64], scores: NDArray[np.floating]) -> Settled:
     """
     filled = rows >= 0
     given = np.where(filled, np.asarray(scores, dtype=np.float64), -np.inf) + 0.0
-    digits = _digits(given, filled)
     rows, ranked = np.where(filled, rows, -1), given
-    order = None
-    if not _in_order(rows, ranked, filled):
+    moved = ((given[:, :-1] < given[:, 1:]) & filled[:, 1:]).any(axis=1)
+    equal = (given[:, :-1] == given[:, 1:]) & filled[:, 1:]
+    if moved.any() or (equal & (rows[:, :-1] > rows[:, 1:])).any():
         order = np.lexsort((np.where(filled, rows, np.iinfo(np.int64).max), -given))
         rows = np.take_along_axis(rows, order, axis=1)
         ranked = np.take_along_axis(given, order, axis=1)
-    starts, near = _class_starts(ranked, filled, digits)
-    tied: Flags = np.logical_or.reduce(~starts & filled, axis=1)
-    if near.any() or order is not None:
-        classes = np.cumsum(starts, axis=1, dtype=np.int64)
-        moved = _fall(classes, filled, order)
-        if near.any():
-            again = np.lexsort((rows, classes))
-            rows = np.take_along_axis(rows, again, axis=1)
-            first = np.maximum.accumulate(np.where(starts, np.arange(starts.shape[1]), 0), axis=1)
-            ranked = np.take_along_axis(ranked, first, axis=1)
-    else:
-        moved = np.zeros(len(rows), dtype=bool)
-    return Settled(rows, np.where(filled, ranked, 0.0), moved, tied, near)
+        equal = (ranked[:, :-1] == ranked[:, 1:]) & filled[:, 1:]
+    return Settled(
+        rows, np.where(filled, ranked, 0.0), np.asarray(moved), np.asarray(equal.any(axis=1))
+    )
 
 
 def rises(scores: NDArray[np.floating]) -> bool:
-    """Whether a later one of (m,) scores is higher than an earlier one, by more than last bits."""
-    return bool(settled(np.arange(len(scores))[None, :], scores[None, :]).moved[0])
+    """Whether a later one of (m,) scores is clearly higher than an earlier one.
 
-
-def _digits(scores: Floats, filled: Flags) -> NDArray[np.int64]:
-    """(n, 1) binary digits that the scores of each ranking have; 0: they are whole numbers."""
-    with np.errstate(over="ignore"):
-        single = (scores.astype(np.float32) == scores) | ~filled
-    whole = ((scores == np.rint(scores)) & (np.abs(scores) <= 2.0**24)) | ~filled
-    digits = np.where(single.all(axis=1), 24, 53)
-    return np.where(whole.all(axis=1), 0, digits)[:, None]
-
-
-def _in_order(rows: NDArray[np.int64], scores: Floats, filled: Flags) -> bool:
-    falls = scores[:, :-1] > scores[:, 1:]
-    tied = (scores[:, :-1] == scores[:, 1:]) & (rows[:, :-1] < rows[:, 1:])
-    return bool((falls | tied | ~filled[:, 1:]).all())
-
-
-def _class_starts(ranked: Floats, filled: Flags, digits: NDArray[np.int64]) -> tuple[Flags, Flags]:
-    """Where classes of tied scores begin in (n, w) falling ones; which rows have unequal ones."""
-    n, width = ranked.shape
-    starts = np.ones((n, width), dtype=bool)
-    if width < 2:
-        return starts, np.zeros(n, dtype=bool)
-    with np.errstate(over="ignore", invalid="ignore"):
-        gaps = ranked[:, :-1] - ranked[:, 1:]
-        linked = (gaps <= _tolerance(ranked[:, :-1], ranked[:, 1:], digits)) & filled[:, 1:]
-    starts[:, 1:] = ~linked
-    if not (linked & (gaps > 0)).any():
-        return starts, np.zeros(n, dtype=bool)
-    firsts = np.flatnonzero(starts)
-    lasts = np.append(firsts[1:], starts.size) - 1
-    flat, of_row = ranked.ravel(), np.repeat(digits.ravel(), width)[firsts]
-    with np.errstate(over="ignore", invalid="ignore"):
-        spans = flat[firsts] - flat[lasts]
-        wide = spans > _tolerance(flat[firsts], flat[lasts], of_row)
-    numbers = (np.cumsum(starts) - 1).reshape(n, width)
-    starts[:, 1:] |= wide[numbers[:, 1:]] & (gaps > 0)
-    unequal: Flags = np.logical_or.reduce(~starts[:, 1:] & (gaps > 0), axis=1)
-    return starts, unequal
-
-
-def _tolerance(one: Floats, other: Floats, digits: NDArray[np.int64]) -> Floats:
-    """How far two scores may lie apart and tie."""
-    largest = np.maximum(np.abs(one), np.abs(other))
-    exponents = np.frexp(np.where(np.isfinite(largest), largest, 0.0))[1]
-    tolerance: Floats = LAST_BITS * np.ldexp(1.0, exponents - digits)
-    return np.where((digits > 0) & (largest > 0), tolerance, 0.0)
-
-
-def _fall(classes: NDArray[np.int64], filled: Flags, order: NDArray[np.intp] | None) -> Flags:
-    """Whether a class number is followed by a lower one, in the order in which scores came."""
-    given = classes
-    if order is not None:
-        given = np.empty_like(classes)
-        np.put_along_axis(given, order, classes, axis=1)
-    falls: Flags = np.logical_or.reduce((given[:, :-1] > given[:, 1:]) & filled[:, 1:], axis=1)
-    return falls
+    Clearly is by more than 1e-5 of the largest: services round, and compute in single precision.
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    return bool((np.diff(values) > _CLEARLY * np.abs(values).max(initial=0.0)).any())

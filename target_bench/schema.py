@@ -103,8 +103,6 @@ class Retrieval:
         error: what went wrong, if the query failed; then ``tables`` is empty.
         resorted: whether the retriever gave the tables in another order than their scores say.
         tied: whether tables of equal score were put in the order of the corpus.
-        near_tied: whether the scores of some of those were not equal, but differed in their last
-            bits alone.
     """
 
     query_id: str
@@ -113,10 +111,9 @@ class Retrieval:
     error: str | None = None
     resorted: bool = False
     tied: bool = False
-    near_tied: bool = False
 
 
-MARKS = ("resorted", "tied", "near_tied")
+MARKS = ("resorted", "tied")
 """What is noted of a retrieval where it is true."""
 
 
@@ -250,7 +247,6 @@ class Counts:
         resorted: scored rankings that came in another order than their scores say.
         empty_queries: queries whose text is empty.
         tied: scored rankings in which tables of equal score were put in the order of the corpus.
-        near_tied: those of them in which the scores differed, but in their last bits alone.
     """
 
     asked: int
@@ -261,7 +257,6 @@ class Counts:
     resorted: int
     empty_queries: int
     tied: int = 0
-    near_tied: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Field name -> value."""

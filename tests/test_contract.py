@@ -242,10 +242,10 @@ def test_unscored_answers(
         ([(B, 1.0), (A, 2.0)], ((A, B), (2.0, 1.0), True)),
         ([(B, 1), (A, -1)], ((B, A), (1.0, -1.0), False)),
         ([(C, 1.0), (A, 1.0), (B, 1.0)], ((A, B, C), (1.0, 1.0, 1.0), False)),
-        ([(C, 1 + 2**-52), (A, 1.0)], ((A, C), (1.0, 1.0), False)),
+        ([(C, 1 + 2**-52), (A, 1.0)], ((C, A), (1 + 2**-52, 1.0), False)),
         ([(A, 1.0), (C, 1 + 2**-49)], ((C, A), (1.0, 1.0), True)),
         ([(B, 2e-12), (C, 1e-12), (A, 3e-12)], ((A, B, C), (3e-12, 2e-12, 1e-12), True)),
-        ([(C, np.float32(0.1)), (A, np.float32(0.1) + 2**-27)], ((A, C), (0.1, 0.1), False)),
+        ([(C, np.float32(0.1)), (A, np.float32(0.1) + 2**-27)], ((A, C), (0.1, 0.1), True)),
         ([(D, 3.0), (C, 1.0), (A, 2.0)], ((D, A, C), (3.0, 2.0, 1.0), True)),
         ([(["db", "t1"], 2.0), (["db", "t0"], 1.0)], ((B, A), (2.0, 1.0), False)),
         ([[("db", "t1"), 2.0], [("db", "t0"), 1.0]], ((B, A), (2.0, 1.0), False)),
@@ -282,7 +282,7 @@ def test_batches_change_nothing(answers: list[list[tuple[TableId, float]]]) -> N
     assert together == [r for text in texts for r in _ask(batched, text)]
     places = CORPUS.positions
     for retrieval, answer in zip(together, answers, strict=True):
-        ordered = sorted(answer, key=lambda pair: (-round(pair[1], 9), places[pair[0]]))
+        ordered = sorted(answer, key=lambda pair: (-pair[1], places[pair[0]]))
         assert list(retrieval.tables) == [table for table, _ in ordered]
 
 

@@ -93,6 +93,8 @@ def _counts(result: "Result") -> str:
         parts.append(f"{counts.empty} without any table")
     if counts.short > counts.empty and result.retriever not in MODES:
         parts.append(f"{counts.short - counts.empty} with fewer tables than asked for")
+    if counts.tied:
+        parts.append(f"{counts.tied} with tables of equal score")
     if counts.empty_queries:
         parts.append(f"{counts.empty_queries} empty queries")
     if result.answers is not None:

@@ -73,7 +73,6 @@ def count(queries: Sequence[Query], retrievals: Sequence[Retrieval], k: int) -> 
         resorted=sum(1 for retrieval in answered if retrieval.resorted),
         empty_queries=sum(1 for query in queries if not query.text.strip()),
         tied=sum(1 for retrieval in answered if retrieval.tied),
-        near_tied=sum(1 for retrieval in answered if retrieval.near_tied),
     )
 
 

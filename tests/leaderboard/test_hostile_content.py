@@ -61,7 +61,7 @@ def test_more_lines_than_are_read(
         {"query_id": "q", "tables": [["0", "x" * 501]]},
         {"query_id": "q", "tables": [], "gold": 1},
         {"query_id": "q", "tables": [], "resorted": "yes"},
-        {"query_id": "q", "tables": [], "near_tied": 1},
+        {"query_id": "q", "tables": [], "tied": 1},
     ],
     ids=lambda record: json.dumps(record)[:40],
 )

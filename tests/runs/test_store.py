@@ -19,7 +19,7 @@ LABEL = ("retrieval", "mini", "test", "bm25:fields=[title,header],k1=0.9")
 IDENTITY = {"corpus": "mini", "top_k": [1, 10], "retriever": {"class": "x:Y"}}
 ONE = Retrieval("q1", (TableId("0", "a"), TableId("0", "b")), (2.5, 1.0))
 TWO = Retrieval("q2", (), error="raised ValueError: no")
-THREE = Retrieval("q3", (TableId("1", "a"),), resorted=True, tied=True, near_tied=True)
+THREE = Retrieval("q3", (TableId("1", "a"),), resorted=True, tied=True)
 
 odd_text = st.one_of(
     st.text(st.characters(), max_size=12),
@@ -42,7 +42,7 @@ def retrievals(draw: st.DrawFn) -> list[Retrieval]:
                 tuple(tables),
                 tuple(draw(st.lists(finite, min_size=n, max_size=n))),
                 draw(st.none() | odd_text),
-                *draw(st.tuples(st.booleans(), st.booleans(), st.booleans())),
+                *draw(st.tuples(st.booleans(), st.booleans())),
             )
         )
     return found
