@@ -2,6 +2,8 @@
 
 The first run records what passed (``--record-passed FILE``), the second leaves that out
 (``--leave-out FILE``): what was skipped, failed or not collected in the first runs in the second.
+A test whose outcome depends on what is installed, such as one of what an import brings along, has
+the marker ``everywhere`` and runs in both.
 """
 
 from pathlib import Path
@@ -15,6 +17,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "everywhere: its outcome depends on what is installed")
     file = config.getoption("--record-passed")
     if file and not hasattr(config, "workerinput"):  # workers of xdist report to one process
         config.pluginmanager.register(_Recorder(Path(file)))
@@ -25,9 +28,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not file:
         return
     passed = set(Path(file).read_text(encoding="utf-8").splitlines())
-    left_out = [item for item in items if _line(item.nodeid) in passed]
+    kept, left_out = [], []
+    for item in items:
+        again = item.get_closest_marker("everywhere") or _line(item.nodeid) not in passed
+        (kept if again else left_out).append(item)
     config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if _line(item.nodeid) not in passed]
+    items[:] = kept
 
 
 class _Recorder:

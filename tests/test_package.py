@@ -33,6 +33,7 @@ def _modules_after(program: str) -> set[str]:
     return {name.partition(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
 
 
+@pytest.mark.everywhere
 @pytest.mark.parametrize(
     "program",
     [
@@ -45,6 +46,7 @@ def test_import_is_light(program: str) -> None:
     assert not _modules_after(program) & HEAVY
 
 
+@pytest.mark.everywhere
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], []])
 def test_help_is_light(arguments: list[str]) -> None:
     program = (

@@ -232,6 +232,7 @@ def test_frames_and_files_give_the_same_corpus(tmp_path: Path) -> None:
     assert files.queries == frames.queries
 
 
+@pytest.mark.everywhere
 def test_no_frame_library_is_imported() -> None:
     script = (
         "import sys; from target_bench.corpora import from_dataframe; "

@@ -67,6 +67,7 @@ def test_what_was_pulled_is_used_without_the_hub(server: Hub) -> None:
     assert [query.id for query in dataset.queries] == ["q1"]
 
 
+@pytest.mark.everywhere
 def test_looking_for_a_pull_does_not_import_the_library(server: Hub) -> None:
     hub.pull("ottqa")
     code = (
