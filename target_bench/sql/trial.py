@@ -11,6 +11,7 @@ from typing import Any
 
 from target_bench.errors import DataError
 from target_bench.schema import Executed
+from target_bench.sql.beginnings import Shape
 from target_bench.sql.copying import Copy
 from target_bench.sql.databases import database
 from target_bench.sql.linking import Overlap
@@ -47,15 +48,15 @@ class Tried:
     """What became of a prediction.
 
     Attributes:
-        predicted: what it gave, with the beginning of its rows alone.
-        rows: how many rows it gave.
+        predicted: what it gave, with the beginning of its rows and names alone.
+        shape: how many rows and columns it gave.
         rewritten: what gold and prediction gave as Spider's rule has them; None if neither is
             another text.
         values: rule -> value, of the rules under which there was something to compare.
     """
 
     predicted: Executed
-    rows: int = 0
+    shape: Shape = field(default_factory=Shape)
     rewritten: tuple[Executed, Executed] | None = None
     values: Mapping[str, float] = field(default_factory=dict)
 
@@ -104,15 +105,15 @@ class Trials:
         spiders = asked.gold_rewritten or asked.gold
         names = ("bird", "multiset", "soft_f1")
         comparisons = [(names, asked.gold)] if other else [(names, asked.gold), (_SPIDER, spiders)]
-        predicted, rows, values = self._run(asked, how, text, comparisons, asked.repeats)
+        predicted, shape, values = self._run(asked, how, text, comparisons, asked.repeats)
         if not other:
             both = (spiders, predicted) if asked.gold_rewritten else None
-            return Tried(predicted, rows, both, values)
+            return Tried(predicted, shape, both, values)
         ((how, text),) = other
         if how == "unsaid":
-            return Tried(predicted, rows, (spiders, _untranslated(text)), values)
+            return Tried(predicted, shape, (spiders, _untranslated(text)), values)
         theirs, _, more = self._run(asked, how, text, [(_SPIDER, spiders)])
-        return Tried(predicted, rows, (spiders, theirs), {**values, **more})
+        return Tried(predicted, shape, (spiders, theirs), {**values, **more})
 
     def linked(self, gold_sql: str, sql: str, file: Path) -> Links | None:
         """Schema linking; of a prediction over which it was stopped, as of one that uses nothing.
@@ -155,16 +156,16 @@ class Trials:
         text: str,
         comparisons: Iterable[tuple[tuple[str, ...], Executed]],
         repeats: int = 1,
-    ) -> tuple[Executed, int, dict[str, float]]:
-        """What a statement gave, how many rows, and the values of comparisons that can be made."""
+    ) -> tuple[Executed, Shape, dict[str, float]]:
+        """What a statement gave, its shape, and the values of comparisons that can be made."""
         path = asked.copy.path if how == "copy" and asked.copy else asked.file
         if (path, text) in self._stopped:
-            return self._stopped[path, text], 0, {}
+            return self._stopped[path, text], Shape(), {}
         statement = Statement(path, text, repeats)
         try:
             result = self._pool.again(partial(self._compared, statement, asked, comparisons))
         except DataError as error:
-            return Executed("unusable", message=str(error)), 0, {}
+            return Executed("unusable", message=str(error)), Shape(), {}
         return self._kept((path, text), result[0]), *result[1:]
 
     def _compared(
@@ -172,19 +173,19 @@ class Trials:
         statement: Statement,
         asked: Prediction,
         comparisons: Iterable[tuple[tuple[str, ...], Executed]],
-    ) -> tuple[Executed, int, dict[str, float]]:
+    ) -> tuple[Executed, Shape, dict[str, float]]:
         where = database(statement.database, statement.engine)
         values: dict[str, float] = {}
         with self._pool.worker(where) as worker:
-            ran, _, rows = worker.run(where, statement.sql, statement.repeat, "beginning")
+            ran, _, shape = worker.run(where, statement.sql, statement.repeat, "beginning")
             for names, gold in comparisons:
                 if ran.outcome != "executed" or gold.outcome != "executed":
                     continue
                 found = worker.compare(names, gold, asked.gold_sql)
                 if isinstance(found, Executed):
-                    return replace(found, seconds=ran.seconds), 0, {}
+                    return replace(found, seconds=ran.seconds), Shape(), {}
                 values |= found
-        return ran, rows, values
+        return ran, shape, values
 
     def _kept(self, key: tuple[Path, str], found: Any) -> Any:
         if isinstance(found, Executed) and found.outcome in _STOPPED:

@@ -10,12 +10,13 @@ import pytest
 
 from target_bench.errors import BudgetError
 from target_bench.schema import Executed
+from target_bench.sql.beginnings import CHARACTERS, COLUMNS
 from target_bench.sql.extraction import extract
 from target_bench.sql.gold import GoldResults
 from target_bench.sql.judging import Case, Judge, Judged
 from target_bench.sql.limits import Limits
 from target_bench.sql.linking import usage
-from target_bench.sql.pool import Pool
+from target_bench.sql.pool import Pool, Statement
 from target_bench.sql.speaking import speaker
 from target_bench.sql.trial import Trials
 from tests.sql.hostile import ANSWERS, COLLIDING, JOINS
@@ -100,6 +101,39 @@ def test_rows_whose_hashes_collide_are_compared(
     assert (judged.query.multiset, judged.query.spider) == (1, 1)
     assert judged.predicted is not None
     assert len(judged.predicted.rows) <= 20, "the others stay in the worker"
+
+
+def _named(length: int, columns: int) -> str:
+    """A short statement that multiplies a long name."""
+    inner = ", ".join(f"c a{k}" for k in range(40))
+    outer = ", ".join(f"d b{k}" for k in range(columns // 40))
+    name = "x" * length
+    return f'WITH c AS (SELECT 1 AS "{name}"), d AS (SELECT * FROM {inner}) SELECT * FROM {outer}'
+
+
+def test_long_names_of_columns_stay_in_the_worker(long: Pool, file: Path, tmp_path: Path) -> None:
+    """A statement of 20 kB gives 35 MB of names, which the caller would hold for every query."""
+    cases = [Case(str(i), GOLD, file, _named(18_000 + i, 1_960), file) for i in range(2)]
+    for judged in _judged(long, tmp_path, *cases):
+        assert judged.predicted is not None
+        assert judged.predicted.outcome == "executed"
+        assert {len(name) for name in judged.predicted.columns} == {CHARACTERS + 1}
+        assert len(judged.predicted.columns) == COLUMNS
+        assert judged.predicted_shape == (1, 1_960)
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_names_of_columns_count_as_the_bytes_of_a_result(tmp_path: Path, engine: str) -> None:
+    path = tmp_path / "names"
+    if engine == "duckdb":
+        pytest.importorskip("duckdb").connect(str(path)).close()
+    else:
+        path.touch()
+    with Pool(1, Limits(result_bytes=1 << 20)) as pool:
+        assert pool.execute(Statement(path, _named(1_000, 80), engine=engine)).outcome == "executed"  # type: ignore[arg-type]  # one of two words
+        found = pool.execute(Statement(path, _named(18_000, 80), engine=engine))  # type: ignore[arg-type]  # the same
+    assert (found.outcome, found.columns) == ("memory", ())
+    assert found.message == "a result of more than 1,048,576 bytes"
 
 
 def test_a_statement_that_met_a_limit_is_not_run_for_every_query(
