@@ -1,6 +1,6 @@
 """Predicted SQL against gold SQL: both are run, and what they give is compared."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import tee
@@ -190,7 +190,8 @@ class Judge:
         if predicted and predicted.outcome == "unusable" and case.file == case.gold_file:
             return _left_out(case, gold, _Untold("unusable", predicted.message))
         values, rewritten = (tried.values, tried.rewritten) if tried else ({}, None)
-        query = verdict(gold, predicted, values, rewritten, self._rule)
+        stopped = tried.stopped if tried else {}
+        query = verdict(gold, predicted, values, rewritten, self._rule, stopped)
         return Judged(
             case,
             query,
@@ -198,7 +199,7 @@ class Judge:
             predicted,
             gold and _shape(gold),
             tried.shape if tried else None,
-            _reason(case, query, gold, predicted),
+            _reason(case, query, gold, predicted) or _stops(stopped, self._rule),
             links=self._links(case),
         )
 
@@ -254,3 +255,12 @@ def _reason(
     if query.verdict == "no_prediction":
         return case.problem
     return predicted.message if predicted is not None else ""
+
+
+def _stops(stopped: Mapping[str, Executed], rule: Rule) -> str:
+    """What stopped the comparison under the rule of the verdict, or under others and which."""
+    if rule in stopped:
+        return stopped[rule].message
+    names = [name if name == "soft_f1" else f"ex[{name}]" for name in stopped]
+    messages = dict.fromkeys(found.message for found in stopped.values())
+    return f"{' and '.join(names)} 0: {'; '.join(messages)}" if stopped else ""

@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from time import monotonic, process_time
+from typing import Any
 
 import pytest
 
 from target_bench.errors import BudgetError
+from target_bench.metrics.sql import JudgedQuery, Rule
 from target_bench.schema import Executed
 from target_bench.sql.beginnings import CHARACTERS, COLUMNS
 from target_bench.sql.extraction import extract
@@ -17,6 +19,7 @@ from target_bench.sql.judging import Case, Judge, Judged
 from target_bench.sql.limits import Limits
 from target_bench.sql.linking import usage
 from target_bench.sql.pool import Pool, Statement
+from target_bench.sql.process import WorkerProcess
 from target_bench.sql.speaking import speaker
 from target_bench.sql.trial import Trials
 from tests.sql.hostile import ANSWERS, COLLIDING, JOINS
@@ -145,6 +148,52 @@ def test_a_statement_that_met_a_limit_is_not_run_for_every_query(
     found = _judged(short, tmp_path, *cases)
     assert {judged.query.verdict for judged in found} == {"timeout"}
     assert monotonic() - start < LATE
+
+
+@pytest.mark.parametrize(("rule", "result"), [("bird", "correct"), ("spider", "timeout")])
+@pytest.mark.parametrize("gold", [GOLD, "SELECT DISTINCT name FROM hut"])
+def test_a_comparison_that_is_stopped_costs_its_own_value_alone(
+    file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    gold: str,
+    rule: Rule,
+    result: str,
+) -> None:
+    """Also where Spider's rule runs another text; and it is not begun for a second query."""
+    begun: list[tuple[str, ...]] = []
+    stop = Executed("timeout", message="the comparison was stopped after 2 s")
+
+    def compare(self: WorkerProcess, names: tuple[str, ...], *rest: Any) -> Any:
+        begun.append(names)
+        return stop if names == ("spider",) else real(self, names, *rest)
+
+    real = WorkerProcess.compare
+    monkeypatch.setattr(WorkerProcess, "compare", compare)
+    with Pool(1) as pool:
+        says = speaker("sqlite", lambda _: None)
+        judge = Judge(pool, GoldResults(pool, tmp_path / "gold"), says, rule)
+        found = list(judge.judged([Case(name, gold, file, gold, file) for name in "ab"]))
+    for judged in found:
+        query = judged.query
+        assert (query.bird, query.multiset, query.soft_f1, query.spider) == (1, 1, 1, 0)
+        assert query.verdict == result
+        assert judged.reason == ("ex[spider] 0: " if rule == "bird" else "") + stop.message
+        assert judged.predicted is not None
+        assert judged.predicted.rows
+    assert begun == [(names := ("bird", "multiset", "soft_f1")), ("spider",), names]
+
+
+def test_comparisons_after_a_stopped_one_are_not_begun(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process is gone."""
+    stop = Executed("timeout", message="the comparison was stopped after 2 s")
+    monkeypatch.setattr(WorkerProcess, "compare", lambda self, *_: (self.kill(), stop)[1])
+    with Pool(1) as pool:
+        (judged,) = _judged(pool, tmp_path, Case("a", GOLD, file, GOLD, file))
+    assert judged.query == JudgedQuery("timeout")
+    assert judged.reason == stop.message
 
 
 def test_a_prediction_over_which_linking_is_stopped_uses_nothing(short: Pool, file: Path) -> None:
