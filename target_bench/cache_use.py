@@ -1,7 +1,8 @@
 """What came out of a cache while something was timed: such a time says nothing about a system.
 
 Notes are of the whole process, so that those of a plug-in's own threads count too. Of two runs
-that are timed at once in one process each hears of the other's: at worst a time is not shown.
+that are timed at once in one process each hears of the other's: at worst a time is not shown. What
+was made belongs to the run that made it: to another it is a loan.
 """
 
 from collections import Counter
@@ -9,14 +10,13 @@ from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
+from typing import Any
 
 ANSWERS = "recorded answers"
 """What the cache of answers is called, and the one store of it."""
 
 _lock = Lock()
 _noted: Counter[str] = Counter()
-_made: dict[Hashable, set[Hashable]] = {}
-_watches = 0
 _off: ContextVar[bool] = ContextVar("target_bench_caches_off", default=False)
 
 
@@ -25,6 +25,7 @@ class Watch:
 
     def __init__(self) -> None:
         self._earlier = Counter(_noted)
+        self.made: dict[Hashable, set[Hashable]] = {}
 
     def used(self) -> list[str]:
         """The caches that were read since the last call, or since the watch began; sorted."""
@@ -35,21 +36,35 @@ class Watch:
         return found
 
 
+_watches: list[Watch] = []
+_watching: ContextVar[Watch | None] = ContextVar("target_bench_watch", default=None)
+
+
 @contextmanager
 def watched() -> Iterator[Watch]:
-    """Watch a run. What it makes itself and finds again is no loan: a cold run does so too."""
-    global _watches
+    """Watch a run. What it makes itself and finds again is no loan: a cold run does so too.
+
+    Its threads are those that run in a copy of its context. What other threads make is the run's
+    if it is the only one that is watched; else nobody can say whose it is, and it is a loan to all.
+    """
     with _lock:
-        _made.clear()
-        _watches += 1
         watch = Watch()
+        _watches.append(watch)
+    token = _watching.set(watch)
     try:
         yield watch
     finally:
+        _watching.reset(token)
         with _lock:
-            _watches -= 1
-            if not _watches:
-                _made.clear()
+            _watches.remove(watch)
+
+
+def _made_here() -> dict[Hashable, set[Hashable]]:
+    """What the run that this thread works for has made, by store."""
+    watch = _watching.get()
+    if watch in _watches:
+        return watch.made
+    return _watches[0].made if len(_watches) == 1 else {}
 
 
 def note(cache: str) -> None:
@@ -61,27 +76,25 @@ def note(cache: str) -> None:
 def made(store: Hashable, keys: Iterable[Hashable]) -> None:
     """These entries of a store were worked out just now."""
     with _lock:
-        if _watches:
-            _made.setdefault(store, set()).update(keys)
+        _made_here().setdefault(store, set()).update(keys)
 
 
 def found(cache: str, store: Hashable, keys: Iterable[Hashable]) -> None:
     """These entries of a store were read; a note, unless all of them were made in this run."""
     with _lock:
-        here = _made.get(store, set())
+        here = _made_here().get(store, set())
         if not all(key in here for key in keys):
             _noted[cache] += 1
 
 
-def answered(any_cached: bool) -> None:
+def answered(generator: Any, any_cached: bool) -> None:
     """A generator gave answers, and says itself whether it had any of them before.
 
-    Those that went through the cache of answers are known better: an equal prompt of the same run
-    is no loan.
+    It is believed, but for one whose class has a true ``answers_are_noted``: its answers come out
+    of the cache of answers, which knows better that an equal prompt of the same run is no loan.
     """
-    with _lock:
-        if any_cached and ANSWERS not in _made:
-            _noted[ANSWERS] += 1
+    if any_cached and not getattr(type(generator), "answers_are_noted", False):
+        note(ANSWERS)
 
 
 @contextmanager

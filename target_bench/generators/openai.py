@@ -70,6 +70,7 @@ class OpenAI(Generator):
     paid = True
     converses = True
     follows_schema = True
+    answers_are_noted: ClassVar[bool] = True  # as ``cache_use.answered`` has it
     patience: ClassVar[Patience] = Patience()
 
     def __init__(

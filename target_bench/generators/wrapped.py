@@ -58,6 +58,7 @@ class WrappedModel(Generator):
 
     paid: ClassVar[bool] = True
     converses: ClassVar[bool] = True
+    answers_are_noted: ClassVar[bool] = True  # as ``cache_use.answered`` has it
 
     def __init__(self, model: object, concurrency: int, cache: bool, kind: type) -> None:
         if concurrency < 1:

@@ -106,6 +106,7 @@ def verdict(
     values: Mapping[str, float],
     rewritten: tuple[Executed, Executed] | None = None,
     rule: Rule = "bird",
+    stopped: Mapping[str, Executed] | None = None,
 ) -> JudgedQuery:
     """The judgement of results that were compared; their rows are not looked at.
 
@@ -115,6 +116,7 @@ def verdict(
         values: as ``compared`` gives them; 0 for those that are not there.
         rewritten: as for ``judge``.
         rule: as for ``judge``.
+        stopped: rule -> what stopped the comparison under it, which is then the verdict.
 
     Raises:
         ValueError: as for ``judge``.
@@ -123,10 +125,11 @@ def verdict(
         return JudgedQuery("not_runnable")
     if predicted is None:
         return JudgedQuery("no_prediction")
-    decisive = rewritten if rewritten and rule == "spider" else (gold, predicted)
+    ours, theirs = rewritten if rewritten and rule == "spider" else (gold, predicted)
+    theirs = (stopped or {}).get(rule, theirs)
     found = {name: values.get(name, 0.0) for name in ("bird", "spider", "multiset", "soft_f1")}
     return JudgedQuery(
-        verdict="correct" if found[rule] else _failure(*decisive),
+        verdict="correct" if found[rule] else _failure(ours, theirs),
         **found,
         time_ratio=_time_ratio(gold, predicted) if found["bird"] else 0.0,
     )

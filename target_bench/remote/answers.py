@@ -33,6 +33,7 @@ _UNSEALED = 1
 _BUSY = 60.0  # seconds to wait for another process that writes
 _COLUMNS = "text, finish_reason, input_tokens, output_tokens"
 _ROW = f"SELECT {_COLUMNS}, seal FROM answers WHERE key = ?"  # noqa: S608 (our own words)
+_UNSEALED_ROW = f"SELECT {_COLUMNS} FROM answers WHERE key = ?"  # noqa: S608 (our own words)
 _TABLE = f"""
     CREATE TABLE IF NOT EXISTS answers (
         key TEXT PRIMARY KEY,
@@ -120,7 +121,8 @@ def _is_recorded(database: sqlite3.Connection | None, key: str) -> bool:
     if database is None:
         return False
     if _found(database, "PRAGMA user_version") == (_UNSEALED,):
-        return _found(database, "SELECT 1 FROM answers WHERE key = ?", key) is not None
+        row = _found(database, _UNSEALED_ROW, key)
+        return row is not None and _is_readable(row)
     row = _found(database, _ROW, key)
     return row is not None and _is_whole(key, row)
 
@@ -284,23 +286,38 @@ def _opened(path: Path, thoroughly: bool) -> sqlite3.Connection:
 
 
 def _seal_rows(database: sqlite3.Connection) -> None:
-    """Add seals to a file of version 1, all or none."""
-    database.create_function("seal_of", -1, lambda *row: seal_of(row), deterministic=True)
+    """Add seals to a file of version 1, all or none; a row that cannot be read gets none.
+
+    Seals are not made by a function in SQL: SQLite raises where text that is not UTF-8 is given to
+    one, so that one damaged character would cost all answers.
+    """
     with database:
         database.execute("BEGIN IMMEDIATE")
         database.execute("ALTER TABLE answers ADD COLUMN seal TEXT")
-        database.execute(f"UPDATE answers SET seal = seal_of(key, {_COLUMNS})")  # noqa: S608 (our own words)
+        for (key,) in database.execute("SELECT key FROM answers").fetchall():
+            row = database.execute(_UNSEALED_ROW, (key,)).fetchone()
+            if row is not None and _is_readable((key, *row)):
+                seal = seal_of([key, *row])
+                database.execute("UPDATE answers SET seal = ? WHERE key = ?", (seal, key))
         database.execute(f"PRAGMA user_version = {FORMAT}")
 
 
 def _is_whole(key: str, row: tuple[Any, ...]) -> bool:
     """Whether a row is what was recorded; a damaged one may hold values of other types."""
     *answer, seal = row
-    return not any(isinstance(value, bytes) for value in row) and seal == seal_of([key, *answer])
+    return _is_readable(row) and seal == seal_of([key, *answer])
 
 
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")  # damaged text has no seal of its own
+def _is_readable(row: Iterable[Any]) -> bool:
+    """Whether no value is bytes, which is never recorded."""
+    return not any(isinstance(value, bytes) for value in row)
+
+
+def _text(raw: bytes) -> str | bytes:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw
 
 
 def _is_damage(error: sqlite3.Error) -> bool:

@@ -30,7 +30,7 @@ def answers(generator: Any, requests: Sequence[GenerationRequest]) -> dict[str, 
         PluginError: it breaks its contract as a whole.
     """
     found = _answers(generator, requests)
-    cache_use.answered(any(generation.cached for generation in found.values()))
+    cache_use.answered(generator, any(generation.cached for generation in found.values()))
     return found
 
 

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from inspect import isclass
 from typing import Any, ClassVar
@@ -226,7 +227,10 @@ class WrappedRetriever(Retriever):
         if self.concurrency == 1:
             return [self.retrieve(query, top_k) for query in queries]
         with ThreadPoolExecutor(self.concurrency, "target-bench-queries") as pool:
-            return list(pool.map(lambda query: self.retrieve(query, top_k), queries))
+            contexts = [copy_context() for _ in queries]
+            return list(
+                pool.map(lambda c, query: c.run(self.retrieve, query, top_k), contexts, queries)
+            )
 
     def notes(self) -> Sequence[str]:
         """What the object would not do as asked."""

@@ -32,7 +32,7 @@ class Ran(NamedTuple):
         outcome: what became of it.
         columns: the names of the result's columns.
         rows: the result.
-        size: bytes the rows take.
+        size: bytes the names and rows take.
         message: the engine's words, or which limit was met.
         seconds: how long it took.
         sound: whether the engine can go on; if not, its process has to end.
@@ -85,7 +85,7 @@ def timed(
     start = perf_counter()
     try:
         columns, rows = result()
-        fetched, size = _within(rows, limits)
+        fetched, size = _within(columns, rows, limits)
         return Ran("executed", columns, fetched, size, "", perf_counter() - start, True)
     except TooLargeError as error:
         failed = Failure("memory", str(error))
@@ -97,14 +97,21 @@ def timed(
     return Ran(failed.outcome, [], [], 0, failed.message, seconds, failed.sound)
 
 
-def _within(rows: Iterable[tuple[Any, ...]], limits: Limits) -> tuple[list[tuple[Any, ...]], int]:
+def _within(
+    columns: list[str], rows: Iterable[tuple[Any, ...]], limits: Limits
+) -> tuple[list[tuple[Any, ...]], int]:
     kept: list[tuple[Any, ...]] = []
-    size = 0
+    size = _checked(sum(map(getsizeof, columns)), limits)
     for row in rows:
         size += sum(map(getsizeof, chain((row,), row)))
         kept.append(row)
         if len(kept) > limits.rows:
             raise TooLargeError(f"more than {limits.rows:,} rows")
-        if size > limits.result_bytes:
-            raise TooLargeError(f"a result of more than {limits.result_bytes:,} bytes")
+        _checked(size, limits)
     return kept, size
+
+
+def _checked(size: int, limits: Limits) -> int:
+    if size > limits.result_bytes:
+        raise TooLargeError(f"a result of more than {limits.result_bytes:,} bytes")
+    return size

@@ -1,6 +1,6 @@
 """Predicted SQL against gold SQL: both are run, and what they give is compared."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import tee
@@ -11,7 +11,7 @@ from target_bench.errors import DataError
 from target_bench.metrics.sql import JudgedQuery, Rule, verdict
 from target_bench.schema import Executed
 from target_bench.sql.agreement import agree
-from target_bench.sql.beginnings import beginning
+from target_bench.sql.beginnings import Shape, beginning
 from target_bench.sql.gold import GoldResults
 from target_bench.sql.normalising import for_test_suite
 from target_bench.sql.pool import Pool, Statement
@@ -54,11 +54,11 @@ class Judged:
     Attributes:
         case: the case.
         query: the judgement under every rule.
-        gold: what the gold gave, or None if it was not run; with the beginning of its rows alone
-            (``beginning``), because all of them would for many cases fill the memory.
+        gold: what the gold gave, or None if it was not run; with the beginning of it alone
+            (``beginning``), because all of it would for many cases fill the memory.
         predicted: what the prediction gave, or None if there was none; its beginning too.
-        gold_rows: how many rows the gold gave, or None if it was not run.
-        predicted_rows: how many rows the prediction gave, or None if there was none.
+        gold_shape: how many rows and columns the gold gave, or None if it was not run.
+        predicted_shape: how many the prediction gave, or None if there was none.
         reason: what went wrong, in words; empty if nothing did, or if the result is wrong.
         left_out: why the query is not runnable; None if it is.
         links: which tables and columns prediction and gold use; None without a prediction, or on
@@ -69,8 +69,8 @@ class Judged:
     query: JudgedQuery
     gold: Executed | None
     predicted: Executed | None
-    gold_rows: int | None
-    predicted_rows: int | None
+    gold_shape: Shape | None
+    predicted_shape: Shape | None
     reason: str
     left_out: LeftOut | None = None
     links: Links | None = None
@@ -190,15 +190,16 @@ class Judge:
         if predicted and predicted.outcome == "unusable" and case.file == case.gold_file:
             return _left_out(case, gold, _Untold("unusable", predicted.message))
         values, rewritten = (tried.values, tried.rewritten) if tried else ({}, None)
-        query = verdict(gold, predicted, values, rewritten, self._rule)
+        stopped = tried.stopped if tried else {}
+        query = verdict(gold, predicted, values, rewritten, self._rule, stopped)
         return Judged(
             case,
             query,
             gold and beginning(gold),
             predicted,
-            None if gold is None else len(gold.rows),
-            tried.rows if tried else None,
-            _reason(case, query, gold, predicted),
+            _shape(gold),
+            tried.shape if tried else None,
+            _reason(case, query, gold, predicted) or _stops(stopped, self._rule),
             links=self._links(case),
         )
 
@@ -237,10 +238,13 @@ def _differing(name: str, repeated: bool, here: Executed, in_sqlite: Executed) -
 
 
 def _left_out(case: Case, gold: Executed | None, untold: _Untold) -> Judged:
-    rows = None if gold is None else len(gold.rows)
     query = JudgedQuery("not_runnable")
-    shown = gold and beginning(gold)
-    return Judged(case, query, shown, None, rows, None, untold.reason, untold.kind)
+    shown, shape = gold and beginning(gold), _shape(gold)
+    return Judged(case, query, shown, None, shape, None, untold.reason, untold.kind)
+
+
+def _shape(gold: Executed | None) -> Shape | None:
+    return gold and Shape(len(gold.rows), len(gold.columns))
 
 
 def _reason(
@@ -251,3 +255,12 @@ def _reason(
     if query.verdict == "no_prediction":
         return case.problem
     return predicted.message if predicted is not None else ""
+
+
+def _stops(stopped: Mapping[str, Executed], rule: Rule) -> str:
+    """What stopped the comparison under the rule of the verdict, or under others and which."""
+    if rule in stopped:
+        return stopped[rule].message
+    names = [name if name == "soft_f1" else f"ex[{name}]" for name in stopped]
+    messages = dict.fromkeys(found.message for found in stopped.values())
+    return f"{' and '.join(names)} 0: {'; '.join(messages)}" if stopped else ""

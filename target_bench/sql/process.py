@@ -16,6 +16,7 @@ from typing import IO, Any, Literal
 
 from target_bench.errors import BudgetError, ConfigError, DataError
 from target_bench.schema import Executed, SQLOutcome
+from target_bench.sql.beginnings import Shape
 from target_bench.sql.databases import Database
 from target_bench.sql.engine import EngineName
 from target_bench.sql.limits import Limits
@@ -99,11 +100,11 @@ class WorkerProcess:
 
     def run(
         self, database: Database, sql: str, repeat: int, wanted: Wanted = "all"
-    ) -> tuple[Executed, int, int]:
-        """Run a statement so many times; the first result, the bytes it takes, and its rows.
+    ) -> tuple[Executed, int, Shape]:
+        """Run a statement so many times; the first result, the bytes it takes, and its shape.
 
-        Of ``wanted`` rows that are the ``beginning`` the rest stays with the process, to be
-        compared there until it runs another statement.
+        Of ``wanted`` rows that are the ``beginning``, and of their names, the rest stays
+        with the process, to be compared there until it runs another statement.
 
         Raises:
             DataError: the database cannot be opened or read; ``DiedOpeningError`` if the process
@@ -115,9 +116,9 @@ class WorkerProcess:
             earlier, *_ = self._run(database, number, sql, "none")
             seconds += earlier.seconds
             if earlier.outcome != "executed" or not self.alive:
-                return replace(earlier, seconds=seconds), 0, 0
-        last, size, rows = self._run(database, number, sql, wanted)
-        return replace(last, seconds=seconds + last.seconds), size, rows
+                return replace(earlier, seconds=seconds), 0, Shape()
+        last, size, shape = self._run(database, number, sql, wanted)
+        return replace(last, seconds=seconds + last.seconds), size, shape
 
     def compare(
         self, names: tuple[str, ...], gold: Executed, gold_sql: str
@@ -162,23 +163,23 @@ class WorkerProcess:
 
     def _run(
         self, database: Database, number: int, sql: str, wanted: Wanted
-    ) -> tuple[Executed, int, int]:
+    ) -> tuple[Executed, int, Shape]:
         reply = self._limited(("running", number, sql, wanted), "the statement")
         if isinstance(reply, Executed):
-            return reply, 0, 0
+            return reply, 0, Shape()
         what, *found = reply
         if what == "ran" and wanted == "all" and found[0][4] > SENT_AT_ONCE:
             reply = self._limited(("fetching",), "handing over its result", _PATIENCE)
             if isinstance(reply, Executed):
-                return reply, 0, 0
+                return reply, 0, Shape()
             found[1] = reply[1]
         if what == "unusable":
             raise DataError(f"database {database.path}: {found[0]}")
-        (outcome, columns, message, seconds, size, sound), rows, count = found
+        (outcome, columns, message, seconds, size, sound), rows, shape = found
         if not sound:
             self.kill()
         executed = Executed(outcome, tuple(columns), tuple(rows), message, (seconds,))
-        return executed, size, count
+        return executed, size, Shape(*shape)
 
     def _limited(
         self, request: tuple[Any, ...], what: str, seconds: float | None = None

@@ -4,13 +4,14 @@ Only small things come back: outcomes, the beginning of the result, the value un
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from target_bench.errors import DataError
 from target_bench.schema import Executed
+from target_bench.sql.beginnings import Shape
 from target_bench.sql.copying import Copy
 from target_bench.sql.databases import database
 from target_bench.sql.linking import Overlap
@@ -47,17 +48,28 @@ class Tried:
     """What became of a prediction.
 
     Attributes:
-        predicted: what it gave, with the beginning of its rows alone.
-        rows: how many rows it gave.
+        predicted: what it gave, with the beginning of its rows and names alone.
+        shape: how many rows and columns it gave.
         rewritten: what gold and prediction gave as Spider's rule has them; None if neither is
             another text.
-        values: rule -> value, of the rules under which there was something to compare.
+        values: rule -> value, of the rules under which results were compared.
+        stopped: rule -> what stopped the comparison under it or under one before it.
     """
 
     predicted: Executed
-    rows: int = 0
+    shape: Shape = field(default_factory=Shape)
     rewritten: tuple[Executed, Executed] | None = None
     values: Mapping[str, float] = field(default_factory=dict)
+    stopped: Mapping[str, Executed] = field(default_factory=dict)
+
+
+class _Run(NamedTuple):
+    """One statement that was run: what it gave, and the comparisons that could be made."""
+
+    result: Executed
+    shape: Shape
+    values: dict[str, float]
+    stopped: dict[str, Executed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +88,8 @@ class Links:
 class Trials:
     """Tries predictions in a pool's processes.
 
-    A statement that met a limit is not run again for another query: that would meet it again, and
-    a submission may hold it ten thousand times.
+    A statement that met a limit is not run again for another query, nor its result compared again
+    if a comparison did: that would meet it again, and a submission may hold it ten thousand times.
 
     Args:
         pool: whose processes, under whose limits.
@@ -86,6 +98,7 @@ class Trials:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._stopped: dict[tuple[Path, str], Executed] = {}
+        self._uncompared: dict[tuple[Path, str], dict[str, Executed]] = {}
         self._unlinked: set[tuple[Path, str]] = set()
 
     def tried(self, asked: Prediction) -> Tried:
@@ -104,15 +117,17 @@ class Trials:
         spiders = asked.gold_rewritten or asked.gold
         names = ("bird", "multiset", "soft_f1")
         comparisons = [(names, asked.gold)] if other else [(names, asked.gold), (_SPIDER, spiders)]
-        predicted, rows, values = self._run(asked, how, text, comparisons, asked.repeats)
+        run = self._run(asked, how, text, comparisons, asked.repeats)
+        predicted, shape, values, stopped = run
         if not other:
             both = (spiders, predicted) if asked.gold_rewritten else None
-            return Tried(predicted, rows, both, values)
+            return Tried(predicted, shape, both, values, stopped)
         ((how, text),) = other
         if how == "unsaid":
-            return Tried(predicted, rows, (spiders, _untranslated(text)), values)
-        theirs, _, more = self._run(asked, how, text, [(_SPIDER, spiders)])
-        return Tried(predicted, rows, (spiders, theirs), {**values, **more})
+            return Tried(predicted, shape, (spiders, _untranslated(text)), values, stopped)
+        theirs = self._run(asked, how, text, [(_SPIDER, spiders)])
+        values, stopped = values | theirs.values, stopped | theirs.stopped
+        return Tried(predicted, shape, (spiders, theirs.result), values, stopped)
 
     def linked(self, gold_sql: str, sql: str, file: Path) -> Links | None:
         """Schema linking; of a prediction over which it was stopped, as of one that uses nothing.
@@ -155,36 +170,46 @@ class Trials:
         text: str,
         comparisons: Iterable[tuple[tuple[str, ...], Executed]],
         repeats: int = 1,
-    ) -> tuple[Executed, int, dict[str, float]]:
-        """What a statement gave, how many rows, and the values of comparisons that can be made."""
+    ) -> _Run:
         path = asked.copy.path if how == "copy" and asked.copy else asked.file
         if (path, text) in self._stopped:
-            return self._stopped[path, text], 0, {}
+            return _Run(self._stopped[path, text], Shape(), {}, {})
         statement = Statement(path, text, repeats)
         try:
-            result = self._pool.again(partial(self._compared, statement, asked, comparisons))
+            run = self._pool.again(partial(self._compared, statement, asked, comparisons))
         except DataError as error:
-            return Executed("unusable", message=str(error)), 0, {}
-        return self._kept((path, text), result[0]), *result[1:]
+            return _Run(Executed("unusable", message=str(error)), Shape(), {}, {})
+        self._kept((path, text), run.result)
+        return run
 
     def _compared(
         self,
         statement: Statement,
         asked: Prediction,
         comparisons: Iterable[tuple[tuple[str, ...], Executed]],
-    ) -> tuple[Executed, int, dict[str, float]]:
+    ) -> _Run:
         where = database(statement.database, statement.engine)
         values: dict[str, float] = {}
+        stopped: dict[str, Executed] = {}
+        key = statement.database, statement.sql
+        earlier = self._uncompared.get(key, {})
         with self._pool.worker(where) as worker:
-            ran, _, rows = worker.run(where, statement.sql, statement.repeat, "beginning")
+            ran, _, shape = worker.run(where, statement.sql, statement.repeat, "beginning")
+            stop: Executed | None = None
             for names, gold in comparisons:
                 if ran.outcome != "executed" or gold.outcome != "executed":
                     continue
-                found = worker.compare(names, gold, asked.gold_sql)
-                if isinstance(found, Executed):
-                    return replace(found, seconds=ran.seconds), 0, {}
-                values |= found
-        return ran, rows, values
+                stop = stop or earlier.get(names[0])
+                if stop is None:
+                    found = worker.compare(names, gold, asked.gold_sql)
+                    if not isinstance(found, Executed):
+                        values |= found
+                        continue
+                    stop = found
+                stopped |= dict.fromkeys(names, stop)
+        if stop is not None and stop.outcome in _STOPPED:
+            self._uncompared[key] = {**earlier, **stopped}
+        return _Run(ran, shape, values, stopped)
 
     def _kept(self, key: tuple[Path, str], found: Any) -> Any:
         if isinstance(found, Executed) and found.outcome in _STOPPED:

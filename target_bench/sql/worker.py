@@ -13,7 +13,7 @@ from threading import Thread
 from typing import IO, Any
 
 from target_bench.schema import Cell
-from target_bench.sql.beginnings import begun
+from target_bench.sql.beginnings import begun, begun_names
 from target_bench.sql.engine import Engine, UnusableError
 from target_bench.sql.limits import Limits
 from target_bench.sql.messages import receive, send
@@ -120,17 +120,19 @@ class _Worker:
     def _running(self, number: int, sql: str, wanted: str) -> tuple[Any, ...]:
         """Run a statement; of the rows ``all``, the ``beginning`` or ``none`` are sent at once.
 
-        Those of a large result, and those of which only the beginning is sent, stay here.
+        Those of a large result, and those of which only the beginning is sent, stay here. Names of
+        columns are sent as rows are.
         """
         self._rows = []
         ran = self._open[number].run(sql)
-        rows = [] if wanted == "none" else ran.rows
+        columns, rows = ([], []) if wanted == "none" else (ran.columns, ran.rows)
         if wanted == "beginning":
+            columns = begun_names(columns)
             self._rows, rows = rows, begun(rows)
         elif ran.size > SENT_AT_ONCE:
             self._rows, rows = rows, []
-        report = (ran.outcome, ran.columns, ran.message, ran.seconds, ran.size, ran.sound)
-        return "ran", report, rows, len(ran.rows)
+        report = (ran.outcome, columns, ran.message, ran.seconds, ran.size, ran.sound)
+        return "ran", report, rows, (len(ran.rows), len(ran.columns))
 
     def _comparing(self, names: tuple[str, ...], gold_rows: Any, gold_sql: str) -> tuple[Any, ...]:
         """The rows that stayed here against those of the gold, under some rules."""

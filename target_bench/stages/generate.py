@@ -197,7 +197,8 @@ class GenerateStage:
             finally:
                 took = None
                 if self.answerer.generator is not None:
-                    cache_use.answered(any(a.generation.cached for a in found.values()))
+                    cached = any(a.generation.cached for a in found.values())
+                    cache_use.answered(self.answerer.generator, cached)
                     took = Took(time.perf_counter() - start, watch.used(), len(found))
                 self.store.write_manifest(**generation_entries(self.store.manifest, took))
         return found

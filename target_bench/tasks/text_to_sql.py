@@ -180,10 +180,10 @@ class TextToSQL:
                 "sql": case.sql,
                 "gold_sql": case.gold_sql,
                 **(scores if judged.left_out is None else dict.fromkeys(scores)),
-                "rows": judged.predicted_rows,
-                "gold_rows": judged.gold_rows,
-                "result": readable(judged.predicted),
-                "gold_result": readable(judged.gold),
+                "rows": judged.predicted_shape and judged.predicted_shape.rows,
+                "gold_rows": judged.gold_shape and judged.gold_shape.rows,
+                "result": readable(judged.predicted, judged.predicted_shape),
+                "gold_result": readable(judged.gold, judged.gold_shape),
             }
 
 

@@ -5,17 +5,21 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from time import monotonic, process_time
+from typing import Any
 
 import pytest
 
 from target_bench.errors import BudgetError
+from target_bench.metrics.sql import JudgedQuery, Rule
 from target_bench.schema import Executed
+from target_bench.sql.beginnings import CHARACTERS, COLUMNS
 from target_bench.sql.extraction import extract
 from target_bench.sql.gold import GoldResults
 from target_bench.sql.judging import Case, Judge, Judged
 from target_bench.sql.limits import Limits
 from target_bench.sql.linking import usage
-from target_bench.sql.pool import Pool
+from target_bench.sql.pool import Pool, Statement
+from target_bench.sql.process import WorkerProcess
 from target_bench.sql.speaking import speaker
 from target_bench.sql.trial import Trials
 from tests.sql.hostile import ANSWERS, COLLIDING, JOINS
@@ -102,6 +106,39 @@ def test_rows_whose_hashes_collide_are_compared(
     assert len(judged.predicted.rows) <= 20, "the others stay in the worker"
 
 
+def _named(length: int, columns: int) -> str:
+    """A short statement that multiplies a long name."""
+    inner = ", ".join(f"c a{k}" for k in range(40))
+    outer = ", ".join(f"d b{k}" for k in range(columns // 40))
+    name = "x" * length
+    return f'WITH c AS (SELECT 1 AS "{name}"), d AS (SELECT * FROM {inner}) SELECT * FROM {outer}'
+
+
+def test_long_names_of_columns_stay_in_the_worker(long: Pool, file: Path, tmp_path: Path) -> None:
+    """A statement of 20 kB gives 35 MB of names, which the caller would hold for every query."""
+    cases = [Case(str(i), GOLD, file, _named(18_000 + i, 1_960), file) for i in range(2)]
+    for judged in _judged(long, tmp_path, *cases):
+        assert judged.predicted is not None
+        assert judged.predicted.outcome == "executed"
+        assert {len(name) for name in judged.predicted.columns} == {CHARACTERS + 1}
+        assert len(judged.predicted.columns) == COLUMNS
+        assert judged.predicted_shape == (1, 1_960)
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_names_of_columns_count_as_the_bytes_of_a_result(tmp_path: Path, engine: str) -> None:
+    path = tmp_path / "names"
+    if engine == "duckdb":
+        pytest.importorskip("duckdb").connect(str(path)).close()
+    else:
+        path.touch()
+    with Pool(1, Limits(result_bytes=1 << 20)) as pool:
+        assert pool.execute(Statement(path, _named(1_000, 80), engine=engine)).outcome == "executed"  # type: ignore[arg-type]  # one of two words
+        found = pool.execute(Statement(path, _named(18_000, 80), engine=engine))  # type: ignore[arg-type]  # the same
+    assert (found.outcome, found.columns) == ("memory", ())
+    assert found.message == "a result of more than 1,048,576 bytes"
+
+
 def test_a_statement_that_met_a_limit_is_not_run_for_every_query(
     short: Pool, file: Path, tmp_path: Path
 ) -> None:
@@ -111,6 +148,52 @@ def test_a_statement_that_met_a_limit_is_not_run_for_every_query(
     found = _judged(short, tmp_path, *cases)
     assert {judged.query.verdict for judged in found} == {"timeout"}
     assert monotonic() - start < LATE
+
+
+@pytest.mark.parametrize(("rule", "result"), [("bird", "correct"), ("spider", "timeout")])
+@pytest.mark.parametrize("gold", [GOLD, "SELECT DISTINCT name FROM hut"])
+def test_a_comparison_that_is_stopped_costs_its_own_value_alone(
+    file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    gold: str,
+    rule: Rule,
+    result: str,
+) -> None:
+    """Also where Spider's rule runs another text; and it is not begun for a second query."""
+    begun: list[tuple[str, ...]] = []
+    stop = Executed("timeout", message="the comparison was stopped after 2 s")
+
+    def compare(self: WorkerProcess, names: tuple[str, ...], *rest: Any) -> Any:
+        begun.append(names)
+        return stop if names == ("spider",) else real(self, names, *rest)
+
+    real = WorkerProcess.compare
+    monkeypatch.setattr(WorkerProcess, "compare", compare)
+    with Pool(1) as pool:
+        says = speaker("sqlite", lambda _: None)
+        judge = Judge(pool, GoldResults(pool, tmp_path / "gold"), says, rule)
+        found = list(judge.judged([Case(name, gold, file, gold, file) for name in "ab"]))
+    for judged in found:
+        query = judged.query
+        assert (query.bird, query.multiset, query.soft_f1, query.spider) == (1, 1, 1, 0)
+        assert query.verdict == result
+        assert judged.reason == ("ex[spider] 0: " if rule == "bird" else "") + stop.message
+        assert judged.predicted is not None
+        assert judged.predicted.rows
+    assert begun == [(names := ("bird", "multiset", "soft_f1")), ("spider",), names]
+
+
+def test_comparisons_after_a_stopped_one_are_not_begun(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process is gone."""
+    stop = Executed("timeout", message="the comparison was stopped after 2 s")
+    monkeypatch.setattr(WorkerProcess, "compare", lambda self, *_: (self.kill(), stop)[1])
+    with Pool(1) as pool:
+        (judged,) = _judged(pool, tmp_path, Case("a", GOLD, file, GOLD, file))
+    assert judged.query == JudgedQuery("timeout")
+    assert judged.reason == stop.message
 
 
 def test_a_prediction_over_which_linking_is_stopped_uses_nothing(short: Pool, file: Path) -> None:

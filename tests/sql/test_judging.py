@@ -109,7 +109,7 @@ def test_rows_are_counted_and_their_beginning_held(file: Path, pool: Pool, tmp_p
     """A million rows of each of a thousand predictions fit into no memory."""
     many = "SELECT a.name, hex(zeroblob(1000)) FROM city a, city b, city c"
     (judged,) = _judged(pool, tmp_path, [Case("q", GOLD, file, many, file)])
-    assert (judged.gold_rows, judged.predicted_rows) == (2, 64)
+    assert (judged.gold_shape, judged.predicted_shape) == ((2, 1), (64, 2))
     assert judged.gold is not None
     assert judged.predicted is not None
     assert len(judged.gold.rows) == 2

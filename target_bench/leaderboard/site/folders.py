@@ -33,7 +33,7 @@ def check(out: Path, submissions: Path) -> None:
         raise ConfigError(f"-o {out}: holds the submissions; name another folder")
     if not out.exists():
         return
-    there = {str(p.relative_to(out)) for p in out.rglob("*") if p.is_symlink() or not p.is_dir()}
+    there = _files(out)
     if not there:
         return
     others = sorted(there - _known(out))
@@ -52,8 +52,8 @@ def check(out: Path, submissions: Path) -> None:
 def replace(out: Path, files: Iterable[tuple[str, str]]) -> int:
     """Write files into a new folder beside ``out``, and put it in its place.
 
-    Builds of the same site wait for each other, and each removes first what killed ones left: the
-    system gives back the lock of a process that ended.
+    Builds of the same site wait for each other, and each removes what killed ones left: the system
+    gives back the lock of a process that ended. What does not say that a build wrote it stays.
 
     Args:
         out: the folder.
@@ -101,7 +101,7 @@ def _replace(out: Path, files: Iterable[tuple[str, str]]) -> int:
 @contextmanager
 def _alone(out: Path) -> Iterator[bool]:
     """Keep other builds of this site out; False where the file system has no locks."""
-    path = out.with_name(f".{out.name}.lock")
+    path = out.with_name(f".{out.name}.target-bench.lock")
     while True:
         with path.open("a+b") as file:
             try:
@@ -114,8 +114,9 @@ def _alone(out: Path) -> Iterator[bool]:
                     try:
                         yield True
                     finally:
-                        with suppress(OSError):  # as on Windows, where it is open
-                            path.unlink()
+                        if not os.fstat(file.fileno()).st_size:  # else it is somebody's file
+                            with suppress(OSError):  # as on Windows, where it is open
+                                path.unlink()
                     return
 
 
@@ -124,11 +125,15 @@ def _remove_left_behind(out: Path, suffix: str) -> None:
     name = re.compile(rf"\.{re.escape(out.name)}\.[0-9a-f]{{8}}{re.escape(suffix)}")
     for path in out.parent.iterdir():
         if name.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
+            there = _files(path)
+            known = _known(path) if suffix == ".old" else there  # half a site has no list yet
+            if not there or (MARKER in there and there <= known):
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def _write(folder: Path, files: Iterable[tuple[str, str]]) -> int:
     names, size = [MARKER], 0
+    (folder / MARKER).write_text(_marker(names), encoding="ascii")  # what is half written says so
     for name, text in files:
         path = folder / name
         path.parent.mkdir(exist_ok=True)
@@ -136,9 +141,19 @@ def _write(folder: Path, files: Iterable[tuple[str, str]]) -> int:
         path.write_bytes(raw)
         names.append(name)
         size += len(raw)
-    marker = json.dumps({"format": 1, "files": sorted(names)}, indent=1) + "\n"
+    marker = _marker(names)
     (folder / MARKER).write_text(marker, encoding="ascii")
     return size + len(marker)
+
+
+def _marker(names: list[str]) -> str:
+    return json.dumps({"format": 1, "files": sorted(names)}, indent=1) + "\n"
+
+
+def _files(folder: Path) -> set[str]:
+    """All that is in a folder but folders."""
+    inside = folder.rglob("*")
+    return {str(p.relative_to(folder)) for p in inside if p.is_symlink() or not p.is_dir()}
 
 
 def _known(out: Path) -> set[str]:

@@ -57,10 +57,25 @@ def test_what_killed_builds_left_is_removed(tmp_path: Path) -> None:
         ".site.mine.tmp",
         ".sites.0123abcd.tmp",
     ):
-        (tmp_path / name / "tasks").mkdir(parents=True)
+        folders.replace(tmp_path / name, [("tasks/one.html", "")])
+    (tmp_path / ".site.4567abcd.old" / "tasks").mkdir(parents=True)
     build(write(tmp_path / "in", board()), tmp_path / "site")
     names = [".site.mine.tmp", ".sites.0123abcd.tmp", "in", "site"]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
+
+
+def test_what_lies_beside_and_no_build_wrote_stays(tmp_path: Path) -> None:
+    """Whatever it is called."""
+    for name in (".site.0123abcd.tmp", ".site.0123abcd.old", ".site.4567abcd.old"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "thesis.tex").write_text("mine")
+    (tmp_path / ".site.4567abcd.old" / MARKER).write_text('{"format": 1, "files": []}')
+    for name in (".site.lock", ".site.target-bench.lock"):
+        (tmp_path / name).write_text("my notes")
+    before = _files(tmp_path)
+    build(write(tmp_path / "in", board()), tmp_path / "site")
+    assert before <= _files(tmp_path)
+    assert {(tmp_path / name).read_text() for name in before if "lock" in name} == {"my notes"}
 
 
 def test_a_build_that_runs_beside_is_waited_for(tmp_path: Path) -> None:
