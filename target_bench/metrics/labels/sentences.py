@@ -150,10 +150,10 @@ def _evidence(sentence: str, first: bool, last: bool) -> list[Evidence]:
     if taken_back:
         return evidence(sentence[taken_back.end() :], first, last)
     sentence = simplified(_IDIOM.sub(" ", sentence).strip())
-    whole = phrase(sentence)
-    if whole is not None:
-        said = Evidence(whole.labels, Weight.SAID)
-        return [*_opening(sentence, first or last), said, *predicates(sentence[whole.end :])]
+    known = phrase(sentence)
+    if known is not None:
+        said = Evidence(known.labels, Weight.SAID)
+        return [*_opening(sentence, first or last), said, *predicates(sentence[known.end :])]
     if _BOTH.search(sentence):
         return [Evidence(NONE, Weight.SAID)]
     opened = list(_opening(sentence, first or last))
