@@ -234,7 +234,8 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
         start = time.perf_counter()
         generations = [answered.generation for answered in answers]
         examples = task.examples(dataset, generations, by_query)
-        scored = score(metrics, examples, retrieved.query_ids)
+        check = getattr(task, "check_budget", None)
+        scored = score(metrics, examples, retrieved.query_ids, check)
         counts = count_answers(answers, task.parse)
         answer_scores = in_order(scored.scores, dataset.queries)
         report = task.report(dataset, examples) if hasattr(task, "report") else None

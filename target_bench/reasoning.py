@@ -13,6 +13,8 @@ _TAG = re.compile(
     r"|<\|(?:(?P<closing4>END_THINKING|end_of_thought)|START_THINKING|begin_of_thought)\|>",
     re.IGNORECASE,
 )
+_RESPONSE = re.compile(r"<\|(?:(?:START|END)_RESPONSE|(?:begin|end)_of_solution)\|>", re.IGNORECASE)
+"""Marks of the answer itself, of Cohere and of open models that imitate o1."""
 _CHANNEL = re.compile(
     r"<\|channel\|>\s{0,9}(?P<name>[a-z]{1,20})\b[^<]{0,200}"
     r"(?:<\|constrain\|>[^<]{0,50})?<\|message\|>"
@@ -39,9 +41,14 @@ def without_reasoning(text: str) -> str:
     special tokens left out (``analysis...assistantfinal...``), the last of the channel ``final`` is
     the answer.
 
+    Marks around the answer (``<|START_RESPONSE|>``, ``<|begin_of_solution|>``) are taken out, and
+    what is between them is kept.
+
     An answer that means such a tag literally loses text, too. Takes time linear in the text.
     """
     said = _final_channel(text)
+    if _RESPONSE.search(said):
+        said = _RESPONSE.sub("", said).strip()
     outside: list[str] = []
     start, inside = 0, False
     for tag in _TAG.finditer(said):

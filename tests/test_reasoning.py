@@ -32,6 +32,16 @@ _HARMONY = (
         ("◁think▷Oslo◁/think▷Paris", "Paris"),
         ("<|START_THINKING|>Oslo<|END_THINKING|>Paris", "Paris"),
         ("<|begin_of_thought|>Oslo<|end_of_thought|>Paris", "Paris"),
+        (
+            "<|START_THINKING|>Oslo<|END_THINKING|><|START_RESPONSE|>Paris<|END_RESPONSE|>",
+            "Paris",
+        ),
+        ("<|START_RESPONSE|>\nParis<|END_RESPONSE|>", "Paris"),
+        (
+            "<|begin_of_thought|>Oslo<|end_of_thought|>\n\n"
+            "<|begin_of_solution|>\n\nParis\n\n<|end_of_solution|>",
+            "Paris",
+        ),
         ("<think>a</think>Paris <think>b</think>or so", "Paris\nor so"),
         ("It may be Oslo.</think>Paris", "Paris"),
         ("<think>a<think>b</think>c</think>Paris", "Paris"),

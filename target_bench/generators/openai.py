@@ -1,7 +1,8 @@
 """Models behind the OpenAI API: OpenAI's own, and those of any server that speaks it."""
 
 import json
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+import re
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, nullcontext
 from typing import Any, ClassVar
 
@@ -37,6 +38,9 @@ _CHANGES_NO_ANSWER = (
     "prices",
     "cache",
 )
+_READ_AS_TEXT = ("fact_verification",)
+"""Tasks that read an answer in prose as well as the JSON that they ask for."""
+_FENCE = re.compile(r"\A\s*```[A-Za-z]*\s*\n(?P<inner>.*?)\n?\s*```\s*\Z", re.DOTALL)
 _Work = Work[GenerationRequest, Generation]
 
 
@@ -153,6 +157,7 @@ class OpenAI(Generator):
             ConfigError: key, model or address are wrong, and nothing was answered yet.
             StoreError: answers cannot be recorded.
         """
+        text_instead: list[str] = []
 
         def waiting(reason: str, seconds: float) -> None:
             crowd.post(lambda: observer.waiting(reason, seconds))
@@ -164,7 +169,7 @@ class OpenAI(Generator):
         async def session() -> AsyncIterator[_Work]:
             recorder = Recorder(AnswerCache(file(), warning)) if self.cache else None
             endpoint: Endpoint[Answer] = self._served.endpoint(recorder, waiting, self.seed or 0)
-            asking = _Asking(self, endpoint, self._server)
+            asking = _Asking(self, endpoint, self._server, text_instead.append)
             async with nullcontext() if recorder is None else aclosing(recorder):
                 try:
                     yield asking.generation
@@ -173,7 +178,12 @@ class OpenAI(Generator):
 
         width = 2 * self.concurrency  # half of them wait for a place, so that none stays empty
         crowd: Crowd[GenerationRequest, Generation] = Crowd(session, width)
-        return crowd.results(requests)
+        yield from crowd.results(requests)
+        if text_instead:
+            observer.warning(
+                f"{len(text_instead)} answers were not the JSON that was asked for; they were "
+                "read as text"
+            )
 
     def body(self, request: GenerationRequest) -> dict[str, Any]:
         """What is sent: all that determines the answer, beside the address."""
@@ -233,8 +243,15 @@ class OpenAI(Generator):
 class _Asking:
     """One event loop's way from requests to answers; connects when the first one is sent."""
 
-    def __init__(self, model: OpenAI, endpoint: Endpoint[Answer], server: Server) -> None:
+    def __init__(
+        self,
+        model: OpenAI,
+        endpoint: Endpoint[Answer],
+        server: Server,
+        text_instead: Callable[[str], None],
+    ) -> None:
         self._model = model
+        self._text_instead = text_instead
         self._endpoint = endpoint
         self._connection = Connection(server, "/chat/completions")
 
@@ -242,18 +259,20 @@ class _Asking:
         body = self._model.body(request)
         sent = body | dict(self._model.extra or {})
         with_schema = request.answer_schema is not None
+        as_text = request.task in _READ_AS_TEXT
 
         async def send() -> Answer:
             return await self._connection.create(
-                sent, lambda found: _read(found, with_schema), with_schema
+                sent, lambda found: _read(found, with_schema, as_text), with_schema
             )
 
         tokens = estimated_tokens(request.messages) + (self._model.max_tokens or 0)
         key = self._model.key_of(body) if self._model.cache else ""
         try:
-            return self._model.answered(
-                request, await self._endpoint.ask(Asked(key, tokens, send, self._connection.open))
-            )
+            reply = await self._endpoint.ask(Asked(key, tokens, send, self._connection.open))
+            if with_schema and as_text and _json_problem(reply.answer.text) is not None:
+                self._text_instead(request.query_id)
+            return self._model.answered(request, reply)
         except Failure as failure:
             return self._model.failed(request, failure)
 
@@ -261,8 +280,13 @@ class _Asking:
         await self._connection.close()
 
 
-def _read(body: Mapping[str, Any], with_schema: bool) -> Answer:
+def _read(body: Mapping[str, Any], with_schema: bool, as_text: bool) -> Answer:
     """The answer in what the server sent.
+
+    Args:
+        body: what it sent.
+        with_schema: whether JSON was asked for.
+        as_text: whether an answer that is not JSON is one all the same.
 
     Raises:
         Failure: there is none, or not in the form that was asked for.
@@ -274,7 +298,7 @@ def _read(body: Mapping[str, Any], with_schema: bool) -> Answer:
     try:
         text, reason = _text(body)
         if with_schema:
-            _check_json(text, reason)
+            _check_json(text, reason, as_text)
     except Failure as failure:
         failure.tokens = tokens
         raise
@@ -304,13 +328,24 @@ def _empty(reason: object) -> Failure:
     return Failure("empty_answer", f"no text (finish_reason {reason})")
 
 
-def _check_json(text: str, reason: object) -> None:
+def _check_json(text: str, reason: object, as_text: bool) -> None:
     if reason == "length":
         raise Failure("truncated", "max_tokens was spent before the JSON was whole")
-    try:
-        json.loads(without_reasoning(text))
-    except (ValueError, RecursionError) as error:
+    problem = None if as_text else _json_problem(text)
+    if problem is not None:
         raise Failure(
             "invalid_json",
-            f"{error}, in {text!r:.200}; --free-text (structured=False) asks without a JSON schema",
-        ) from None
+            f"{problem}, in {text!r:.200}; --free-text (structured=False) asks without a JSON "
+            "schema",
+        )
+
+
+def _json_problem(text: str) -> str | None:
+    """Why an answer is not JSON, perhaps in a code fence; None if it is."""
+    said = without_reasoning(text)
+    fence = _FENCE.match(said)
+    try:
+        json.loads(fence["inner"] if fence else said)
+    except (ValueError, RecursionError) as error:
+        return str(error)
+    return None

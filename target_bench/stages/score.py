@@ -32,7 +32,12 @@ class Scored:
     statistics: Mapping[str, NDArray[np.float64]]
 
 
-def score(metrics: Sequence[Metric[Any]], examples: Any, query_ids: Sequence[str]) -> Scored:
+def score(
+    metrics: Sequence[Metric[Any]],
+    examples: Any,
+    query_ids: Sequence[str],
+    check: Callable[[], None] | None = None,
+) -> Scored:
     """Score judged queries.
 
     Sums run over the queries in the order of their ids, so the order they are asked in changes
@@ -42,10 +47,13 @@ def score(metrics: Sequence[Metric[Any]], examples: Any, query_ids: Sequence[str
         metrics: what to compute.
         examples: what the metrics read.
         query_ids: the queries, in the order of the examples.
+        check: called before each metric; raises where no time is left.
     """
     by_id = np.array(sorted(range(len(query_ids)), key=query_ids.__getitem__), dtype=np.intp)
     scores, per_query, more = {}, {}, {}
     for metric in metrics:
+        if check is not None:
+            check()
         statistics = metric.statistics(examples)
         low, high = intervals.interval(metric, statistics[by_id])
         scores[metric.name] = Score(

@@ -13,6 +13,7 @@ from target_bench.metrics.classification import (
 )
 from target_bench.metrics.labels import parse_label
 from target_bench.schema import Generation, LabelMode, Query, Retrieval
+from target_bench.tasks.reading import Reading
 
 _GOLD = {"true": "True", "false": "False", "not enough information": "Not Enough Information"}
 
@@ -22,6 +23,7 @@ class FactVerification:
 
     Args:
         labels: how a label is read: ``strict`` or, as the original TARGET does it, ``target``.
+        budget: seconds for reading and scoring all answers; None for no end.
     """
 
     name = "fact_verification"
@@ -34,8 +36,9 @@ class FactVerification:
         "additionalProperties": False,
     }
 
-    def __init__(self, labels: LabelMode = "strict") -> None:
+    def __init__(self, labels: LabelMode = "strict", budget: float | None = None) -> None:
         self.labels: LabelMode = labels
+        self._reading = Reading(lambda text: parse_label(text, self.labels), budget)
 
     def metrics(self, queries: Sequence[Query]) -> list[Metric[Any]]:
         """Every metric of labels.
@@ -53,7 +56,11 @@ class FactVerification:
         generations: Sequence[Generation],
         _retrievals: Mapping[str, Retrieval],
     ) -> JudgedLabels:
-        """The labels, a failed answer as none."""
+        """The labels, a failed answer as none.
+
+        Raises:
+            BudgetError: the budget is spent.
+        """
         return JudgedLabels(
             [None if g.error is not None else self.parse(g.text) for g in generations],
             [_gold(query) for query in dataset.queries],
@@ -76,8 +83,20 @@ class FactVerification:
         }
 
     def parse(self, text: str) -> str | None:
-        """The label in a text, or None where none can be read."""
-        return parse_label(text, self.labels)
+        """The label in a text, or None where none can be read.
+
+        Raises:
+            BudgetError: the budget is spent.
+        """
+        return self._reading(text)
+
+    def check_budget(self) -> None:
+        """See that time is left.
+
+        Raises:
+            BudgetError: the budget is spent.
+        """
+        self._reading.check()
 
 
 def _gold(query: Query) -> str:

@@ -7,6 +7,7 @@ from target_bench.interfaces import Dataset, Metric
 from target_bench.metrics.text import JudgedAnswers, number_of_references, text_metrics
 from target_bench.reasoning import READING, without_reasoning
 from target_bench.schema import Generation, Query, Retrieval
+from target_bench.tasks.reading import Reading
 
 
 class QuestionAnswering:
@@ -14,14 +15,16 @@ class QuestionAnswering:
 
     Args:
         bertscore: the model of the additional metric BERTScore, or None.
+        budget: seconds for reading and scoring all answers; None for no end.
     """
 
     name = "question_answering"
     title = "Table Question Answering"
     aliases = ("qa", "table_qa")
 
-    def __init__(self, bertscore: str | None = None) -> None:
+    def __init__(self, bertscore: str | None = None, budget: float | None = None) -> None:
         self.bertscore = bertscore
+        self._reading = Reading(_without_reasoning, budget)
 
     def metrics(self, queries: Sequence[Query]) -> list[Metric[Any]]:
         """Every metric of generated text."""
@@ -40,7 +43,11 @@ class QuestionAnswering:
         generations: Sequence[Generation],
         _retrievals: Mapping[str, Retrieval],
     ) -> JudgedAnswers:
-        """The answers without their reasoning blocks; a failed or unfinished one as None."""
+        """The answers without their reasoning blocks; a failed or unfinished one as None.
+
+        Raises:
+            BudgetError: the budget is spent.
+        """
         return JudgedAnswers(
             [None if g.error is not None else self.parse(g.text) for g in generations],
             [references(query) for query in dataset.queries],
@@ -51,9 +58,25 @@ class QuestionAnswering:
         return []
 
     def parse(self, text: str) -> str | None:
-        """The answer without its reasoning blocks; None if it holds nothing else."""
-        said = without_reasoning(text)
-        return None if text and not said else said
+        """The answer without its reasoning blocks; None if it holds nothing else.
+
+        Raises:
+            BudgetError: the budget is spent.
+        """
+        return self._reading(text)
+
+    def check_budget(self) -> None:
+        """See that time is left.
+
+        Raises:
+            BudgetError: the budget is spent.
+        """
+        self._reading.check()
+
+
+def _without_reasoning(text: str) -> str | None:
+    said = without_reasoning(text)
+    return None if text and not said else said
 
 
 def references(query: Query) -> tuple[str, ...]:

@@ -22,7 +22,8 @@ class Scoring:
         timeout: text-to-SQL: seconds that a statement may take.
         repeats: text-to-SQL: how often statements are run for VES and R-VES; 1 for neither.
         workers: text-to-SQL: how many processes run statements; None for one a core.
-        budget: text-to-SQL: seconds that all statements of a run may take; None for no end.
+        budget: seconds that all answers of a run may take: in text-to-SQL their statements, else
+            reading and scoring them; None for no end.
 
     Raises:
         ConfigError: a setting cannot be; found here, before anything is run.

@@ -111,6 +111,23 @@ def test_labels_are_asked_for_in_json(inside: Inside, server: OpenAIServer) -> N
     assert len(server.requests) == 6
 
 
+@pytest.mark.parametrize(
+    ("said", "noticed"), [("False", True), ('```json\n{"label": "False"}\n```', False)]
+)
+def test_a_server_that_ignores_the_schema(
+    inside: Inside, server: OpenAIServer, said: str, noticed: bool
+) -> None:
+    """A label in prose is read, and that it was no JSON is said once."""
+    server.script = lambda _: served.answer(said)
+    run = ("run", "mini", "--task", "fact_verification", "--retriever", "oracle", "--top-k", "1",
+           *_generator(server), "--yes", "--limit", "3", "--json")  # fmt: skip
+    done = inside(*run)
+    result = _one(done.out)
+    assert (result["answers"]["failed"], result["answers"]["unparsed"]) == (0, 0)
+    message = "3 answers were not the JSON that was asked for; they were read as text"
+    assert done.err.count(message) == (1 if noticed else 0)
+
+
 def test_a_server_that_refuses_a_schema(inside: Inside, server: OpenAIServer) -> None:
     """Ends the run, and says how to ask without one."""
     server.script = lambda _: served.error(400, "response_format is not supported")

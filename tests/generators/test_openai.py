@@ -201,6 +201,12 @@ def test_an_answer_that_should_be_json_and_is_not(server: OpenAIServer) -> None:
     assert "--free-text" in (found.error or "")
 
 
+def test_json_in_a_code_fence_is_json(server: OpenAIServer) -> None:
+    fenced = '```json\n{"answer": "Paris"}\n```'
+    found = ask(server, served.answer(fenced), schema=True)
+    assert (found.text, found.error) == (fenced, None)
+
+
 def test_a_server_without_schemas(server: OpenAIServer) -> None:
     reply = served.error(400, "Unsupported parameter: response_format")
     found = ask(server, reply, schema=True)

@@ -1,7 +1,7 @@
 """Verifying takes no longer than it says, whatever the answers are."""
 
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 
 import pytest
 
@@ -70,6 +70,36 @@ def test_what_takes_longer_is_rejected(at: Path, everything: Files) -> None:
     assert verification.entry is None
     assert "0.05 minutes" in verification.findings[0].message
     assert "--minutes" in verification.findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("task", "read"),
+    [
+        ("fact_verification", "target_bench.tasks.fact_verification.parse_label"),
+        ("question_answering", "target_bench.tasks.question_answering.without_reasoning"),
+    ],
+)
+def test_answers_that_take_long_to_read_are_rejected(
+    at: Path, everything: Files, monkeypatch: pytest.MonkeyPatch, task: str, read: str
+) -> None:
+    """The rest is not read: every answer takes longer than there is."""
+    calls: list[str] = []
+
+    def slow(text: str, *_: object) -> str:
+        calls.append(text)
+        sleep(4)
+        return "True"
+
+    monkeypatch.setattr(read, slow)
+    name = f"{run_of(everything, task)}/generations.jsonl"
+    files = with_lines(
+        everything,
+        name,
+        lambda lines: [line | {"text": f"answer {i}"} for i, line in enumerate(lines)],
+    )
+    verification = verify(packed(at, files), observer=Recorder(), minutes=0.15)
+    assert _only(verification) == ("budget", "rejected")
+    assert 1 <= len(calls) <= 3
 
 
 def _only(verification: Verification) -> tuple[str, str]:

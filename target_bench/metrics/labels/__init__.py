@@ -3,7 +3,8 @@ r"""Read the label that a model gives to a statement: True, False or Not Enough 
 An answer is read in this order; the first part that holds a verdict decides:
 
 1. reasoning blocks are taken out (``target_bench.reasoning``);
-2. JSON: the fields ``label``, ``verdict``, ``answer`` and the like, ``is_true`` and the like;
+2. JSON: the fields ``label``, ``verdict``, ``answer`` and the like; where none of them holds a
+   label, ``is_true`` and the like;
 3. answers that are marked: "Answer:", "Verdict:", ``\boxed{}``, ``<answer>``; of these the final
    ones if there are any;
 4. verdicts alone ("False.", "No, the table ...") and sentences about the statement ("the claim is
@@ -22,6 +23,7 @@ from target_bench.metrics.classification import FALSE, NOT_ENOUGH, TRUE
 from target_bench.metrics.labels.evidence import (
     ANY,
     NO,
+    UNKNOWN,
     YES,
     Evidence,
     Labels,
@@ -29,16 +31,16 @@ from target_bench.metrics.labels.evidence import (
     common,
 )
 from target_bench.metrics.labels.layout import Field, Layout, fields, layout
+from target_bench.metrics.labels.phrases import WAIT
 from target_bench.metrics.labels.predicates import counterfactual
+from target_bench.metrics.labels.questions import Asked, question
 from target_bench.metrics.labels.sentences import evidence
 from target_bench.metrics.labels.verdicts import alone
 from target_bench.metrics.labels.vocabulary import CONTRAST
 from target_bench.reasoning import without_reasoning
 from target_bench.schema import LabelMode
 
-_DENYING_QUESTION = re.compile(
-    r"\b(?:false|wrong|incorrect|inaccurate|untrue|contradict|refute|conflict|disprove|error)\w*\b"
-)
+_REPLY = re.compile(r"(yes|no)\b(?![.!]? ?\d)")
 _LONGEST = 10_000
 """Characters of an answer that are read: of a longer one the first and the last half of them."""
 
@@ -67,7 +69,8 @@ def _shortened(text: str) -> str:
 def _read(text: str) -> Labels:
     in_json = fields(text)
     if in_json:
-        return common(_field(field) for field in in_json)
+        named = [labels for f in in_json if not f.flag and (labels := _field(f)) != ANY]
+        return common(named or map(_field, in_json))
     parts = layout(text)
     verdicts, said, aside = _sentences(parts)
     marked = _marked(parts)
@@ -99,11 +102,20 @@ def _marked(parts: Layout) -> Labels | None:
 
 def _short(text: str) -> Labels:
     """The labels of a text that should be a verdict, alone or as a sentence; any if it is not."""
-    whole = alone(text)
+    whole = alone(text) or _sign(text)
     if whole is not None:
         return whole
     verdicts, said, aside = _sentences(layout(text))
     return common(verdicts or said or aside)
+
+
+def _sign(text: str) -> Labels | None:
+    """What a check mark or a cross alone says."""
+    if re.search(r"\w", text):
+        return None
+    signs = {YES: "✅✓✔☑👍", NO: "❌✗✘🚫👎"}
+    held = [labels for labels, those in signs.items() if any(sign in text for sign in those)]
+    return held[0] if len(held) == 1 else None
 
 
 def _sentences(parts: Layout) -> tuple[list[Labels], list[Labels], list[Labels]]:
@@ -111,15 +123,23 @@ def _sentences(parts: Layout) -> tuple[list[Labels], list[Labels], list[Labels]]
     found: list[Evidence] = []
     wish: Labels | None = None
     last = len(parts.sentences) - 1
-    asked = False
+    asked: Asked | None = None
     for number, sentence in enumerate(parts.sentences):
-        if asked and re.match(r"(?:yes|no)\b", sentence):
-            asked = False
-            continue
-        asked = sentence.endswith("?") and _DENYING_QUESTION.search(sentence) is not None
-        if number and CONTRAST.match(sentence):
+        reply = _REPLY.match(sentence)
+        if asked is not None and reply:
+            labels = asked.yes if reply[1] == "yes" else asked.no
+            found += [] if labels is None else [Evidence(labels, Weight.VERDICT)]
+            asked = None
+            sentence = sentence[reply.end() :].strip(" ,.!:;–—-")
+            if not sentence:
+                continue
+        asked = question(sentence)
+        if WAIT.match(sentence):
+            found = []
+        elif number and CONTRAST.match(sentence):
             found = [item for item in found if not item.hedged]
-            found += [] if wish is None else [Evidence(wish, Weight.SAID)]
+            known = any(item.labels == UNKNOWN for item in evidence(sentence, False, False))
+            found += [] if wish is None or known else [Evidence(wish, Weight.SAID)]
         found += evidence(sentence, number == 0, number == last)
         wish = counterfactual(sentence)
 

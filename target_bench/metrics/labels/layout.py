@@ -11,7 +11,7 @@ from target_bench.metrics.labels.vocabulary import CLAIM, one_of
 _MARKS = one_of(
     """answer / verdict / label / conclusion / result / judge?ment / classification / decision
     / determination / assessment / prediction / evaluation / veracity / truth value / rating
-    / ruling / output / response"""
+    / ruling / output / response / overall"""
 )
 _MARK = re.compile(
     rf"(?P<final>\bfinal\s)?(?:\b(?:the|my|correct|overall|appropriate)\s){{0,3}}\b{_MARKS}"
@@ -79,10 +79,12 @@ class Field:
     Attributes:
         value: its text, or its number, boolean or null as JSON.
         denies: whether it says that the statement is false (``refuted``).
+        flag: whether its name asks a question (``supported``); else it names a label.
     """
 
     value: str
     denies: bool = False
+    flag: bool = False
 
 
 def fields(text: str) -> list[Field]:
@@ -98,7 +100,7 @@ def _fields(body: str) -> Iterator[Field]:
     for key, value in _pairs(body):
         name = re.sub(r"[\s-]+", "_", key.strip().lower())
         if name in _KEYS or name in _AFFIRMING or name in _DENYING:
-            yield Field(value, name in _DENYING)
+            yield Field(value, name in _DENYING, name not in _KEYS)
 
 
 def _pairs(body: str) -> Iterator[tuple[str, str]]:

@@ -60,6 +60,8 @@ _PERHAPS = re.compile(
     r" (?:be|have been|seem|appear)\b"
 )
 _CANNOT = re.compile(r"\b(?:cannot|can't|can not|couldn't|could not)(?: possibly| really| both)?$")
+_LABEL = re.compile(r"(?:the )?(?:correct |final |right )?(?:answer|label|verdict)\b")
+_DATUM = re.compile(r"(?<!truth )\b(?:value|column|cell|entry|field)$")
 _MODAL = re.compile(
     r"\b(?:must|should|has to|have to|will|would|shall|ought to|can only|got to|needs to)$"
 )
@@ -199,6 +201,8 @@ def _clause(clause: str, place: _Place) -> Read:
     copula = _COPULA.search(rest) or ("been" in modifiers and _HAVING.search(rest))
     if copula:
         return _of_subject(rest[: copula.start()].strip(), copula[0].strip(), own, place)
+    if _LABEL.match(rest) and _CANNOT.search(rest):
+        return None  # another label is left
     if _CANNOT.search(rest) and _BEING.search(modifiers):
         return negated(own, place.term), Weight.SAID
     made = words.MAKES.search(rest)
@@ -230,6 +234,8 @@ def _of_subject(subject: str, copula: str, own: Labels, place: _Place) -> Read:
         elif words.NOT_SHOWN.search(place.reach):
             own = not_shown(own)
     subject = words.FOUND.sub("", subject)
+    if _DATUM.search(subject):
+        return None
     if (words.PARTIAL.search(subject) or words.ONE_OF_MANY.search(subject)) and not (
         words.ALL_OF.search(subject) or _WHOLE_CLAIM.match(subject)
     ):

@@ -14,6 +14,7 @@ from target_bench.metrics.labels.evidence import (
     Evidence,
     Weight,
 )
+from target_bench.metrics.labels.phrases import WAIT, phrase, simplified
 from target_bench.metrics.labels.predicates import counterfactual, predicates
 from target_bench.metrics.labels.verdicts import alone
 
@@ -65,6 +66,8 @@ _SOURCES = re.compile(
     rf"(?:(?P<claim>(?:the |this |that |your |such a |both )?(?:\w+ )?{_THING})"
     rf"|(?P<source>(?:the |what |these |those |all )?(?:\w+ )?{words.SOURCE}\b))"
 )
+_ALL_DATA = re.compile(r"^(?:the|these) (?:tables?|data|numbers|figures|values?|results?) [^,]*$")
+_COMPARED = re.compile("match|agree|align|accord|correspond")
 _SUBJECT = re.compile(rf"\b(?:{_THING}|which\b)")
 _NEXT = re.compile(
     r", and\b|\b(?:(?<!if )so(?! long)|therefore|thus|hence|but|however|consequently|yet)\b|;"
@@ -76,7 +79,7 @@ _DENIED = re.compile(r"\b(?:not|never|nothing|neither|none|nor|no|cannot)\b|n't\
 _IN_PART = re.compile(r"\b(?:only|partly|partially)\b[^,]*$")
 _HOLDS = re.compile(
     rf"\b(?:{words.CLAIM}|it|which|this)(?: \w+)?"
-    r" (?:holds up|checks out|holds true|holds|stands up|is borne out|adds up)\b"
+    r" (?:holds up|checks out|holds true|holds|stands up|stands(?=[.!]?$)|is borne out|adds up)\b"
 )
 _OPEN = re.compile(r"\b(?:whether|might|may|could|would|never)\b")
 _DOES_NOT_HOLD = re.compile(
@@ -88,7 +91,10 @@ _CASE = re.compile(
     r"(?P<words>(?: \w+){0,3}?) the case\b"
     r"|(?P<far>\bfurther from the truth\b|\bno truth (?:in|to)\b)"
 )
-_SO = re.compile(r"\b(?:so|therefore|thus|hence|answer is),? (yes|no)[.!]?$")
+_SO = re.compile(
+    r"(?:^(?:according to|based on|judging by|per) [^,]*|\b(?:so|therefore|thus|hence|answer is)),?"
+    r" (yes|no)[.!]?$"
+)
 _POSITIVE = r"(?:true|correct|right|accurate|supported)"
 _NEGATIVE = r"(?:not|wrong|incorrect|inaccurate|false|untrue)"
 _OUT_OF_REACH = re.compile(
@@ -96,24 +102,42 @@ _OUT_OF_REACH = re.compile(
     r"|\b(?:wrong|incorrect|inaccurate|mistake|error|hard|difficult|correct|right|accurate) to"
     r" (?:say|claim|state|call|assert|describe|conclude|label|classify|mark|argue|consider)\b"
     r"|(?:\bnot|n't) (?:\w+ )?(?:sure|certain|confident|convinced|comfortable)\b"
-    r"(?= (?:that|the|this|it|in|about)\b)"
+    r"(?= (?:that|the|this|it|in|about|saying|calling)\b)"
+    rf"|\b{_POSITIVE} (?:about|regarding|in part)\b"
+    r"|\bi (?:can't|cannot|can not) say (?!if|whether)\w"
+    rf"|^what(?: is|'s) {_POSITIVE} is\b"
     rf"|\b{_POSITIVE}\b[^.;]*\b(?:except|(?:apart|aside) from|other than|but for|exceptions?)\b"
     rf"|\b{_POSITIVE} (?:about|in|on|for|regarding|that)\b[^.;]*\bbut (?:is |it is )?{_NEGATIVE}\b"
-    rf"|\b(?:{words.SUPPORTING}) (?:that|(?:the|a) conclusion that)\b"
     rf"|\b(?:false|wrong|incorrect)\b[^.;]*\bbut it is (?:true|correct|right) that\b"
 )
 """Wordings whose reach these rules do not work out: better unread than wrong."""
+_AGREEMENT = re.compile(
+    rf"(?:yes|yep|yeah|certainly|verified|confirmed)[,:] (?=.*\b{words.CLAIM}\b)"
+)
+_DENIED_DETAIL = re.compile(
+    r"\b(?:\w*false|wrong|\w*correct|accurate|\w*true|claim|statement) that\b"
+)
 _CONTRARY = re.compile(rf"\bcontrary to (?:the |this |that |what the )?(?:\w+ )?{words.CLAIM}")
 
 
 def evidence(sentence: str, first: bool, last: bool) -> list[Evidence]:
     """What a sentence says, in its order.
 
+    "Yes, the statement is false" agrees with what the sentence says itself.
+
     Args:
         sentence: in lower case, with plain quotes and no markup.
         first: whether the answer begins with it.
         last: whether the answer ends with it.
     """
+    found = _evidence(sentence, first, last)
+    denies = any(item.weight == Weight.SAID and not item.labels & YES for item in found)
+    if denies and _AGREEMENT.match(sentence) and not _DENIED_DETAIL.search(sentence):
+        return [item for item in found if (item.labels, item.weight) != (YES, Weight.VERDICT)]
+    return found
+
+
+def _evidence(sentence: str, first: bool, last: bool) -> list[Evidence]:
     if sentence.startswith("or "):  # "True. Or is it?"
         return [Evidence(NONE, Weight.VERDICT)]
     if sentence.endswith("?"):
@@ -122,7 +146,14 @@ def evidence(sentence: str, first: bool, last: bool) -> list[Evidence]:
     if whole is not None:
         aside = words.MAY_BE_OF_A_PART.match(sentence) and not (first or last)
         return [Evidence(whole, Weight.ASIDE if aside else Weight.VERDICT)]
-    sentence = _IDIOM.sub(" ", sentence).strip()
+    taken_back = WAIT.match(sentence)
+    if taken_back:
+        return evidence(sentence[taken_back.end() :], first, last)
+    sentence = simplified(_IDIOM.sub(" ", sentence).strip())
+    known = phrase(sentence)
+    if known is not None:
+        said = Evidence(known.labels, Weight.SAID)
+        return [*_opening(sentence, first or last), said, *predicates(sentence[known.end :])]
     if _BOTH.search(sentence):
         return [Evidence(NONE, Weight.SAID)]
     opened = list(_opening(sentence, first or last))
@@ -143,7 +174,8 @@ def evidence(sentence: str, first: bool, last: bool) -> list[Evidence]:
     after = list(predicates(parts[1]))
     if after:
         return [item for item in found if item.weight == Weight.VERDICT] + after
-    wish = None if words.IF.search(parts[1]) else counterfactual(parts[0])
+    open_ = words.IF.search(parts[1]) or words.UNKNOWN.search(parts[1])
+    wish = None if open_ else counterfactual(parts[0])
     found += [] if wish is None else [Evidence(wish, Weight.SAID)]
     return found + [item for item in before if not item.hedged]
 
@@ -190,7 +222,8 @@ def _of_sources(sentence: str) -> Iterator[Evidence]:
         elif not _DENIED.search(left):
             yield Evidence(YES if positive else NO, Weight.SAID)
         elif positive:  # a statement that does not match the table is false; a table may be silent
-            yield Evidence(NO if verb["source"] else NOT_YES, Weight.SAID)
+            compared = verb["source"] or (_COMPARED.match(verb["yes"]) and _ALL_DATA.search(left))
+            yield Evidence(NO if compared else NOT_YES, Weight.SAID)
         else:
             yield Evidence(NOT_NO, Weight.SAID)
 

@@ -76,6 +76,8 @@ def modified(modifiers: str, labels: Labels, term: str) -> Labels | None:
         return NO if labels == YES else None
     if _HALF.search(modifiers):
         return None if denials else NO
+    if labels != YES and re.search(r"\b(?:hardly|barely|scarcely)\b", modifiers):
+        return None
     return negated(labels, term) if denials % 2 else labels
 
 

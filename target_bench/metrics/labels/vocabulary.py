@@ -39,7 +39,8 @@ BACKED = ("supported", "substantiated", "corroborated", "verified", "confirmed",
 
 ALONE_TRUE = one_of(
     f"""{_TRUE} / yes / yep / yeah / indeed / of course / certainly / absolutely / exactly
-    / supports / support / entailment / entails / agree / agreed / affirmative / t / 1"""
+    / holds / holds true / holds up / supports / support / entailment / entails / agree / agreed
+    / affirmative / t / 1"""
 )
 ALONE_FALSE = one_of(
     f"""{_FALSE} / no / nope / no way / not so / not at all / certainly not / absolutely not
@@ -203,6 +204,7 @@ UNKNOWN = re.compile(
         / \b(?:more|further|additional) {_INFORMATION} (?:is|are|would be) {_NEEDED}\b
         / \bneither (?:true|correct|accurate|false) nor (?:true|false|incorrect|inaccurate)\b
         / \bneither (?:support|confirm|verif|entail|prove|refute|contradict)\w* nor \w+
+        / \b(?:i|we|one) (?:cannot|can't|can not|couldn't) (?:say|tell|know)[.!]?$
         / \bno conclusions? can be\b / \b(?:no|any) basis (?:for|to|on)\b
         / \b{_LACKS} (?:\w+ ){{0,4}}{_INFORMATION} (?:\w+ ){{0,2}}(?:to|{_NEEDED})\b"""
     )
@@ -299,10 +301,11 @@ DENIED_THAT = re.compile(
 MAKES = re.compile(
     r"\b"
     + one_of(
-        """makes? / making / made / renders? / rendering / proves? / proving / proved / considers?
-        / finds? / calls? / labels? / marks? / rates? / judges? / deems? / classif(?:y|ies)
-        / answers? / says? / concludes? / chooses? / selects? / goes with / go with / responds?
-        / reply / output / assign / lean(?:ing)? / pick / return / shows? / settle on / opt for
+        """makes? / making / made / believes? / renders? / rendering / proves? / proving / proved
+        / considers? / finds? / calls? / labels? / marks? / rates? / judges? / deems?
+        / classif(?:y|ies) / answers? / says? / concludes? / chooses? / selects?
+        / goes with / go with / responds? / reply / output / assign / lean(?:ing)? / pick
+        / return / shows? / settle on / opt for
         / declares? / vote"""
     )
     + r"(?: (?:one|it|this|that|that it|to|towards?|with|on|for|as|is"
