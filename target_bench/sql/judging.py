@@ -244,7 +244,7 @@ def _left_out(case: Case, gold: Executed | None, untold: _Untold) -> Judged:
 
 
 def _shape(gold: Executed | None) -> Shape | None:
-    return gold and Shape(len(gold.rows), len(gold.columns))
+    return None if gold is None else Shape(len(gold.rows), len(gold.columns))
 
 
 def _reason(
