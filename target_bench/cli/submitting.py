@@ -3,6 +3,7 @@
 import json
 import sys
 from contextlib import redirect_stdout
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -144,7 +145,7 @@ _SHOWN = ("sacrebleu", "exact_match", "token_f1", "accuracy", "f1_macro", "ex[bi
 def _figure(name: str, value: float) -> str:
     from target_bench.results import PERCENT
 
-    return f"{value:.{2 if name in PERCENT else 3}f}"
+    return "–" if isnan(value) else f"{value:.{2 if name in PERCENT else 3}f}"
 
 
 def _deepest(run: Any) -> str:

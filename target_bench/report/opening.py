@@ -20,11 +20,10 @@ from target_bench.runs.identity import (
     earlier_note,
     is_earlier,
 )
-from target_bench.runs.scored import check_tables
+from target_bench.runs.scored import check_tables, scores_file
 from target_bench.runs.slices import PREFIX
 from target_bench.runs.store import read_run
 from target_bench.runs.times import ColdTimes, cold
-from target_bench.seals import unsealed
 from target_bench.selection import Loaded
 
 
@@ -223,16 +222,11 @@ def _opened(
 
 
 def _scores(folder: Path) -> dict[str, Any]:
-    path = folder / "scores.json"
-    try:
-        found = unsealed(json.loads(path.read_bytes()), required=False)
-        if not isinstance(found["scores"], dict):
-            raise TypeError("scores is no object")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    found = scores_file(folder)
+    if not isinstance(found.get("scores"), dict) or not isinstance(found.get("counts"), dict):
         raise StoreError(
-            f"{path}: cannot be read ({error!r:.100}); finish the run with the command that began "
-            "it"
-        ) from error
+            f"{folder / 'scores.json'}: holds no scores; remove it and run the same command again"
+        )
     return found
 
 
@@ -253,8 +247,7 @@ def _per_query(folder: Path, ids: Sequence[str]) -> dict[str, NDArray[np.float64
         }
     except (OSError, KeyError, ValueError, ArrowException) as error:
         raise StoreError(
-            f"{path}: cannot be read, or not of these queries ({error!r:.100}); "
-            f"`target-bench score {folder}` writes it anew"
+            f"{path}: cannot be read, or not of these queries ({error}); run the same command again"
         ) from error
 
 

@@ -40,6 +40,10 @@ def test_the_same_runs_are_the_same_bytes(
     assert again.read_bytes() == packed_bm25.read_bytes()
 
 
+def test_the_folder_of_a_submission_is_made(runs: list[Path], tmp_path: Path) -> None:
+    assert pack(runs[:1], card(), tmp_path / "new" / "deep" / "a.tbs.zip").is_file()
+
+
 def test_nothing_of_the_machine_or_the_data_is_packed(packed_bm25: Path, runs: list[Path]) -> None:
     everything = b"".join(files_of(packed_bm25).values()).decode()
     for private in (str(Path.home()) + "/", str(runs[0].parent), "/tmp/", platform.node()):

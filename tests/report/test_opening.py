@@ -91,7 +91,23 @@ def test_unfinished_runs_are_refused(mini_runs: list[Path], tmp_path: Path) -> N
         open_runs([run], None, Observer())
     rankings.write_bytes(whole)
     (run / "scores.json").unlink()
-    with pytest.raises(StoreError, match=r"scores\.json.*finish the run"):
+    with pytest.raises(StoreError, match=r"not finished \(no scores\.json\); run the same command"):
+        open_runs([run], None, Observer())
+
+
+def test_damaged_scores_have_the_message_of_other_commands(
+    mini_runs: list[Path], tmp_path: Path
+) -> None:
+    run = Path(shutil.copytree(mini_runs[0], tmp_path / mini_runs[0].name))
+    scores = run / "scores.json"
+    whole = scores.read_bytes()
+    scores.write_bytes(whole.replace(b'"asked": 2', b'"asked": 3'))
+    expected = r"cannot be read \(it is not what was written\); remove it and run the same command"
+    with pytest.raises(StoreError, match=expected):
+        open_runs([run], None, Observer())
+    scores.write_text('{"counts": {}}', encoding="utf-8")
+    rewrite(run / "manifest.json", lambda manifest: manifest.pop("sealed", None))
+    with pytest.raises(StoreError, match=r"scores\.json: holds no scores"):
         open_runs([run], None, Observer())
 
 
