@@ -128,8 +128,11 @@ def _write_entry(found: "Verification", path: Path) -> None:
 
 
 def _print(found: "Verification") -> None:
+    from target_bench.runs.headlines import answer_metrics
+
     for number, run in enumerate(found.entry.runs if found.entry else ()):
-        shown = {n: s.value for n, s in run.scores.items() if n in _SHOWN or n == _deepest(run)}
+        main = [*answer_metrics(run.scores), _deepest(run)]
+        shown = {n: s.value for n, s in run.scores.items() if n in main and _is_shown(n)}
         figures = ", ".join(f"{name} {_figure(name, value)}" for name, value in shown.items())
         names = " + ".join(filter(None, (run.retriever, run.generator)))
         typer.echo(f"run {number}: {run.corpus} {run.split}, {run.task}, {names}: {figures}")
@@ -140,6 +143,10 @@ def _print(found: "Verification") -> None:
 
 
 _SHOWN = ("sacrebleu", "exact_match", "token_f1", "accuracy", "f1_macro", "ex[bird]")
+
+
+def _is_shown(metric: str) -> bool:
+    return metric in _SHOWN or metric.startswith("recall@")
 
 
 def _figure(name: str, value: float) -> str:

@@ -163,3 +163,14 @@ def test_run_folder_takes_no_other_data(inside: Inside, more: tuple[str, ...]) -
     folder = _result(inside.good(*RUN))["folder"]
     assert "is a run folder" in inside.bad(2, "score", folder, *more)
     assert "280 of 280 answered" in inside.good("score", folder)
+
+
+def test_recall_of_answers_from_a_file_is_a_dash(inside: Inside, tmp_path: Path) -> None:
+    """`runs list` shows what `score` and the report show: nothing was to be ranked."""
+    path = tmp_path / "answers.jsonl"
+    path.write_text('{"query_id": "qa-0001", "answer": "13"}\n', encoding="utf-8")
+    inside("score", "mini", "--task", "qa", "--predictions", path)
+    inside("run", "mini", "--task", "retrieval", "--retriever", "no-context")
+    listed = json.loads(inside.good("runs", "list", "--json"))
+    scores = {one["about"]: one["score"] for one in listed if one["task"] == "retrieval"}
+    assert scores == {"question_answering": None, None: 0}

@@ -10,7 +10,7 @@ from target_bench.corpora import load
 from target_bench.evaluator import TARGET
 from target_bench.report import Limits, write_report
 from target_bench.report.tables import TableSize
-from tests.builders import Record, Recorder, only, rewrite_lines
+from tests.builders import Record, Recorder, only, rewrite, rewrite_lines
 from tests.report.written import HOSTILE, blocks, hostile_runs, listed
 
 
