@@ -174,3 +174,41 @@ def test_recall_of_answers_from_a_file_is_a_dash(inside: Inside, tmp_path: Path)
     listed = json.loads(inside.good("runs", "list", "--json"))
     scores = {one["about"]: one["score"] for one in listed if one["task"] == "retrieval"}
     assert scores == {"question_answering": None, None: 0}
+
+
+def test_a_repair_of_damaged_scores_is_said_once(inside: Inside) -> None:
+    """Scores and values are written again from the rankings, and the user hears of it."""
+    folder = Path(_result(inside.good(*RUN))["folder"])
+    for name, old, new in (
+        ("scores.json", b"0.9", b"0.8"),
+        ("per_query.parquet", b"PAR1", b"PAR2"),
+    ):
+        path = folder / name
+        whole = path.read_bytes()
+        path.write_bytes(whole.replace(old, new, 1))
+        inside.telling(
+            f"{name} was damaged, and was written again from the stored rankings", "score", folder
+        )
+        assert path.read_bytes() == whole
+        inside.good("score", folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("retrieval.jsonl", b'"crc32"', b'"crx32"'),
+        ("scores.json", b'"seal"', b'"seel"'),
+        ("manifest.json", b'"seal"', b'"seel"'),
+    ],
+)
+def test_a_missing_seal_is_damage(inside: Inside, name: str, old: bytes, new: bytes) -> None:
+    """In a run that was sealed from its first line on; fsck, report and compare find it."""
+    folder = Path(_result(inside.good(*RUN))["folder"])
+    path = folder / name
+    path.write_bytes(path.read_bytes().replace(old, new, 1))
+    for command in (("runs", "fsck"), ("report", folder, "-o", "r.html")):
+        done = inside(*command)
+        assert done.code != 0
+        assert "it is not what was written" in " ".join((done.out + done.err).split())
+    (one,) = json.loads(inside("runs", "list", "--json").out)
+    assert one["state"] in ("damaged", "unreadable")
