@@ -64,7 +64,7 @@ def write_report(
 ) -> Path:
     """Write one HTML file about runs on the same queries.
 
-    Nothing is run or scored anew: scores, answers and judgements are those the runs recorded.
+    Nothing is run or scored again: scores, answers and judgements are those the runs recorded.
     Tables and questions come from the data of the runs. What is kept in memory at a time is a
     few numbers a query, and one block of queries or tables.
 

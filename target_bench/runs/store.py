@@ -98,7 +98,7 @@ class Run:
             yield
 
     def _lock_file(self, tell: Callable[[str], None]) -> IO[bytes]:
-        """The lock, held; a folder that ``runs gc`` has removed meanwhile is made anew."""
+        """The lock, held; a folder that ``runs gc`` has removed meanwhile is made again."""
         path = self.folder / "lock"
         while True:
             self.folder.mkdir(parents=True, exist_ok=True)

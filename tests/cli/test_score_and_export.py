@@ -47,7 +47,7 @@ def test_export_into_the_run_folder(inside: Inside) -> None:
 
 
 def test_export_of_data_of_ones_own(inside: Inside, tmp_path: Path) -> None:
-    """Distractors included; moved data is named anew; other data is refused."""
+    """Distractors included; moved data is named again; other data is refused."""
     for name, n in (("mini", 3), ("more", 2)):
         (tmp_path / name / "tables").mkdir(parents=True)
         for i in range(n):

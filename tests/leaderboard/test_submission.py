@@ -115,7 +115,9 @@ def test_commands(inside: Inside, runs: list[Path], tmp_path: Path) -> None:
     assert np.mean(run.per_query["recall@10"]) == pytest.approx(run.scores["recall@10"].value)
     again = entry.Entry.from_json(json.loads(json.dumps(found.to_json())))
     assert again.to_json() == found.to_json()
-    assert inside.bad(2, "submit", runs[0], "-o", "b.tbs.zip").startswith("Error: nobody can be")
+    assert inside.bad(2, "submit", runs[0], "-o", "b.tbs.zip").startswith(
+        "Error: standard input is not"
+    )
     assert "no such" in inside.bad(2, "verify", "none.tbs.zip").lower()
 
 
@@ -177,3 +179,16 @@ def test_impossible_timings(
 
 def _with_bases(runs: list[Path]) -> list[Path]:
     return sorted(runs[0].parent.iterdir())
+
+
+def test_a_score_over_no_query_is_a_dash() -> None:
+    assert submitting._figure("recall@10", float("nan")) == "–"
+
+
+def test_what_verify_announces(inside: Inside, runs: list[Path], tmp_path: Path) -> None:
+    """SQL only where there are answers, and nothing of a file that is missing."""
+    rankings = pack(runs[:1], card(), tmp_path / "a.tbs.zip")
+    announced = inside("verify", rankings).err
+    assert "at most 60 minutes" in announced
+    assert "SQL" not in announced
+    assert "minutes" not in inside("verify", tmp_path / "none.tbs.zip").err
