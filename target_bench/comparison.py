@@ -187,7 +187,10 @@ def _metrics(runs: Sequence[ScoredRun], asked: Sequence[str]) -> tuple[list[str]
             _check_signatures(runs, metric)
             kept.append(metric)
         except ConfigError as error:
-            notes.append(f"left out: {error}")
+            without = [run.folder.name for run in runs if metric not in run.scores]
+            lacking = f"{metric} is left out: {', '.join(without)} "
+            lacking += "does not have it" if len(without) == 1 else "do not have it"
+            notes.append(lacking if without else f"left out: {error}")
     if not kept:
         raise ConfigError(f"the runs have no metric in common: {'; '.join(notes)}")
     return kept, tuple(notes)

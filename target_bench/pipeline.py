@@ -161,6 +161,7 @@ def retrieve(cell: Cell) -> tuple[Result, dict[str, Retrieval]]:
         query_ids = [query.id for query in dataset.queries]
         scored = score(metrics, task.examples(dataset, retrievals, depth), query_ids)
         counts = count(dataset.queries, retrievals, min(depth, len(dataset.corpus)))
+        _tell_of_damage(store, cell.observer, "rankings")
         store.write_per_query(query_ids, {**slices.columns(dataset.queries), **scored.per_query})
         store.write_statistics(query_ids, scored.statistics)
         store.write_scores(_scores_file(scored.scores, counts=counts.to_json()))
@@ -239,6 +240,7 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
         counts = count_answers(answers, task.parse)
         answer_scores = in_order(scored.scores, dataset.queries)
         report = task.report(dataset, examples) if hasattr(task, "report") else None
+        _tell_of_damage(store, cell.observer, "answers")
         if hasattr(task, "records"):
             store.write_judgements(task.records(examples))
         parts = {"counts": retrieved.counts.to_json(), "answers": counts.to_json()}
@@ -263,6 +265,17 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
         reused=reused,
         data=_data(dataset, store.identity),
     )
+
+
+def _tell_of_damage(store: Run, observer: Observer, source: str) -> None:
+    """Say which files of scores are about to be repaired."""
+    damaged = store.damaged()
+    if damaged:
+        was = "was" if len(damaged) == 1 else "were"
+        observer.warning(
+            f"{store.folder}: {' and '.join(damaged)} {was} damaged, and {was} written again from "
+            f"the stored {source}"
+        )
 
 
 def _without_scores(retrieved: Result) -> Result:

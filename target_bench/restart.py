@@ -1,4 +1,4 @@
-"""Going on with a stored run: other answers to its rankings, or its scores anew."""
+"""Going on with a stored run: other answers to its rankings, or its scores again."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -184,5 +184,5 @@ class StoredRun:
             raise DataError(
                 f"{self._folder}: the {what} of {self._asked['corpus']} are not what they were "
                 f"(fingerprint {then[:12]} then, {now[:12]} now), so what is stored does not "
-                "belong to them. Name the data of the run with --data-dir, or run anew."
+                "belong to them. Name the data of the run with --data-dir, or run again."
             )

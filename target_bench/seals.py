@@ -19,6 +19,12 @@ from target_bench.files import sha256_of
 FIELD = "seal"
 """The field of a document that holds the SHA-256 of the others."""
 
+WHOLLY = "sealed"
+"""The entry of a manifest which says that every file of its run was sealed from the first line on.
+
+A run that was begun by version 0.1.0 lacks it, though its manifest may have a seal by now.
+"""
+
 LINE_FIELD = "crc32"
 """The last field of a line, which holds the CRC-32 of what is before it, in hexadecimal."""
 
@@ -92,6 +98,15 @@ def unsealed(record: Any, field: str = FIELD, required: bool = True) -> dict[str
     return content
 
 
+def wholly_sealed(folder: Path) -> bool:
+    """Whether scores and lines of a run without a seal are damaged, by its manifest."""
+    try:
+        manifest = json.loads((folder / "manifest.json").read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(manifest, dict) and WHOLLY in manifest
+
+
 def seal_of(value: Any) -> str:
     """The SHA-256 of a JSON value, in hexadecimal; spelling and order of keys do not count."""
     as_read = json.loads(json.dumps(value))  # keys are text there, and sort as such
@@ -113,13 +128,19 @@ def has_seal(line: bytes) -> bool:
     return line.endswith(_AFTER) and line[-_LENGTH : -_DIGITS - len(_AFTER)] == _BEFORE
 
 
-def unsealed_line(line: bytes) -> bytes:
-    """The object without its seal; a line that has none is given as it is.
+def unsealed_line(line: bytes, required: bool = False) -> bytes:
+    """The object without its seal; a line that needs none and has none is given as it is.
+
+    Args:
+        line: as it was read, without a line break.
+        required: whether a line without a seal is refused.
 
     Raises:
         DamageError: it is not what was written.
     """
     if not has_seal(line):
+        if required:
+            raise DamageError("it is not what was written")
         return line
     content = line[:-_LENGTH]
     if line[-_DIGITS - len(_AFTER) : -len(_AFTER)] != b"%08x" % zlib.crc32(content):

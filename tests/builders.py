@@ -11,7 +11,7 @@ from typing import Any, Literal
 from target_bench.interfaces import Corpus, Observer
 from target_bench.results import Result
 from target_bench.schema import TableId
-from target_bench.seals import FIELD, sealed, sealed_line, unsealed_line
+from target_bench.seals import FIELD, WHOLLY, sealed, sealed_line, unsealed_line
 
 ROOT = Path(__file__).parent.parent
 
@@ -169,7 +169,7 @@ def without_seals(folder: Path) -> None:
     """Make a run look as an earlier target-bench wrote it."""
     for name in ("manifest.json", "scores.json"):
         record = json.loads((folder / name).read_bytes())
-        for field in (FIELD, "tables"):
+        for field in (FIELD, WHOLLY, "tables"):
             record.pop(field, None)
         (folder / name).write_text(json.dumps(record), encoding="utf-8")
     for path in folder.glob("*.jsonl"):

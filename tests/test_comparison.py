@@ -252,6 +252,17 @@ def test_metric_computed_in_another_way(runs: Runs) -> None:
     assert "mrr is not computed in one way" in found.notes[0]
 
 
+def test_a_metric_that_one_run_lacks(runs: Runs) -> None:
+    """The note names the metric and the run, not every metric that the run has."""
+
+    def without_mrr(stored: Record) -> None:
+        del stored["scores"]["mrr"]
+
+    rewrite(runs.tfidf / "scores.json", without_mrr)
+    found = compare([runs.bm25, runs.tfidf], resamples=10)
+    assert found.notes == (f"mrr is left out: {runs.tfidf.name} does not have it",)
+
+
 def test_intervals_of_score_and_difference_have_columns_of_their_own(runs: Runs) -> None:
     found = compare([runs.bm25, runs.tfidf], ["recall@1", "mrr"], resamples=200)
     for row, record in zip(found.rows, found.to_arrow().to_pylist(), strict=True):

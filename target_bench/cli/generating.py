@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 HELP = """Have the rankings of a stored run answered.
 
-`target-bench generate runs/retrieval-... --task qa --generator extractive` retrieves nothing anew;
+`target-bench generate runs/retrieval-... --task qa --generator extractive` retrieves nothing again;
 the run may also be one of answers, by another generator.
 """
 
@@ -105,7 +105,7 @@ def score_stored(
     data_dir: Path | None,
     as_json: bool,
 ) -> None:
-    """Score a run folder anew and print."""
+    """Score a run folder again and print."""
     from target_bench.contenders import Answering
     from target_bench.restart import StoredRun
 

@@ -24,7 +24,7 @@ def agreed(*estimates: "Estimate") -> bool:
     """Say what is about to be sent, and ask once.
 
     Raises:
-        ConfigError: nobody can be asked, because standard input is no terminal.
+        ConfigError: standard input is not a terminal, so the user cannot be asked.
         KeyboardInterrupt: the question was answered with Ctrl-C or the end of the input.
     """
     from target_bench.cli.progress import paused
@@ -32,7 +32,10 @@ def agreed(*estimates: "Estimate") -> bool:
     for estimate in estimates:
         announced(estimate)
     if not sys.stdin.isatty():
-        raise ConfigError("nobody can be asked whether to send them; pass --yes to send them")
+        raise ConfigError(
+            "standard input is not a terminal, so you cannot be asked whether to send them; pass "
+            "--yes to send them"
+        )
     with paused():
         try:
             return typer.confirm("Send them?", err=True)

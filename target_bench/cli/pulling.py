@@ -44,7 +44,7 @@ def pull(
         found = hub.pull(name, revision or (), say=lambda text: typer.echo(text, err=True))
     except KeyboardInterrupt:
         typer.echo(
-            "Interrupted. Nothing was left half-written; the same command starts anew.", err=True
+            "Interrupted. Nothing was left half-written; the same command starts again.", err=True
         )
         raise typer.Exit(_INTERRUPTED) from None
     _print(found)

@@ -199,7 +199,7 @@ def score(
     corpus: Annotated[
         str | None,
         typer.Argument(
-            help="A corpus; the same as --corpus. Or a run folder or its id, to score it anew.",
+            help="A corpus; the same as --corpus. Or a run folder or its id, to score it again.",
             show_default=False,
         ),
     ] = None,

@@ -2,7 +2,9 @@
 
 import json
 import sys
+import zipfile
 from contextlib import redirect_stdout
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -84,15 +86,14 @@ def verify(
     """Verify, write the entry, print verdict and reasons."""
     from target_bench.cli.progress import TerminalObserver
     from target_bench.leaderboard.verification import verify as verified
-    from target_bench.sql.limits import Limits
-    from target_bench.sql.pool import cores
 
     with TerminalObserver() as observer, redirect_stdout(sys.stderr):
-        typer.echo(
-            f"{file.name}: verifying it takes at most {minutes:g} minutes (--minutes); SQL runs "
-            f"{cores()} statements at a time, {Limits().seconds:g} s each at most",
-            err=True,
-        )
+        if file.is_file():
+            typer.echo(
+                f"{file.name}: verifying it takes at most {minutes:g} minutes (--minutes)"
+                f"{_sql_limits(file)}",
+                err=True,
+            )
         found = verified(file, against, data_dir, observer, minutes)
     _write_entry(found, entry or _beside(file))
     if as_json:
@@ -102,6 +103,20 @@ def verify(
         _print(found)
     if found.verdict != "accepted":
         raise typer.Exit(EXIT_CODES[found.verdict])
+
+
+def _sql_limits(file: Path) -> str:
+    """How SQL is run, where a submission holds answers, which alone may be SQL."""
+    from target_bench.sql.limits import Limits
+    from target_bench.sql.pool import cores
+
+    try:
+        with zipfile.ZipFile(file) as found:
+            answered = any(name.endswith("/generations.jsonl") for name in found.namelist())
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+        return ""  # it is refused when it is read
+    limits = f"; SQL runs {cores()} statements at a time, {Limits().seconds:g} s each at most"
+    return limits if answered else ""
 
 
 def _beside(file: Path) -> Path:
@@ -127,8 +142,11 @@ def _write_entry(found: "Verification", path: Path) -> None:
 
 
 def _print(found: "Verification") -> None:
+    from target_bench.runs.headlines import answer_metrics
+
     for number, run in enumerate(found.entry.runs if found.entry else ()):
-        shown = {n: s.value for n, s in run.scores.items() if n in _SHOWN or n == _deepest(run)}
+        main = [*answer_metrics(run.scores), _deepest(run)]
+        shown = {n: s.value for n, s in run.scores.items() if n in main and _is_shown(n)}
         figures = ", ".join(f"{name} {_figure(name, value)}" for name, value in shown.items())
         names = " + ".join(filter(None, (run.retriever, run.generator)))
         typer.echo(f"run {number}: {run.corpus} {run.split}, {run.task}, {names}: {figures}")
@@ -141,10 +159,14 @@ def _print(found: "Verification") -> None:
 _SHOWN = ("sacrebleu", "exact_match", "token_f1", "accuracy", "f1_macro", "ex[bird]")
 
 
+def _is_shown(metric: str) -> bool:
+    return metric in _SHOWN or metric.startswith("recall@")
+
+
 def _figure(name: str, value: float) -> str:
     from target_bench.results import PERCENT
 
-    return f"{value:.{2 if name in PERCENT else 3}f}"
+    return "–" if isnan(value) else f"{value:.{2 if name in PERCENT else 3}f}"
 
 
 def _deepest(run: Any) -> str:
@@ -155,12 +177,12 @@ def _asked_card(corpora: list[str]) -> "Card":
     """The card, asked for field by field until each is right.
 
     Raises:
-        ConfigError: nobody can be asked, because standard input is no terminal.
+        ConfigError: standard input is not a terminal, so the user cannot be asked.
     """
     if not sys.stdin.isatty():
         raise ConfigError(
-            "nobody can be asked for the card; name a YAML file with --card (docs/leaderboard.md "
-            "shows one)"
+            "standard input is not a terminal, so the card cannot be asked for; name a YAML "
+            "file with --card (docs/leaderboard.md shows one)"
         )
     from target_bench.leaderboard.card import ASKED, Card
 

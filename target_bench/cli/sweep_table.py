@@ -92,7 +92,7 @@ def _shown(metrics: Sequence[str]) -> list[str]:
     from target_bench.runs.headlines import answer_metrics
 
     names = list(dict.fromkeys(metrics))
-    answers = answer_metrics(names)
+    answers = answer_metrics(names, every=True)  # cells may be of several corpora
     recalls = [name for name in names if name.startswith("recall@")]
     return [*recalls[-1:], *answers] if answers else [*recalls, *(n for n in names if n == "mrr")]
 

@@ -69,7 +69,7 @@ class Cached:
 def tables(loader: CorpusLoader, folder: Path, split: str) -> Cached:
     """The corpus of a split, memory-mapped from the cache; read into it first if need be.
 
-    Loaders that declare ``cached = False`` are read anew, into memory.
+    Loaders that declare ``cached = False`` are read again, into memory.
 
     Raises:
         DataError: a source file is missing or broken, or holds no sound tables.
@@ -102,7 +102,7 @@ def _given(part: Part) -> Cached:
         value, notes = _named(lambda: part.hold(release), part, release)
         return Cached(value, dict(release.hashes), tuple(notes))
     if part.code is None:
-        note = f"{part.name} is read anew every time: its loader's code or settings have no hash"
+        note = f"{part.name} is read again every time: its loader's code or settings have no hash"
         return _read_without_cache(part, note)
     found, faults = _found(part)
     fresh = found or _read(part)
@@ -124,7 +124,7 @@ def _found(part: Part) -> tuple[Cached | None, list[str]]:
         if entry.folder.exists():  # else another process has just replaced it
             with suppress(OSError):
                 _remove(entry.folder)
-            faults.append(f"the cached {entry.folder} is damaged ({fault}); it was read anew")
+            faults.append(f"the cached {entry.folder} is damaged ({fault}); it was read again")
     return None, faults
 
 

@@ -107,7 +107,7 @@ _NAMED = 5
 def scores(run: Checked) -> Found:
     """Declared scores are those of the predictions.
 
-    Every score is computed anew, and only these are shown. One that was declared and differs by
+    Every score is computed again, and only these are shown. One that was declared and differs by
     more than 0.0001 (0.01 on a scale to 100; 0.005 where SQL is executed, because time limits
     differ between machines) is rejected if it has the signature of the score computed, intervals
     apart, else suspicious: it may be of another version. Scores of runs of a part of the queries,

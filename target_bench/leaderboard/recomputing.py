@@ -40,7 +40,7 @@ MISSING = "missing"
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """A run of a submission, read and scored anew.
+    """A run of a submission, read and scored again.
 
     Attributes:
         place: of the run in the submission.

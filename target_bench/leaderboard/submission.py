@@ -56,7 +56,7 @@ def pack(folders: Sequence[Path], card: Card, out: Path, partial: bool = False) 
     Args:
         folders: run folders; the retrievals of runs of answers are packed with them.
         card: who made what.
-        out: the file, ending in ``.tbs.zip``.
+        out: the file, ending in ``.tbs.zip``; its folder is made if it is missing.
         partial: take runs of a part of the queries too; the others will count as wrong.
 
     Raises:
@@ -87,6 +87,7 @@ def pack(folders: Sequence[Path], card: Card, out: Path, partial: bool = False) 
         "files": {name: hashlib.sha256(files[name]).hexdigest() for name in sorted(files)},
     }
     try:
+        out.parent.mkdir(parents=True, exist_ok=True)
         archive.write(out, {**files, "submission.json": _document(index)})
         size = out.stat().st_size
     except OSError as error:

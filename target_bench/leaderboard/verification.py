@@ -1,4 +1,4 @@
-"""A submission verified: what is against it, and every score of it computed anew."""
+"""A submission verified: what is against it, and every score of it computed again."""
 
 import tempfile
 from collections.abc import Iterable, Sequence

@@ -140,7 +140,7 @@ def recall_at_every_k(
     if queries_fingerprint(queries) != identity["queries_fingerprint"]:
         raise DataError(
             f"{run.folder}: the queries of {asked['corpus']} are not what they were; name the "
-            "data of the run with --data-dir, or run anew"
+            "data of the run with --data-dir, or run again"
         )
     stored = log.read(path)
     missing = [query.id for query in queries if query.id not in stored]

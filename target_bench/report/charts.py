@@ -50,9 +50,12 @@ class LineChart:
 def recall_chart(
     labels: Sequence[str], curves: Sequence[Sequence[float]], cutoffs: Sequence[int]
 ) -> LineChart:
-    """Lines of recall over k, dots at the cutoffs; k is on a logarithmic scale from 20 on."""
+    """Lines of recall over k, dots at the cutoffs; k is on a logarithmic scale from 20 on.
+
+    A run without rankings has an empty curve, and no line; one run at least has a curve.
+    """
     depth = max(map(len, curves))
-    lowest = min(floor(10 * min(curve)) / 10 for curve in curves)
+    lowest = min(floor(10 * min(curve)) / 10 for curve in curves if curve)
     low, high = min(lowest, 0.9), 1.0
     right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
 
@@ -85,7 +88,7 @@ def recall_chart(
         bottom,
         [Tick(x(k), str(k)) for k in _apart(cutoffs, depth)],
         [Tick(y(level), f"{level:.1f}") for level in levels],
-        [line(i, curve) for i, curve in enumerate(curves)],
+        [line(i, curve) for i, curve in enumerate(curves) if curve],
     )
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from target_bench.errors import StoreError
-from target_bench.seals import unsealed_line
+from target_bench.seals import unsealed_line, wholly_sealed
 
 
 class Lines:
@@ -33,10 +33,10 @@ class Lines:
             raise StoreError(f"{path} cannot be read: {error.strerror}") from error
 
     def _note(self, file: IO[bytes]) -> None:
-        offset = 0
+        offset, required = 0, wholly_sealed(self.path.parent)
         for number, line in enumerate(file, start=1):
             if line.endswith(b"\n"):
-                self._offsets[_query_id(self.path, number, line)] = offset
+                self._offsets[_query_id(self.path, number, line, required)] = offset
             offset += len(line)
 
     def __contains__(self, query_id: str) -> bool:
@@ -60,8 +60,8 @@ class Lines:
             self._file = None
 
 
-def _query_id(path: Path, number: int, line: bytes) -> str:
+def _query_id(path: Path, number: int, line: bytes, required: bool) -> str:
     try:
-        return str(json.loads(unsealed_line(line.removesuffix(b"\n")))["query_id"])
+        return str(json.loads(unsealed_line(line.removesuffix(b"\n"), required))["query_id"])
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{path}, line {number}: damaged ({error})") from error

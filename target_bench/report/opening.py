@@ -20,12 +20,12 @@ from target_bench.runs.identity import (
     earlier_note,
     is_earlier,
 )
-from target_bench.runs.scored import check_tables
+from target_bench.runs.scored import check_tables, scores_file
 from target_bench.runs.slices import PREFIX
 from target_bench.runs.store import read_run
 from target_bench.runs.times import ColdTimes, cold
-from target_bench.seals import unsealed
 from target_bench.selection import Loaded
+from target_bench.stages.retrieve import NO_CONTEXT
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,11 @@ class ReportRun:
     def task(self) -> str:
         """Short name of its task."""
         return str(self.manifest["identity"]["task"])
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether anything was to be ranked: not for answers that were given without tables."""
+        return self.answers is None or self.retrieval["asked"]["retriever"] != NO_CONTEXT
 
     @property
     def depth(self) -> int:
@@ -195,15 +200,18 @@ def _opened(
     folder: Path, retrieval: Path, label: str, manifest: Mapping[str, Any], ids: Sequence[str]
 ) -> ReportRun:
     scored, base = _scores(folder), _scores(retrieval)
-    values = _per_query(retrieval, ids)
+    ranked_on = read_run(retrieval)
+    values, base_scores = _per_query(retrieval, ids), base["scores"]
     if retrieval != folder:
+        if ranked_on["asked"]["retriever"] == NO_CONTEXT:
+            base_scores, values = _over_no_query(base_scores), _unknown(values)
         values |= _per_query(folder, ids)
     run = ReportRun(
         folder=folder,
         label=label,
         manifest=manifest,
-        retrieval=read_run(retrieval),
-        scores={**base["scores"], **scored["scores"]},
+        retrieval=ranked_on,
+        scores={**base_scores, **scored["scores"]},
         counts=base["counts"],
         answers=scored.get("answers"),
         values=values,
@@ -223,17 +231,22 @@ def _opened(
 
 
 def _scores(folder: Path) -> dict[str, Any]:
-    path = folder / "scores.json"
-    try:
-        found = unsealed(json.loads(path.read_bytes()), required=False)
-        if not isinstance(found["scores"], dict):
-            raise TypeError("scores is no object")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    found = scores_file(folder)
+    if not isinstance(found.get("scores"), dict) or not isinstance(found.get("counts"), dict):
         raise StoreError(
-            f"{path}: cannot be read ({error!r:.100}); finish the run with the command that began "
-            "it"
-        ) from error
+            f"{folder / 'scores.json'}: holds no scores; remove it and run the same command again"
+        )
     return found
+
+
+def _over_no_query(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """The scores of rankings that answers are not built on, as `run` prints them."""
+    none = {"value": None, "low": None, "high": None, "n": 0}
+    return {name: {**score, **none} for name, score in scores.items()}
+
+
+def _unknown(values: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+    return {name: np.full_like(found, np.nan) for name, found in values.items()}
 
 
 def _per_query(folder: Path, ids: Sequence[str]) -> dict[str, NDArray[np.float64]]:
@@ -253,8 +266,7 @@ def _per_query(folder: Path, ids: Sequence[str]) -> dict[str, NDArray[np.float64
         }
     except (OSError, KeyError, ValueError, ArrowException) as error:
         raise StoreError(
-            f"{path}: cannot be read, or not of these queries ({error!r:.100}); "
-            f"`target-bench score {folder}` writes it anew"
+            f"{path}: cannot be read, or not of these queries ({error}); run the same command again"
         ) from error
 
 

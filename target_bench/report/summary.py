@@ -29,7 +29,7 @@ def shown_metrics(runs: Sequence[ReportRun]) -> list[str]:
     names = list(dict.fromkeys(name for run in runs for name in run.scores))
     recalls = [name for name in names if name.startswith("recall@")]
     by_depth = sorted(recalls, key=lambda name: int(name.rpartition("@")[2]))
-    return [*by_depth, *(n for n in names if n == "mrr"), *answer_metrics(names)]
+    return [*by_depth, *(n for n in names if n == "mrr"), *answer_metrics(names, every=True)]
 
 
 def all_metrics(runs: Sequence[ReportRun]) -> list[str]:

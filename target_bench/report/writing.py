@@ -64,7 +64,7 @@ def write_report(
 ) -> Path:
     """Write one HTML file about runs on the same queries.
 
-    Nothing is run or scored anew: scores, answers and judgements are those the runs recorded.
+    Nothing is run or scored again: scores, answers and judgements are those the runs recorded.
     Tables and questions come from the data of the runs. What is kept in memory at a time is a
     few numbers a query, and one block of queries or tables.
 
@@ -223,13 +223,16 @@ def _shared(metrics: Sequence[str]) -> str | None:
 def _figures(runs: Sequence[ReportRun], dataset: Dataset, seen: FirstPass) -> dict[str, Any]:
     labels = [run.label for run in runs]
     mains = summary.main_metrics(runs)
-    curves = [columns.curve.values.tolist() for columns in seen.columns]
+    curves = [
+        columns.curve.values.tolist() if run.is_ranked else []
+        for run, columns in zip(runs, seen.columns, strict=True)
+    ]
     cutoffs = sorted({int(k) for run in runs for k in run.retrieval["identity"]["top_k"]})
     sliced = summary.sliced(runs, mains, dataset)
     return {
         "cutoffs": cutoffs,
         "curves": curves,
-        "recall_chart": charts.recall_chart(labels, curves, cutoffs),
+        "recall_chart": charts.recall_chart(labels, curves, cutoffs) if any(curves) else None,
         "mains": mains,
         "slices": [(one, charts.slice_chart(labels, mains, one)) for one in sliced],
     }

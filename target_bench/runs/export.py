@@ -10,7 +10,7 @@ from target_bench.runs.identity import queries_fingerprint
 from target_bench.runs.log import cannot
 from target_bench.runs.store import read_run
 from target_bench.runs.trec import qrels_lines, run_lines, words_of
-from target_bench.seals import unsealed
+from target_bench.seals import unsealed, wholly_sealed
 
 FORMATS = ("trec",)
 
@@ -78,7 +78,9 @@ def _check_finished(folder: Path, n_failed: int) -> None:
             the process was killed.
     """
     try:
-        scored = unsealed(json.loads((folder / "scores.json").read_bytes()), required=False)
+        scored = unsealed(
+            json.loads((folder / "scores.json").read_bytes()), required=wholly_sealed(folder)
+        )
         finished = scored["counts"]["failed"] == n_failed
     except (OSError, ValueError, KeyError, TypeError):
         finished = False

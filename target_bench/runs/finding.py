@@ -71,6 +71,11 @@ def find(name: str | Path, root: Path) -> Path:
         raise ConfigError(
             f"{name}: {len(once)} runs begin so; write more of the one that you mean:{listed}{more}"
         )
+    if Path(name).name and len(Path(name).name) < LEAST:
+        raise ConfigError(
+            f"{name}: the beginning of a run's name or id needs {LEAST} characters at least; see "
+            f"target-bench runs list --out {root}"
+        )
     raise ConfigError(
         f"{name}: neither a run folder nor the id of a run in {root}; see target-bench runs list "
         f"--out {root}"

@@ -2,8 +2,8 @@
 
 Of answers to questions, the first one depends on the data: BLEU counts sequences of up to four
 words, so it says nothing about answers of one or two. Where the median reference has at most
-``MOST_WORDS`` words, exact match and token F1 come first, else BLEU and ROUGE-L. The scores of a
-run are recorded in this order, so whoever has them needs no data to know it.
+``MOST_WORDS`` words, exact match and token F1 stand for the run, else BLEU and ROUGE-L come first.
+The scores of a run are recorded in this order, so whoever has them needs no data to know it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,6 +32,7 @@ MOST_WORDS = 4
 """Words of a reference that is short: it holds one sequence of four words at most."""
 
 _OF_SHORT = ("exact_match", "token_f1")
+_OF_LONG = ("sacrebleu", "rougeL")
 
 
 def in_order(scores: Mapping[str, Score], queries: Sequence[Query]) -> dict[str, Score]:
@@ -57,17 +58,22 @@ def _references(query: Query) -> Sequence[str]:
     return (query.answer,) if isinstance(query.answer, str) else query.answer
 
 
-def answer_metrics(names: Iterable[str]) -> list[str]:
+def answer_metrics(names: Iterable[str], every: bool = False) -> list[str]:
     """The main metrics about answers among those of a run.
+
+    Where the references are short, BLEU and ROUGE-L are not among them.
 
     Args:
         names: metrics in the order in which the run records them.
+        every: keep BLEU and ROUGE-L there too, after the others.
     """
     recorded = list(names)
     found = [name for name in ANSWER_METRICS if name in recorded]
     if {"exact_match", "sacrebleu"} <= set(found):
         short = recorded.index("exact_match") < recorded.index("sacrebleu")
         found.sort(key=lambda name: short and name not in _OF_SHORT)
+        if short and not every:
+            found = [name for name in found if name not in _OF_LONG]
     return found
 
 

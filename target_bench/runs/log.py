@@ -1,7 +1,7 @@
 """Append-only files of a run: a line a query, and what a killed process leaves of them.
 
 Every line ends with a seal of its own (``seals``), so that a damaged character is found wherever it
-is. Lines of earlier versions, and those that a user wrote, have none and are read as they are.
+is. In a run that version 0.1.0 began, lines without one are read as they are.
 ``retrieval.jsonl`` is described here, ``generations.jsonl`` in ``generations``.
 """
 
@@ -19,7 +19,7 @@ from typing import Any, Generic, Self, TypeVar
 from target_bench.errors import StoreError
 from target_bench.files import sync_one
 from target_bench.schema import MARKS, Retrieval, TableId
-from target_bench.seals import DamageError, sealed_line, unsealed_line
+from target_bench.seals import DamageError, sealed_line, unsealed_line, wholly_sealed
 
 SECONDS_BETWEEN_SYNCS = 1.0
 """How much work a power cut may cost; a killed process loses no finished batch."""
@@ -127,9 +127,10 @@ def lines(path: Path, parse: Callable[[dict[str, Any]], T]) -> Iterator[T | Stor
         *found, _ = path.read_bytes().split(b"\n")
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from error
+    required = wholly_sealed(path.parent)
     for number, line in enumerate(found, start=1):
         try:
-            yield parse(json.loads(unsealed_line(line)))
+            yield parse(json.loads(unsealed_line(line, required)))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             yield _damaged(path, number, error)
 
@@ -144,9 +145,11 @@ def check_seals(path: Path) -> None:
         content = path.read_bytes() if path.exists() else b""
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from error
-    for number, line in enumerate(content.split(b"\n"), start=1):
+    required = wholly_sealed(path.parent)
+    *whole, _ = content.split(b"\n")  # the last one is torn, or nothing
+    for number, line in enumerate(whole, start=1):
         try:
-            unsealed_line(line)
+            unsealed_line(line, required)
         except DamageError as error:
             raise _damaged(path, number, error) from error
 

@@ -12,6 +12,7 @@ from target_bench.runs.headlines import headline
 from target_bench.runs.scored import read_scores
 from target_bench.runs.store import read_run
 from target_bench.runs.times import cold
+from target_bench.stages.retrieve import NO_CONTEXT
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +56,22 @@ def overview(root: Path) -> list[Overview]:
     Raises:
         StoreError: there is no such folder.
     """
-    found = map(_overview, run_folders(root))
+    folders = run_folders(root)
+    bases = set(filter(None, map(_basis, folders)))
+    found = [_overview(folder, folder in bases) for folder in folders]
     return sorted(found, key=lambda one: (one.task, one.corpus, one.folder.name))
 
 
-def _overview(folder: Path) -> Overview:
+def _basis(folder: Path) -> Path | None:
+    """The run of rankings that a run of answers is built on."""
+    try:
+        name = read_run(folder)["asked"].get("retrieval_run")
+    except StoreError:
+        return None
+    return folder.parent / name if name else None
+
+
+def _overview(folder: Path, basis: bool) -> Overview:
     try:
         manifest = read_run(folder)
     except StoreError:
@@ -74,6 +86,8 @@ def _overview(folder: Path) -> Overview:
             metric = headline(list(scores))
             score, queries = scores[metric].to_json()["value"], counts["asked"]
             state = "finished"
+            if basis and asked["retriever"] == NO_CONTEXT:
+                score = None  # nothing was to be ranked
         except StoreError:
             state = "unreadable"
     if state != "unreadable" and first_damage(folder) is not None:

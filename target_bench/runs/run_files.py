@@ -12,7 +12,7 @@ from target_bench.errors import DataError
 from target_bench.interfaces import Dataset
 from target_bench.release import Release, field
 from target_bench.runs.trec import TAG, word, words_of
-from target_bench.schema import MARKS, Query, Retrieval, TableId
+from target_bench.schema import Query, Retrieval, TableId
 
 T = TypeVar("T")
 
@@ -54,7 +54,8 @@ def read(path: Path, dataset: Dataset) -> RunFile:
     In a TREC run a table is its id, or ``database/table`` where there are databases, with white
     space percent-encoded (``export --format trec`` writes it so). Tables are ordered by score;
     equal scores keep the order of the rank column. JSON lines are read as the log of a run: a
-    ranking replaces a recorded error of the same query, and half a last line is left out.
+    ranking replaces a recorded error of the same query, half a last line is left out, and what the
+    line says of its order (``tied``, ``resorted``) is not read: the order of a file is its own.
 
     Raises:
         DataError: the file cannot be read, a line is none of its format, a table or query is not
@@ -196,8 +197,7 @@ def _from_json_lines(
             yield place, Retrieval(query_id, (), error=str(error))
             continue
         scores = _scores(record.get("scores") or [], len(tables), place)
-        marks: dict[str, Any] = {name: record.get(name) is True for name in MARKS}
-        yield place, Retrieval(query_id, tables, scores, **marks)
+        yield place, Retrieval(query_id, tables, scores)
 
 
 def _scores(found: Any, n_tables: int, place: str) -> tuple[float, ...]:

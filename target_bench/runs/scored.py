@@ -16,7 +16,7 @@ from target_bench.metrics.significance import Value, mean, of_mean
 from target_bench.runs.slices import PREFIX
 from target_bench.runs.store import read_run
 from target_bench.schema import Score
-from target_bench.seals import DamageError, check_file, unsealed
+from target_bench.seals import DamageError, check_file, unsealed, wholly_sealed
 
 Floats = NDArray[np.float64]
 
@@ -218,7 +218,7 @@ def scores_file(folder: Path) -> dict[str, Any]:
             f"{folder}: the run is not finished (no scores.json); run the same command again"
         )
     try:
-        return unsealed(json.loads(path.read_bytes()), required=False)
+        return unsealed(json.loads(path.read_bytes()), required=wholly_sealed(folder))
     except (OSError, ValueError, RecursionError) as error:
         raise _unreadable(folder, error) from error
 

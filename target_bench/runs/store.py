@@ -26,7 +26,7 @@ from target_bench.runs.generations import Answered, GenerationLog
 from target_bench.runs.identity import run_key
 from target_bench.runs.log import RetrievalLog, cannot, encoded_line
 from target_bench.schema import Retrieval
-from target_bench.seals import DamageError, sealed, unsealed
+from target_bench.seals import WHOLLY, DamageError, check_file, sealed, unsealed
 
 FORMAT = 1
 """The version of the layout; a folder of another version is refused."""
@@ -98,7 +98,7 @@ class Run:
             yield
 
     def _lock_file(self, tell: Callable[[str], None]) -> IO[bytes]:
-        """The lock, held; a folder that ``runs gc`` has removed meanwhile is made anew."""
+        """The lock, held; a folder that ``runs gc`` has removed meanwhile is made again."""
         path = self.folder / "lock"
         while True:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -123,7 +123,9 @@ class Run:
 
     def write_manifest(self, **entries: Any) -> None:
         """Add entries to the manifest and write it."""
+        begun = self.manifest or any(self.folder.glob("*.jsonl"))
         self.manifest = {
+            **({} if begun else {WHOLLY: True}),
             "format": FORMAT,
             "id": self.id,
             "identity": self.identity,
@@ -131,6 +133,24 @@ class Run:
             **entries,
         }
         self._replace("manifest.json", self.manifest)
+
+    def damaged(self) -> list[str]:
+        """The files of scores and values that are there and are not what was written."""
+        found = []
+        path = self.folder / "scores.json"
+        try:
+            if path.exists():
+                unsealed(json.loads(path.read_bytes()), required=WHOLLY in self.manifest)
+        except (ValueError, RecursionError):
+            found.append(path.name)
+        for name, sha256 in self.manifest.get("tables", {}).items():
+            path = self.folder / Path(name).name
+            try:
+                if path.exists():
+                    check_file(path, sha256)
+            except DamageError:
+                found.append(path.name)
+        return found
 
     def write_scores(self, scores: Mapping[str, Any]) -> None:
         """Write ``scores.json``: it depends on the identity and the retrievals alone.
@@ -293,7 +313,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             f"another --out folder ({written} move the folder away)"
         )
     try:
-        return unsealed(manifest, required=False)
+        return unsealed(manifest, required=WHOLLY in manifest)
     except DamageError as error:
         raise StoreError(
             f"{path}: damaged or edited: {error}; choose another --out folder and run it again, or "

@@ -88,7 +88,7 @@ def cold(manifest: Mapping[str, Any]) -> ColdTimes:
     def why_not(stage: str, plugin: Mapping[str, Any]) -> str:
         if stage not in said:
             return _unknown(plugin, stage)
-        return _from(said[stage]) or (_part(manifest) if stage == "generate" else "")
+        return _from(said[stage], plugin) or (_part(manifest) if stage == "generate" else "")
 
     asked = int(manifest.get("queries", 0))
     timed = int(manifest.get("timed_queries", 0))
@@ -226,7 +226,9 @@ def _plugins(identity: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return {stage: one if isinstance(one, Mapping) else {} for stage, one in found.items()}
 
 
-def _from(caches: Sequence[str]) -> str:
+def _from(caches: Sequence[str], plugin: Mapping[str, Any]) -> str:
+    if caches and str(plugin.get("class", "")).startswith("target_bench.generators.replay:"):
+        return "answers read from a file"
     return f"from a cache ({', '.join(caches)})" if caches else ""
 
 

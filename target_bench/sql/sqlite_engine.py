@@ -115,7 +115,7 @@ def _opened(path: Path, limits: Limits) -> sqlite3.Connection:
         f"{path.as_uri()}?mode=ro&immutable=1",
         uri=True,
         isolation_level=None,
-        cached_statements=0,  # every run is prepared anew, so that times compare
+        cached_statements=0,  # every run is prepared again, so that times compare
     )
     database.text_factory = partial(str, encoding="utf-8", errors="backslashreplace")
     for pragma in ("trusted_schema = OFF", "temp_store = MEMORY", "query_only = ON"):

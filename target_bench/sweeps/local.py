@@ -29,7 +29,7 @@ _SECONDS_TO_END = 2.0
 
 
 class Local:
-    """Runs cells in processes that are started anew (``spawn``), one cell at a time each.
+    """Runs cells in processes that are started again (``spawn``), one cell at a time each.
 
     The cores are divided: a worker computes with ``cores // workers`` threads. So is the memory
     that cells were given. A cell whose process dies is run a second time, in a new one.

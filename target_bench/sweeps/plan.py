@@ -19,7 +19,7 @@ from target_bench.pipeline import Asking, Cell
 from target_bench.runs.identity import run_key
 from target_bench.runs.store import folder_of, read_manifest
 from target_bench.runs.times import has_latency
-from target_bench.seals import unsealed
+from target_bench.seals import unsealed, wholly_sealed
 from target_bench.selection import Loaded, Loader, tasks_and_corpora
 from target_bench.stages.consent import Estimate
 from target_bench.stages.generate import Answerer
@@ -217,10 +217,12 @@ def _state(cell: SweepCell, folder: Path) -> State:
     except StoreError:
         return "unreadable"
     try:
-        scores = unsealed(json.loads((folder / "scores.json").read_bytes()), required=False)
+        scores = unsealed(
+            json.loads((folder / "scores.json").read_bytes()), required=wholly_sealed(folder)
+        )
         failed = scores["counts"]["failed"] + scores.get("answers", {}).get("failed", 0)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return "begun"  # scores are computed anew
+        return "begun"  # scores are computed again
     again = failed and (cell.retry_failed or cell.on_error == "stop")
     timed = cell.latency == 0 or cell.task != "retrieval" or has_latency(manifest)
     return "done" if timed and not again else "begun"

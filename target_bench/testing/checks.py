@@ -285,7 +285,7 @@ def _maker(plugin: Callable[..., Any] | str, settings: dict[str, Any], tolerance
 
 
 def _imported_once(target: str) -> str:
-    """The target, or for a class in a file its module: a file is read anew each time it is named.
+    """The target, or for a class in a file its module: a file is read again each time it is named.
 
     Objects of one class share what the class holds, which is one of the things to check.
     """

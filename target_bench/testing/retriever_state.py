@@ -133,7 +133,7 @@ def check_save_load(make: Maker) -> None:
     """A saved index, loaded by a fresh one, ranks as before."""
     own = [name for name in ("save", "load") if _overrides(make(), name)]
     if not own:
-        raise SkipTest("it has no save and load, so its index is built anew in each run")
+        raise SkipTest("it has no save and load, so its index is built again in each run")
     if len(own) == 1:
         raise CheckError(f"it has {own[0]} alone; save and load go together")
     sample = tables.ordinary()

@@ -49,7 +49,7 @@ class KeptOut:
     ) -> str | None:
         """In what a question overlaps, or None.
 
-        The ids of questions do not count: many corpora number them anew in each split.
+        The ids of questions do not count: many corpora number them again in each split.
 
         Args:
             corpus: the name of its corpus; ids of tables are compared within one.

@@ -47,7 +47,7 @@ def test_export_into_the_run_folder(inside: Inside) -> None:
 
 
 def test_export_of_data_of_ones_own(inside: Inside, tmp_path: Path) -> None:
-    """Distractors included; moved data is named anew; other data is refused."""
+    """Distractors included; moved data is named again; other data is refused."""
     for name, n in (("mini", 3), ("more", 2)):
         (tmp_path / name / "tables").mkdir(parents=True)
         for i in range(n):
@@ -163,3 +163,52 @@ def test_run_folder_takes_no_other_data(inside: Inside, more: tuple[str, ...]) -
     folder = _result(inside.good(*RUN))["folder"]
     assert "is a run folder" in inside.bad(2, "score", folder, *more)
     assert "280 of 280 answered" in inside.good("score", folder)
+
+
+def test_recall_of_answers_from_a_file_is_a_dash(inside: Inside, tmp_path: Path) -> None:
+    """`runs list` shows what `score` and the report show: nothing was to be ranked."""
+    path = tmp_path / "answers.jsonl"
+    path.write_text('{"query_id": "qa-0001", "answer": "13"}\n', encoding="utf-8")
+    inside("score", "mini", "--task", "qa", "--predictions", path)
+    inside("run", "mini", "--task", "retrieval", "--retriever", "no-context")
+    listed = json.loads(inside.good("runs", "list", "--json"))
+    scores = {one["about"]: one["score"] for one in listed if one["task"] == "retrieval"}
+    assert scores == {"question_answering": None, None: 0}
+
+
+def test_a_repair_of_damaged_scores_is_said_once(inside: Inside) -> None:
+    """Scores and values are written again from the rankings, and the user hears of it."""
+    folder = Path(_result(inside.good(*RUN))["folder"])
+    for name, old, new in (
+        ("scores.json", b"0.9", b"0.8"),
+        ("per_query.parquet", b"PAR1", b"PAR2"),
+    ):
+        path = folder / name
+        whole = path.read_bytes()
+        path.write_bytes(whole.replace(old, new, 1))
+        inside.telling(
+            f"{name} was damaged, and was written again from the stored rankings", "score", folder
+        )
+        assert path.read_bytes() == whole
+        inside.good("score", folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("retrieval.jsonl", b'"crc32"', b'"crx32"'),
+        ("scores.json", b'"seal"', b'"seel"'),
+        ("manifest.json", b'"seal"', b'"seel"'),
+    ],
+)
+def test_a_missing_seal_is_damage(inside: Inside, name: str, old: bytes, new: bytes) -> None:
+    """In a run that was sealed from its first line on; fsck, report and compare find it."""
+    folder = Path(_result(inside.good(*RUN))["folder"])
+    path = folder / name
+    path.write_bytes(path.read_bytes().replace(old, new, 1))
+    for command in (("runs", "fsck"), ("report", folder, "-o", "r.html")):
+        done = inside(*command)
+        assert done.code != 0
+        assert "it is not what was written" in " ".join((done.out + done.err).split())
+    (one,) = json.loads(inside("runs", "list", "--json").out)
+    assert one["state"] in ("damaged", "unreadable")

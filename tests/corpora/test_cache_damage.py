@@ -77,7 +77,7 @@ def test_damaged_entry(
     same(whole, again)
     assert len(again.notes) == 1
     assert f"the cached {entry} is damaged (" in again.notes[0]
-    assert again.notes[0].endswith("; it was read anew")
+    assert again.notes[0].endswith("; it was read again")
     assert parsed == ["tables", "queries", "tables"]
     same(whole, load(folder))
     assert len(parsed) == 3

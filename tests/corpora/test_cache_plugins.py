@@ -98,11 +98,11 @@ def test_changed_code_of_the_loader(shop: str, tmp_path: Path) -> None:
 
 
 def test_setting_that_cannot_be_told_from_another(shop: str, place: Path, tmp_path: Path) -> None:
-    """It is read anew every time, says so, and leaves nothing in the cache."""
+    """It is read again every time, says so, and leaves nothing in the cache."""
     name, data = f"{shop}:Shop:odd=true", tmp_path / "shop"
     for _ in range(2):
         notes = " ".join(corpora.load(name, data_dir=data).notes)
-        assert "shop-test-tables is read anew every time" in notes
+        assert "shop-test-tables is read again every time" in notes
     assert not place.exists()
 
 
@@ -113,7 +113,7 @@ def test_loader_without_a_source_file(tmp_path: Path, place: Path) -> None:
     write_release(tmp_path / "shop", "prices.txt", "12")
     found = cache.tables(names["Shop"](), tmp_path / "shop", "test")
     assert len(found.value) == 1
-    assert "is read anew every time" in found.notes[-1]
+    assert "is read again every time" in found.notes[-1]
     assert not place.exists()
 
 

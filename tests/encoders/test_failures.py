@@ -101,7 +101,7 @@ def test_nan_is_an_error_that_names_model_and_text(
 def test_features_that_are_no_rows_run_too(
     encoder: MiniLM, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tokens laid end to end cannot be sorted anew, but their texts are."""
+    """Tokens laid end to end cannot be sorted again, but their texts are."""
     expected = encoder.encode(TEXTS, "table")
     sizes: list[int] = []
     _with_forward(monkeypatch, _limited(5, _cuda_error, sizes))

@@ -40,6 +40,10 @@ def test_the_same_runs_are_the_same_bytes(
     assert again.read_bytes() == packed_bm25.read_bytes()
 
 
+def test_the_folder_of_a_submission_is_made(runs: list[Path], tmp_path: Path) -> None:
+    assert pack(runs[:1], card(), tmp_path / "new" / "deep" / "a.tbs.zip").is_file()
+
+
 def test_nothing_of_the_machine_or_the_data_is_packed(packed_bm25: Path, runs: list[Path]) -> None:
     everything = b"".join(files_of(packed_bm25).values()).decode()
     for private in (str(Path.home()) + "/", str(runs[0].parent), "/tmp/", platform.node()):
@@ -111,7 +115,9 @@ def test_commands(inside: Inside, runs: list[Path], tmp_path: Path) -> None:
     assert np.mean(run.per_query["recall@10"]) == pytest.approx(run.scores["recall@10"].value)
     again = entry.Entry.from_json(json.loads(json.dumps(found.to_json())))
     assert again.to_json() == found.to_json()
-    assert inside.bad(2, "submit", runs[0], "-o", "b.tbs.zip").startswith("Error: nobody can be")
+    assert inside.bad(2, "submit", runs[0], "-o", "b.tbs.zip").startswith(
+        "Error: standard input is not"
+    )
     assert "no such" in inside.bad(2, "verify", "none.tbs.zip").lower()
 
 
@@ -173,3 +179,16 @@ def test_impossible_timings(
 
 def _with_bases(runs: list[Path]) -> list[Path]:
     return sorted(runs[0].parent.iterdir())
+
+
+def test_a_score_over_no_query_is_a_dash() -> None:
+    assert submitting._figure("recall@10", float("nan")) == "–"
+
+
+def test_what_verify_announces(inside: Inside, runs: list[Path], tmp_path: Path) -> None:
+    """SQL only where there are answers, and nothing of a file that is missing."""
+    rankings = pack(runs[:1], card(), tmp_path / "a.tbs.zip")
+    announced = inside("verify", rankings).err
+    assert "at most 60 minutes" in announced
+    assert "SQL" not in announced
+    assert "minutes" not in inside("verify", tmp_path / "none.tbs.zip").err

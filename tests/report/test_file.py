@@ -10,7 +10,7 @@ from target_bench.corpora import load
 from target_bench.evaluator import TARGET
 from target_bench.report import Limits, write_report
 from target_bench.report.tables import TableSize
-from tests.builders import Record, Recorder, only, rewrite_lines
+from tests.builders import Record, Recorder, only, rewrite, rewrite_lines
 from tests.report.written import HOSTILE, blocks, hostile_runs, listed
 
 
@@ -111,12 +111,13 @@ def test_hostile_text_is_never_markup(tmp_path: Path) -> None:
 
 
 def test_a_score_over_no_query(mini_runs: list[Path], tmp_path: Path) -> None:
-    """As for SQL on databases that nobody has: a dash, which sorts as unknown."""
+    """As for SQL on databases that are not here: a dash, which sorts as unknown."""
     runs = [Path(shutil.copytree(run, tmp_path / run.name)) for run in mini_runs[:2]]
-    path = runs[0] / "scores.json"
-    scored = json.loads(path.read_bytes())
-    scored["scores"]["mrr"] |= {"value": None, "low": None, "high": None, "n": 0}
-    path.write_text(json.dumps(scored), encoding="utf-8")
+
+    def over_none(scored: Record) -> None:
+        scored["scores"]["mrr"] |= {"value": None, "low": None, "high": None, "n": 0}
+
+    rewrite(runs[0] / "scores.json", over_none)
     text = write_report(runs, tmp_path / "r.html").read_text(encoding="utf-8")
     assert 'data-value="" data-low="" data-high="" data-text="– [–, –]">–' in text
     assert "None" not in text[: text.index("<script")]

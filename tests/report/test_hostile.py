@@ -1,12 +1,11 @@
 """A report of hostile data in a real browser: all of it shows as text, and nothing runs."""
 
-import json
 from pathlib import Path
 
 from target_bench.evaluator import TARGET
 from target_bench.report import write_report
 from tests.browser import OpenPage
-from tests.builders import Recorder, only
+from tests.builders import Record, Recorder, only, rewrite_lines
 from tests.report.driving import open_query, ready
 from tests.report.written import HOSTILE, hostile_runs
 
@@ -42,13 +41,14 @@ def test_hostile_data_shows_as_text(open_page: OpenPage, tmp_path: Path) -> None
 def test_hostile_sql_and_results_show_as_text(open_page: OpenPage, tmp_path: Path) -> None:
     target = TARGET(("text_to_sql", "mini"), out=tmp_path, observer=Recorder())
     run = only(target.run("bm25", generator="extractive", limit=len(HOSTILE))).folder
-    path = run / "judgements.jsonl"
-    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    for record, text in zip(records, HOSTILE, strict=True):
-        result = {"columns": [text, "x"], "rows": [[text, None]], "n_columns": 2}
-        record |= {"sql": text, "reason": text, "rows": 1, "gold_rows": 1}
-        record |= {"result": result, "gold_result": result}
-    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="ascii")
+
+    def make_hostile(records: list[Record]) -> None:
+        for record, text in zip(records, HOSTILE, strict=True):
+            result = {"columns": [text, "x"], "rows": [[text, None]], "n_columns": 2}
+            record |= {"sql": text, "reason": text, "rows": 1, "gold_rows": 1}
+            record |= {"result": result, "gold_result": result}
+
+    rewrite_lines(run / "judgements.jsonl", make_hostile)
     page = ready(open_page(write_report([run], tmp_path / "r.html")))
     for i, text in enumerate(HOSTILE):
         open_query(page, i)

@@ -4,14 +4,16 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from target_bench.errors import ConfigError, DataError, StoreError
+from target_bench.evaluator import TARGET
 from target_bench.interfaces import Observer
 from target_bench.report import Limits, summary, write_report
 from target_bench.report.lines import Lines
 from target_bench.report.opening import open_runs
-from tests.builders import rewrite
+from tests.builders import Recorder, only, rewrite
 from tests.report.written import own_corpus, ranked
 
 
@@ -38,9 +40,6 @@ def test_other_splits_are_refused(mini_runs: list[Path], tmp_path: Path) -> None
 
 
 def test_other_corpora_are_refused(mini_runs: list[Path], tmp_path: Path) -> None:
-    from target_bench.evaluator import TARGET
-    from tests.builders import only
-
     own = own_corpus(tmp_path / "own", ("one", "two"))
     other = only(TARGET(("retrieval", own), out=tmp_path / "runs").run("bm25", top_k=1)).folder
     with pytest.raises(ConfigError, match="different corpora"):
@@ -48,9 +47,6 @@ def test_other_corpora_are_refused(mini_runs: list[Path], tmp_path: Path) -> Non
 
 
 def test_changed_data_are_refused(tmp_path: Path) -> None:
-    from target_bench.evaluator import TARGET
-    from tests.builders import only
-
     own = own_corpus(tmp_path / "own", ("one", "two"))
     run = only(TARGET(("retrieval", own), out=tmp_path / "runs").run("bm25", top_k=1)).folder
     (own / "tables" / "t0.csv").write_text("a,b\n1,2\n", encoding="utf-8")
@@ -75,6 +71,30 @@ def test_times_from_a_cache_are_left_out(tmp_path: Path) -> None:
     assert "– is a time that is not shown: from a cache (saved index)." in page
 
 
+def test_answers_without_rankings_have_no_recall(tmp_path: Path) -> None:
+    """As in the tables of `run`: nothing was to be ranked, which is not a recall of 0."""
+    target = TARGET(("question_answering", "mini"), out=tmp_path / "runs", observer=Recorder())
+    folders = [
+        only(target.run(name, generator="extractive", limit=20)).folder
+        for name in ("bm25", "no-context")
+    ]
+    path = tmp_path / "r.html"
+    page = write_report(folders, path).read_text(encoding="utf-8")
+    page = page[: page.index("<script")]
+    assert page.count('<polyline class="line"') == 1
+    assert "no-context + extractive: recall@10" not in page
+    (one, other), _ = open_runs(folders, None, Observer())
+    assert one.scores["recall@10"]["value"] > 0
+    assert other.scores["recall@10"]["value"] is None
+    assert np.isnan(other.values["recall@10"]).all()
+    assert not np.isnan(other.values["exact_match"]).any()
+    alone = write_report(folders[1:], path).read_text(encoding="utf-8")
+    assert "recall-title" not in alone[: alone.index("<script")]
+    (ranking,) = ranked(tmp_path / "alone", "no-context")
+    (by_itself,), _ = open_runs([ranking], None, Observer())
+    assert by_itself.scores["recall@10"]["value"] == 0
+
+
 def test_one_run_twice_and_none(mini_runs: list[Path]) -> None:
     with pytest.raises(ConfigError, match="named twice"):
         open_runs([mini_runs[0], mini_runs[0] / ".." / mini_runs[0].name], None, Observer())
@@ -91,7 +111,22 @@ def test_unfinished_runs_are_refused(mini_runs: list[Path], tmp_path: Path) -> N
         open_runs([run], None, Observer())
     rankings.write_bytes(whole)
     (run / "scores.json").unlink()
-    with pytest.raises(StoreError, match=r"scores\.json.*finish the run"):
+    with pytest.raises(StoreError, match=r"not finished \(no scores\.json\); run the same command"):
+        open_runs([run], None, Observer())
+
+
+def test_damaged_scores_have_the_message_of_other_commands(
+    mini_runs: list[Path], tmp_path: Path
+) -> None:
+    run = Path(shutil.copytree(mini_runs[0], tmp_path / mini_runs[0].name))
+    scores = run / "scores.json"
+    whole = scores.read_bytes()
+    scores.write_bytes(whole.replace(b'"asked": 2', b'"asked": 3'))
+    expected = r"cannot be read \(it is not what was written\); remove it and run the same command"
+    with pytest.raises(StoreError, match=expected):
+        open_runs([run], None, Observer())
+    rewrite(scores, lambda _: {"counts": {}})
+    with pytest.raises(StoreError, match=r"scores\.json: holds no scores"):
         open_runs([run], None, Observer())
 
 

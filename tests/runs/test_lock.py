@@ -183,7 +183,7 @@ def test_a_lock_that_is_held_for_a_moment(tmp_path: Path) -> None:
 
 
 def test_folder_that_is_removed_meanwhile(tmp_path: Path) -> None:
-    """By ``runs gc``, which holds the lock of what it removes: it is made anew, and locked."""
+    """By ``runs gc``, which holds the lock of what it removes: it is made again, and locked."""
     told: list[str] = []
     run, other = (Run(tmp_path, ["x"], {"a": 1}) for _ in range(2))
     run.write_manifest(seconds={"load": 1})

@@ -85,3 +85,14 @@ def test_times_of_a_run_that_is_gone_on_with() -> None:
     assert "retrieve" not in third["from_caches"]
     nothing = retrieval_entries({}, 0.5, None, None)
     assert nothing == {"seconds": {"load": 0.5}, "timed_queries": 0, "from_caches": {}}
+
+
+def test_answers_read_from_a_file_are_not_said_to_come_from_a_cache() -> None:
+    manifest = {
+        "identity": {"generator": {"class": "target_bench.generators.replay:Replay"}},
+        "seconds": {"generate": 1.0},
+        "from_caches": {"generate": ["recorded answers"]},
+        "queries": 3,
+        "timed_answers": 3,
+    }
+    assert cold(manifest).left_out == {"generate": "answers read from a file"}

@@ -63,7 +63,7 @@ def test_what_is_no_query(path: Path, sql: str, words: str) -> None:
 def test_open_connection(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         assert gold_tables("SELECT 1 FROM singer", connection) == ("singer",)
-        assert gold_tables("SELECT 1 FROM singer", connection) == ("singer",), "compiled anew"
+        assert gold_tables("SELECT 1 FROM singer", connection) == ("singer",), "compiled again"
         connection.execute("CREATE TABLE later(x)")
         assert gold_tables("SELECT 1 FROM later", connection) == ("later",)
         connection.execute("DROP TABLE later")

@@ -306,7 +306,7 @@ def test_cost_of_what_is_paid(folder: Path) -> None:
 
 
 def test_repeats(folder: Path) -> None:
-    """Each is a run of its own, and made anew."""
+    """Each is a run of its own, and made again."""
     text = TWELVE.replace("[a, b, c, d]", "a") + "exclude: {retriever: no-context}\nrepeats: 2\n"
     outcomes = _load(folder, text).run(Here())
     assert len({outcome.folder for outcome in outcomes}) == 4

@@ -210,7 +210,8 @@ def main_metric(run: RunEntry) -> str | None:
         found = [name for name in answer_metrics(run.scores) if is_mean(run, name)]
         return found[0] if found else None
     k = DEFAULT_K if DEFAULT_K in run.cutoffs else run.cutoffs[-1]
-    return f"recall@{k}" if f"recall@{k}" in run.per_query else None
+    values = run.per_query.get(f"recall@{k}")
+    return None if values is None or np.isnan(values).all() else f"recall@{k}"
 
 
 def hardest(run: RunView, groups: Groups, sums: "Sums") -> list[Hard]:
@@ -242,9 +243,10 @@ class Sums:
         """(n,) the sums, and how many rows they are over."""
         key = group.data, metric
         if key not in self._known:
-            values = group.values.get(metric, {})
+            found = group.values.get(metric, {}).values()
+            values = [vector for vector in found if not np.isnan(vector).all()]
             total: Vector = np.zeros(len(group.query_ids), dtype=np.float32)
-            for vector in values.values():
+            for vector in values:
                 total += np.nan_to_num(vector)
             self._known[key] = total, len(values)
         return self._known[key]

@@ -4,6 +4,7 @@ import json
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
+from math import nan
 from pathlib import Path
 from typing import NoReturn
 
@@ -12,6 +13,7 @@ import numpy as np
 from target_bench.errors import DataError
 from target_bench.leaderboard.entry import SUFFIX, Entry, RunEntry
 from target_bench.leaderboard.site.documents import check
+from target_bench.stages.retrieve import NO_CONTEXT
 
 MOST_BYTES = 256 * 2**20
 """Of an entry file."""
@@ -67,7 +69,8 @@ def read(path: Path) -> Entry:
         record = json.loads(path.read_bytes(), parse_constant=_no_number)
         check(record)
         entry = Entry.from_json(record)
-        return replace(entry, runs=tuple(_checked(run, i) for i, run in enumerate(entry.runs)))
+        runs = (_checked(run, i) for i, run in enumerate(entry.runs))
+        return replace(entry, runs=tuple(map(_without_rankings, runs)))
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, zlib.error, RecursionError) as error:
@@ -95,3 +98,14 @@ def _checked(run: RunEntry, place: int) -> RunEntry:
                 f"{float(known.mean()):g} in the mean"
             )
     return run
+
+
+def _without_rankings(run: RunEntry) -> RunEntry:
+    """The run; where answers were given without tables, its rankings have no scores."""
+    if not (run.basis and run.retriever == NO_CONTEXT):
+        return run
+    scores = {
+        name: replace(one, value=nan, low=nan, high=nan, n=0) for name, one in run.scores.items()
+    }
+    values = {name: np.full_like(found, np.nan) for name, found in run.per_query.items()}
+    return replace(run, scores=scores, per_query=values)

@@ -50,6 +50,21 @@ def test_the_overview(tmp_path: Path) -> None:
     assert (times["Close"], times["Best, by far"], times["Untold"]) == ([1.0], [10.0], [])
 
 
+def test_answers_without_rankings_have_no_recall(tmp_path: Path) -> None:
+    """The run that answers from a file are built on: no recall, no hardest queries, no mean."""
+    basis = retrieval(0.0, retriever="no-context", basis=True)
+    made = [entry("a", basis, answers(0.5, basis, 0)), entry("b", retrieval(0.5))]
+    data = _overview(tmp_path, *made)
+    recall = _cells(data, 0, "recall@10")
+    assert sorted(map(len, recall.values())) == [0, 3]
+    page = (tmp_path / "site" / "entries" / "a.html").read_text("utf-8")
+    assert "alpha-0<" not in page[: page.index("accuracy")]
+    other = (tmp_path / "site" / "entries" / "b.html").read_text("utf-8")
+    assert "alpha-30<" in other
+    alone = _overview(tmp_path / "alone", entry("c", retrieval(0.0, retriever="no-context")))
+    assert _cells(alone, 0, "recall@10")["C"][0] == 0
+
+
 def test_what_the_tests_say(tmp_path: Path) -> None:
     """Against best and baseline, corrected; neither is tested against itself."""
     recall = _cells(_overview(tmp_path, *board()), 0, "recall@10")
