@@ -197,7 +197,7 @@ class Judge:
             query,
             gold and beginning(gold),
             predicted,
-            gold and _shape(gold),
+            _shape(gold),
             tried.shape if tried else None,
             _reason(case, query, gold, predicted) or _stops(stopped, self._rule),
             links=self._links(case),
@@ -239,12 +239,12 @@ def _differing(name: str, repeated: bool, here: Executed, in_sqlite: Executed) -
 
 def _left_out(case: Case, gold: Executed | None, untold: _Untold) -> Judged:
     query = JudgedQuery("not_runnable")
-    shown, shape = (gold and beginning(gold)), (gold and _shape(gold))
+    shown, shape = gold and beginning(gold), _shape(gold)
     return Judged(case, query, shown, None, shape, None, untold.reason, untold.kind)
 
 
-def _shape(gold: Executed) -> Shape:
-    return Shape(len(gold.rows), len(gold.columns))
+def _shape(gold: Executed | None) -> Shape | None:
+    return None if gold is None else Shape(len(gold.rows), len(gold.columns))
 
 
 def _reason(
