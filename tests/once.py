@@ -28,7 +28,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not file:
         return
     passed = set(Path(file).read_text(encoding="utf-8").splitlines())
-    kept, left_out = [], []
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
     for item in items:
         again = item.get_closest_marker("everywhere") or _line(item.nodeid) not in passed
         (kept if again else left_out).append(item)
