@@ -14,6 +14,7 @@ from target_bench.leaderboard.archive import SUFFIX
 from target_bench.leaderboard.card_file import read_card
 from target_bench.leaderboard.entry import Entry
 from target_bench.leaderboard.reading import opened
+from target_bench.schema import MARKS
 from tests.builders import ROOT
 from tests.leaderboard.forging import files_of
 
@@ -79,7 +80,7 @@ def test_ids_and_no_text_of_a_data_set(name: str) -> None:
     for path, raw in files_of(HERE / f"{name}{SUFFIX}").items():
         if path.endswith("retrieval.jsonl"):
             for line in raw.splitlines():
-                assert set(json.loads(line)) <= {"query_id", "tables", "resorted"}
+                assert set(json.loads(line)) <= {"query_id", "tables", *MARKS}
 
 
 def test_all_rank_the_same_tables() -> None:
