@@ -35,7 +35,7 @@ from target_bench.stages.score import count, count_answers, score
 _TIED_FIRST = 0.1
 """Share of rankings whose first two tables have equal scores above which a warning says so."""
 
-_FEWEST_FOR_A_SHARE = 20
+_FEWEST_FOR_A_SHARE = 100
 """Scored rankings below which ties are counted, but no share of them is warned of."""
 
 
