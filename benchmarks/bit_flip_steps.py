@@ -29,7 +29,7 @@ from tests.retrievers.encoders import UnitWords
 
 CUTOFFS = [1, 10]
 QUERIES = 60
-"""So many are asked, but for text-to-SQL, where all are."""
+"""How many queries are asked; for text-to-SQL all are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Place:
 
     Attributes:
         root: holds the rest.
-        trial: what is read: cache, indexes and runs; copied anew for every flip.
+        trial: what is read: cache, indexes and runs; copied again for every flip.
         whole: the same, as it was made.
         own: a folder of tables and questions, as a user has it.
         answers: query id -> answer.

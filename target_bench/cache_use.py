@@ -42,10 +42,10 @@ _watching: ContextVar[Watch | None] = ContextVar("target_bench_watch", default=N
 
 @contextmanager
 def watched() -> Iterator[Watch]:
-    """Watch a run. What it makes itself and finds again is no loan: a cold run does so too.
+    """Watch a run. What it makes itself and finds again is not a loan: a cold run does so too.
 
     Its threads are those that run in a copy of its context. What other threads make is the run's
-    if it is the only one that is watched; else nobody can say whose it is, and it is a loan to all.
+    if it is the only one that is watched; else its owner is unknown, and it is a loan to all.
     """
     with _lock:
         watch = Watch()
@@ -91,7 +91,7 @@ def answered(generator: Any, any_cached: bool) -> None:
     """A generator gave answers, and says itself whether it had any of them before.
 
     It is believed, but for one whose class has a true ``answers_are_noted``: its answers come out
-    of the cache of answers, which knows better that an equal prompt of the same run is no loan.
+    of the cache of answers, which knows that an equal prompt of the same run is not a loan.
     """
     if any_cached and not getattr(type(generator), "answers_are_noted", False):
         note(ANSWERS)

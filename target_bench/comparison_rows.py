@@ -80,7 +80,7 @@ class Row:
     difference: Difference | None
 
     def to_json(self) -> dict[str, Any]:
-        """Field name -> value; what is no number is None, for JSON has no NaN."""
+        """Field name -> value; NaN is None, because JSON has no NaN."""
         record = asdict(self)
         for part in (record, record["difference"] or {}):
             part |= {name: None for name, value in part.items() if value != value}

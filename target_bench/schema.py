@@ -224,7 +224,7 @@ class Score:
         return hash(tuple(self.to_json().values()))
 
     def to_json(self) -> dict[str, Any]:
-        """Field name -> value; what is no number is None, for JSON has no NaN."""
+        """Field name -> value; NaN is None, because JSON has no NaN."""
         return {name: None if value != value else value for name, value in asdict(self).items()}
 
     @classmethod

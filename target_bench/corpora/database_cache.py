@@ -78,7 +78,7 @@ def made(
         name: the file's name without suffix.
         version: what its content follows from.
         write: makes the file.
-        warn: hears of a damaged file.
+        warn: called with a message about a damaged file.
 
     Raises:
         StoreError: there is no room for it anywhere.

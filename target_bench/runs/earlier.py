@@ -16,7 +16,7 @@ def tell_of_earlier(run: Run, queries: Sequence[Query], observer: Observer) -> N
     Args:
         run: a run about answers; nothing is said of one that is there already.
         queries: its queries.
-        observer: is told.
+        observer: gets the warnings.
     """
     if run.manifest:
         return

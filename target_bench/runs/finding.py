@@ -53,7 +53,7 @@ def find(name: str | Path, root: Path) -> Path:
         root: the folder of all runs.
 
     Raises:
-        ConfigError: there is no such run, several begin so, or the folder is none.
+        ConfigError: there is no such run, several begin so, or the folder is not a run folder.
     """
     for folder in (Path(name), root / name):
         if (folder / "manifest.json").is_file():

@@ -79,7 +79,7 @@ class ColdTimes:
 def cold(manifest: Mapping[str, Any]) -> ColdTimes:
     """The times in a manifest that may be shown.
 
-    Rankings and answers that nobody worked out (a mode, a file) have no times. In a manifest that
+    Rankings and answers that were not computed (a mode, a file) have no times. In a manifest that
     does not say what came out of a cache, as of version 0.1.0, a time is cold only if the plug-in
     reads none; its index may have been a saved one.
     """
@@ -174,7 +174,7 @@ def retrieval_entries(
 
 
 def generation_entries(manifest: Mapping[str, Any], took: Took | None) -> dict[str, Any]:
-    """What a manifest says of answers, after what they took this time; None: nobody was asked."""
+    """What a manifest says of answers, after what they took this time; None: no request was sent."""
     seconds, said = dict(manifest.get("seconds", {})), dict(manifest.get(_FROM, {}))
     timed = manifest.get("timed_answers", 0)
     if took is not None and took.queries:
@@ -220,7 +220,7 @@ def _add(
 
 
 def _plugins(identity: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Stage -> the identity of what it asks; without a class it asks nobody."""
+    """Stage -> the identity of what it asks; without a class it asks no model."""
     names = dict.fromkeys((*STAGES, LATENCY), "retriever") | {"generate": "generator"}
     found = {stage: identity.get(name) for stage, name in names.items()}
     return {stage: one if isinstance(one, Mapping) else {} for stage, one in found.items()}

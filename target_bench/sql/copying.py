@@ -84,7 +84,7 @@ def duckdb_copy(sqlite_file: Path, warn: Warn = warnings.warn) -> Copy:
 
     Args:
         sqlite_file: the database.
-        warn: hears of a damaged copy, which is made again.
+        warn: called with a message about a damaged copy, which is made again.
 
     Raises:
         DataError: the SQLite file is missing, broken or locked.

@@ -260,7 +260,7 @@ ATTRIBUTED = re.compile(
     )
     + r"\b|\bi (?:hope|wonder|assume|assumed|said|imagine|doubt|did(?: not|n't) (?:say|claim))\b"
 )
-"""That somebody says it, perhaps the statement itself; it is no verdict of the model."""
+"""That somebody says it, perhaps the statement itself; it is not a verdict of the model."""
 SOMEBODY = word("some / people / many / others / they / one / you / he / she / who")
 NOBODY = word("no one / nobody / none / few")
 UNSURE = re.compile(r"\b(?:unsure|not (?:\w+ )?(?:sure|certain|confident))$")
