@@ -174,7 +174,7 @@ def retrieval_entries(
 
 
 def generation_entries(manifest: Mapping[str, Any], took: Took | None) -> dict[str, Any]:
-    """What a manifest says of answers, after what they took this time; None: no request was sent."""
+    """What a manifest says of answers, after what they took this time; None: nothing was sent."""
     seconds, said = dict(manifest.get("seconds", {})), dict(manifest.get(_FROM, {}))
     timed = manifest.get("timed_answers", 0)
     if took is not None and took.queries:
