@@ -118,5 +118,5 @@ def test_the_budget_is_stated_first(inside: Inside, packed_retrieval: Path) -> N
     assert said.code == 0
     first = said.err.splitlines()[0]
     assert "verifying it takes at most 7 minutes (--minutes)" in first
-    assert "30 s each at most" in first
+    assert "SQL" not in first
     assert "at most 7 minutes" not in said.out

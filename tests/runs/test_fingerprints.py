@@ -28,8 +28,7 @@ from target_bench.runs.identity import (
     run_key,
 )
 from target_bench.schema import Query, TableId
-from target_bench.seals import FIELD
-from tests.builders import Recorder, without
+from tests.builders import Recorder, without_seals
 from tests.leaderboard.conftest import card
 from tests.leaderboard.forging import files_of, packed, with_document
 from tests.stages.answering import Own
@@ -150,6 +149,7 @@ def test_rankings_are_compared_by_what_both_know(tmp_path: Path) -> None:
 
 def _made_earlier(folder: Path) -> Path:
     """The same run as version 0.1.0 would have left it."""
+    without_seals(folder)
     manifest = json.loads((folder / "manifest.json").read_bytes())
     identity = manifest["identity"]
     del identity["queries_version"]
@@ -157,7 +157,7 @@ def _made_earlier(folder: Path) -> Path:
     queries = [q for q in load("mini").queries if q.metadata.get("task", task) == task]
     identity["queries_fingerprint"] = earlier_answers_fingerprint(queries)
     named = f"{folder.name.rpartition('-')[0]}-{run_key(identity)}"
-    (folder / "manifest.json").write_text(json.dumps({**without(manifest, FIELD), "id": named}))
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "id": named}))
     return folder.rename(folder.with_name(named))
 
 

@@ -17,7 +17,7 @@ from target_bench.evaluator import TARGET
 from target_bench.interfaces import Dataset
 from target_bench.results import Result
 from target_bench.schema import TableId
-from tests.builders import Record, Recorder, only, rewrite, same_scores
+from tests.builders import Record, Recorder, only, rewrite, rewrite_lines, same_scores
 from tests.runs.processes import (
     N_QUERIES,
     finish,
@@ -249,10 +249,10 @@ def test_retry_failed_from_the_command_line(tmp_path: Path) -> None:
 def test_last_line_of_a_query_wins(tmp_path: Path) -> None:
     """Also over one that is read first and better."""
     result = _run(tmp_path, Failing(), limit=3)
-    path = result.folder / "retrieval.jsonl"
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    worse = {"query_id": lines[1]["query_id"], "tables": []}
-    path.write_text("".join(json.dumps(line) + "\n" for line in (*lines, worse)), encoding="utf-8")
+    rewrite_lines(
+        result.folder / "retrieval.jsonl",
+        lambda lines: lines.append({"query_id": lines[1]["query_id"], "tables": []}),
+    )
     again = _run(tmp_path, Failing(), limit=3)
     assert again.reused
     assert (again.counts.asked, again.counts.empty) == (3, 1)

@@ -207,7 +207,8 @@ def test_unreadable_runs(folder: Path) -> None:
     (emptied / "scores.json").write_text("{}", encoding="utf-8")
     again = _load(folder, text)
     assert [cell.state for cell in again.cells] == ["unreadable", "unreadable", "begun", "done"]
-    outcomes = again.run(Here())
+    with pytest.warns(UserWarning, match="damaged"):
+        outcomes = again.run(Here())
     assert [outcome.exit_code for outcome in outcomes] == [4, 4, 0, 0]
     assert "written by a newer target-bench" in str(outcomes[0].error)
     assert (emptied / "scores.json").read_bytes() == scores
