@@ -126,8 +126,9 @@ def test_a_terminal_of_80_columns(runs: Runs) -> None:
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"} | {"TERM": "xterm"}
     command = [sys.executable, "-m", "target_bench", "runs", "list", "--task", "fv"]
+    command += ["--out", runs.root.name]  # the last line names it: a long path is not cut
     process = subprocess.Popen(
-        [*command, "--out", str(runs.root)], stdin=theirs, stdout=theirs, env=environment
+        command, cwd=runs.root.parent, stdin=theirs, stdout=theirs, env=environment
     )
     os.close(theirs)
     found = b""

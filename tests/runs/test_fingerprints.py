@@ -179,8 +179,15 @@ def test_answers_of_before_are_made_again(tmp_path: Path) -> None:
     assert quiet.reused
 
 
+def test_a_plot_refuses_answers_of_before(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    new, other = _run(tmp_path, "extractive").folder, _run(tmp_path, "empty").folder
+    with pytest.raises(DataError, match="nothing tells whether both were asked the same"):
+        drawing.pareto([other, _made_earlier(new)], tmp_path / "a.svg")
+
+
 def test_what_reads_answers_of_before(tmp_path: Path) -> None:
-    """Scored, compared, drawn, packed or verified they are not; a report says what they are."""
+    """Scored, compared, packed or verified they are not; a report says what they are."""
     new = _run(tmp_path, "extractive").folder
     archive = files_of(pack([new], card(), tmp_path / "a.tbs.zip"))
     other = _run(tmp_path, "empty").folder
@@ -189,8 +196,6 @@ def test_what_reads_answers_of_before(tmp_path: Path) -> None:
         StoredRun(before).score(Answering("extractive"))
     with pytest.raises(DataError, match="nothing tells whether both were asked the same"):
         compare([other, before])
-    with pytest.raises(DataError, match="nothing tells whether both were asked the same"):
-        drawing.pareto([other, before], tmp_path / "a.svg")
     with pytest.raises(ConfigError, match="answer again, and submit that run"):
         pack([before], card(), tmp_path / "b.tbs.zip")
     told = Recorder()
