@@ -24,13 +24,13 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from target_bench import TARGET
-from target_bench.corpora import load
-from target_bench.corpora.store import MemoryCorpus
-from target_bench.interfaces import Dataset
-from target_bench.ranking import top_k
-from target_bench.retrievers.best import WEIGHTS, Best
-from target_bench.retrievers.evidence import KINDS
-from target_bench.training.leaks import KeptOut, contents_of
+from target_bench.components.lexical.evidence import KINDS
+from target_bench.components.training.held_out import KeptOut, contents_of
+from target_bench.core.interfaces import Dataset
+from target_bench.core.ranking import top_k
+from target_bench.data.splits import load
+from target_bench.data.tables import MemoryCorpus
+from target_bench.retrievers.rows import WEIGHTS, Best
 
 SCORED = (("ottqa", "validation"), ("fetaqa", "test"), ("tabfact", "test"))
 RETRIEVERS = ("bm25", "hybrid", "rows", "best")

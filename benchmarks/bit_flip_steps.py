@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from target_bench import TARGET, corpora
-from target_bench.comparison import compare
-from target_bench.contenders import Answering
-from target_bench.errors import TargetBenchError
-from target_bench.interfaces import Generator, Observer
-from target_bench.leaderboard.card import Card
-from target_bench.leaderboard.submission import pack
-from target_bench.remote.answers import Answer, AnswerCache, request_key
-from target_bench.report.writing import write_report
-from target_bench.restart import StoredRun
+from target_bench.components.remote.answer_cache import Answer, AnswerCache, request_key
+from target_bench.core.errors import TargetBenchError
+from target_bench.core.interfaces import Generator, Observer
+from target_bench.core.schema import Generation, GenerationRequest
+from target_bench.evaluation.inputs import Answering
+from target_bench.evaluation.resume import StoredRun
+from target_bench.evaluation.scoring_options import Scoring
+from target_bench.reporting.compare import compare
+from target_bench.reporting.leaderboard.card import Card
+from target_bench.reporting.leaderboard.pack import pack
+from target_bench.reporting.report.report_writer import write_report
 from target_bench.retrievers.dense import Dense
 from target_bench.runs.overview import described, overview
-from target_bench.schema import Generation, GenerationRequest
-from target_bench.tasks.scoring import Scoring
 from tests.retrievers.encoders import UnitWords
 
 CUTOFFS = [1, 10]

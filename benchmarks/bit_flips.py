@@ -44,7 +44,7 @@ from benchmarks.bit_flip_steps import (
     begun,
     prepare,
 )
-from target_bench.errors import TargetBenchError
+from target_bench.core.errors import TargetBenchError
 
 OUTCOMES = ("no effect", "made again", "refused", "other, said", "other, silent", "traceback")
 FAULTS = ("other, silent", "traceback")

@@ -27,11 +27,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from target_bench.corpora import load
-from target_bench.encoders.sentence_transformers import MiniLM
-from target_bench.retrievers.encoding import Encoding
-from target_bench.serialization import Serializer
-from target_bench.vectors import TextKind, Vectors
+from target_bench.components.encoders.retriever_encoding import Encoding
+from target_bench.components.encoders.sentence_transformers import MiniLM
+from target_bench.core.serialization import Serializer
+from target_bench.core.vectors import TextKind, Vectors
+from target_bench.data.splits import load
 
 COLUMNS = (
     "texts",

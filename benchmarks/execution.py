@@ -35,12 +35,12 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from target_bench.schema import Executed
-from target_bench.sql.gold import GoldResults
-from target_bench.sql.limits import Limits
-from target_bench.sql.pool import Pool, Statement
-from target_bench.sql.sqlite_engine import SQLite
-from target_bench.sql.worker import confine
+from target_bench.core.schema import Executed
+from target_bench.sql.engines.limits import Limits
+from target_bench.sql.engines.sqlite import SQLite
+from target_bench.sql.gold_results import GoldResults
+from target_bench.sql.workers.pool import Pool, Statement
+from target_bench.sql.workers.worker import confine
 
 LIMITS = Limits(seconds=10.0)
 MARK = "\t----- bird -----\t"
@@ -177,9 +177,9 @@ def _afresh(tasks: Iterable[Task], workers: int) -> list[bool]:
 PROGRAM = """
 import sys
 from pathlib import Path
-from target_bench.sql.limits import Limits
-from target_bench.sql.sqlite_engine import SQLite
-from target_bench.sql.worker import confine
+from target_bench.sql.engines.limits import Limits
+from target_bench.sql.engines.sqlite import SQLite
+from target_bench.sql.workers.worker import confine
 """
 
 

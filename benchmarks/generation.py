@@ -37,14 +37,15 @@ import openai
 from rich.console import Console
 from rich.table import Table
 
-from target_bench import contract, corpora
+from target_bench import corpora
+from target_bench.components.prompts.prompting import Prompt, Prompter
+from target_bench.core import contract
+from target_bench.core.interfaces import Observer
+from target_bench.core.schema import GenerationRequest, Message, Query
+from target_bench.evaluation.stages.generate import Answerer, GenerateStage
 from target_bench.generators.openai import OpenAI
-from target_bench.interfaces import Observer
-from target_bench.prompting import Prompt, Prompter
 from target_bench.retrievers.bm25 import BM25
 from target_bench.runs.store import Run
-from target_bench.schema import GenerationRequest, Message, Query
-from target_bench.stages.generate import Answerer, GenerateStage
 
 Times = tuple[float, float]
 """Seconds on the wall clock, and of the processor."""

@@ -34,11 +34,11 @@ from rich.console import Console
 from rich.table import Table
 
 from target_bench import corpora
-from target_bench.corpora.store import MemoryCorpus
-from target_bench.interfaces import Dataset
+from target_bench.components.lexical.analysis import Analyzer, distinct
+from target_bench.core.interfaces import Dataset
+from target_bench.core.serialization import Serializer
+from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.bm25 import BM25
-from target_bench.retrievers.lexical import Analyzer, distinct
-from target_bench.serialization import Serializer
 
 K = 10
 BATCH = 128

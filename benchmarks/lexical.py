@@ -35,7 +35,7 @@ from rich.table import Table
 from scipy.sparse import csr_matrix
 
 from target_bench import TARGET
-from target_bench.results import Result
+from target_bench.evaluation.results import Result
 
 T = TypeVar("T")
 

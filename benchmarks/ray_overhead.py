@@ -26,11 +26,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from target_bench.interfaces import Corpus, Observer, Ranking, Retriever
-from target_bench.sweeps.cell import SweepCell
-from target_bench.sweeps.executors import Executor
-from target_bench.sweeps.local import Local
-from target_bench.sweeps.ray import Ray
+from target_bench.core.interfaces import Corpus, Observer, Ranking, Retriever
+from target_bench.evaluation.sweeps.executors import Executor
+from target_bench.evaluation.sweeps.local_executor import Local
+from target_bench.evaluation.sweeps.ray_executor import Ray
+from target_bench.evaluation.sweeps.sweep_cell import SweepCell
 
 WORKERS = 2
 ROUNDS_A_SECOND = 2_000  # of work: what a core of 2020 does, about

@@ -23,14 +23,14 @@ from playwright.sync_api import Page, sync_playwright
 from rich.console import Console
 from rich.table import Table
 
-from target_bench.evaluator import TARGET
+from target_bench.evaluation.target import TARGET
 from tests.browser import ARGUMENTS, CHROMIUM, WIDE
 
 RETRIEVERS = ("bm25", "tfidf", "lsa")
 BUILD = """
 import json, resource, sys, time
 from pathlib import Path
-from target_bench.report import write_report
+from target_bench.reporting.report import write_report
 start = time.perf_counter()
 write_report([Path(name) for name in sys.argv[2:]], Path(sys.argv[1]))
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -26,10 +26,10 @@ from playwright.sync_api import sync_playwright
 from rich.console import Console
 from rich.table import Table
 
-from target_bench.leaderboard import entry
-from target_bench.leaderboard.card import Card, Kind
-from target_bench.leaderboard.entry import SUFFIX, Entry, RunEntry
-from target_bench.schema import AnswerCounts, Counts, Score
+from target_bench.core.schema import AnswerCounts, Counts, Score
+from target_bench.reporting.leaderboard import entry
+from target_bench.reporting.leaderboard.card import Card, Kind
+from target_bench.reporting.leaderboard.entry import SUFFIX, Entry, RunEntry
 from tests.browser import ARGUMENTS, CHROMIUM, WIDE
 
 CORPORA: dict[str, tuple[str, int, str, tuple[str, ...]]] = {

@@ -21,12 +21,12 @@ from statistics import median
 from rich.console import Console
 from rich.table import Table
 
-from target_bench.sweeps import Local, Sweep
+from target_bench.evaluation.sweeps import Local, Sweep
 
 PLUGINS = """
 import time
 import numpy
-from target_bench.interfaces import Generator
+from target_bench.core.interfaces import Generator
 
 
 class Work:

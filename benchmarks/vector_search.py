@@ -31,8 +31,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from target_bench import registry
-from target_bench.vectors import VectorIndex, Vectors
+from target_bench.core import registry
+from target_bench.core.vectors import VectorIndex, Vectors
 
 K = 10
 CONSOLE = Console(width=110)
@@ -69,8 +69,8 @@ def _vectors(path: Path | None) -> tuple[Vectors, Vectors]:
         stored = np.load(path, allow_pickle=False)
         return stored["queries"], stored["tables"]
     from target_bench import corpora
-    from target_bench.retrievers.encoding import Encoding
-    from target_bench.serialization import Serializer
+    from target_bench.components.encoders.retriever_encoding import Encoding
+    from target_bench.core.serialization import Serializer
 
     dataset, write, encoding = corpora.load("tabfact"), Serializer(), Encoding("minilm")
     queries = encoding.queries([query.text for query in dataset.queries])

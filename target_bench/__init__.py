@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from target_bench.comparison import compare
-    from target_bench.comparison_rows import Comparison
-    from target_bench.errors import (
+    from target_bench.core.errors import (
         ConfigError,
         DataError,
         MissingExtraError,
@@ -20,8 +18,7 @@ if TYPE_CHECKING:
         StoreError,
         TargetBenchError,
     )
-    from target_bench.evaluator import TARGET
-    from target_bench.interfaces import (
+    from target_bench.core.interfaces import (
         Corpus,
         CorpusLoader,
         Dataset,
@@ -31,9 +28,8 @@ if TYPE_CHECKING:
         Ranked,
         Retriever,
     )
-    from target_bench.release import Release
-    from target_bench.results import Result, Results
-    from target_bench.schema import (
+    from target_bench.core.release import Release
+    from target_bench.core.schema import (
         CorpusInfo,
         Generation,
         GenerationRequest,
@@ -44,44 +40,48 @@ if TYPE_CHECKING:
         Table,
         TableId,
     )
-    from target_bench.serialization import Serializer
-    from target_bench.vectors import Encoder, TextKind, VectorIndex, Vectors
+    from target_bench.core.serialization import Serializer
+    from target_bench.core.vectors import Encoder, TextKind, VectorIndex, Vectors
+    from target_bench.evaluation.results import Result, Results
+    from target_bench.evaluation.target import TARGET
+    from target_bench.reporting.compare import compare
+    from target_bench.reporting.compare_rows import Comparison
 
 _HOME = {
-    "TARGET": "evaluator",
-    "Comparison": "comparison_rows",
-    "compare": "comparison",
-    "Result": "results",
-    "Results": "results",
-    "Corpus": "interfaces",
-    "CorpusLoader": "interfaces",
-    "Dataset": "interfaces",
-    "Generator": "interfaces",
-    "Metric": "interfaces",
-    "Observer": "interfaces",
-    "Ranked": "interfaces",
-    "Retriever": "interfaces",
-    "Release": "release",
-    "CorpusInfo": "schema",
-    "Generation": "schema",
-    "GenerationRequest": "schema",
-    "Message": "schema",
-    "Query": "schema",
-    "Retrieval": "schema",
-    "Score": "schema",
-    "Table": "schema",
-    "TableId": "schema",
-    "Serializer": "serialization",
-    "Encoder": "vectors",
-    "TextKind": "vectors",
-    "VectorIndex": "vectors",
-    "Vectors": "vectors",
-    "ConfigError": "errors",
-    "DataError": "errors",
-    "MissingExtraError": "errors",
-    "PluginError": "errors",
-    "StoreError": "errors",
-    "TargetBenchError": "errors",
+    "TARGET": "evaluation.target",
+    "Comparison": "reporting.compare_rows",
+    "compare": "reporting.compare",
+    "Result": "evaluation.results",
+    "Results": "evaluation.results",
+    "Corpus": "core.interfaces",
+    "CorpusLoader": "core.interfaces",
+    "Dataset": "core.interfaces",
+    "Generator": "core.interfaces",
+    "Metric": "core.interfaces",
+    "Observer": "core.interfaces",
+    "Ranked": "core.interfaces",
+    "Retriever": "core.interfaces",
+    "Release": "core.release",
+    "CorpusInfo": "core.schema",
+    "Generation": "core.schema",
+    "GenerationRequest": "core.schema",
+    "Message": "core.schema",
+    "Query": "core.schema",
+    "Retrieval": "core.schema",
+    "Score": "core.schema",
+    "Table": "core.schema",
+    "TableId": "core.schema",
+    "Serializer": "core.serialization",
+    "Encoder": "core.vectors",
+    "TextKind": "core.vectors",
+    "VectorIndex": "core.vectors",
+    "Vectors": "core.vectors",
+    "ConfigError": "core.errors",
+    "DataError": "core.errors",
+    "MissingExtraError": "core.errors",
+    "PluginError": "core.errors",
+    "StoreError": "core.errors",
+    "TargetBenchError": "core.errors",
 }
 
 __all__ = [  # noqa: RUF022 (the order a reader wants)

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from target_bench.interfaces import Corpus, Observer
-from target_bench.results import Result
-from target_bench.schema import TableId
-from target_bench.seals import FIELD, WHOLLY, sealed, sealed_line, unsealed_line
+from target_bench.core.interfaces import Corpus, Observer
+from target_bench.core.schema import TableId
+from target_bench.core.seals import FIELD, WHOLLY, sealed, sealed_line, unsealed_line
+from target_bench.evaluation.results import Result
 
 ROOT = Path(__file__).parent.parent
 

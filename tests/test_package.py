@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 import target_bench
-from target_bench import interfaces, vectors
+from target_bench.core import interfaces, vectors
 
 ROOT = Path(__file__).parent.parent
 SPEC = spec_from_file_location("startup", ROOT / "benchmarks" / "startup.py")

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from target_bench.leaderboard import entry
-from target_bench.leaderboard.archive import SUFFIX
-from target_bench.leaderboard.entry import Entry, RunEntry
+from target_bench.reporting.leaderboard import entry
+from target_bench.reporting.leaderboard.archive import SUFFIX
+from target_bench.reporting.leaderboard.entry import Entry, RunEntry
 
 CORPORA = (
     ("ottqa", "validation", "recall@10"),

@@ -25,12 +25,12 @@ from board_readme import CORPORA, readme
 from target_formula import TargetFormula
 
 from target_bench import TARGET, corpora
-from target_bench.interfaces import Observer
-from target_bench.leaderboard.card_file import read_card
-from target_bench.leaderboard.entry import Entry
-from target_bench.leaderboard.submission import pack
-from target_bench.leaderboard.verification import verify
-from target_bench.serialization import Field
+from target_bench.core.interfaces import Observer
+from target_bench.core.serialization import Field
+from target_bench.reporting.leaderboard.card_file import read_card
+from target_bench.reporting.leaderboard.entry import Entry
+from target_bench.reporting.leaderboard.pack import pack
+from target_bench.reporting.leaderboard.verify import verify
 
 HERE = Path(__file__).parent
 CUTOFFS = (1, 5, 10)

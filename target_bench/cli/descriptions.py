@@ -3,18 +3,19 @@
 import inspect
 from pathlib import Path
 
-from target_bench import corpora, registry
-from target_bench.schema import Table
-from target_bench.serialization import cell_text
-from target_bench.stages.retrieve import MODES
-from target_bench.text_tables import Column, TextTable, print_tables, say
+from target_bench.core import registry
+from target_bench.core.schema import Table
+from target_bench.core.serialization import cell_text
+from target_bench.core.text_tables import Column, TextTable, print_tables, say
+from target_bench.data import splits
+from target_bench.evaluation.stages.retrieve import MODES
 
 _SAMPLE_ROWS = 5
 
 
 def print_corpus(name: str, split: str | None, data_dir: Path | None) -> None:
     """Sizes as in the TARGET paper's Table 3, licence, citation and the first query's table."""
-    dataset = corpora.load(name, split, data_dir)
+    dataset = splits.load(name, split, data_dir)
     info, corpus = dataset.info, dataset.corpus
     n = len(corpus)
     rows = sum(len(table.rows) for table in corpus) / n if n else 0

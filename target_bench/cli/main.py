@@ -5,29 +5,29 @@ import traceback
 
 import typer
 
-from target_bench import requirements
 from target_bench.cli import (
-    caching,
-    checking,
-    comparing,
-    describing,
-    exporting,
-    generating,
-    leaderboards,
-    listing,
-    plotting,
-    pulling,
-    reporting,
+    cache,
+    check,
+    compare,
+    describe,
+    export,
+    generate,
+    leaderboard,
+    list_plugins,
+    plot,
+    pull,
+    report,
     run,
     runs,
-    submitting,
-    sweeping,
-    training,
-    verifying,
+    submit,
+    sweep,
+    train,
+    verify_gold,
 )
 from target_bench.cli.options import debugging
-from target_bench.errors import ConfigError, TargetBenchError
-from target_bench.secrets import without_secrets
+from target_bench.core import requirements
+from target_bench.core.errors import ConfigError, TargetBenchError
+from target_bench.core.redaction import without_secrets
 
 INTERNAL_ERROR = 1
 
@@ -40,24 +40,24 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("run", help=run.HELP)(run.run)
-app.command("sweep", help=sweeping.HELP)(sweeping.sweep)
-app.command("list", help=listing.HELP)(listing.list_)
-app.command("describe", help=describing.HELP)(describing.describe)
-app.command("pull", help=pulling.HELP)(pulling.pull)
+app.command("sweep", help=sweep.HELP)(sweep.sweep)
+app.command("list", help=list_plugins.HELP)(list_plugins.list_)
+app.command("describe", help=describe.HELP)(describe.describe)
+app.command("pull", help=pull.HELP)(pull.pull)
 app.command("score", help=run.SCORE_HELP)(run.score)
-app.command("generate", help=generating.HELP)(generating.generate)
-app.command("verify-gold", help=verifying.HELP)(verifying.verify_gold)
-app.command("check", help=checking.HELP)(checking.check)
-app.command("export", help=exporting.HELP)(exporting.export)
-app.command("compare", help=comparing.HELP)(comparing.compare)
+app.command("generate", help=generate.HELP)(generate.generate)
+app.command("verify-gold", help=verify_gold.HELP)(verify_gold.verify_gold)
+app.command("check", help=check.HELP)(check.check)
+app.command("export", help=export.HELP)(export.export)
+app.command("compare", help=compare.HELP)(compare.compare)
 app.add_typer(runs.app, name="runs")
-app.add_typer(plotting.app, name="plot")
-app.command("report", help=reporting.HELP)(reporting.report)
-app.command("submit", help=submitting.HELP)(submitting.submit)
-app.command("verify", help=submitting.VERIFY_HELP)(submitting.verify)
-app.add_typer(leaderboards.app, name="leaderboard")
-app.add_typer(training.app, name="train")
-app.add_typer(caching.app, name="cache")
+app.add_typer(plot.app, name="plot")
+app.command("report", help=report.HELP)(report.report)
+app.command("submit", help=submit.HELP)(submit.submit)
+app.command("verify", help=submit.VERIFY_HELP)(submit.verify)
+app.add_typer(leaderboard.app, name="leaderboard")
+app.add_typer(train.app, name="train")
+app.add_typer(cache.app, name="cache")
 
 
 def main() -> None:

@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from target_bench.errors import ConfigError
-from target_bench.schema import LabelMode
-from target_bench.serialization import Format
+from target_bench.core.errors import ConfigError
+from target_bench.core.schema import LabelMode
+from target_bench.core.serialization import Format
 
 _STATE = {"debug": False}
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from target_bench.errors import PluginError, TargetBenchError
+from target_bench.core.errors import PluginError, TargetBenchError
 
 if TYPE_CHECKING:
-    from target_bench.interfaces import Observer
-    from target_bench.results import Result, Results
-    from target_bench.schema import AnswerCounts
+    from target_bench.core.interfaces import Observer
+    from target_bench.core.schema import AnswerCounts
+    from target_bench.evaluation.results import Result, Results
 
 INTERRUPTED = 130
 
@@ -65,14 +65,14 @@ def print_json(document: Mapping[str, object]) -> None:
 
 
 def _sorted(results: "list[Result]") -> "Results":
-    from target_bench.results import Results
+    from target_bench.evaluation.results import Results
 
     corpora = list(dict.fromkeys(result.corpus for result in results))
     return Results(sorted(results, key=lambda result: corpora.index(result.corpus)))
 
 
 def _print(results: "Results") -> None:
-    from target_bench.text_tables import print_tables, say
+    from target_bench.core.text_tables import print_tables, say
 
     print_tables(*results.tables())
     if len(results):
@@ -83,7 +83,7 @@ def _print(results: "Results") -> None:
 
 
 def _counts(result: "Result") -> str:
-    from target_bench.stages.retrieve import MODES
+    from target_bench.evaluation.stages.retrieve import MODES
 
     counts = result.counts
     parts = [f"{counts.answered} of {counts.asked} answered"]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from target_bench import registry
-from target_bench.cli import generating, paying
+from target_bench.cli import generate, payment
 from target_bench.cli.options import (
     AsJson,
     BERTScoreModel,
@@ -38,13 +37,14 @@ from target_bench.cli.options import (
     cutoffs,
 )
 from target_bench.cli.output import printed
-from target_bench.cli.unread import unread
-from target_bench.errors import ConfigError
-from target_bench.schema import OnError
+from target_bench.cli.unused_options import unread
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError
+from target_bench.core.schema import OnError
 
 if TYPE_CHECKING:
-    from target_bench.evaluator import TARGET
-    from target_bench.results import Result
+    from target_bench.evaluation.results import Result
+    from target_bench.evaluation.target import TARGET
 
 SCORE_HELP = """Score rankings or answers that were made elsewhere.
 
@@ -125,9 +125,9 @@ def run(
     debug: Debug = False,
 ) -> None:
     """Run every retriever, and every generator, on every corpus."""
-    from target_bench.stages.generate import ANSWER_MODES
-    from target_bench.stages.retrieve import MODES
-    from target_bench.tasks.scoring import Scoring
+    from target_bench.evaluation.scoring_options import Scoring
+    from target_bench.evaluation.stages.generate import ANSWER_MODES
+    from target_bench.evaluation.stages.retrieve import MODES
 
     scoring = Scoring(labels, bertscore, engine, rule, timeout, repeats)
     wanted = wanted_corpora(corpus, corpora)
@@ -158,7 +158,7 @@ def run(
                 schema_scope=schema_scope,
                 structured=structured,
                 scoring=scoring,
-                confirm=paying.announced if yes else paying.agreed,
+                confirm=payment.announced if yes else payment.agreed,
             )
             folders = [result.folder for result in results]  # one retrieval serves all generators
             results += [result for result in found if result.folder not in folders]
@@ -179,7 +179,7 @@ def _pairs(
     task: str | None, wanted: list[str], answered: bool
 ) -> list[tuple[str, str | list[str]]]:
     """The tasks to run, each with its corpora."""
-    from target_bench import corpora
+    from target_bench.data import splits as corpora
 
     if task is not None:
         return [(task, list(wanted))]
@@ -232,7 +232,7 @@ def score(
     debug: Debug = False,
 ) -> None:
     """Score rankings or answers on a corpus, or what a run folder holds."""
-    from target_bench.tasks.scoring import Scoring
+    from target_bench.evaluation.scoring_options import Scoring
 
     scoring = Scoring(labels, bertscore, engine, rule, timeout, repeats)
     stored = _stored(corpus, out) if corpus else None
@@ -243,7 +243,7 @@ def score(
                 "Leave out --run, --predictions, --order, --corpus, --split, --limit, --database "
                 "and --distractors."
             )
-        generating.score_stored(context, stored, scoring, data_dir, as_json)
+        generate.score_stored(context, stored, scoring, data_dir, as_json)
         return
     wanted = wanted_corpora(corpus, corpora)
     ks = cutoffs(top_k)
@@ -263,7 +263,7 @@ def score(
 
 def _stored(name: str, out: Path) -> Path | None:
     """The run folder of this name, if it names a run and no corpus."""
-    from target_bench.runs.finding import find, is_name
+    from target_bench.runs.find import find, is_name
 
     if registry.canonical("corpus", name) in registry.names("corpus"):
         return None
@@ -292,8 +292,8 @@ def reported(
     as_json: bool,
 ) -> "Iterator[tuple[TARGET, list[Result]]]":
     """A benchmark, and a list for its results; they are printed at the end, also after an error."""
-    from target_bench.evaluator import TARGET
-    from target_bench.selection import task_named
+    from target_bench.data.select import task_named
+    from target_bench.evaluation.target import TARGET
 
     with printed(as_json) as (observer, results):
         target = TARGET(*pairs, data_dir=data_dir, out=out, observer=observer)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from target_bench.cli.comparing import RunsIn
+from target_bench.cli.compare import RunsIn
 from target_bench.cli.options import AsJson, Debug
-from target_bench.errors import StoreError
-from target_bench.text_tables import Column, TextTable, print_tables, say
+from target_bench.core.errors import StoreError
+from target_bench.core.text_tables import Column, TextTable, print_tables, say
 
 if TYPE_CHECKING:
-    from target_bench.runs.checking import Checked
+    from target_bench.runs.integrity import Checked
     from target_bench.runs.overview import Overview
 
 HELP = "List, show, compare, check and clean up stored runs."
@@ -66,7 +66,7 @@ def show(
     run: RunName, out: RunsIn = Path("runs"), as_json: AsJson = False, debug: Debug = False
 ) -> None:
     """Print what a run folder holds."""
-    from target_bench.runs.finding import find
+    from target_bench.runs.find import find
     from target_bench.runs.overview import described
 
     document = described(find(run, out))
@@ -105,7 +105,7 @@ def diff(
     from dataclasses import asdict
 
     from target_bench.runs.differing import differences
-    from target_bench.runs.finding import find
+    from target_bench.runs.find import find
 
     one, two = find(run, out), find(other, out)
     found = differences(one, two)
@@ -129,8 +129,8 @@ def fsck(
     debug: Debug = False,
 ) -> None:
     """Print what is damaged, unfinished or left over."""
-    from target_bench.runs.checking import check
-    from target_bench.runs.finding import find, run_folders
+    from target_bench.runs.find import find, run_folders
+    from target_bench.runs.integrity import check
 
     folders = [find(run, out) for run in runs] if runs else run_folders(out)
     found = [check(folder) for folder in folders]
@@ -168,7 +168,7 @@ def gc(
     debug: Debug = False,
 ) -> None:
     """List, and with ``--yes`` remove."""
-    from target_bench.runs.checking import removable, remove
+    from target_bench.runs.integrity import removable, remove
 
     found = removable(out)
     for one in found:
@@ -189,7 +189,7 @@ _SCORE_COLUMNS = ("metric", "score", "95% interval", "queries")
 
 
 def _task(name: str | None) -> str | None:
-    from target_bench.selection import task_named
+    from target_bench.data.select import task_named
 
     return None if name is None else task_named(name)
 

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from target_bench.text_tables import Column, TextTable
+from target_bench.core.text_tables import Column, TextTable
 
 if TYPE_CHECKING:
-    from target_bench.stages.consent import Estimate
-    from target_bench.sweeps import CellOutcome, PlannedCell
+    from target_bench.evaluation.stages.consent import Estimate
+    from target_bench.evaluation.sweeps import CellOutcome, PlannedCell
 
 _ALWAYS = ("retriever", "generator")
 _HIDDEN = ("number", "task", "k")
@@ -36,7 +36,7 @@ def outcome_tables(outcomes: "Sequence[CellOutcome]") -> list[TextTable]:
 
 
 def _scores(task: str, outcomes: "Sequence[CellOutcome]") -> TextTable:
-    from target_bench.results import metric_column, score_cell
+    from target_bench.evaluation.results import metric_column, score_cell
     from target_bench.runs.times import STAGES, left_out_note
 
     axes = _axes([outcome.cell for outcome in outcomes])
@@ -66,7 +66,7 @@ def _seconds(outcome: "CellOutcome") -> str:
 
 def _axes(cells: Sequence[Any]) -> list[dict[str, str]]:
     """What differs between cells, and what ranks and answers: name -> text of each cell."""
-    from target_bench.sweeps.records import described
+    from target_bench.evaluation.sweeps.sweep_records import described
 
     rows = [described(cell) for cell in cells]
     names = [
@@ -89,7 +89,7 @@ def _axis_columns(axes: Sequence[dict[str, str]], task: bool = False) -> list[Co
 
 
 def _shown(metrics: Sequence[str]) -> list[str]:
-    from target_bench.runs.headlines import answer_metrics
+    from target_bench.metrics.headlines import answer_metrics
 
     names = list(dict.fromkeys(metrics))
     answers = answer_metrics(names, every=True)  # cells may be of several corpora

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from target_bench.corpora.bird_descriptions import descriptions
-from target_bench.corpora.database_folder import DatabaseFolder
-from target_bench.corpora.schemas import Schema, schemas
-from target_bench.corpora.text_to_sql import gold_of, tables_of
-from target_bench.errors import DataError
-from target_bench.interfaces import CorpusLoader
-from target_bench.release import Release, field
-from target_bench.schema import CorpusInfo, Query, Table
+from target_bench.core.errors import DataError
+from target_bench.core.interfaces import CorpusLoader
+from target_bench.core.release import Release, field
+from target_bench.core.schema import CorpusInfo, Query, Table
+from target_bench.data.databases.column_descriptions import descriptions
+from target_bench.data.databases.release_folder import DatabaseFolder
+from target_bench.data.databases.schema_corpus import gold_of, tables_of
+from target_bench.data.databases.schemas import Schema, schemas
 
 _QUESTIONS = {"validation": "dev.json", "mini_dev": "mini_dev_sqlite.json"}
 

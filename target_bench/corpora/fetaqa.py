@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from target_bench.corpora.ragged import rectangular
-from target_bench.errors import DataError
-from target_bench.interfaces import CorpusLoader
-from target_bench.release import Release, field
-from target_bench.schema import CorpusInfo, Query, Table, TableId
+from target_bench.core.errors import DataError
+from target_bench.core.interfaces import CorpusLoader
+from target_bench.core.release import Release, field
+from target_bench.core.schema import CorpusInfo, Query, Table, TableId
+from target_bench.data.ragged import rectangular
 
 _FILE_NAME = {"train": "train", "validation": "dev", "test": "test"}
 

@@ -5,11 +5,11 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
-from target_bench.corpora.ragged import rectangular
-from target_bench.errors import DataError
-from target_bench.interfaces import CorpusLoader
-from target_bench.release import Release, decode
-from target_bench.schema import CorpusInfo, Query, Table, TableId
+from target_bench.core.errors import DataError
+from target_bench.core.interfaces import CorpusLoader
+from target_bench.core.release import Release, decode
+from target_bench.core.schema import CorpusInfo, Query, Table, TableId
+from target_bench.data.ragged import rectangular
 
 _FILE_NAME = {"train": "train", "validation": "val", "test": "test"}
 _LABELS = {0: "False", 1: "True"}

@@ -8,10 +8,10 @@ from decimal import Decimal
 from functools import cache
 from math import log
 
-from target_bench.errors import ConfigError
-from target_bench.interfaces import Generator
-from target_bench.schema import GenerationRequest, Table
-from target_bench.serialization import cell_text
+from target_bench.core.errors import ConfigError
+from target_bench.core.interfaces import Generator
+from target_bench.core.schema import GenerationRequest, Table
+from target_bench.core.serialization import cell_text
 
 NOT_ENOUGH = "Not Enough Information"
 
@@ -27,7 +27,7 @@ class Extractive(Generator):
     when the best row holds all its numbers, and all of its words that any row of the table holds;
     else it is False: it speaks of another row. Where next to nothing matches, the answer is "Not
     Enough Information". A question to a database is answered with SQL of simple templates over the
-    table that matches best (``target_bench.sql.templates``).
+    table that matches best (``target_bench.sql.baseline``).
 
     Args:
         tables: how many of the retrieved tables to look at.
@@ -48,7 +48,7 @@ class Extractive(Generator):
     def generate(self, request: GenerationRequest) -> str:
         """The answer, as the task asks for it."""
         if request.task == "text_to_sql":
-            from target_bench.sql.templates import compose
+            from target_bench.sql.baseline import compose
 
             return compose(request.query, request.tables) or ""
         best = _best_row(request.query, request.tables[: self.tables])

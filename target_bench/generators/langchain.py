@@ -3,17 +3,17 @@
 import importlib.util
 from typing import Any
 
-from target_bench.errors import MissingExtraError
-from target_bench.generators.wrapped import WrappedModel, with_text
-from target_bench.remote.answers import Answer
-from target_bench.schema import GenerationRequest
+from target_bench.components.remote.answer_cache import Answer
+from target_bench.components.remote.wrapped_model import WrappedModel, with_text
+from target_bench.core.errors import MissingExtraError
+from target_bench.core.schema import GenerationRequest
 
 
 class LangChain(WrappedModel):
     """Asks a chat model, or a chain that takes messages and gives a message or text.
 
     A failed answer has an ``error`` that begins with its kind: see
-    ``target_bench.remote.failures``, and ``raised`` for all else. Trying again is left to the
+    ``target_bench.components.remote.failures``, and ``raised`` for all else. Trying again is left to the
     model (``max_retries``). It is asked in threads; ``concurrency=1`` suits one that bears none.
 
     Args:

@@ -6,9 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, nullcontext
 from typing import Any, ClassVar
 
-from target_bench.interfaces import Generator, Observer, constructor_arguments
-from target_bench.reasoning import without_reasoning
-from target_bench.remote.answers import (
+from target_bench.components.remote.answer_cache import (
     Answer,
     AnswerCache,
     file,
@@ -17,15 +15,17 @@ from target_bench.remote.answers import (
     storable_count,
     unrecorded,
 )
-from target_bench.remote.crowd import Crowd, Work
-from target_bench.remote.endpoint import Asked, Endpoint, Patience, Reply
-from target_bench.remote.failures import Failure
-from target_bench.remote.openai_api import Connection, Server
-from target_bench.remote.recorder import Recorder
-from target_bench.remote.served import Served
-from target_bench.remote.settings import check_at_least_one, check_prices
-from target_bench.remote.tokens import estimated_tokens
-from target_bench.schema import Generation, GenerationRequest
+from target_bench.components.remote.concurrency import Crowd, Work
+from target_bench.components.remote.endpoint import Asked, Endpoint, Patience, Reply
+from target_bench.components.remote.failures import Failure
+from target_bench.components.remote.openai_api import Connection, Server
+from target_bench.components.remote.recorder import Recorder
+from target_bench.components.remote.served_model import Served
+from target_bench.components.remote.server_settings import check_at_least_one, check_prices
+from target_bench.core.interfaces import Generator, Observer, constructor_arguments
+from target_bench.core.reasoning import without_reasoning
+from target_bench.core.schema import Generation, GenerationRequest
+from target_bench.core.tokens import estimated_tokens
 
 _OWN = ("model", "messages", "temperature", "max_tokens", "seed", "response_format", "stream", "n")
 _CHANGES_NO_ANSWER = (
@@ -49,7 +49,7 @@ class OpenAI(Generator):
 
     An answer that was recorded is not asked for again, in this run or any other; its ``cost`` is
     then what it did cost. A failed one has an ``error`` that begins with its kind: see
-    ``target_bench.remote.failures``. A wrong key, model or address ends the run if no request has
+    ``target_bench.components.remote.failures``. A wrong key, model or address ends the run if no request has
     been answered yet.
 
     Args:

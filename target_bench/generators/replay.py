@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from target_bench.errors import ConfigError, DataError
-from target_bench.interfaces import Generator
-from target_bench.release import Release, field
-from target_bench.schema import Generation, GenerationRequest
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.interfaces import Generator
+from target_bench.core.release import Release, field
+from target_bench.core.schema import Generation, GenerationRequest
 
 _SQL_FIELDS = ("SQL", "sql", "query")
 _TEXT_FIELDS = ("text", "prediction", "pred", "answer", *_SQL_FIELDS)

@@ -10,10 +10,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from target_bench.errors import ConfigError, MissingExtraError
-from target_bench.interfaces import Generator, Observer, constructor_arguments
-from target_bench.local_models import device_of, no_loading_bar
-from target_bench.schema import Generation, GenerationRequest, Message
+from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.interfaces import Generator, Observer, constructor_arguments
+from target_bench.core.local_models import device_of, no_loading_bar
+from target_bench.core.schema import Generation, GenerationRequest, Message
 
 _DRAWN = 16
 """How many batches of requests are sorted by length at a time."""

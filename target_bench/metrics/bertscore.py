@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from target_bench.errors import ConfigError, MissingExtraError
-from target_bench.files import sha256_of
+from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.files import sha256_of
 from target_bench.metrics.text import Floats, JudgedAnswers, MeanOverAnswers
 
 NAME = "bertscore"

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.interfaces import Metric
-from target_bench.schema import LabelMode
+from target_bench.core.interfaces import Metric
+from target_bench.core.schema import LabelMode
 
 Floats = NDArray[np.float64]
 

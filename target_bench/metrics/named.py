@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from target_bench.errors import ConfigError
-from target_bench.interfaces import Metric
+from target_bench.core.errors import ConfigError
+from target_bench.core.interfaces import Metric
 from target_bench.metrics import classification, retrieval, sql, text
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.errors import ConfigError
-from target_bench.interfaces import Metric
+from target_bench.core.errors import ConfigError
+from target_bench.core.interfaces import Metric
 
 Floats = NDArray[np.float64]
 

@@ -14,11 +14,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.interfaces import Metric
+from target_bench.core.interfaces import Metric
+from target_bench.core.reasoning import READING
+from target_bench.core.schema import Executed
 from target_bench.metrics.sql_rules import compared
 from target_bench.metrics.sql_times import reward, time_ratio
-from target_bench.reasoning import READING
-from target_bench.schema import Executed
 
 Floats = NDArray[np.float64]
 
@@ -83,7 +83,7 @@ def judge(
             statement that was run nonetheless has an empty result, which can be right.
         gold_sql: the gold; for Spider's rule the order of rows matters if it says "order by".
         rewritten: what gold and prediction gave when run as Spider's rule has it (without DISTINCT,
-            with mended operators; ``target_bench.sql.normalising``), if that is other text.
+            with mended operators; ``target_bench.sql.normalisation``), if that is other text.
         rule: which rule the verdict follows.
 
     Raises:

@@ -18,7 +18,7 @@ from math import copysign, nan
 from operator import ne
 from typing import Any, NamedTuple
 
-from target_bench.schema import Cell
+from target_bench.core.schema import Cell
 
 Row = tuple[Cell, ...]
 Rows = Sequence[Row]

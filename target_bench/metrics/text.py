@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.interfaces import Metric
+from target_bench.core.interfaces import Metric
 
 Floats = NDArray[np.float64]
 

@@ -12,9 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.errors import ConfigError, MissingExtraError
-from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever
-from target_bench.retrievers.lexical import (
+from target_bench.components.lexical.analysis import (
     WORDS,
     Analyzer,
     Stemming,
@@ -22,11 +20,13 @@ from target_bench.retrievers.lexical import (
     distinct,
     serializers,
 )
-from target_bench.retrievers.postings import Formula, Postings, Weighing
-from target_bench.retrievers.products import rank_product, rank_scores
-from target_bench.retrievers.storage import read_json, write_json
-from target_bench.schema import TableId
-from target_bench.serialization import Field, Format, RowLimit
+from target_bench.components.lexical.postings import Formula, Postings, Weighing
+from target_bench.components.top_k import rank_product, rank_scores
+from target_bench.core.array_files import read_json, write_json
+from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.interfaces import Corpus, Ranked, Ranking, Retriever
+from target_bench.core.schema import TableId
+from target_bench.core.serialization import Field, Format, RowLimit
 
 SMALLEST_MEMORY = 16 * 2**20
 """The least memory limit, in bytes: below it there is no room for a block of scores."""

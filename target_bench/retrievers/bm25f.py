@@ -15,12 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from target_bench.errors import ConfigError
-from target_bench.interfaces import Corpus
+from target_bench.components.lexical.analysis import (
+    WORDS,
+    Stemming,
+    StopWords,
+    distinct,
+    serializers,
+)
+from target_bench.components.lexical.postings import Counted, Weighing
+from target_bench.core.errors import ConfigError
+from target_bench.core.interfaces import Corpus
+from target_bench.core.serialization import Format, RowLimit
 from target_bench.retrievers.bm25 import BM25, Fields
-from target_bench.retrievers.lexical import WORDS, Stemming, StopWords, distinct, serializers
-from target_bench.retrievers.postings import Counted, Weighing
-from target_bench.serialization import Format, RowLimit
 
 EACH_PART: Fields = (("title",), ("section",), ("header",), ("rows",))
 """The default fields: each part of a table by itself."""

@@ -10,12 +10,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from target_bench import registry
-from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever
-from target_bench.retrievers.encoding import Encoding
-from target_bench.schema import Table
-from target_bench.serialization import Field, Format, RowLimit, Serializer
-from target_bench.vectors import Encoder, VectorIndex, Vectors
+from target_bench.components.encoders.retriever_encoding import Encoding
+from target_bench.core import registry
+from target_bench.core.interfaces import Corpus, Ranked, Ranking, Retriever
+from target_bench.core.schema import Table
+from target_bench.core.serialization import Field, Format, RowLimit, Serializer
+from target_bench.core.vectors import Encoder, VectorIndex, Vectors
 
 _TABLES_AT_ONCE = 4096
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from target_bench.errors import ConfigError
-from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever
-from target_bench.retrievers.fusion import Fusion, Method, Scale
-from target_bench.retrievers.inner import Inner
-from target_bench.retrievers.products import blocks, stacked
+from target_bench.components.fusion import Fusion, Method, Scale
+from target_bench.components.nested import Inner
+from target_bench.components.top_k import blocks, stacked
+from target_bench.core.errors import ConfigError
+from target_bench.core.interfaces import Corpus, Ranked, Ranking, Retriever
 
 DEFAULT = ("bm25", "dense:encoder=minilm")
 DEFAULT_WEIGHTS = (0.65, 0.35)

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from target_bench import cache_use, registry
-from target_bench.errors import ConfigError
-from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever
-from target_bench.retrievers.asking import answers, check_generator
-from target_bench.retrievers.fusion import Floats, Fusion, Method, Scale
-from target_bench.retrievers.hypothetical import schemas
-from target_bench.retrievers.inner import Candidates, Inner
-from target_bench.schema import GenerationRequest, Message
+from target_bench.components.fusion import Floats, Fusion, Method, Scale
+from target_bench.components.generator_calls import answers, check_generator
+from target_bench.components.hypothetical_schemas import schemas
+from target_bench.components.nested import Candidates, Inner
+from target_bench.core import cache_use, registry
+from target_bench.core.errors import ConfigError
+from target_bench.core.interfaces import Corpus, Ranked, Ranking, Retriever
+from target_bench.core.schema import GenerationRequest, Message
 
 TASK = "table_retrieval"
 DEPTH = 200

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from target_bench.errors import MissingExtraError
-from target_bench.ranking import rises
-from target_bench.retrievers.wrapped import Hit, WrappedRetriever
-from target_bench.schema import Table
-from target_bench.serialization import Field, Format, RowLimit
+from target_bench.components.external import Hit, WrappedRetriever
+from target_bench.core.errors import MissingExtraError
+from target_bench.core.ranking import rises
+from target_bench.core.schema import Table
+from target_bench.core.serialization import Field, Format, RowLimit
 
 
 class LlamaIndexRetriever(WrappedRetriever):

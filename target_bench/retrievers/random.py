@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from target_bench.interfaces import Corpus, Ranking, Retriever
+from target_bench.core.interfaces import Corpus, Ranking, Retriever
 
 
 class Random(Retriever):

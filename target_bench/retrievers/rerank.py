@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.errors import ConfigError, MissingExtraError
-from target_bench.interfaces import Corpus, Ranked, Ranking, Retriever, constructor_arguments
-from target_bench.ranking import SINGLE, graded
-from target_bench.ranking import top_k as best_columns
-from target_bench.retrievers.cross_encoder import DType, Scorer
-from target_bench.retrievers.inner import Candidates, Inner
-from target_bench.serialization import Field, Format, RowLimit, Serializer
+from target_bench.components.cross_encoder import DType, Scorer
+from target_bench.components.nested import Candidates, Inner
+from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.interfaces import Corpus, Ranked, Ranking, Retriever, constructor_arguments
+from target_bench.core.ranking import SINGLE, graded
+from target_bench.core.ranking import top_k as best_columns
+from target_bench.core.serialization import Field, Format, RowLimit, Serializer
 
 Floats = NDArray[np.float64]
 

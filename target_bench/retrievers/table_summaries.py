@@ -11,15 +11,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from target_bench import registry
-from target_bench.errors import ConfigError, MissingExtraError
-from target_bench.interfaces import Corpus, Ranking, Retriever
-from target_bench.retrievers.encoding import Encoding
-from target_bench.retrievers.storage import read_array, read_json, write_array, write_json
-from target_bench.retrievers.summaries import Summarizer, Summary, unique_names
-from target_bench.schema import Table
-from target_bench.serialization import Field, Format, RowLimit, Serializer
-from target_bench.vectors import TextKind, Vectors
+from target_bench.components.encoders.retriever_encoding import Encoding
+from target_bench.components.summaries import Summarizer, Summary, unique_names
+from target_bench.core import registry
+from target_bench.core.array_files import read_array, read_json, write_array, write_json
+from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.interfaces import Corpus, Ranking, Retriever
+from target_bench.core.schema import Table
+from target_bench.core.serialization import Field, Format, RowLimit, Serializer
+from target_bench.core.vectors import TextKind, Vectors
 
 Schema = Literal["columns", "original", "none"]
 

@@ -3,17 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from target_bench.interfaces import Corpus, Ranking, Retriever
-from target_bench.retrievers.lexical import WORDS, Analyzer, Stemming, StopWords
-from target_bench.retrievers.ngrams import NGrams
-from target_bench.retrievers.products import rank_product
-from target_bench.retrievers.storage import (
-    read_json,
-    read_sparse,
-    write_json,
-    write_sparse,
-)
-from target_bench.serialization import Field, Format, RowLimit, Serializer
+from target_bench.components.lexical.analysis import WORDS, Analyzer, Stemming, StopWords
+from target_bench.components.lexical.tfidf_vectors import NGrams
+from target_bench.components.top_k import rank_product
+from target_bench.core.array_files import read_json, read_sparse, write_json, write_sparse
+from target_bench.core.interfaces import Corpus, Ranking, Retriever
+from target_bench.core.serialization import Field, Format, RowLimit, Serializer
 
 
 class TfIdf(Retriever):

@@ -3,14 +3,14 @@
 import json
 from pathlib import Path
 
-from target_bench.errors import ConfigError, DataError, StoreError
-from target_bench.interfaces import Dataset
-from target_bench.runs import log
-from target_bench.runs.identity import queries_fingerprint
-from target_bench.runs.log import cannot
+from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.interfaces import Dataset
+from target_bench.core.seals import unsealed, wholly_sealed
+from target_bench.runs import record_log
+from target_bench.runs.record_log import cannot
+from target_bench.runs.run_identity import queries_fingerprint
 from target_bench.runs.store import read_run
 from target_bench.runs.trec import qrels_lines, run_lines, words_of
-from target_bench.seals import unsealed, wholly_sealed
 
 FORMATS = ("trec",)
 
@@ -47,7 +47,7 @@ def export(folder: Path, dataset: Dataset, out: Path, format: str = "trec") -> t
         )
     if not (folder / "retrieval.jsonl").exists():
         raise StoreError(f"{folder}: holds no rankings; name the folder of a retrieval run")
-    retrievals = log.read(folder / "retrieval.jsonl")
+    retrievals = record_log.read(folder / "retrieval.jsonl")
     _check_finished(folder, sum(r.error is not None for r in retrievals.values()))
     queries = [query for query in dataset.queries if query.id in retrievals]
     if queries_fingerprint(queries) != manifest["identity"]["queries_fingerprint"]:

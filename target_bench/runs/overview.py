@@ -4,15 +4,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from target_bench.errors import StoreError
-from target_bench.runs.checking import check, first_damage
+from target_bench.core.errors import StoreError
+from target_bench.evaluation.stages.retrieve import NO_CONTEXT
+from target_bench.metrics.headlines import headline
 from target_bench.runs.differing import flat
-from target_bench.runs.finding import run_folders
-from target_bench.runs.headlines import headline
+from target_bench.runs.find import run_folders
+from target_bench.runs.integrity import check, first_damage
 from target_bench.runs.scored import read_scores
 from target_bench.runs.store import read_run
 from target_bench.runs.times import cold
-from target_bench.stages.retrieve import NO_CONTEXT
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.errors import ConfigError, StoreError
-from target_bench.interfaces import Metric
+from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.interfaces import Metric
+from target_bench.core.schema import Score
+from target_bench.core.seals import DamageError, check_file, unsealed, wholly_sealed
 from target_bench.metrics.named import named
 from target_bench.metrics.significance import Value, mean, of_mean
 from target_bench.runs.slices import PREFIX
 from target_bench.runs.store import read_run
-from target_bench.schema import Score
-from target_bench.seals import DamageError, check_file, unsealed, wholly_sealed
 
 Floats = NDArray[np.float64]
 

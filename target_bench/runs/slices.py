@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from target_bench.schema import NO_DATABASE, Query
+from target_bench.core.schema import NO_DATABASE, Query
 
 PREFIX = "slice."
 """How the columns of ``per_query.parquet`` begin that hold no metric."""

@@ -20,13 +20,13 @@ import numpy as np
 import portalocker
 from numpy.typing import NDArray
 
-from target_bench.errors import StoreError
-from target_bench.runs import generations, log
-from target_bench.runs.generations import Answered, GenerationLog
-from target_bench.runs.identity import run_key
-from target_bench.runs.log import RetrievalLog, cannot, encoded_line
-from target_bench.schema import Retrieval
-from target_bench.seals import WHOLLY, DamageError, check_file, sealed, unsealed
+from target_bench.core.errors import StoreError
+from target_bench.core.schema import Retrieval
+from target_bench.core.seals import WHOLLY, DamageError, check_file, sealed, unsealed
+from target_bench.runs import answer_log, record_log
+from target_bench.runs.answer_log import Answered, GenerationLog
+from target_bench.runs.record_log import RetrievalLog, cannot, encoded_line
+from target_bench.runs.run_identity import run_key
 
 FORMAT = 1
 """The version of the layout; a folder of another version is refused."""
@@ -216,7 +216,7 @@ class Run:
         Raises:
             StoreError: a line of ``retrieval.jsonl`` is damaged.
         """
-        return log.read(self.folder / "retrieval.jsonl")
+        return record_log.read(self.folder / "retrieval.jsonl")
 
     def generation_log(self) -> GenerationLog:
         """``generations.jsonl``, open for appending."""
@@ -228,7 +228,7 @@ class Run:
         Raises:
             StoreError: a line of ``generations.jsonl`` is damaged.
         """
-        return generations.read(self.folder / "generations.jsonl")
+        return answer_log.read(self.folder / "generations.jsonl")
 
 
 def _parquet(columns: Mapping[str, Any]) -> bytes:

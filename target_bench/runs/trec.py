@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from target_bench.schema import Query, Retrieval, TableId
+from target_bench.core.schema import Query, Retrieval, TableId
 
 TAG = "target-bench"
 

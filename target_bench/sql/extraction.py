@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from target_bench.reasoning import without_reasoning
+from target_bench.core.reasoning import without_reasoning
 from target_bench.sql.statements import LONGEST, NO_QUERY, begins_as_no_query, is_sql
 
 Form = Literal["json", "fence", "bird", "bare", "none"]
@@ -233,7 +233,7 @@ def _parsable(text: str, left: int) -> tuple[str | None, int]:
     It ends before a line that is none of SQL's: of a query that the parser does not know the lines
     that it does would be another query.
     """
-    from target_bench.sql.parsing import parsed
+    from target_bench.sql.dialect.parsing import parsed
 
     lines = text.split("\n")
     for n in range(len(lines), 0, -1):

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from target_bench.sql.parsing import ROWIDS, parsed, strings_from_names
-from target_bench.sql.scoping import Names, Schema
+from target_bench.sql.dialect.names import Names, Schema
+from target_bench.sql.dialect.parsing import ROWIDS, parsed, strings_from_names
 
 _LONGEST = 20_000  # characters of a query that is looked at
 _MOST_TABLES = 200  # of its FROM clauses; the time grows as their square

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from target_bench.schema import Cell, Table
+from target_bench.core.schema import Cell, Table
 
 ROWS = 2000
 """How many rows of a table are looked at."""

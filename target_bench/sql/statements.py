@@ -76,7 +76,7 @@ def _parsed(text: str) -> Iterator[list[Any]]:
     """The statements of a text in each dialect in which all of it parses."""
     import sqlglot
 
-    from target_bench.sql.parsing import quietly
+    from target_bench.sql.dialect.parsing import quietly
 
     for dialect in _DIALECTS:
         with quietly():

@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from target_bench.errors import DataError
-from target_bench.interfaces import Dataset, Metric
+from target_bench.components.answer_reading import Reading
+from target_bench.core.errors import DataError
+from target_bench.core.interfaces import Dataset, Metric
+from target_bench.core.schema import Generation, LabelMode, Query, Retrieval
 from target_bench.metrics.classification import (
     LABELS,
     JudgedLabels,
@@ -12,8 +14,6 @@ from target_bench.metrics.classification import (
     label_metrics,
 )
 from target_bench.metrics.labels import parse_label
-from target_bench.schema import Generation, LabelMode, Query, Retrieval
-from target_bench.tasks.reading import Reading
 
 _GOLD = {"true": "True", "false": "False", "not enough information": "Not Enough Information"}
 

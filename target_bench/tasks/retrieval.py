@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from target_bench.interfaces import Dataset
+from target_bench.core.interfaces import Dataset
+from target_bench.core.schema import NO_DATABASE, Retrieval
 from target_bench.metrics.retrieval import (
     JudgedRankings,
     RetrievalMetric,
@@ -10,7 +11,6 @@ from target_bench.metrics.retrieval import (
     judge,
     with_databases,
 )
-from target_bench.schema import NO_DATABASE, Retrieval
 
 
 class TableRetrieval:

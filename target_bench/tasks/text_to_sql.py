@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from target_bench.errors import ConfigError
-from target_bench.interfaces import Dataset, Metric
+from target_bench.core.errors import ConfigError
+from target_bench.core.interfaces import Dataset, Metric
+from target_bench.core.schema import NO_DATABASE, Generation, Query, Retrieval
 from target_bench.metrics.sql import JudgedSQL, Rule, sql_metrics
-from target_bench.schema import NO_DATABASE, Generation, Query, Retrieval
-from target_bench.sql.databases import ran_in
-from target_bench.tasks.sql_report import report
+from target_bench.sql.engines.databases import ran_in
+from target_bench.sql.outcomes import report
 
 
 @dataclass(frozen=True)
@@ -101,11 +101,11 @@ class TextToSQL:
             ConfigError: the corpus has no databases.
             BudgetError: the budget is spent.
         """
-        from target_bench.sql.gold import GoldResults
-        from target_bench.sql.judging import Judge
-        from target_bench.sql.limits import Limits
-        from target_bench.sql.pool import Pool
-        from target_bench.sql.speaking import speaker
+        from target_bench.sql.dialect.engine_choice import speaker
+        from target_bench.sql.engines.limits import Limits
+        from target_bench.sql.execution import Judge
+        from target_bench.sql.gold_results import GoldResults
+        from target_bench.sql.workers.pool import Pool
 
         if all(query.database_id == NO_DATABASE for query in dataset.queries):
             raise ConfigError(f"{dataset.info.name} {dataset.split} has no databases to run SQL on")
@@ -125,7 +125,7 @@ class TextToSQL:
 
     def settings(self) -> list[str]:
         """What changes a score besides the metrics: engines, their versions and the limit."""
-        from target_bench.provenance import installed_version
+        from target_bench.core.identity import installed_version
 
         versions = [f"sqlite:{sqlite3.sqlite_version}"]
         if self.engine == "duckdb":
@@ -138,9 +138,9 @@ class TextToSQL:
 
         It is read once, in a worker process, under the limits of a statement.
         """
-        from target_bench.schema import Executed
-        from target_bench.sql.limits import Limits
-        from target_bench.sql.pool import Pool
+        from target_bench.core.schema import Executed
+        from target_bench.sql.engines.limits import Limits
+        from target_bench.sql.workers.pool import Pool
 
         if text not in self._read:
             with Pool(1, Limits(seconds=self.timeout)) as pool:
@@ -163,7 +163,7 @@ class TextToSQL:
 
     def records(self, examples: JudgedStatements) -> Iterable[dict[str, Any]]:
         """What became of each query, for the run folder; no score of one that is not runnable."""
-        from target_bench.sql.beginnings import readable
+        from target_bench.sql.result_preview import readable
 
         for judged in examples.judged:
             case, query = judged.case, judged.query
@@ -190,8 +190,8 @@ class TextToSQL:
 def _case(
     dataset: Dataset, query: Query, generation: Generation, read: Any, retrieval: Retrieval | None
 ) -> Any:
-    from target_bench.schema import Executed
-    from target_bench.sql.judging import Case
+    from target_bench.core.schema import Executed
+    from target_bench.sql.execution import Case
     from target_bench.sql.statements import LONGEST
 
     gold = str(query.answer) if isinstance(query.answer, str) else query.answer[0]

@@ -6,7 +6,7 @@ the command line: ``target-bench check my_file.py:MyRetriever``.
 """
 
 from target_bench.testing.checks import Check, CheckError, Outcome, Report, run
-from target_bench.testing.retrievers import TOLERANCE, check_retriever, retriever_checks
+from target_bench.testing.retriever_checks import TOLERANCE, check_retriever, retriever_checks
 
 __all__ = [
     "TOLERANCE",

@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any, Literal
 from unittest import SkipTest
 
-from target_bench import registry
-from target_bench.errors import ConfigError, PluginError
-from target_bench.interfaces import Observer
-from target_bench.registry import FILE_MODULE
-from target_bench.secrets import masked_settings
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError, PluginError
+from target_bench.core.interfaces import Observer
+from target_bench.core.redaction import masked_settings
+from target_bench.core.registry import FILE_MODULE
 
 Status = Literal["passed", "failed", "skipped"]
 

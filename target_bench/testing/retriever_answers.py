@@ -9,11 +9,11 @@ from math import exp
 from typing import Any
 from unittest import SkipTest
 
-from target_bench import contract
-from target_bench.errors import ConfigError
-from target_bench.schema import Retrieval, TableId
-from target_bench.testing import tables
-from target_bench.testing.asking import (
+from target_bench.core import contract
+from target_bench.core.errors import ConfigError
+from target_bench.core.schema import Retrieval, TableId
+from target_bench.testing import samples
+from target_bench.testing.calls import (
     embedded,
     expect_same,
     has_batch,
@@ -22,7 +22,7 @@ from target_bench.testing.asking import (
     read,
 )
 from target_bench.testing.checks import CheckError, Maker
-from target_bench.testing.tables import Sample
+from target_bench.testing.samples import Sample
 
 _INCREASING: Mapping[str, Callable[[float], float]] = {
     "times 1e-8": lambda score: score * 1e-8,
@@ -40,7 +40,7 @@ def check_basics(make: Maker) -> None:
         contract.check_methods(retriever)
     except ConfigError as error:
         raise CheckError(str(error)) from error
-    sample = tables.ordinary()
+    sample = samples.ordinary()
     try:
         ranked(embedded(make, sample), sample)
     except CheckError as error:
@@ -51,7 +51,7 @@ def check_basics(make: Maker) -> None:
 
 def check_top_k(make: Maker) -> None:
     """It returns at most ``top_k`` tables, also for 1 and for more than there are."""
-    sample = tables.ordinary()
+    sample = samples.ordinary()
     retriever = embedded(make, sample)
     for k in (1, 2, sample.n - 1, sample.n, sample.n + 1, 1000):
         ranked(retriever, sample, sample.queries[:3], k)
@@ -59,7 +59,7 @@ def check_top_k(make: Maker) -> None:
 
 def check_prefix(make: Maker) -> None:
     """The first tables of a longer ranking are those of a shorter one."""
-    sample = tables.ordinary()
+    sample = samples.ordinary()
     retriever = embedded(make, sample)
     for k in (1, 3, sample.n - 1):
         short = ranked(retriever, sample, k=k)
@@ -76,7 +76,7 @@ def check_prefix(make: Maker) -> None:
 
 def check_scores(make: Maker) -> None:
     """Scores rank alike on any scale and through a sigmoid, so they tell tables apart."""
-    sample = tables.ordinary()
+    sample = samples.ordinary()
     queries = (*sample.queries, " ".join(sample.queries), " ".join(sample.queries[::3]))
     found = ranked(embedded(make, sample), sample, queries)
     several = [(q, r) for q, r in zip(queries, found, strict=True) if len(r.tables) > 1]
@@ -110,7 +110,7 @@ def check_scores(make: Maker) -> None:
 
 def check_best_first(make: Maker) -> None:
     """Tables with scores come best first: higher is better."""
-    sample = tables.ordinary()
+    sample = samples.ordinary()
     for query, found in zip(sample.queries, ranked(embedded(make, sample), sample), strict=True):
         if found.resorted:
             raise CheckError(
@@ -122,7 +122,7 @@ def check_best_first(make: Maker) -> None:
 
 def check_batch(make: Maker) -> None:
     """``retrieve_batch`` answers as ``retrieve`` does, query by query."""
-    sample = tables.ordinary()
+    sample = samples.ordinary()
     retriever = embedded(make, sample)
     if not has_batch(retriever):
         raise SkipTest("it has no retrieve_batch; the harness calls retrieve for each query")
@@ -140,13 +140,13 @@ def check_batch(make: Maker) -> None:
 
 def check_texts(make: Maker) -> None:
     """Any text is a query: other scripts, emoji, operators of search engines."""
-    sample = tables.ordinary()
-    _ask(embedded(make, sample), sample, (*tables.SCRIPTS, *tables.OPERATORS))
+    sample = samples.ordinary()
+    _ask(embedded(make, sample), sample, (*samples.SCRIPTS, *samples.OPERATORS))
 
 
 def check_lengths(make: Maker) -> None:
     """A query may be empty, blank, one character, or very long."""
-    sample = tables.ordinary()
+    sample = samples.ordinary()
     queries = ("", " ", "\n\t ", "a", "mountain " * 10_000, "x" * 50_000)
     _ask(embedded(make, sample), sample, queries)
 
@@ -160,13 +160,13 @@ def _ask(retriever: Any, sample: Sample, queries: Sequence[str]) -> None:
 
 def check_tables(make: Maker) -> None:
     """Any table is indexed: without rows, empty or repeated names, cells of any type."""
-    sample = tables.odd()
+    sample = samples.odd()
     ranked(embedded(make, sample), sample)
 
 
 def check_one_table(make: Maker) -> None:
     """A corpus may hold one table alone."""
-    sample = tables.single()
+    sample = samples.single()
     retriever = embedded(make, sample)
     for k in (1, 5):
         ranked(retriever, sample, k=k)
@@ -174,13 +174,13 @@ def check_one_table(make: Maker) -> None:
 
 def check_ids(make: Maker) -> None:
     """Tables come back under the ids they have, however those look."""
-    sample = tables.awkward_ids()
+    sample = samples.awkward_ids()
     ranked(embedded(make, sample), sample)
 
 
 def check_copies(make: Maker) -> None:
     """Tables of the same content are found each under its own id."""
-    sample = tables.copies()
+    sample = samples.copies()
     ids = sample.corpus.ids
     groups = [(ids[i], ids[i + sample.n - 3]) for i in range(3)]
     hint = "Key tables by table.id, not by their text, title or place."
@@ -189,7 +189,7 @@ def check_copies(make: Maker) -> None:
 
 def check_databases(make: Maker) -> None:
     """Tables of one name in several databases are told apart."""
-    sample = tables.databases()
+    sample = samples.databases()
     groups = [tuple(sample.corpus.ids[:3])]
     hint = "An id is the pair (database_id, table_id): key tables by table.id as a whole."
     _expect_whole_groups(make, sample, groups, hint)

@@ -10,24 +10,24 @@ from pathlib import Path
 from typing import Any
 from unittest import SkipTest
 
-from target_bench import indexes
-from target_bench.corpora.store import MemoryCorpus
-from target_bench.errors import ConfigError
-from target_bench.interfaces import Retriever
-from target_bench.schema import Retrieval
-from target_bench.testing import tables
-from target_bench.testing.asking import embed, embedded, expect_same, has_batch, ranked
+from target_bench.core import index_store
+from target_bench.core.errors import ConfigError
+from target_bench.core.interfaces import Retriever
+from target_bench.core.schema import Retrieval
+from target_bench.data.tables import MemoryCorpus
+from target_bench.testing import samples
+from target_bench.testing.calls import embed, embedded, expect_same, has_batch, ranked
 from target_bench.testing.checks import CheckError, Maker, calling
-from target_bench.testing.guarded import Guarded, telling
+from target_bench.testing.guarded_corpus import Guarded, telling
 from target_bench.testing.identities import expect_identity, remade
-from target_bench.testing.tables import Sample
+from target_bench.testing.samples import Sample
 
 _MEMORY = 256 * 2**20
 
 
 def check_determinism(make: Maker) -> None:
     """Two fresh ones rank alike."""
-    sample = tables.ordinary()
+    sample = samples.ordinary()
     one, other = (ranked(embedded(make, sample), sample) for _ in range(2))
     _expect_same(
         make, sample, one, other, ("from one", "from another one made the same way"),
@@ -37,7 +37,7 @@ def check_determinism(make: Maker) -> None:
 
 def check_independence(make: Maker) -> None:
     """A ranking does not depend on what was asked before, or how often."""
-    sample = tables.ordinary()
+    sample = samples.ordinary()
     retriever = embedded(make, sample)
     first = ranked(retriever, sample)
     ranked(retriever, sample, ("zebra", *sample.queries[:2]), k=1)
@@ -50,7 +50,7 @@ def check_independence(make: Maker) -> None:
 
 def check_next_corpus(make: Maker) -> None:
     """``embed_corpus`` with another corpus replaces the first."""
-    first, second = tables.ordinary(), tables.other()
+    first, second = samples.ordinary(), samples.other()
     retriever = embedded(make, first)
     ranked(retriever, first)
     hint = "Begin embed_corpus with an empty index: one retriever may run on several corpora."
@@ -63,7 +63,7 @@ def check_next_corpus(make: Maker) -> None:
 
 def check_instances(make: Maker) -> None:
     """Two of them with different corpora do not meet."""
-    sample, elsewhere = tables.ordinary(), tables.other()
+    sample, elsewhere = samples.ordinary(), samples.other()
     retriever = embedded(make, sample)
     before = ranked(retriever, sample)
     embedded(make, elsewhere)
@@ -76,7 +76,7 @@ def check_instances(make: Maker) -> None:
 
 def check_inputs(make: Maker) -> None:
     """Tables and queries are left as they are."""
-    sample = tables.ordinary()
+    sample = samples.ordinary()
     retriever = embedded(make, sample)
     queries = list(sample.queries)
     ranked(retriever, sample)
@@ -84,7 +84,7 @@ def check_inputs(make: Maker) -> None:
         retriever.retrieve_batch(queries, 3)
     if queries != list(sample.queries):
         raise CheckError("retrieve_batch changed the list of queries; copy it first")
-    if MemoryCorpus(sample.corpus).fingerprint != tables.ordinary().corpus.fingerprint:
+    if MemoryCorpus(sample.corpus).fingerprint != samples.ordinary().corpus.fingerprint:
         raise CheckError(
             "a table's header, rows or context were changed; other retrievers see the same "
             "objects, so copy what you change (list(table.rows), dict(table.context))"
@@ -93,7 +93,7 @@ def check_inputs(make: Maker) -> None:
 
 def check_no_label_leak(make: Maker) -> None:
     """It needs nothing of a corpus but what ``Corpus`` promises, and looks for no labels."""
-    sample = tables.ordinary()
+    sample = samples.ordinary()
     guarded = Guarded(sample.corpus)
     retriever = make()
     hint = "Other corpora have only what target_bench.Corpus declares."
@@ -112,7 +112,7 @@ def check_no_label_leak(make: Maker) -> None:
 
 def check_opaque_ids(make: Maker) -> None:
     """Rankings do not change when tables get other ids."""
-    plain, renamed = tables.with_ids(telling=False), tables.with_ids(telling=True)
+    plain, renamed = samples.with_ids(telling=False), samples.with_ids(telling=True)
     expected = ranked(embedded(make, plain), plain)
     found = ranked(embedded(make, renamed), renamed)
     places = renamed.corpus.positions
@@ -136,15 +136,15 @@ def check_save_load(make: Maker) -> None:
         raise SkipTest("it has no save and load, so its index is built again in each run")
     if len(own) == 1:
         raise CheckError(f"it has {own[0]} alone; save and load go together")
-    sample = tables.ordinary()
+    sample = samples.ordinary()
     retriever = embedded(make, sample)
     expected = ranked(retriever, sample)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         index = Path(folder) / "index"
-        _expect_hook("save", lambda: indexes.save_index(retriever, sample.corpus, index))
-        embedded(make, tables.other())  # what is not in the folder is overwritten by now
-        fresh, again = make(), tables.ordinary()
-        _expect_hook("load", lambda: indexes.load_index(fresh, again.corpus, index))
+        _expect_hook("save", lambda: index_store.save_index(retriever, sample.corpus, index))
+        embedded(make, samples.other())  # what is not in the folder is overwritten by now
+        fresh, again = make(), samples.ordinary()
+        _expect_hook("load", lambda: index_store.load_index(fresh, again.corpus, index))
         labels = ("from a loaded index", "before it was saved")
         hint = (
             "Write all that retrieve needs into the folder that save is given, and nothing into "
@@ -174,7 +174,7 @@ def check_memory(make: Maker) -> None:
     except (NotImplementedError, ConfigError) as reason:
         why = str(reason) or "not with these settings"
         raise SkipTest(f"limit_memory of 256 MB: {why}") from reason
-    sample = tables.ordinary()
+    sample = samples.ordinary()
     embed(retriever, sample.corpus, sample.name)
     labels = ("within 256 MB", "without a limit")
     hint = "limit_memory may change how fast the work goes, never what is found."
@@ -184,7 +184,7 @@ def check_memory(make: Maker) -> None:
 
 def check_notes(make: Maker) -> None:
     """``notes`` gives a list of texts."""
-    sample = tables.ordinary()
+    sample = samples.ordinary()
     retriever = embedded(make, sample)
     ranked(retriever, sample)
     if not callable(getattr(retriever, "notes", None)):
@@ -197,7 +197,7 @@ def check_notes(make: Maker) -> None:
 
 def check_identity(make: Maker) -> None:
     """Class, settings and code are known, and its work does not change them."""
-    sample = tables.ordinary()
+    sample = samples.ordinary()
 
     def work(retriever: Any) -> None:
         embed(retriever, sample.corpus, sample.name)
@@ -208,7 +208,7 @@ def check_identity(make: Maker) -> None:
 
 def check_settings(make: Maker) -> None:
     """Its settings, as JSON, make one that ranks alike."""
-    sample = tables.ordinary()
+    sample = samples.ordinary()
     retriever = embedded(make, sample)
     again = remade(retriever)
     embed(again, sample.corpus, sample.name)

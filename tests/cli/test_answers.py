@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from target_bench.corpora import load
-from target_bench.evaluator import TARGET
-from target_bench.results import Results
-from target_bench.schema import Query
+from target_bench.core.schema import Query
+from target_bench.data.splits import load
+from target_bench.evaluation.results import Results
+from target_bench.evaluation.target import TARGET
 from tests.builders import json_lines
 from tests.cli.inside import Inside
 
 QA = ("run", "mini", "--task", "qa", "--retriever", "oracle")
 COUNTING = """
-from target_bench.schema import Generation
+from target_bench.core.schema import Generation
 
 class Counting:
     def generate(self, request):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.cli.progress import TerminalObserver
-from target_bench.sql import copying
+from target_bench.sql.dialect import copying
 
 
 def test_a_log_has_a_line_a_minute(

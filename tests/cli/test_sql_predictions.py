@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
-from target_bench.corpora import load
+from target_bench.data.splits import load
 from tests.cli.inside import Inside
-from tests.corpora.releases import SPIDER_QUESTIONS, write_spider
+from tests.data.releases import SPIDER_QUESTIONS, write_spider
 
 SCORE = ("score", "mini", "--task", "text-to-sql", "--predictions")
 QUERIES = [q for q in load("mini").queries if q.metadata.get("task") == "text_to_sql"]

@@ -1,9 +1,9 @@
 """The seconds of a sweep's table: cold, or a dash with its reason."""
 
-from target_bench import text_tables
 from target_bench.cli.sweep_table import outcome_tables
-from target_bench.schema import Score
-from target_bench.sweeps.cell import CellOutcome, SweepCell
+from target_bench.core import text_tables
+from target_bench.core.schema import Score
+from target_bench.evaluation.sweeps.sweep_cell import CellOutcome, SweepCell
 
 
 def test_seconds_are_cold_or_a_dash() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from target_bench.corpora import load
-from target_bench.schema import Query
+from target_bench.core.schema import Query
+from target_bench.data.splits import load
 from tests.cli.inside import Inside
 
 RUN = ("run", "mini", "--task", "text-to-sql", "--retriever", "oracle", "--json")
@@ -41,7 +41,7 @@ class Model:
 """
 
 COUNTED = """
-from target_bench.schema import Generation
+from target_bench.core.schema import Generation
 
 
 class Counted:

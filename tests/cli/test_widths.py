@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench import text_tables
+from target_bench.core import text_tables
 from tests.builders import rewrite
 from tests.cli.inside import Inside
 from tests.runs.stored import Runs, copied
@@ -98,10 +98,10 @@ def test_show(inside: Inside, runs: Runs, width: int | None) -> None:
 
 @pytest.mark.parametrize("what", ["corpora", "retrievers", "generators", "tasks", "metrics"])
 def test_catalogs(inside: Inside, what: str, width: int | None) -> None:
-    from target_bench.cli import listing
+    from target_bench.cli import list_plugins
 
     out = inside.good("list", what)
-    for row in listing._LISTS[listing.What(what)]()[1]:
+    for row in list_plugins._LISTS[list_plugins.What(what)]()[1]:
         assert row[0] in out
         assert all(word in out for cell in row[1:] for word in cell.split())
 

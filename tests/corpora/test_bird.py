@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from target_bench import corpora
-from target_bench.errors import DataError
-from target_bench.interfaces import Dataset
-from target_bench.serialization import Serializer
+from target_bench.core.errors import DataError
+from target_bench.core.interfaces import Dataset
+from target_bench.core.serialization import Serializer
 from tests.builders import zipped
-from tests.corpora.releases import BIRD_QUESTIONS, bird_question, write_bird
+from tests.data.releases import BIRD_QUESTIONS, bird_question, write_bird
 
 DESCRIPTION = (
     "\ufefforiginal_column_name ,column_name,column_description,data_format,value_description\r\n"

@@ -11,12 +11,13 @@ from typing import Any
 import duckdb
 import pytest
 
-from target_bench.corpora import cache, load
-from target_bench.corpora.database_cache import built
-from target_bench.errors import DataError
-from target_bench.interfaces import Dataset
-from target_bench.schema import Query
-from target_bench.selection import Loaded
+from target_bench.core.errors import DataError
+from target_bench.core.interfaces import Dataset
+from target_bench.core.schema import Query
+from target_bench.data import cache
+from target_bench.data.databases.unpacked import built
+from target_bench.data.select import Loaded
+from target_bench.data.splits import load
 from target_bench.sql.gold_tables import gold_tables
 from target_bench.sql.hardness import HARDNESS, hardness
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from target_bench import corpora
-from target_bench.errors import DataError
-from target_bench.interfaces import Dataset
-from target_bench.serialization import Serializer
+from target_bench.core.errors import DataError
+from target_bench.core.interfaces import Dataset
+from target_bench.core.serialization import Serializer
 from tests.builders import HOWS, How, zipped
-from tests.corpora.releases import (
+from tests.data.releases import (
     SHOP,
     SHOP_SQL,
     SPIDER_QUESTIONS,

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from target_bench.corpora.reading import read
+from target_bench.core.errors import DataError
+from target_bench.core.interfaces import Dataset
+from target_bench.core.schema import TableId
 from target_bench.corpora.tabfact import TabFact
-from target_bench.errors import DataError
-from target_bench.interfaces import Dataset
-from target_bench.schema import TableId
+from target_bench.data.read_split import read
 from tests.builders import HOWS, How, write_release, zipped
 
 ONE, TWO = "1-10001.html.csv", "2-9.html.csv"

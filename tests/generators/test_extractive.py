@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.errors import ConfigError
+from target_bench.core.errors import ConfigError
+from target_bench.core.schema import Cell, GenerationRequest, Table, TableId
 from target_bench.generators.extractive import NOT_ENOUGH, Extractive
-from target_bench.schema import Cell, GenerationRequest, Table, TableId
 
 MEDALS = Table(
     TableId("0", "medals"),

@@ -10,12 +10,12 @@ import pytest
 
 pytest.importorskip("openai")
 
-from target_bench import registry
-from target_bench.errors import ConfigError, MissingExtraError
+from target_bench.components.remote.endpoint import Patience
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.identity import plugin_identity
+from target_bench.core.schema import Generation, GenerationRequest, Message
 from target_bench.generators.openai import OpenAI
-from target_bench.provenance import plugin_identity
-from target_bench.remote.endpoint import Patience
-from target_bench.schema import Generation, GenerationRequest, Message
 from tests import openai_server as served
 from tests.openai_server import OpenAIServer
 

@@ -18,11 +18,11 @@ import pytest
 
 pytest.importorskip("openai")
 
-from target_bench.errors import ConfigError, StoreError
+from target_bench.components.remote.endpoint import Patience
+from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.interfaces import Observer
+from target_bench.core.schema import GenerationRequest, Message
 from target_bench.generators.openai import OpenAI
-from target_bench.interfaces import Observer
-from target_bench.remote.endpoint import Patience
-from target_bench.schema import GenerationRequest, Message
 from tests import openai_server as served
 from tests.openai_server import OpenAIServer
 

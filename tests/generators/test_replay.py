@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.errors import ConfigError, DataError
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.generators.replay import Replay
-from target_bench.runs.generations import Answered, GenerationLog
-from target_bench.schema import Generation, GenerationRequest
+from target_bench.runs.answer_log import Answered, GenerationLog
 from tests.builders import HOWS, How, json_lines, write_release
 
 ANSWERS = {"q1": "Ann", "q2": "42", "q3": ""}

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from target_bench import registry
-from target_bench.errors import ConfigError, MissingExtraError
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.identity import plugin_identity
+from target_bench.core.interfaces import Observer
+from target_bench.core.schema import Generation, GenerationRequest, Message
 from target_bench.generators.transformers import Transformers
-from target_bench.interfaces import Observer
-from target_bench.provenance import plugin_identity
-from target_bench.schema import Generation, GenerationRequest, Message
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench.errors import ConfigError
+from target_bench.core.errors import ConfigError
 from target_bench.metrics.bertscore import BERTScore
 from target_bench.metrics.text import JudgedAnswers
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from target_bench.interfaces import Metric
+from target_bench.core.interfaces import Metric
 from target_bench.metrics.classification import LABELS, JudgedLabels, label_metrics
 from target_bench.metrics.intervals import (
     LEVEL,

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Mapping, Sequence
 import numpy as np
 import pytest
 
-from target_bench.errors import ConfigError
+from target_bench.core.errors import ConfigError
 from target_bench.metrics.retrieval import (
     FAMILIES,
     JudgedRankings,

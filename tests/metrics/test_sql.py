@@ -7,6 +7,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
+from target_bench.core.schema import Cell, Executed, SQLOutcome
 from target_bench.metrics.sql import (
     FAMILIES,
     JudgedQuery,
@@ -16,7 +17,6 @@ from target_bench.metrics.sql import (
     judge,
     sql_metrics,
 )
-from target_bench.schema import Cell, Executed, SQLOutcome
 
 
 def gave(*rows: tuple[Cell, ...], seconds: tuple[float, ...] = (0.1,)) -> Executed:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from target_bench.core.schema import Cell
 from target_bench.metrics.sql_rules import (
     compared,
     distinct,
@@ -18,7 +19,6 @@ from target_bench.metrics.sql_rules import (
     same_table,
     soft_f1,
 )
-from target_bench.schema import Cell
 
 Rows = list[tuple[Cell, ...]]
 PRIME = 2**61 - 1  # by which Python reduces numbers to hashes

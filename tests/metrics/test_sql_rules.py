@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from target_bench.core.schema import Cell
 from target_bench.metrics.sql_rules import (
     Row,
     Rows,
@@ -18,7 +19,6 @@ from target_bench.metrics.sql_rules import (
     same_table,
     soft_f1,
 )
-from target_bench.schema import Cell
 
 cells = st.one_of(
     st.integers(-2, 2),

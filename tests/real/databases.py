@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from target_bench.interfaces import Dataset
-from target_bench.registry import create
-from target_bench.sql.sqlite_files import opened
+from target_bench.core.interfaces import Dataset
+from target_bench.core.registry import create
+from target_bench.sql.engines.sqlite_files import opened
 from tests.real.data import DATA
 
 SPIDER = DATA / "spider"

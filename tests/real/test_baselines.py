@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.leaderboard import entry
-from target_bench.leaderboard.verification import verify
+from target_bench.reporting.leaderboard import entry
+from target_bench.reporting.leaderboard.verify import verify
 from tests.builders import ROOT, Recorder
-from tests.leaderboard.forging import Files, files_of, packed
 from tests.real.data import DATA, needs_data
+from tests.reporting.leaderboard.forging import Files, files_of, packed
 
 pytestmark = needs_data
 

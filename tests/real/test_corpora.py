@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.corpora import cache, load, loader
-from target_bench.corpora.store import MemoryCorpus
-from target_bench.errors import DataError
-from target_bench.interfaces import Dataset
-from target_bench.registry import create
-from target_bench.release import Release
-from tests.corpora.strategies import exact
-from tests.corpora.written import FORMS, SHAPES, Form, Shape, write_target
+from target_bench.core.errors import DataError
+from target_bench.core.interfaces import Dataset
+from target_bench.core.registry import create
+from target_bench.core.release import Release
+from target_bench.data import cache
+from target_bench.data.splits import load, loader
+from target_bench.data.tables import MemoryCorpus
+from tests.data.strategies import exact
+from tests.data.written import FORMS, SHAPES, Form, Shape, write_target
 from tests.real.data import DATA, needs_data
 
 pytestmark = needs_data

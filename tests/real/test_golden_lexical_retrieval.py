@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from target_bench.corpora.store import MemoryCorpus
-from target_bench.interfaces import Retriever
-from target_bench.registry import create
-from target_bench.schema import Table, TableId
+from target_bench.core.interfaces import Retriever
+from target_bench.core.registry import create
+from target_bench.core.schema import Table, TableId
+from target_bench.data.tables import MemoryCorpus
 from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
 
 pytestmark = needs_golden

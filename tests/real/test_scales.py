@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from target_bench import corpora, registry
-from target_bench.contract import retrieve
-from target_bench.evaluator import TARGET
-from target_bench.interfaces import Corpus, Dataset, Ranked, Ranking
-from target_bench.results import Result
+from target_bench import corpora
+from target_bench.core import registry
+from target_bench.core.contract import retrieve
+from target_bench.core.interfaces import Corpus, Dataset, Ranked, Ranking
+from target_bench.core.schema import TableId
+from target_bench.evaluation.results import Result
+from target_bench.evaluation.target import TARGET
 from target_bench.runs.export import export
-from target_bench.schema import TableId
 from tests.builders import Recorder, only
 from tests.real.data import DATA, needs_data
 

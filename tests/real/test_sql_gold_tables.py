@@ -4,9 +4,9 @@ from contextlib import ExitStack
 
 import pytest
 
+from target_bench.sql.engines.sqlite_files import columns, opened
 from target_bench.sql.gold_tables import gold_tables
 from target_bench.sql.linking import linking, total, usage
-from target_bench.sql.sqlite_files import columns, opened
 from tests.real.databases import (
     BIRD,
     SPIDER,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.evaluator import TARGET
-from target_bench.tasks.scoring import Scoring
+from target_bench.evaluation.scoring_options import Scoring
+from target_bench.evaluation.target import TARGET
 from tests.builders import Recorder, only
 from tests.real.data import DATA
 

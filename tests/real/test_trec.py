@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from target_bench import corpora
-from target_bench.evaluator import TARGET
-from target_bench.interfaces import Corpus
+from target_bench.core.interfaces import Corpus
+from target_bench.evaluation.target import TARGET
 from target_bench.runs.export import export
 from tests.builders import Recorder, only, same_scores
 from tests.real.data import DATA, needs_data

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from target_bench.vectors import Encoder, TextKind, Vectors
+from target_bench.core.vectors import Encoder, TextKind, Vectors
 
 
 class Words(Encoder):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from target_bench.vectors import Encoder, TextKind, Vectors
+from target_bench.core.vectors import Encoder, TextKind, Vectors
 
 WORDS = [
     *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "of", "which", "river", "rivers"),

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from target_bench.corpora.store import MemoryCorpus
-from target_bench.interfaces import Corpus, Retriever
-from target_bench.registry import create
-from target_bench.schema import Cell, Table, TableId
+from target_bench.core.interfaces import Corpus, Retriever
+from target_bench.core.registry import create
+from target_bench.core.schema import Cell, Table, TableId
+from target_bench.data.tables import MemoryCorpus
 from tests.builders import ROOT
 
 Pairs = list[tuple[TableId, float]]

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from target_bench.corpora.store import MemoryCorpus
-from target_bench.errors import ConfigError
+from target_bench.core.errors import ConfigError
+from target_bench.core.schema import Table
+from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.bm25f import BM25F
-from target_bench.schema import Table
 from tests.retrievers.tables import (
     TABLES,
     ask,
@@ -109,7 +109,7 @@ def test_saving_changes_nothing(spec: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_memory_limit_changes_nothing(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from target_bench.retrievers import postings
+    from target_bench.components.lexical import postings
 
     monkeypatch.setattr(postings, "_PIECE_TABLES", 2)
     monkeypatch.setattr(postings, "_COUNTS_SHARE", 2**24)  # every piece goes to disk

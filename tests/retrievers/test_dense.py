@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench.corpora.store import MemoryCorpus
-from target_bench.errors import ConfigError, DataError, PluginError
-from target_bench.evaluator import TARGET
-from target_bench.indexes import load_index, save_index
-from target_bench.interfaces import constructor_arguments
-from target_bench.provenance import plugin_identity
+from target_bench.components.indexes.exact import Exact
+from target_bench.core.errors import ConfigError, DataError, PluginError
+from target_bench.core.identity import plugin_identity
+from target_bench.core.index_store import load_index, save_index
+from target_bench.core.interfaces import constructor_arguments
+from target_bench.core.serialization import Serializer
+from target_bench.core.vectors import Encoder, TextKind, Vectors
+from target_bench.data.tables import MemoryCorpus
+from target_bench.evaluation.target import TARGET
 from target_bench.retrievers.dense import Dense
-from target_bench.serialization import Serializer
 from target_bench.testing import check_retriever
-from target_bench.vector_indexes.exact import Exact
-from target_bench.vectors import Encoder, TextKind, Vectors
 from tests.builders import Recorder, only
 from tests.retrievers.encoders import Learned, Words
 from tests.retrievers.tables import QUERIES, TABLES, ask, corpus, table

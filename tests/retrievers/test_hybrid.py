@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.corpora.store import MemoryCorpus
-from target_bench.errors import ConfigError, DataError, PluginError
-from target_bench.indexes import load_index, save_index
-from target_bench.interfaces import Corpus, Ranked, Ranking
-from target_bench.provenance import plugin_identity
-from target_bench.registry import create
+from target_bench.core.errors import ConfigError, DataError, PluginError
+from target_bench.core.identity import plugin_identity
+from target_bench.core.index_store import load_index, save_index
+from target_bench.core.interfaces import Corpus, Ranked, Ranking
+from target_bench.core.registry import create
+from target_bench.core.schema import TableId
+from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.bm25 import BM25
 from target_bench.retrievers.hybrid import Hybrid
 from target_bench.retrievers.tfidf import TfIdf
-from target_bench.schema import TableId
 from tests.builders import Counting
 from tests.retrievers.tables import (
     TABLES,

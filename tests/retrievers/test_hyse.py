@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.errors import ConfigError, PluginError
-from target_bench.interfaces import Generator, Observer
-from target_bench.provenance import plugin_identity
-from target_bench.registry import create
-from target_bench.retrievers.hypothetical import schemas
+from target_bench.components.hypothetical_schemas import schemas
+from target_bench.core.errors import ConfigError, PluginError
+from target_bench.core.identity import plugin_identity
+from target_bench.core.interfaces import Generator, Observer
+from target_bench.core.registry import create
+from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.retrievers.hyse import HySE
-from target_bench.schema import Generation, GenerationRequest
 from tests.retrievers.tables import QUERIES, ask, built, corpus, names, same_rankings
 
 RIVERS = '[{"title": "Rivers of France", "columns": ["river", "length"]}]'

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from target_bench import registry
-from target_bench.contract import retrieve
-from target_bench.corpora.store import MemoryCorpus
-from target_bench.errors import ConfigError, MissingExtraError, PluginError
-from target_bench.provenance import plugin_identity
-from target_bench.schema import Query, Table, TableId
+from target_bench.core import registry
+from target_bench.core.contract import retrieve
+from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
+from target_bench.core.identity import plugin_identity
+from target_bench.core.schema import Query, Table, TableId
+from target_bench.data.tables import MemoryCorpus
 from tests.retrievers.encoders import UnitWords
 from tests.retrievers.tables import TABLES, ask, corpus
 

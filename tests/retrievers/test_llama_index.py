@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from target_bench import registry
-from target_bench.contract import retrieve
-from target_bench.errors import ConfigError, MissingExtraError, PluginError
-from target_bench.provenance import plugin_identity
-from target_bench.schema import Query, TableId
+from target_bench.core import registry
+from target_bench.core.contract import retrieve
+from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
+from target_bench.core.identity import plugin_identity
+from target_bench.core.schema import Query, TableId
 from tests.retrievers.encoders import UnitWords
 from tests.retrievers.tables import TABLES, corpus
 

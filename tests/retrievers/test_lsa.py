@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench.corpora.store import MemoryCorpus
-from target_bench.errors import ConfigError
+from target_bench.core.errors import ConfigError
+from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.lsa import LSA
 from target_bench.retrievers.tfidf import TfIdf
 from tests.retrievers.tables import (

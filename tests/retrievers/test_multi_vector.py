@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench.corpora.store import MemoryCorpus
-from target_bench.errors import ConfigError
-from target_bench.indexes import load_index, save_index
-from target_bench.provenance import plugin_identity
+from target_bench.core.errors import ConfigError
+from target_bench.core.identity import plugin_identity
+from target_bench.core.index_store import load_index, save_index
+from target_bench.core.schema import Table
+from target_bench.core.vectors import Encoder, TextKind, Vectors
+from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers import multi_vector
 from target_bench.retrievers.multi_vector import MultiVector
-from target_bench.schema import Table
-from target_bench.vectors import Encoder, TextKind, Vectors
 from tests.retrievers.models import Hashed
 from tests.retrievers.tables import QUERIES, TABLES, ask, corpus, names, same_rankings, table
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.corpora.store import MemoryCorpus
-from target_bench.interfaces import Retriever
+from target_bench.core.interfaces import Retriever
+from target_bench.data.tables import MemoryCorpus
 from tests.retrievers.tables import (
     QUERIES,
     TABLES,

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench.errors import ConfigError
-from target_bench.provenance import plugin_identity
-from target_bench.registry import create
+from target_bench.core.errors import ConfigError
+from target_bench.core.identity import plugin_identity
+from target_bench.core.registry import create
+from target_bench.core.serialization import Serializer
 from target_bench.retrievers.bm25 import BM25
 from target_bench.retrievers.rerank import Rerank
-from target_bench.serialization import Serializer
 from tests.builders import Counting
 from tests.retrievers.models import cross_encoder, encoder_of
 from tests.retrievers.tables import QUERIES, Pairs, ask, corpus, names

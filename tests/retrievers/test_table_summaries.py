@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench import registry
-from target_bench.contract import retrieve
-from target_bench.corpora.store import MemoryCorpus
-from target_bench.errors import ConfigError, MissingExtraError
-from target_bench.indexes import load_index, save_index
-from target_bench.interfaces import Generator
-from target_bench.provenance import plugin_identity
-from target_bench.schema import Generation, GenerationRequest, Query
+from target_bench.core import registry
+from target_bench.core.contract import retrieve
+from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.identity import plugin_identity
+from target_bench.core.index_store import load_index, save_index
+from target_bench.core.interfaces import Generator
+from target_bench.core.schema import Generation, GenerationRequest, Query
+from target_bench.data.tables import MemoryCorpus
 from tests.openai_server import OpenAIServer, answer
 from tests.retrievers.encoders import UnitWords
 from tests.retrievers.tables import TABLES, ask, corpus, names, table

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from target_bench.corpora.store import MemoryCorpus
-from target_bench.errors import ConfigError
+from target_bench.core.errors import ConfigError
+from target_bench.core.serialization import Serializer
+from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.tfidf import TfIdf
-from target_bench.serialization import Serializer
 from tests.retrievers.tables import (
     QUERIES,
     TABLES,

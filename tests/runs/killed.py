@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from target_bench.evaluator import TARGET
+from target_bench.evaluation.target import TARGET
 from tests.runs.processes import rankings, scores
 
 CALLS = ("open", "write", "fsync", "replace", "ftruncate", "unlink")

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from target_bench.corpora import load
-from target_bench.errors import ConfigError, DataError, StoreError
-from target_bench.evaluator import TARGET
-from target_bench.results import Result
+from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.schema import Query
+from target_bench.data.splits import load
+from target_bench.evaluation.results import Result
+from target_bench.evaluation.target import TARGET
 from target_bench.runs.export import export
-from target_bench.schema import Query
 from tests.builders import Counting, Recorder, only, same_scores
 from tests.runs.judges import check_figures
 

@@ -10,28 +10,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.comparison import compare
-from target_bench.contenders import Answering
-from target_bench.corpora import load
-from target_bench.errors import ConfigError, DataError
-from target_bench.evaluator import TARGET
-from target_bench.leaderboard.submission import pack
-from target_bench.leaderboard.verification import verify
-from target_bench.plots import drawing
-from target_bench.report.opening import open_runs
-from target_bench.restart import StoredRun
-from target_bench.results import Result
-from target_bench.runs.identity import (
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.schema import Query, TableId
+from target_bench.data.splits import load
+from target_bench.evaluation.inputs import Answering
+from target_bench.evaluation.results import Result
+from target_bench.evaluation.resume import StoredRun
+from target_bench.evaluation.target import TARGET
+from target_bench.reporting.compare import compare
+from target_bench.reporting.leaderboard.pack import pack
+from target_bench.reporting.leaderboard.verify import verify
+from target_bench.reporting.plots import draw
+from target_bench.reporting.report.report_runs import open_runs
+from target_bench.runs.run_identity import (
     answers_fingerprint,
     earlier_answers_fingerprint,
     queries_fingerprint,
     run_key,
 )
-from target_bench.schema import Query, TableId
 from tests.builders import Recorder, without_seals
-from tests.leaderboard.conftest import card
-from tests.leaderboard.forging import files_of, packed, with_document
-from tests.stages.answering import Own
+from tests.evaluation.stages.answering import Own
+from tests.reporting.leaderboard.conftest import card
+from tests.reporting.leaderboard.forging import files_of, packed, with_document
 
 GOLD = (TableId("d", "t1"), TableId("d", "t2"))
 ONE = Query("q1", "Who?", GOLD, ("Ann", "Bo"), "d", {"evidence": "x = 1", "cells": [[0, 1], [2]]})
@@ -183,7 +183,7 @@ def test_a_plot_refuses_answers_of_before(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     new, other = _run(tmp_path, "extractive").folder, _run(tmp_path, "empty").folder
     with pytest.raises(DataError, match="nothing tells whether both were asked the same"):
-        drawing.pareto([other, _made_earlier(new)], tmp_path / "a.svg")
+        draw.pareto([other, _made_earlier(new)], tmp_path / "a.svg")
 
 
 def test_what_reads_answers_of_before(tmp_path: Path) -> None:

@@ -13,11 +13,11 @@ from pathlib import Path
 import portalocker
 import pytest
 
-from target_bench.evaluator import TARGET
-from target_bench.interfaces import Corpus
-from target_bench.results import Result
+from target_bench.core.interfaces import Corpus
+from target_bench.core.schema import TableId
+from target_bench.evaluation.results import Result
+from target_bench.evaluation.target import TARGET
 from target_bench.runs.store import Run
-from target_bench.schema import TableId
 from tests.builders import Recorder, only, same_scores
 from tests.runs.processes import (
     N_QUERIES,

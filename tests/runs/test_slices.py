@@ -1,7 +1,7 @@
 """What stands beside the metrics of each query."""
 
+from target_bench.core.schema import Query, TableId
 from target_bench.runs.slices import columns, groups
-from target_bench.schema import Query, TableId
 
 
 def _query(name: str, n_gold: int, database_id: str, **metadata: object) -> Query:

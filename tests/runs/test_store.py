@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.errors import StoreError
-from target_bench.runs.identity import run_key
+from target_bench.core.errors import StoreError
+from target_bench.core.schema import Retrieval, TableId
+from target_bench.runs.run_identity import run_key
 from target_bench.runs.store import FORMAT, Run
-from target_bench.schema import Retrieval, TableId
 from tests.builders import rewrite
 
 LABEL = ("retrieval", "mini", "test", "bm25:fields=[title,header],k1=0.9")

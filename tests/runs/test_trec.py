@@ -12,11 +12,11 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.corpora.store import MemoryCorpus
-from target_bench.interfaces import Dataset
-from target_bench.runs import run_files
+from target_bench.core.interfaces import Dataset
+from target_bench.core.schema import CorpusInfo, Query, Retrieval, Table, TableId
+from target_bench.data.tables import MemoryCorpus
+from target_bench.runs import ranking_files
 from target_bench.runs.trec import qrels_lines, run_lines, word, words_of
-from target_bench.schema import CorpusInfo, Query, Retrieval, Table, TableId
 
 INFO = CorpusInfo("shop", "Shop", ("retrieval",), ("test",), "ours", "us", "https://example.org")
 
@@ -77,7 +77,7 @@ def test_any_rankings_come_back(
     path.write_bytes(gzip.compress(text) if packed else text)
     if not text:
         return
-    found = run_files.read(path, dataset)
+    found = ranking_files.read(path, dataset)
     for retrieval in retrievals:
         query = next(query for query in dataset.queries if query.id == retrieval.query_id)
         back = found.rank(query, 100)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.errors import DataError
+from target_bench.core.errors import DataError
 from target_bench.sql.gold_tables import gold_tables
 from tests.sql.databases import database
 

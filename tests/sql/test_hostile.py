@@ -8,9 +8,9 @@ from time import monotonic
 
 import pytest
 
-from target_bench.schema import Executed
-from target_bench.sql.limits import Limits
-from target_bench.sql.pool import Pool, Statement
+from target_bench.core.schema import Executed
+from target_bench.sql.engines.limits import Limits
+from target_bench.sql.workers.pool import Pool, Statement
 from tests.sql.written import duckdb_file, sqlite_file, state
 
 DEADLINE = 1.0

@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from target_bench.errors import BudgetError
+from target_bench.core.errors import BudgetError
+from target_bench.core.schema import Executed
 from target_bench.metrics.sql import JudgedQuery, Rule
-from target_bench.schema import Executed
-from target_bench.sql.beginnings import CHARACTERS, COLUMNS
+from target_bench.sql.dialect.engine_choice import speaker
+from target_bench.sql.engines.limits import Limits
+from target_bench.sql.execution import Case, Judge, Judged
 from target_bench.sql.extraction import extract
-from target_bench.sql.gold import GoldResults
-from target_bench.sql.judging import Case, Judge, Judged
-from target_bench.sql.limits import Limits
+from target_bench.sql.gold_results import GoldResults
 from target_bench.sql.linking import usage
-from target_bench.sql.pool import Pool, Statement
-from target_bench.sql.process import WorkerProcess
-from target_bench.sql.speaking import speaker
-from target_bench.sql.trial import Trials
+from target_bench.sql.result_preview import CHARACTERS, COLUMNS
+from target_bench.sql.workers.pool import Pool, Statement
+from target_bench.sql.workers.process import WorkerProcess
+from target_bench.sql.workers.trial import Trials
 from tests.sql.hostile import ANSWERS, COLLIDING, JOINS
 
 SCRIPT = """

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.sql.gold import GoldResults
-from target_bench.sql.judging import Case, Judge, Judged
-from target_bench.sql.limits import Limits
-from target_bench.sql.pool import Pool
-from target_bench.sql.speaking import speaker
+from target_bench.sql.dialect.engine_choice import speaker
+from target_bench.sql.engines.limits import Limits
+from target_bench.sql.execution import Case, Judge, Judged
+from target_bench.sql.gold_results import GoldResults
 from target_bench.sql.statements import LONGEST
+from target_bench.sql.workers.pool import Pool
 from tests.sql.written import sqlite_file
 
 GOLD = "SELECT DISTINCT name FROM People"

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.sql.pool import Pool, Statement
+from target_bench.sql.workers.pool import Pool, Statement
 
 pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="reads /proc")
 
 SCRIPT = """
 import sys
 from pathlib import Path
-from target_bench.sql.pool import Pool, Statement
+from target_bench.sql.workers.pool import Pool, Statement
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 path = Path(sys.argv[1])
@@ -121,7 +121,7 @@ def test_workers_cannot_write_files(people: Path) -> None:
 
 def test_a_worker_imports_little(people: Path) -> None:
     program = (
-        "import sys; import target_bench.sql.worker, target_bench.sql.sqlite_engine; "
+        "import sys; import target_bench.sql.workers.worker, target_bench.sql.engines.sqlite; "
         "print([n for n in ('numpy', 'pyarrow', 'duckdb', 'sqlglot', 'rich') if n in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -1,8 +1,8 @@
 """Datasets of queries alone."""
 
-from target_bench.corpora.store import MemoryCorpus
-from target_bench.interfaces import Dataset
-from target_bench.schema import CorpusInfo, Query
+from target_bench.core.interfaces import Dataset
+from target_bench.core.schema import CorpusInfo, Query
+from target_bench.data.tables import MemoryCorpus
 
 INFO = CorpusInfo("asked", "Asked", (), ("test",), "ours", "us", "here")
 

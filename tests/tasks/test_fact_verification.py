@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from target_bench.errors import DataError
-from target_bench.schema import Generation, LabelMode, Query
+from target_bench.core.errors import DataError
+from target_bench.core.schema import Generation, LabelMode, Query
 from target_bench.tasks.fact_verification import FactVerification
 from tests.tasks.asked import dataset_of
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from target_bench.core.schema import Generation, Query
 from target_bench.metrics.text import JudgedAnswers
-from target_bench.schema import Generation, Query
 from target_bench.tasks.question_answering import QuestionAnswering, references
 from tests.tasks.asked import dataset_of
 

@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from target_bench.interfaces import Corpus, Ranking, Retriever
-from target_bench.schema import Table, TableId
+from target_bench.core.interfaces import Corpus, Ranking, Retriever
+from target_bench.core.schema import Table, TableId
 
 Scored = list[tuple[TableId, float]]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench import registry
+from target_bench.core import registry
 from target_bench.testing import check_retriever
 from tests.testing.test_checks import BUILT_INS
 

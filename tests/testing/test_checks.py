@@ -7,7 +7,7 @@ from unittest import SkipTest
 import pytest
 
 from target_bench.testing import CheckError, Report, check_retriever, retriever_checks, run
-from target_bench.testing.retrievers import CHECKS
+from target_bench.testing.retriever_checks import CHECKS
 from tests.builders import ROOT
 from tests.testing import broken
 from tests.testing.sound import Plain, Sound

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from target_bench.errors import ConfigError, MissingExtraError, PluginError
-from target_bench.interfaces import Corpus
+from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
+from target_bench.core.interfaces import Corpus
 from target_bench.testing import CheckError, check_retriever, retriever_checks, run
-from target_bench.testing.retrievers import CHECKS
+from target_bench.testing.retriever_checks import CHECKS
 from tests.builders import Recorder
 from tests.testing import broken
 from tests.testing.sound import Sound

@@ -4,12 +4,12 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from target_bench.corpora.database_cache import built
-from target_bench.corpora.folder import TableFolder
-from target_bench.corpora.lazy_rows import LazyRows
-from target_bench.corpora.stored import stored_tables
-from target_bench.release import Release
-from target_bench.schema import CorpusInfo, Table, TableId
+from target_bench.core.release import Release
+from target_bench.core.schema import CorpusInfo, Table, TableId
+from target_bench.data.databases.connection import stored_tables
+from target_bench.data.databases.lazy_rows import LazyRows
+from target_bench.data.databases.unpacked import built
+from target_bench.data.formats.own_folder import TableFolder
 
 
 class Mini(TableFolder):

@@ -2,7 +2,7 @@ r"""Read the label that a model gives to a statement: True, False or Not Enough 
 
 An answer is read in this order; the first part that holds a verdict decides:
 
-1. reasoning blocks are taken out (``target_bench.reasoning``);
+1. reasoning blocks are taken out (``target_bench.core.reasoning``);
 2. JSON: the fields ``label``, ``verdict``, ``answer`` and the like; where none of them holds a
    label, ``is_true`` and the like;
 3. answers that are marked: "Answer:", "Verdict:", ``\boxed{}``, ``<answer>``; of these the final
@@ -19,6 +19,8 @@ English only.
 
 import re
 
+from target_bench.core.reasoning import without_reasoning
+from target_bench.core.schema import LabelMode
 from target_bench.metrics.classification import FALSE, NOT_ENOUGH, TRUE
 from target_bench.metrics.labels.evidence import (
     ANY,
@@ -37,8 +39,6 @@ from target_bench.metrics.labels.questions import Asked, question
 from target_bench.metrics.labels.sentences import evidence
 from target_bench.metrics.labels.verdicts import alone
 from target_bench.metrics.labels.vocabulary import CONTRAST
-from target_bench.reasoning import without_reasoning
-from target_bench.schema import LabelMode
 
 _REPLY = re.compile(r"(yes|no)\b(?![.!]? ?\d)")
 _LONGEST = 10_000

@@ -1,0 +1,217 @@
+"""``target-bench sweep``: the cells of a YAML file, looked at or run."""
+
+import json
+import sys
+from contextlib import redirect_stdout
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from target_bench.cli import payment
+from target_bench.cli.options import AsJson, Debug, Yes
+from target_bench.cli.output import INTERRUPTED
+from target_bench.core.errors import ConfigError, PluginError, StoreError
+
+if TYPE_CHECKING:
+    from target_bench.cli.sweep_progress import SweepView
+    from target_bench.evaluation.sweeps import CellOutcome, Executor, Sweep
+
+HELP = """Run all cells of a sweep, and go on where an earlier time was stopped.
+
+A YAML file lists corpora, distractors, retrievers, generators and so on; the cells are the product
+of all lists. `--dry-run` shows the cells, what is done already and what the rest would cost. Exit
+codes: 0, 2 (the file cannot be), 3 (a cell or a query failed), 4 (a run folder cannot be written or
+read), 130 (interrupted).
+"""
+
+
+def sweep(
+    file: Annotated[Path, typer.Argument(help="The YAML file of the sweep.")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the cells and what is to be done; ask nothing.")
+    ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="How many cells run at the same time here. Default: 1.", show_default=False
+        ),
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(help="What all workers together should keep to, as in 8GB.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Where run folders go. Default: as the file says.")
+    ] = None,
+    executor: Annotated[
+        Literal["local", "ray"], typer.Option(help="Where cells run: here, or on a Ray cluster.")
+    ] = "local",
+    address: Annotated[
+        str | None, typer.Option(help="The address of the Ray cluster.", show_default=False)
+    ] = None,
+    cpus: Annotated[
+        float | None,
+        typer.Option(help="On Ray: how many cores a cell takes. Default: 1.", show_default=False),
+    ] = None,
+    retries: Annotated[
+        int | None,
+        typer.Option(
+            help="On Ray: how often a cell whose worker was lost is begun again. Default: 1.",
+            show_default=False,
+        ),
+    ] = None,
+    shards: Annotated[
+        int | None,
+        typer.Option(
+            help="On Ray: encode each corpus in so many tasks before the cells.",
+            show_default=False,
+        ),
+    ] = None,
+    patience: Annotated[
+        float | None,
+        typer.Option(
+            help="On Ray: seconds to wait for a node while none could run a cell. Default: 300.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print results and errors only.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Print every stage of every cell, and tracebacks.")
+    ] = False,
+    yes: Yes = False,
+    debug: Debug = False,
+) -> None:
+    """Look at the cells of a file, or run them."""
+    from target_bench.cli.sweep_progress import NORMAL, QUIET, VERBOSE, SweepView
+    from target_bench.evaluation.sweeps import Sweep
+
+    if quiet and verbose:
+        raise ConfigError("--quiet and --verbose: choose one of them")
+    on_ray = {"address": address, "cpus": cpus, "retries": retries, "shards": shards}
+    runner = _executor(executor, {"workers": workers}, on_ray | {"patience": patience})
+    view = SweepView(level=QUIET if quiet else VERBOSE if verbose else NORMAL)
+    try:
+        with redirect_stdout(sys.stderr):
+            loaded = Sweep.load(file, out=out, memory=memory, observer=view)
+        if dry_run:
+            _show(loaded, as_json)
+            return
+        _agree(loaded, yes)
+        outcomes = _run(loaded, runner, view)
+    except KeyboardInterrupt:
+        typer.echo("Interrupted. What is answered is kept; the same command goes on.", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    _print(loaded, outcomes, as_json)
+    _tell_failures(outcomes, verbose or debug)
+
+
+def _executor(
+    name: Literal["local", "ray"], of_local: dict[str, Any], of_ray: dict[str, Any]
+) -> "Executor":
+    """The executor with the settings that were given; those of the other one are refused."""
+    from target_bench.evaluation.sweeps.executors import named
+
+    own, others, other = (
+        (of_local, of_ray, "ray") if name == "local" else (of_ray, of_local, "local")
+    )
+    for option, value in others.items():
+        if value is not None:
+            raise ConfigError(f"--{option} {value}: only for --executor {other}")
+    return named(name, **{option: value for option, value in own.items() if value is not None})
+
+
+def _run(loaded: "Sweep", executor: "Executor", view: "SweepView") -> "list[CellOutcome]":
+    view.n_cells = len(loaded.cells)
+    with view, redirect_stdout(sys.stderr):
+        return loaded.run(executor, view)
+
+
+def _agree(loaded: "Sweep", yes: bool) -> None:
+    """Say what is to be sent to plug-ins that may cost money, and ask once for all cells."""
+    estimates = loaded.estimates
+    if yes:
+        for estimate in estimates:
+            payment.announced(estimate)
+    elif estimates and not payment.agreed(*estimates):
+        raise ConfigError("nothing was sent: the requests were not agreed to")
+
+
+def _show(loaded: "Sweep", as_json: bool) -> None:
+    from target_bench.cli.sweep_table import plan_table
+    from target_bench.core.text_tables import print_tables, say
+    from target_bench.evaluation.sweeps.sweep_records import described
+
+    estimates = loaded.estimates
+    if as_json:
+        cells = [
+            described(planned.cell)
+            | {
+                "key": planned.key,
+                "state": planned.state,
+                "folder": str(planned.folder) if planned.folder else None,
+                "recorded": planned.recorded,
+                "n_queries": planned.n_queries,
+                "estimates": list(map(asdict, planned.estimates)),
+            }
+            for planned in loaded.cells
+        ]
+        total = list(map(asdict, estimates))
+        _dump({"name": loaded.name, "cells": cells, "estimates": total})
+        return
+    print_tables(plan_table(loaded.cells))
+    n_done = sum(planned.state == "done" for planned in loaded.cells)
+    lines = [f"{len(loaded.cells)} cells, {n_done} of them done; runs in {loaded.out}"]
+    lines += [f"To be sent to {e.asked}: {payment.size(e)}" for e in estimates]
+    for line in lines:
+        say(line)
+
+
+def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", as_json: bool) -> None:
+    from target_bench.cli.sweep_table import outcome_tables
+    from target_bench.core.text_tables import print_tables, say
+    from target_bench.evaluation.sweeps.sweep_records import as_row
+
+    if as_json:
+        _dump({"name": loaded.name, "cells": [as_row(outcome) for outcome in outcomes]})
+        return
+    print_tables(*outcome_tables(outcomes))
+    states = [outcome.state for outcome in outcomes]
+    counts = ", ".join(
+        f"{states.count(s)} {s}" for s in ("done", "reused", "failed") if s in states
+    )
+    files = f"{loaded.out / loaded.name}.results.csv (.parquet, .json) and .sweep.json"
+    say(f"{len(outcomes)} cells: {counts}")
+    say(files)
+
+
+def _tell_failures(outcomes: "list[CellOutcome]", traces: bool) -> None:
+    """Name the cells that failed, and those with failed queries.
+
+    Raises:
+        StoreError: a run folder could not be written or read.
+        PluginError: anything else failed.
+    """
+    lines = []
+    for outcome in outcomes:
+        cell = outcome.cell
+        if outcome.error is not None:
+            lines.append(f"cell {cell.number} failed ({cell}): {outcome.error}")
+            lines += [outcome.trace] if traces and outcome.trace else []
+        elif outcome.failed_queries:
+            lines.append(
+                f"cell {cell.number} ({cell}): {outcome.failed_queries} of {outcome.n_queries} "
+                "queries failed (scored 0); retry_failed: true asks them again"
+            )
+    if not lines:
+        return
+    if any(outcome.error is not None for outcome in outcomes):
+        lines.append("What is answered is kept; the same command runs what failed again.")
+    of_store = any(outcome.exit_code == StoreError.exit_code for outcome in outcomes)
+    raise (StoreError if of_store else PluginError)("\n".join(lines))
+
+
+def _dump(document: dict[str, Any]) -> None:
+    json.dump(document, sys.stdout, ensure_ascii=False, indent=2)
+    sys.stdout.write("\n")

@@ -1,0 +1,163 @@
+"""``target-bench train``: encoders of one's own."""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast, get_args
+
+import typer
+
+from target_bench.cli.options import AsJson, Corpora, DataDir, Debug
+from target_bench.core.errors import ConfigError
+from target_bench.core.serialization import Field, Format, RowLimit
+
+if TYPE_CHECKING:
+    from target_bench.components.training.fine_tuning import Settings, Trained
+
+HELP = "Train encoders on the questions and tables of corpora."
+DENSE_HELP = """Fine-tune a sentence-transformers encoder for dense retrieval.
+
+`target-bench train dense --corpus fetaqa -o models/my-encoder` trains MiniLM on the train split,
+with hard negatives from BM25, and keeps the questions and gold tables of test and validation out.
+"""
+
+app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.callback()
+def _group() -> None:
+    """Keep ``dense`` a command of its own while it is the only one."""
+
+
+@app.command("dense", help=DENSE_HELP)
+def dense(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where the model goes: a new or empty folder.")
+    ],
+    corpora: Corpora = None,
+    split: Annotated[str, typer.Option("--split", help="The split to train on.")] = "train",
+    validation_split: Annotated[
+        str | None,
+        typer.Option(help="Keep the epoch that does best on this split. Default: the last epoch."),
+    ] = None,
+    keep_out: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep-out",
+            help="A split that will be scored, as in test, or ottqa:validation of another corpus; "
+            "may be repeated. Default: the corpus's default split and its validation.",
+            show_default=False,
+        ),
+    ] = None,
+    shared_tables: Annotated[
+        bool,
+        typer.Option(
+            "--shared-tables",
+            help="Train on tables that kept-out splits ask about too; only questions are kept out.",
+        ),
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse to train where questions overlap.")
+    ] = False,
+    base: Annotated[
+        str,
+        typer.Option(help="The encoder to begin with, as in sentence-transformers:model=NAME."),
+    ] = "minilm",
+    negatives: Annotated[
+        str, typer.Option(help="The retriever whose best tables are hard negatives.")
+    ] = "bm25",
+    n_negatives: Annotated[int, typer.Option(help="Hard negatives a question; 0 is none.")] = 1,
+    epochs: Annotated[int, typer.Option(help="How often every pair is seen.")] = 1,
+    batch_size: Annotated[int, typer.Option(help="Pairs at a time.")] = 32,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(
+            help="Of a text at most, now and when the model is used. Default: the base's."
+        ),
+    ] = None,
+    lr: Annotated[float, typer.Option(help="The learning rate after the warm-up.")] = 2e-5,
+    seed: Annotated[int, typer.Option(help="Of the order of the pairs and of dropout.")] = 0,
+    fields: Annotated[
+        str, typer.Option(help=f"What of a table is written: {', '.join(get_args(Field))}.")
+    ] = "title,section,header,rows",
+    rows: Annotated[str, typer.Option(help="How many rows of a table: a number, all or auto.")] = (
+        "auto"
+    ),
+    format: Annotated[
+        Format, typer.Option("--format", help="How header and rows are written.")
+    ] = "text",
+    limit: Annotated[
+        int | None, typer.Option("--limit", help="Only the first questions of each split.")
+    ] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Train, save, and print how to use the model."""
+    from target_bench.cli.progress import TerminalObserver
+    from target_bench.components.training.fine_tuning import Settings, train
+    from target_bench.components.training.training_loop import Course
+    from target_bench.components.training.training_splits import Data
+
+    settings = Settings(
+        base,
+        negatives,
+        n_negatives,
+        max_tokens,
+        cast("tuple[Field, ...]", tuple(name.strip() for name in fields.split(","))),
+        _rows(rows),
+        format,
+        Course(epochs, batch_size, lr, seed),
+    )
+    data = Data(
+        corpora or (),
+        split,
+        validation_split,
+        keep_out,
+        shared_tables,
+        strict,
+        limit,
+        data_dir,
+    )
+    with TerminalObserver() as observer:
+        trained = train(data, output, settings, observer)
+    if as_json:
+        json.dump(asdict(trained), sys.stdout, ensure_ascii=False, indent=2, default=str)
+        sys.stdout.write("\n")
+    else:
+        typer.echo(_told(trained, output, settings))
+
+
+def _rows(text: str) -> RowLimit:
+    named: dict[str, RowLimit] = {"all": "all", "auto": "auto"}
+    if text in named:
+        return named[text]
+    try:
+        return int(text)
+    except ValueError:
+        raise ConfigError(f"--rows {text}: expected a number from 0, all or auto") from None
+
+
+def _told(trained: "Trained", output: Path, settings: "Settings") -> str:
+    losses = ", ".join(f"{loss:.4f}" for loss in trained.losses)
+    lines = [f"{trained.pairs:,} pairs; mean loss of each epoch: {losses}"]
+    for epoch, scores in enumerate(trained.validation):
+        shown = ", ".join(f"{name} {value:.3f}" for name, value in scores.items())
+        kept = " (kept)" if epoch == trained.epoch else ""
+        lines.append(f"validation after epoch {epoch}: {shown}{kept}")
+    lines += ["use it as:", f"  {_spec(output, settings)}"]
+    return "\n".join(lines)
+
+
+def _spec(output: Path, settings: "Settings") -> str:
+    """The retriever on the command line: with this model, and tables written as in training."""
+    from target_bench.components.training.fine_tuning import Settings as Defaults
+
+    own = settings.writing
+    default = Defaults().writing
+    changed = {name: value for name, value in own.items() if value != default[name]}
+    if "fields" in changed:
+        changed["fields"] = f"[{','.join(own['fields'])}]"
+    model = f"encoder='sentence-transformers:model={output}'"
+    return f'--retriever "dense:{",".join([model, *(f"{k}={v}" for k, v in changed.items())])}"'

@@ -1,0 +1,1 @@
+"""Texts as vectors, each encoded once and recorded on disk."""

@@ -1,0 +1,66 @@
+"""Asking a generator from within a retriever; a failed answer is a value, not an exception."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from target_bench.core import cache_use
+from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
+from target_bench.core.interfaces import Generator, Observer
+from target_bench.core.schema import Generation, GenerationRequest
+
+
+def check_generator(generator: Any) -> Any:
+    """The object itself, if it has the method of a generator.
+
+    Raises:
+        ConfigError: it has not.
+    """
+    if isinstance(generator, type) or not callable(getattr(generator, "generate", None)):
+        raise ConfigError(
+            f"{generator!r:.100} is no generator: an object with generate(request) is needed"
+        )
+    return generator
+
+
+def answers(generator: Any, requests: Sequence[GenerationRequest]) -> dict[str, Generation]:
+    """Query id -> the answer, one for each request; a failed one has an ``error``.
+
+    Raises:
+        TargetBenchError: what the generator raises on purpose, such as for a wrong key.
+        PluginError: it breaks its contract as a whole.
+    """
+    found = _answers(generator, requests)
+    cache_use.answered(generator, any(generation.cached for generation in found.values()))
+    return found
+
+
+def _answers(generator: Any, requests: Sequence[GenerationRequest]) -> dict[str, Generation]:
+    own = getattr(type(generator), "generate_many", Generator.generate_many)
+    if own is Generator.generate_many:
+        return {request.query_id: _one(generator, request) for request in requests}
+    missing = {r.query_id: Generation(r.query_id, "", error="missing: no answer") for r in requests}
+    try:
+        found = {g.query_id: g for g in generator.generate_many(iter(requests), Observer())}
+    except TargetBenchError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise PluginError(
+            f"generator {type(generator).__name__} raised {type(error).__name__} in "
+            f"generate_many: {error}"
+        ) from error
+    return missing | found
+
+
+def _one(generator: Any, request: GenerationRequest) -> Generation:
+    try:
+        answer = generator.generate(request)
+    except TargetBenchError:
+        raise
+    except (Exception, SystemExit) as error:
+        return Generation(request.query_id, "", error=f"raised: {type(error).__name__}: {error}")
+    if isinstance(answer, str):
+        return Generation(request.query_id, answer)
+    if isinstance(answer, Generation) and answer.query_id == request.query_id:
+        return answer
+    problem = f"contract: generate returned {answer!r:.100}, not text or a Generation of it"
+    return Generation(request.query_id, "", error=problem)

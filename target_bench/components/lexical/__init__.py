@@ -1,0 +1,1 @@
+"""Text as terms: analysis, weights and postings."""

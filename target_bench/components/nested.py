@@ -1,0 +1,157 @@
+"""A retriever inside another one: called as loosely as the harness calls any, answers as arrays."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core import contract, registry
+from target_bench.core.errors import ConfigError, PluginError
+from target_bench.core.interfaces import Corpus, Ranked, Ranking
+from target_bench.core.redaction import masked_settings
+from target_bench.core.schema import Query
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Rankings of a batch.
+
+    Attributes:
+        rows: (n, k) places in the corpus, best first; -1 after the last table of a ranking.
+        scores: (n, k) scores, higher is better, 0 after the last; None where there are none.
+        label: whose they are, for messages.
+    """
+
+    rows: NDArray[np.int64]
+    scores: NDArray[np.float64] | None
+    label: str
+
+
+class Inner:
+    """A retriever that another one asks: any object with the two methods.
+
+    Args:
+        given: the retriever, or how it is written on the command line.
+
+    Attributes:
+        label: what it is called in messages.
+        retriever: the retriever itself.
+
+    Raises:
+        ConfigError: nobody knows the name, or the object is no retriever.
+    """
+
+    def __init__(self, given: object) -> None:
+        self.label = masked_settings(given) if isinstance(given, str) else type(given).__name__
+        self.retriever: Any = contract.check_methods(registry.part("retriever", given))
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        """Index the tables."""
+        self._corpus = corpus
+        self.retriever.embed_corpus(corpus)
+
+    def candidates(self, queries: Sequence[str], k: int) -> Candidates:
+        """The rankings of several queries, each checked and in the order of its scores.
+
+        Raises:
+            PluginError: an answer that the contract of retrievers does not allow.
+        """
+        answers = self._answers(queries, k)
+        if isinstance(answers, Ranked) and len(answers) == len(queries):
+            found = contract.settled_arrays(answers, k, len(self._corpus))
+            if found is not None:
+                return Candidates(found.rows, found.scores, self.label)
+        return self._checked(answers, len(queries), k)
+
+    def _answers(self, queries: Sequence[str], k: int) -> Any:
+        batch = getattr(self.retriever, "retrieve_batch", None)  # optional; users' own may lack it
+        if callable(batch):
+            return batch(list(queries), k)
+        return [self.retriever.retrieve(query, k) for query in queries]
+
+    def _checked(self, answers: Any, n: int, k: int) -> Candidates:
+        asked = [Query(str(i), "", ()) for i in range(n)]
+        found = contract.retrieve(_Answered(answers), asked, k, self._corpus, stop=False)
+        for retrieval in found:
+            if retrieval.error is not None:
+                raise PluginError(f"{self.label} {retrieval.error}")
+        width = max((len(retrieval.tables) for retrieval in found), default=0)
+        rows = np.full((n, width), -1, dtype=np.int64)
+        scores = np.zeros((n, width))
+        place = self._corpus.positions.__getitem__
+        for i, retrieval in enumerate(found):
+            rows[i, : len(retrieval.tables)] = [place(table) for table in retrieval.tables]
+            scores[i, : len(retrieval.scores)] = retrieval.scores
+        unscored = any(retrieval.tables and not retrieval.scores for retrieval in found)
+        return Candidates(rows, None if unscored else scores, self.label)
+
+    def notes(self) -> list[str]:
+        """What the retriever has to say, each note after its label."""
+        own = getattr(self.retriever, "notes", None)
+        return [f"{self.label}: {note}" for note in own()] if callable(own) else []
+
+    def limit_memory(self, n_bytes: int) -> None:
+        """Pass the limit on; ``NotImplementedError`` if the retriever keeps none."""
+        self._optional("limit_memory")(n_bytes)
+
+    def save(self, folder: Path) -> None:
+        """Have the index written into a new folder.
+
+        Raises:
+            ConfigError: the retriever cannot save its index.
+        """
+        save = self._hook("save")
+        folder.mkdir()
+        self._call(save, folder)
+
+    def load(self, folder: Path, corpus: Corpus) -> None:
+        """Have the index read.
+
+        Raises:
+            ConfigError: the retriever cannot load an index.
+        """
+        self._corpus = corpus
+        self._call(self._hook("load"), folder, corpus)
+
+    def _hook(self, name: str) -> Any:
+        try:
+            return self._optional(name)
+        except NotImplementedError as error:
+            raise ConfigError(self._without_hooks()) from error
+
+    def _call(self, hook: Any, *arguments: object) -> None:
+        try:
+            hook(*arguments)
+        except NotImplementedError as error:
+            raise ConfigError(self._without_hooks()) from error
+
+    def _without_hooks(self) -> str:
+        return (
+            f"{self.label} cannot save or load its index: give it the methods save(folder) and "
+            "load(folder, corpus), or index the corpus again in each run"
+        )
+
+    def _optional(self, name: str) -> Any:
+        found = getattr(self.retriever, name, None)
+        if not callable(found):
+            raise NotImplementedError
+        return found
+
+
+class _Answered:
+    """Answers that were given already, for the contract to check."""
+
+    def __init__(self, answers: Any) -> None:
+        self._answers = answers
+
+    def embed_corpus(self, corpus: Corpus) -> None:  # noqa: ARG002 (the contract's argument)
+        raise AssertionError("nothing is indexed")
+
+    def retrieve(self, query: str, top_k: int) -> Ranking:  # noqa: ARG002 (the contract's argument)
+        raise AssertionError("all queries are asked together")
+
+    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Any:  # noqa: ARG002 (the contract's argument)
+        return self._answers

@@ -1,0 +1,1 @@
+"""Prompts as data, and the code that fills them with tables."""

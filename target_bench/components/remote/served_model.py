@@ -1,0 +1,93 @@
+"""A model behind the OpenAI API as its plug-in holds it: server, limits and patience, checked."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from random import Random
+from typing import Any, TypeVar
+
+from target_bench.components.remote.endpoint import Counted, Endpoint, Patience, Reach, Recorded
+from target_bench.components.remote.openai_api import Server
+from target_bench.components.remote.rate_limits import Limiter, Tell, Window
+from target_bench.components.remote.server_settings import (
+    check_at_least_one,
+    check_extra,
+    check_model,
+)
+
+A = TypeVar("A", bound=Counted)
+
+
+class Served:
+    """What generator and encoder have in common; outlives event loops, for which it has endpoints.
+
+    Args:
+        needed_for: who asks, for the message when the package is missing.
+        own: parameters of a request that have settings of their own.
+        patience: how long a request is tried; ``attempts`` replaces its own.
+        model: the name of the model.
+        base_url: the server; None for $OPENAI_BASE_URL, else OpenAI's own.
+        api_key_env: the name of the variable that holds the key.
+        timeout: seconds that one attempt may take.
+        concurrency: how many requests are under way at most.
+        rpm: requests a minute at most.
+        tpm: tokens a minute at most.
+        attempts: how often a request is sent at most.
+        extra: further parameters of a request.
+
+    Attributes:
+        server: where requests go.
+
+    Raises:
+        ConfigError: a setting that cannot be.
+        MissingExtraError: the package ``openai`` is missing.
+    """
+
+    def __init__(
+        self,
+        needed_for: str,
+        own: Collection[str],
+        patience: Patience,
+        *,
+        model: str,
+        base_url: str | None,
+        api_key_env: str,
+        timeout: float,
+        concurrency: int,
+        rpm: float | None,
+        tpm: float | None,
+        attempts: int,
+        extra: Mapping[str, Any] | None,
+    ) -> None:
+        check_model(model)
+        check_at_least_one(concurrency=concurrency)
+        check_extra(extra, own)
+        self.server = Server(base_url, api_key_env, timeout, needed_for)
+        self._model = model
+        self._concurrency = concurrency
+        self._limiter = Limiter(rpm, tpm)
+        self._patience = replace(patience, attempts=attempts)
+        self._reach = Reach()
+
+    def endpoint(
+        self,
+        recorded: Recorded[A] | None,
+        waiting: Tell,
+        seed: int = 0,
+    ) -> Endpoint[A]:
+        """What asks the server in the event loop that runs.
+
+        Args:
+            recorded: the answers so far, or None to ask every request.
+            waiting: hears of waiting, and for how many seconds.
+            seed: of the waits.
+        """
+        return Endpoint(
+            self._limiter,
+            Window(self._concurrency),
+            self._patience,
+            self._reach,
+            recorded,
+            Random(seed),  # noqa: S311 (draws waits)
+            waiting,
+            lambda failure: self.server.advice(failure, self._model),
+        )

@@ -1,0 +1,196 @@
+"""The training loop: multiple negatives ranking loss, AdamW, linear warm-up and decline.
+
+The loss is that of Henderson et al. 2017 (arXiv:1705.00652, section 4.4) on cosines times 20, as
+``MultipleNegativesRankingLoss`` of sentence-transformers: a question has to find its table among
+all tables of its batch, the hard negatives of every question included. Tables that are gold for a
+question, or copies of such, are no negatives for it; a table that occurs several times in a batch
+is encoded once.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from target_bench.components.training.pairs import Candidate, Pair
+from target_bench.core.errors import ConfigError
+from target_bench.core.interfaces import Observer
+from target_bench.core.local_models import is_out_of_memory
+
+SCALE = 20.0
+"""What cosines are multiplied by: one over the temperature."""
+
+WARM_UP = 0.1
+"""The share of steps in which the learning rate rises."""
+
+WEIGHT_DECAY = 0.01
+LONGEST_GRADIENT = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How long and how fast is trained.
+
+    Attributes:
+        epochs: how often every pair is seen.
+        batch_size: pairs at a time; the other tables of a batch are negatives.
+        lr: the learning rate after the warm-up.
+        seed: of the order of the pairs and of dropout.
+    """
+
+    epochs: int = 1
+    batch_size: int = 32
+    lr: float = 2e-5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name}={getattr(self, name)}: at least 1 is needed")
+        if not 0 < self.lr < float("inf"):
+            raise ConfigError(f"lr={self.lr}: a number above 0 is needed, as in 2e-5")
+        if not 0 <= self.seed < 2**63:
+            raise ConfigError(f"seed={self.seed}: a whole number from 0 is needed")
+
+
+def fit(
+    model: Any,
+    pairs: Sequence[Pair],
+    course: Course,
+    observer: Observer,
+    after_epoch: Callable[[int], None],
+) -> list[float]:
+    """Train a SentenceTransformer, in place.
+
+    Args:
+        model: with the prompts ``query`` and ``document``.
+        pairs: what it is trained on.
+        course: how.
+        observer: hears of every step.
+        after_epoch: is called with the number of each finished epoch, the model in evaluation mode.
+
+    Returns:
+        The mean loss of each epoch.
+
+    Raises:
+        ConfigError: a batch does not fit into memory, or the loss is no number.
+    """
+    n_steps = -(-len(pairs) // course.batch_size)
+    losses = []
+    with _seeded(model, course.seed):
+        optimizer, schedule = _optimizer(model, course.lr, n_steps * course.epochs)
+        order = np.random.default_rng(course.seed)
+        for epoch in range(1, course.epochs + 1):
+            observer.stage(f"train: epoch {epoch} of {course.epochs}", total=n_steps)
+            model.train()
+            total = 0.0
+            for batch in _batches(pairs, order, course.batch_size):
+                total += _step(model, batch, optimizer, course) * len(batch)
+                schedule.step()
+                observer.advance(1)
+            losses.append(total / len(pairs))
+            model.eval()
+            after_epoch(epoch)
+    return losses
+
+
+def loss(model: Any, batch: Sequence[Pair]) -> Any:
+    """The mean loss of a batch of pairs, a scalar tensor."""
+    import torch
+
+    tables = list(dict.fromkeys(table for pair in batch for table in (pair.table, *pair.negatives)))
+    place = {table: i for i, table in enumerate(tables)}
+    questions = _vectors(model, [pair.question for pair in batch], "query")
+    scores = SCALE * questions @ _vectors(model, [t.text for t in tables], "document").T
+    targets = [place[pair.table] for pair in batch]
+    hidden = torch.tensor(
+        [_hidden(pair, tables) for pair in batch], dtype=torch.bool, device=scores.device
+    )
+    scores = scores.float().masked_fill(hidden, -torch.inf)
+    return torch.nn.functional.cross_entropy(scores, torch.tensor(targets, device=scores.device))
+
+
+def _hidden(pair: Pair, tables: Sequence[Candidate]) -> list[bool]:
+    """Which tables are no negatives for a question though they are not its target."""
+    return [table.content in pair.gold and table != pair.table for table in tables]
+
+
+def _vectors(model: Any, texts: list[str], name: str) -> Any:
+    """(n, d) vectors of length 1, with gradients."""
+    import torch
+
+    features = model.preprocess(texts, prompt=model.prompts[name] or None, task=name)
+    moved = {
+        key: value.to(model.device) if isinstance(value, torch.Tensor) else value
+        for key, value in features.items()
+    }
+    vectors = model(moved, task=name)["sentence_embedding"]
+    return torch.nn.functional.normalize(vectors, dim=1)
+
+
+def _step(model: Any, batch: Sequence[Pair], optimizer: Any, course: Course) -> float:
+    import torch
+
+    optimizer.zero_grad()
+    try:
+        with _half(model):
+            found = loss(model, batch)
+        value = float(found.detach())
+        if not np.isfinite(value):
+            raise ConfigError(f"the loss is {value}: set a lower learning rate than {course.lr}")
+        found.backward()
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise ConfigError(
+            f"a batch of {len(batch)} pairs does not fit into memory; set a lower batch size, "
+            "max_tokens or n_negatives"
+        ) from error
+    torch.nn.utils.clip_grad_norm_(model.parameters(), LONGEST_GRADIENT)
+    optimizer.step()
+    return value
+
+
+def _half(model: Any) -> Any:
+    """Products in bfloat16 on GPUs that have it; weights stay in float32."""
+    import torch
+
+    on = model.device.type == "cuda" and torch.cuda.is_bf16_supported()
+    return torch.autocast(model.device.type, dtype=torch.bfloat16, enabled=on)
+
+
+def _batches(pairs: Sequence[Pair], order: np.random.Generator, size: int) -> Iterator[list[Pair]]:
+    places = order.permutation(len(pairs)).tolist()
+    for start in range(0, len(places), size):
+        yield [pairs[place] for place in places[start : start + size]]
+
+
+def _optimizer(model: Any, lr: float, n_steps: int) -> tuple[Any, Any]:
+    """AdamW, with decay for matrices alone, and its schedule."""
+    import torch
+
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    groups = [
+        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": WEIGHT_DECAY},
+        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
+    ]
+    optimizer = torch.optim.AdamW(groups, lr=lr)
+    warm = max(1, round(n_steps * WARM_UP))
+
+    def rate(step: int) -> float:
+        return min((step + 1) / warm, (n_steps - step) / max(1, n_steps - warm))
+
+    return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
+
+
+@contextmanager
+def _seeded(model: Any, seed: int) -> Iterator[None]:
+    """PyTorch's random numbers from a seed; afterwards they go on as before."""
+    import torch
+
+    devices = [model.device] if model.device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices):
+        torch.manual_seed(seed)
+        yield

@@ -1,0 +1,1 @@
+"""Values, contracts, the registry, identity, files: what every other room stands on."""

@@ -1,0 +1,275 @@
+"""Saved indexes: written as a whole, and loaded only for the retriever and corpus they are of.
+
+A folder holds ``data/``, what the retriever's ``save`` wrote, and ``index.json``: retriever
+(class, settings, code, package versions), fingerprint of the corpus, and SHA-256 of every file.
+It is made under another name and renamed when all of it is on disk.
+"""
+
+import glob
+import json
+import shutil
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from target_bench.core.errors import (
+    ConfigError,
+    DataError,
+    PluginError,
+    StoreError,
+    TargetBenchError,
+)
+from target_bench.core.files import sha256_of, sync
+from target_bench.core.identity import plugin_identity
+from target_bench.core.interfaces import Corpus, Retriever
+
+FORMAT = 2
+"""The version of the layout; a folder of another version is refused."""
+
+_INDEX = "index.json"
+_DATA = "data"
+_ABANDONED = 24 * 3600  # seconds
+
+
+def save_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
+    """Save the index a retriever has built.
+
+    Args:
+        retriever: has indexed the corpus; any object with ``save`` and ``load``.
+        corpus: what it has indexed.
+        folder: where to; created. An index of the same retriever and corpus is replaced.
+
+    Raises:
+        ConfigError: the retriever cannot save its index, or cannot be identified.
+        DataError: the folder holds something else.
+        PluginError: ``save`` raised.
+        StoreError: the folder cannot be written.
+    """
+    folder = Path(folder).resolve()
+    save = _hook(retriever, "save")
+    record = _record(retriever, corpus)
+    _check_replaceable(folder, record)
+    with _storing(folder):
+        _remove_left_behind(folder)
+        whole = _sibling(folder)
+        data = whole / _DATA
+        data.mkdir(parents=True)
+    try:
+        _call(retriever, "save", folder, lambda: save(data))
+        with _storing(folder):
+            record["files"] = {name: sha256_of(path) for name, path in _files(data)}
+            (whole / _INDEX).write_text(json.dumps(record, indent=2) + "\n", encoding="ascii")
+            sync(whole)
+            _put_in_place(whole, folder)
+    finally:
+        shutil.rmtree(whole, ignore_errors=True)
+
+
+def check_savable(retriever: object, corpus: Corpus) -> None:
+    """Tell, before a corpus is indexed for hours, that the index could not be saved or loaded.
+
+    Raises:
+        ConfigError: the retriever lacks the methods, or cannot be identified.
+    """
+    for name in ("save", "load"):
+        _hook(retriever, name)
+    _record(retriever, corpus)
+
+
+def can_save(retriever: object) -> bool:
+    """Whether a retriever has the methods that save and load its index, and can be identified."""
+    try:
+        for name in ("save", "load"):
+            _hook(retriever, name)
+    except ConfigError:
+        return False
+    return plugin_identity(retriever)[1] is None
+
+
+def load_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
+    """Load an index, in place of ``embed_corpus``.
+
+    Args:
+        retriever: of the same class and settings as the one that was saved.
+        corpus: the same corpus.
+        folder: where the index is.
+
+    Raises:
+        ConfigError: the retriever cannot load an index, or cannot be identified.
+        DataError: there is no index, it is broken, or it is of something else; the message says
+            what differs.
+        PluginError: ``load`` raised.
+    """
+    folder = Path(folder).resolve()
+    load = _hook(retriever, "load")
+    wanted = _record(retriever, corpus)
+    found = _read(folder)
+    differing = _differences(found, wanted)
+    if differing:
+        raise DataError(
+            f"{folder}: the index is of something else. {'; '.join(differing)}. "
+            "Load it for what it was saved for, or save a new index in another folder."
+        )
+    _check_files(folder, found)
+    _call(retriever, "load", folder, lambda: load(folder / _DATA, corpus))
+
+
+def _hook(retriever: object, name: str) -> Callable[..., None]:
+    hook = getattr(retriever, name, None)
+    inherited = getattr(type(retriever), name, None) is getattr(Retriever, name)
+    if inherited or not callable(hook):
+        raise ConfigError(_without_hooks(retriever))
+    found: Callable[..., None] = hook
+    return found
+
+
+def _without_hooks(retriever: object) -> str:
+    return (
+        f"{type(retriever).__name__} cannot save or load its index: give it the methods "
+        "save(folder) and load(folder, corpus), or index the corpus again in each run"
+    )
+
+
+def _call(retriever: object, name: str, folder: Path, hook: Callable[[], None]) -> None:
+    try:
+        hook()
+    except NotImplementedError as error:
+        raise ConfigError(_without_hooks(retriever)) from error
+    except TargetBenchError:
+        raise
+    except OSError as error:
+        raise StoreError(
+            f"{folder}: {type(retriever).__name__} cannot {name} its index ({error}). Make room, "
+            "mend the rights of the folder, or choose another one with --indexes."
+        ) from error
+    except (Exception, SystemExit) as error:
+        raise PluginError(
+            f"{type(retriever).__name__} raised {type(error).__name__} in {name}: {error}"
+        ) from error
+
+
+def _record(retriever: object, corpus: Corpus) -> dict[str, Any]:
+    """What an index is of."""
+    identity, warning = plugin_identity(retriever)
+    if warning:
+        raise ConfigError(
+            f"{type(retriever).__name__} cannot be identified, so nothing could tell whose index "
+            "it is. Keep constructor arguments as attributes of the same names with JSON values, "
+            "or define config(); define the class in a file."
+        )
+    return {
+        "format": FORMAT,
+        "retriever": identity,
+        "corpus": {"fingerprint": corpus.fingerprint, "tables": len(corpus)},
+    }
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    path = folder / _INDEX
+    try:
+        found = json.loads(path.read_bytes())
+    except FileNotFoundError as error:
+        what = "there is no index here" if folder.is_dir() else "there is no such folder"
+        raise DataError(f"{folder}: {what} (no {_INDEX}); save one with save_index") from error
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"{path}: cannot be read ({error}); delete the folder and index again"
+        ) from error
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        version = found.get("format") if isinstance(found, dict) else None
+        raise DataError(
+            f"{path}: format {version!r}, and this version of target-bench reads {FORMAT}; "
+            "delete the folder and index again"
+        )
+    return found
+
+
+def _differences(
+    found: Mapping[str, Any], wanted: Mapping[str, Any], prefix: str = ""
+) -> list[str]:
+    """A sentence for each entry that an index has otherwise than is wanted."""
+    differing = []
+    for name in wanted:
+        ours, theirs = wanted[name], found.get(name)
+        if isinstance(ours, dict) and isinstance(theirs, dict):
+            missing = dict.fromkeys(sorted(theirs.keys() - ours.keys()))
+            differing += _differences(theirs, {**ours, **missing}, f"{prefix}{name}.")
+        elif ours != theirs:
+            differing.append(f"{prefix}{name}: {theirs!r} there, {ours!r} here")
+    return differing
+
+
+def _check_files(folder: Path, record: Mapping[str, Any]) -> None:
+    recorded = record.get("files")
+    if not isinstance(recorded, dict):
+        raise DataError(f"{folder / _INDEX}: lists no files; delete the folder and index again")
+    for name, sha256 in recorded.items():
+        path = folder / _DATA / name
+        if not path.is_file():
+            raise DataError(f"{path}: missing; delete the folder and index again")
+        if sha256_of(path) != sha256:
+            raise DataError(
+                f"{path}: damaged (not the content that was saved); "
+                "delete the folder and index again"
+            )
+
+
+def _check_replaceable(folder: Path, record: Mapping[str, Any]) -> None:
+    """A folder that is not there, is empty, or holds an index of the same."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    elsewhere = "Save into another folder, or delete this one first."
+    try:
+        differing = _differences(_read(folder), record)
+    except DataError as error:
+        raise DataError(f"{folder} is not empty, and no index to replace. {elsewhere}") from error
+    if differing:
+        raise DataError(
+            f"{folder} holds an index of something else. {'; '.join(differing)}. {elsewhere}"
+        )
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Name inside the folder, with slashes, and path of every file."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            yield path.relative_to(folder).as_posix(), path
+
+
+def _put_in_place(whole: Path, folder: Path) -> None:
+    """Give a finished index its name; one that has it already goes first."""
+    if folder.exists():
+        old = _sibling(folder)
+        folder.replace(old)
+        try:
+            whole.replace(folder)
+        except OSError:
+            old.replace(folder)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        whole.replace(folder)
+
+
+def _sibling(folder: Path) -> Path:
+    """A new name in the same place, so that renaming stays within one file system."""
+    return folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
+
+
+def _remove_left_behind(folder: Path) -> None:
+    """Halves of this index that a killed process has left."""
+    for left in folder.parent.glob(f".{glob.escape(folder.name)}.*"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > _ABANDONED:
+                shutil.rmtree(left, ignore_errors=True)
+
+
+@contextmanager
+def _storing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{folder}: the index cannot be written ({error})") from error

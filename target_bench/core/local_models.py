@@ -1,0 +1,48 @@
+"""What models that run on this machine share: where they run, what they draw, and full memory."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from target_bench.core.errors import ConfigError
+
+_OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "alloc_failed", "failed to allocate")
+_LONGEST = 200  # characters of an error's own words
+
+
+def device_of(asked: str | None) -> str:
+    """The device that was asked for; without one, the GPU if there is one.
+
+    Raises:
+        ConfigError: PyTorch has no such device.
+    """
+    import torch
+
+    if asked is None:
+        has_mps = torch.backends.mps.is_available()
+        return "cuda" if torch.cuda.is_available() else "mps" if has_mps else "cpu"
+    try:
+        torch.empty(0, device=asked)
+    except (RuntimeError, AssertionError) as error:
+        words = " ".join(str(error).split())[:_LONGEST]
+        raise ConfigError(f"device={asked}: {words}") from error
+    return asked
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether an error of PyTorch, on any device, says that memory does not suffice."""
+    text = str(error).lower()
+    return isinstance(error, MemoryError) or any(words in text for words in _OUT_OF_MEMORY)
+
+
+@contextmanager
+def no_loading_bar() -> Iterator[None]:
+    """No progress bar of Transformers."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()

@@ -1,0 +1,391 @@
+"""Name -> plug-in: built-ins, entry points, ``module:Class`` and ``path/file.py:Class``.
+
+Names of built-ins stand in ``built_in``. Targets are strings, imported when asked for.
+"""
+
+import importlib
+import importlib.util
+import inspect
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from target_bench.core.built_in import BUILT_IN as BUILT_IN
+from target_bench.core.built_in import Kind as Kind
+from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.redaction import masked_settings
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from yaml import SafeLoader
+
+FILE_MODULE = "_target_bench_plugin_"
+"""How the module of a plug-in named by its file is called, followed by its path."""
+
+BASELINES = ("bm25", "tfidf", "lsa", "random")
+"""The retrievers that need no model: what is compared if nothing is named."""
+
+_GROUPS: dict[Kind, str] = {
+    "retriever": "target_bench.retrievers",
+    "generator": "target_bench.generators",
+    "corpus": "target_bench.corpora",
+    "encoder": "target_bench.encoders",
+    "index": "target_bench.vector_indexes",
+}
+
+_FILE = re.compile(r"(?P<target>[^=]+?\.py:[^\W\d]\w*)(?::(?P<settings>.*))?", re.DOTALL)
+_MODULE = re.compile(r"(?P<target>[^\W\d][\w.]*:[^\W\d]\w*)(?::(?P<settings>.*))?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A plug-in as users write it: a target and its settings."""
+
+    target: str
+    settings: dict[str, Any]
+
+
+def normalise(name: str) -> str:
+    """The form in which names are compared: lower case, letters and digits only."""
+    return re.sub(r"[\W_]+", "", name.lower())
+
+
+def names(kind: Kind) -> list[str]:
+    """All registered names of a kind: built-ins in their order, then installed plug-ins."""
+    return [*BUILT_IN[kind], *sorted(set(_entry_points(kind)) - set(BUILT_IN[kind]))]
+
+
+def parse(kind: Kind, text: str) -> Spec:
+    """Read ``name``, ``name:key=value,...``, ``module:Class[:...]`` or ``file.py:Class[:...]``.
+
+    Raises:
+        ConfigError: the settings are not ``key=value`` pairs with values in YAML flow style.
+    """
+    name, _, rest = text.partition(":")
+    if rest and not _is_known(kind, name):
+        match = _FILE.fullmatch(text) or _MODULE.fullmatch(text)
+        if match:
+            return Spec(match["target"], parse_settings(match["settings"] or "", text))
+    return Spec(name, parse_settings(rest, text))
+
+
+def parse_settings(text: str, whole: str) -> dict[str, Any]:
+    """Read ``key=value,key=value``; ``whole`` is the text that an error message quotes."""
+    settings: dict[str, Any] = {}
+    for item in _split_at_commas(text, whole):
+        key, equals, value = item.partition("=")
+        key = key.strip()
+        if not equals or not key.isidentifier():
+            raise ConfigError(
+                f"{whole!r}: expected key=value, found {item!r}. "
+                "Settings look like bm25:fields=[title,header],k1=0.9"
+            )
+        if key in settings:
+            raise ConfigError(f"{whole!r}: {key} is set twice")
+        try:
+            settings[key] = _yaml_value(value)
+        except ValueError as error:
+            raise ConfigError(
+                f"{whole!r}: the value of {key} is not YAML: {value!r}. "
+                "Quote text that holds brackets, commas or quotes."
+            ) from error
+    return settings
+
+
+def create(kind: Kind, text: str, also: Iterable[str] = ()) -> Any:
+    """Build the plug-in that ``text`` names, with its settings checked against its constructor.
+
+    Args:
+        kind: what to build.
+        text: a name with settings, as ``parse`` reads it.
+        also: names that are no plug-ins but that a message about an unknown one should show.
+
+    Raises:
+        ConfigError: an unknown name (with near misses), an unknown setting, a value of the wrong
+            type, or a module or class that cannot be imported.
+    """
+    spec = parse(kind, text)
+    return build(kind, spec.target, spec.settings, also, text)
+
+
+def build(
+    kind: Kind,
+    target: str,
+    given: dict[str, Any],
+    also: Iterable[str] = (),
+    text: str | None = None,
+) -> Any:
+    """Build a plug-in from its name and its settings; errors as for ``create``."""
+    cls = resolve(kind, target, also)
+    named = _as_named(target)
+    text = (text or target).replace(target, named, 1)
+    settings = _checked(cls, given, f"{kind} {named}")
+    try:
+        return cls(**settings)
+    except MissingExtraError:
+        raise
+    except Exception as error:
+        problem = (
+            str(error) if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
+        )
+        raise ConfigError(f"{kind} {masked_settings(text)!r}: {problem}") from error
+
+
+def part(kind: Kind, given: Any) -> Any:
+    """The plug-in that a setting of another one names; an object is that plug-in itself.
+
+    Raises:
+        ConfigError: as for ``create``.
+    """
+    return create(kind, given) if isinstance(given, str) else given
+
+
+def resolve(kind: Kind, target: str, also: Iterable[str] = ()) -> Any:
+    """The class behind a name, ``module:Class`` or ``path/file.py:Class``."""
+    path = _find(kind, target)
+    if path is not None:
+        return _import(path, target)
+    if _FILE.fullmatch(target):
+        return _import_file(target)
+    if ":" in target:
+        return _import(target, target)
+    raise ConfigError(unknown_name(kind, target, [*names(kind), *also]))
+
+
+def canonical(kind: Kind, name: str) -> str:
+    """The registered spelling of a name (``OTT-QA`` -> ``ottqa``); other names as they are."""
+    if _find_exact(kind, name):
+        return name
+    wanted = normalise(name)
+    return next((n for n in names(kind) if normalise(n) == wanted), name)
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
+    """The message for a name nobody knows: near misses, then the list."""
+    import difflib
+
+    known = list(known)
+    near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    if name.endswith(".py"):
+        hint = f" To name a class in a file write {name}:Class."
+    listing = ", ".join(known) or "none"
+    return f"unknown {kind} {name!r}.{hint} Known: {listing}."
+
+
+def _find(kind: Kind, name: str) -> str | None:
+    return _find_exact(kind, name) or _find_exact(kind, canonical(kind, name))
+
+
+def _find_exact(kind: Kind, name: str) -> str | None:
+    if name in BUILT_IN[kind]:
+        return BUILT_IN[kind][name]
+    entry = _entry_points(kind).get(name)
+    return entry.value if entry else None
+
+
+def _is_known(kind: Kind, name: str) -> bool:
+    return _find(kind, name) is not None
+
+
+def _entry_points(kind: Kind) -> dict[str, "EntryPoint"]:
+    found: dict[str, EntryPoint] = {}
+    for entry in _installed(_GROUPS[kind], tuple(sys.path)) if kind in _GROUPS else ():
+        other = found.setdefault(entry.name, entry)
+        if other.value != entry.value:
+            raise ConfigError(
+                f"two installed packages offer a {kind} named {entry.name!r}: "
+                f"{other.value} and {entry.value}. Name the class instead: {entry.value}"
+            )
+    return found
+
+
+@cache
+def _installed(group: str, _path: tuple[str, ...]) -> tuple["EntryPoint", ...]:
+    """The entry points of a group; scanning every installed package takes a while."""
+    from importlib.metadata import entry_points
+
+    return tuple(entry_points(group=group))
+
+
+def _import(path: str, asked: str) -> Any:
+    module_name, _, attribute = path.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name and module_name.startswith(error.name):
+            raise ConfigError(f"{asked!r}: there is no module {error.name!r}") from error
+        raise ConfigError(f"{asked!r}: importing {module_name} failed: {error}") from error
+    except MissingExtraError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ConfigError(
+            f"{asked!r}: importing {module_name} raised {type(error).__name__}: {error}"
+        ) from error
+    return _attribute(module, attribute, asked)
+
+
+def _import_file(target: str) -> Any:
+    file_name, _, attribute = target.rpartition(":")
+    path = Path(file_name).resolve()
+    if not path.is_file():
+        raise ConfigError(f"{target!r}: there is no file {path}")
+    name = f"{FILE_MODULE}{normalise(str(path))}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        with _without_bytecode():
+            spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise ConfigError(f"{target!r}: {path} raised {type(error).__name__}: {error}") from error
+    return _attribute(module, attribute, target)
+
+
+def _as_named(target: str) -> str:
+    """A class of a file by the file's name, for messages; other names as they are."""
+    module, _, name = target.rpartition(":")
+    if not module.startswith(FILE_MODULE):
+        return target
+    return f"{Path(sys.modules[module].__file__ or module).name}:{name}"
+
+
+@contextmanager
+def _without_bytecode() -> Iterator[None]:
+    """Leave no compiled file beside a user's: on a full disk Python would leave half of one."""
+    earlier = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = earlier
+
+
+def _attribute(module: Any, attribute: str, asked: str) -> Any:
+    found = getattr(module, attribute, None)
+    if not callable(found):
+        own = [
+            name
+            for name, value in vars(module).items()
+            if (inspect.isclass(value) or inspect.isfunction(value))
+            and value.__module__ == module.__name__
+        ]
+        raise ConfigError(
+            f"{asked!r}: no {attribute!r} in {asked.rpartition(':')[0]}. Classes and functions "
+            f"there: {', '.join(own) or 'none'}"
+        )
+    return found
+
+
+def _checked(cls: Any, settings: dict[str, Any], what: str) -> dict[str, Any]:
+    """The settings, each converted to the type its constructor argument declares."""
+    parameters = _constructor(cls, what).parameters.values()
+    named = {p.name: p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+    open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    for key in settings:
+        if key not in named and not open_ended:
+            problem = unknown_name("setting", key, named)
+            raise ConfigError(f"{what}: {problem}{_quoted(key, settings, problem)}")
+    for name, parameter in named.items():
+        if parameter.default is parameter.empty and name not in settings:
+            raise ConfigError(f"{what}: needs the setting {name}, as in {name}=...")
+    return {
+        key: _converted(value, named[key].annotation, f"{what}: setting {key}={value!r}")
+        if key in named
+        else value
+        for key, value in settings.items()
+    }
+
+
+def _quoted(key: str, settings: Mapping[str, Any], problem: str) -> str:
+    """What to write, where an unknown setting may be one of a plug-in that stands before it."""
+    for name, value in settings.items():
+        if isinstance(value, str) and ":" in value and "Did you mean" not in problem:
+            return (
+                f" Settings of {name} go into quotes: {name}='{masked_settings(value)},{key}=...'."
+            )
+    return ""
+
+
+def _constructor(cls: Any, what: str) -> inspect.Signature:
+    try:
+        return inspect.signature(cls, eval_str=True)
+    except NameError:  # a type hint that exists for type checkers only
+        return inspect.signature(cls)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{what}: its constructor cannot be read: {error}") from error
+
+
+def _converted(value: Any, annotation: Any, what: str) -> Any:
+    from pydantic import PydanticSchemaGenerationError, TypeAdapter, ValidationError
+
+    if annotation is inspect.Parameter.empty or isinstance(annotation, str):
+        return value
+    try:
+        return TypeAdapter(annotation).validate_python(value)
+    except PydanticSchemaGenerationError:
+        return value
+    except ValidationError as error:
+        problems = "; or ".join(dict.fromkeys(e["msg"] for e in error.errors()))
+        if "valid string" in problems:
+            problems += ". Text that looks like something else is put into quotes, as in '42'"
+        raise ConfigError(f"{what}: {problems}") from error
+
+
+def _split_at_commas(text: str, whole: str) -> list[str]:
+    """Split at the commas outside brackets and quotes."""
+    items, depth, quote, start = [], 0, "", 0
+    for i, char in enumerate(text):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        elif char in "[{(":
+            depth += 1
+        elif char in ")}]":
+            depth -= 1
+        elif char == "," and depth == 0:
+            items.append(text[start:i])
+            start = i + 1
+    if depth or quote:
+        raise ConfigError(f"{whole!r}: a bracket or quote is not closed")
+    items.append(text[start:])
+    return [item for item in items if item.strip()]
+
+
+def _yaml_value(text: str) -> Any:
+    """YAML 1.1 as PyYAML reads it, but ``1e-3`` is a number.
+
+    Raises:
+        ValueError: the text is not YAML.
+    """
+    import yaml
+
+    try:
+        return yaml.load(text, _yaml_loader())  # noqa: S506 (a SafeLoader)
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error
+
+
+@cache
+def _yaml_loader() -> "type[SafeLoader]":
+    from yaml import SafeLoader
+
+    class Loader(SafeLoader):
+        pass
+
+    Loader.add_implicit_resolver(
+        "tag:yaml.org,2002:float",
+        re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$"),
+        list("-+0123456789"),
+    )
+    return Loader

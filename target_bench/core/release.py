@@ -1,0 +1,344 @@
+"""Reading release files: plain, gzip or zip, with errors that name file, record and field."""
+
+import gzip
+import json
+import lzma
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
+from pathlib import Path
+from typing import IO, Any, TypeVar, cast
+
+from target_bench.core.errors import DataError
+from target_bench.core.files import sha256_of
+
+T = TypeVar("T")
+
+_SUFFIXES = ("", ".gz", ".zip")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was found in a folder, by which its state can be told from another.
+
+    Attributes:
+        files: path in the folder -> SHA-256 of each file that was read.
+        sizes: path in the folder -> its bytes.
+        absent: paths that were looked for and not there; one that appears may take precedence.
+        listings: pattern -> the paths that matched it.
+    """
+
+    files: dict[str, str] = dataclass_field(default_factory=dict)
+    sizes: dict[str, int] = dataclass_field(default_factory=dict)
+    absent: set[str] = dataclass_field(default_factory=set)
+    listings: dict[str, list[str]] = dataclass_field(default_factory=dict)
+
+    def still_true(self, folder: Path) -> bool:
+        """Whether a folder holds the same files with the same content."""
+        return (
+            not any((folder / name).exists() for name in self.absent)
+            and all(_listing(folder, p) == names for p, names in self.listings.items())
+            and all(_size(folder / name) == size for name, size in self.sizes.items())
+            and all(sha256_of(folder / name) == digest for name, digest in self.files.items())
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as JSON."""
+        return {
+            "files": self.files,
+            "sizes": self.sizes,
+            "absent": sorted(self.absent),
+            "listings": self.listings,
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> "Seen":
+        """What ``to_json`` wrote."""
+        return cls(
+            dict(record["files"]),
+            dict(record["sizes"]),
+            set(record["absent"]),
+            dict(record["listings"]),
+        )
+
+
+class Release:
+    """A folder of release files, remembering what was looked for and what was read.
+
+    Args:
+        folder: where the files lie.
+        source: where they can be had, for the message when one is missing.
+        subfolders: places inside the folder to look in, as the authors' repositories have them.
+
+    Attributes:
+        notes: what a loader has to tell of what it read.
+    """
+
+    def __init__(self, folder: Path, source: str, subfolders: Sequence[str] = ()) -> None:
+        self.folder = folder
+        self.source = source
+        self.seen = Seen()
+        self.notes: list[str] = []
+        self._remarks: dict[str, tuple[int, int, str]] = {}
+        self._places = [folder, *(folder / name for name in subfolders)]
+
+    @property
+    def hashes(self) -> Mapping[str, str]:
+        """Path in the folder -> SHA-256 of every file that was read."""
+        return self.seen.files
+
+    def remark(self, what: str, place: str) -> None:
+        """Count something: it becomes one note, with how often it was met and where first."""
+        if what not in self._remarks:
+            self._remarks[what] = len(self.notes), 0, place
+            self.notes.append("")
+        number, n, first = self._remarks[what]
+        self._remarks[what] = number, n + 1, first
+        self.notes[number] = f"{n + 1:,} {what} (the first: {first})"
+
+    def find(self, name: str) -> Path | None:
+        """The file of this name, or this name with ``.gz`` or ``.zip``, or None."""
+        candidates = (place / f"{name}{suffix}" for place in self._places for suffix in _SUFFIXES)
+        for path in candidates:
+            if path.is_file():
+                return path
+            if not path.exists():
+                self.seen.absent.add(self._relative(path))
+        return None
+
+    def find_folder(self, name: str) -> Path | None:
+        """The folder of this name, or None."""
+        for place in self._places:
+            if (place / name).is_dir():
+                return place / name
+            if not (place / name).exists():
+                self.seen.absent.add(self._relative(place / name))
+        return None
+
+    def require(self, *names: str) -> Path:
+        """The first of these files that exists.
+
+        Raises:
+            DataError: none of them does.
+        """
+        for name in names:
+            path = self.find(name)
+            if path:
+                return path
+        wanted = " or ".join(names)
+        advice = f"Download it from {self.source} and put it there."
+        if Path(self.source).exists():  # data of a user's own
+            advice = "Write it; docs/data.md shows its form."
+        raise DataError(f"no {wanted} (nor .gz, .zip) in the folder {self.folder}: {advice}")
+
+    def matching(self, pattern: str) -> list[Path]:
+        """The files that match a glob pattern, in the order of their paths."""
+        names = self.seen.listings[pattern] = _listing(self.folder, pattern)
+        return [self.folder / name for name in names]
+
+    def content(self, path: Path) -> bytes:
+        """The file's content, decompressed; a zip must hold one file."""
+        with self.open(path) as file, _readable(path):
+            return file.read()
+
+    @contextmanager
+    def open(self, path: Path) -> Iterator[IO[bytes]]:
+        """The file's content as a stream, decompressed; a zip must hold one file."""
+        self.note(path)
+        with _readable(path):
+            if path.suffix == ".gz":
+                with gzip.open(path) as unzipped:
+                    yield cast(IO[bytes], unzipped)
+            elif path.suffix == ".zip":
+                with zipfile.ZipFile(path) as archive, archive.open(_only_member(archive)) as file:
+                    yield file
+            else:
+                with path.open("rb") as file:
+                    yield file
+
+    def members(self, path: Path) -> Iterator[tuple[str, bytes]]:
+        """(name, content) of every file in a zip, in archive order."""
+        self.note(path)
+        with _readable(path), zipfile.ZipFile(path) as archive:
+            for item in archive.infolist():
+                if not item.is_dir():
+                    yield item.filename, archive.read(item)
+
+    def text(self, path: Path) -> str:
+        """The file's content as UTF-8 text."""
+        return decode(self.content(path), path)
+
+    def json(self, path: Path) -> Any:
+        """The file's content as one JSON document."""
+        return _json(self.text(path), path)
+
+    def json_lines(self, path: Path, torn: bool = False) -> Iterator[tuple[str, Any]]:
+        """(place, value) of every line that is not blank; the place names file and line.
+
+        Args:
+            path: the file.
+            torn: whether half a last line, as a killed process leaves it, is left out.
+        """
+        with self.open(path) as file:
+            lines = enumerate(iter(file), start=1)
+            while True:
+                with _readable(path):
+                    number, raw = next(lines, (0, b""))
+                if not number or (torn and _is_half(raw)):
+                    return
+                place = f"{path}, line {number}"
+                line = _line(raw, number, place)
+                if line.strip():
+                    yield place, _json_of_line(line, place)
+
+    def note(self, path: Path) -> None:
+        """Remember a file that is about to be read by other means.
+
+        Raises:
+            DataError: it cannot be read.
+        """
+        name = self._relative(path)
+        if name not in self.seen.files:
+            try:
+                self.seen.files[name] = sha256_of(path)
+                self.seen.sizes[name] = path.stat().st_size
+            except OSError as error:
+                raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+
+    def _relative(self, path: Path) -> str:
+        inside = path.is_relative_to(self.folder)
+        return (path.relative_to(self.folder) if inside else path.resolve()).as_posix()
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else -1
+
+
+def _listing(folder: Path, pattern: str) -> list[str]:
+    found = []
+    for path in folder.glob(pattern):
+        if path.is_symlink() and not path.exists() and not path.name.startswith("."):
+            raise DataError(
+                f"{path}: a link to {path.readlink()}, which is not there. Get the file it stands "
+                "for, or remove the link."
+            )
+        if path.is_file():
+            found.append(path.relative_to(folder).as_posix())
+    return sorted(found)
+
+
+def _only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
+    members = [item for item in archive.infolist() if not item.is_dir()]
+    if len(members) != 1:
+        raise DataError(f"{archive.filename}: expected one file inside, found {len(members)}")
+    return members[0]
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Errors of reading and unpacking a file, as errors that name it."""
+    try:
+        yield
+    except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile) as error:
+        raise DataError(
+            f"{path}: the file is truncated or damaged ({error}). Download it again."
+        ) from error
+    except RuntimeError as error:  # an encrypted zip, or an unknown compression
+        if path.suffix != ".zip":
+            raise
+        raise DataError(
+            f"{path}: the zip file cannot be read ({error}). Pack it again without a password."
+        ) from error
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _json(text: str, place: object) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_object)
+    except json.JSONDecodeError as error:
+        raise DataError(
+            f"{place}: not valid JSON at line {error.lineno}, column {error.colno}: {error.msg}"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{place}: not usable JSON: {error}") from error
+
+
+def _json_of_line(line: str, place: str) -> Any:
+    try:
+        return json.loads(line, object_pairs_hook=_object)
+    except json.JSONDecodeError as error:
+        raise DataError(f"{place}: not valid JSON at column {error.colno}: {error.msg}") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{place}: not usable JSON: {error}") from error
+
+
+def _line(raw: bytes, number: int, place: str) -> str:
+    try:
+        return raw.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{place}: not valid UTF-8 (byte 0x{raw[error.start]:02x} at position {error.start} "
+            "of the line). Convert the file to UTF-8."
+        ) from error
+
+
+def _is_half(raw: bytes) -> bool:
+    if raw.endswith(b"\n"):
+        return False
+    try:
+        json.loads(raw)
+    except ValueError:
+        return True
+    return False
+
+
+class _RepeatedKeyError(ValueError):
+    """A JSON object that has a key twice, of which Python would keep the last in silence."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise _RepeatedKeyError(f"the key {repeated!r} occurs twice in one object")
+    return found
+
+
+def decode(raw: bytes, place: object) -> str:
+    """UTF-8 text (a byte-order mark is dropped).
+
+    Raises:
+        DataError: the bytes are not UTF-8; the message names the line and the byte.
+    """
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{place}: not valid UTF-8 at line {line} (byte 0x{raw[error.start]:02x} at offset "
+            f"{error.start}). Convert the file to UTF-8."
+        ) from error
+
+
+def field(record: Any, name: str, kind: type[T], place: str) -> T:
+    """``record[name]``, which must be of ``kind``.
+
+    Raises:
+        DataError: the record is not an object, the field is missing or of another type.
+    """
+    if not isinstance(record, dict):
+        raise DataError(f"{place}: expected a JSON object, found {type(record).__name__}")
+    if name not in record:
+        raise DataError(f"{place}: no field {name!r}; it has {', '.join(record) or 'no field'}")
+    value = record[name]
+    if not isinstance(value, kind):
+        raise DataError(
+            f"{place}: field {name!r} should be {kind.__name__}, but is {type(value).__name__}: "
+            f"{str(value)[:80]!r}"
+        )
+    return value

@@ -1,0 +1,198 @@
+"""Table -> text: which fields, in which format, how many rows.
+
+A serializer is part of a retriever's or a prompt's settings, so "without title", "header only" or
+"header and three rows as markdown" are settings, not code.
+"""
+
+import csv
+import html
+import io
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from target_bench.core.errors import ConfigError
+from target_bench.core.schema import Cell, Table
+
+Field = Literal[
+    "id", "title", "section", "header", "rows", "keys", "database", "columns", "descriptions"
+]
+Format = Literal["text", "markdown", "csv", "json", "html", "sentences"]
+RowLimit = int | Literal["all", "auto"]
+
+_CONTEXT_KEYS = {"title": "title", "section": "section_title"}
+
+
+@dataclass(frozen=True, slots=True)
+class Serializer:
+    """Turns a table into text.
+
+    Args:
+        fields: what to write. ``id`` is the table's own id, ``database`` its database's (without
+            the corpus it was mixed in from; nothing for web tables, which have none), ``title`` and
+            ``section`` come from its context, and so do ``columns`` (the names of the columns as
+            people say them) and ``descriptions`` (of the columns); ``header`` and ``rows`` come
+            from the table, ``keys`` are primary and foreign keys. Text fields are written in the
+            order given; header and rows stand together, at the place of the first of the two.
+        format: how header and rows are written; ``text`` is cells with spaces between.
+        rows: how many data rows, from the first: a number, ``all``, or ``auto``: all of a table in
+            memory, but of one whose rows lie in a database no more than they advise (1,000).
+
+    Raises:
+        ConfigError: an unknown field or format, no field, or a negative number of rows.
+    """
+
+    fields: Sequence[Field] = ("title", "section", "header", "rows")
+    format: Format = "text"
+    rows: RowLimit = "all"
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.fields if name not in get_args(Field)]
+        if unknown or not self.fields:
+            raise ConfigError(
+                f"fields={list(self.fields)!r}: expected one or more of "
+                f"{', '.join(get_args(Field))}"
+            )
+        if self.format not in _FORMATS:
+            raise ConfigError(f"format={self.format!r}: expected one of {', '.join(_FORMATS)}")
+        named = self.rows in ("all", "auto")
+        if not named and (not isinstance(self.rows, int) or self.rows < 0):
+            raise ConfigError(f"rows={self.rows!r}: expected 'all' or a number from 0, or 'auto'")
+
+    def __call__(self, table: Table) -> str:
+        """The table as text; parts that the table does not have are left out."""
+        parts = (part for part in self._parts(table) if part)
+        return ("\n" if self.format != "text" else " ").join(parts)
+
+    def _parts(self, table: Table) -> Iterable[str]:
+        body_written = False
+        for name in self.fields:
+            if name == "id":
+                yield table.id.table_id
+            elif name in _SPECIAL:
+                yield _SPECIAL[name](table)
+            elif name in _CONTEXT_KEYS:
+                yield str(table.context.get(_CONTEXT_KEYS[name]) or "")
+            elif not body_written:
+                body_written = True
+                yield self._body(table)
+
+    def _body(self, table: Table) -> str:
+        header = table.header if "header" in self.fields else ()
+        return _FORMATS[self.format](header, self._rows(table))
+
+    def _rows(self, table: Table) -> Sequence[Sequence[Cell]]:
+        if "rows" not in self.fields:
+            return ()
+        limit: int | None = None if isinstance(self.rows, str) else self.rows
+        if self.rows == "auto":
+            limit = getattr(table.rows, "advised", None)
+        return table.rows if limit is None else table.rows[:limit]
+
+
+def cell_text(cell: Cell) -> str:
+    """A cell as text: NULL is empty, bytes are hexadecimal, numbers as Python prints them."""
+    if cell is None:
+        return ""
+    if isinstance(cell, bytes):
+        return cell.hex()
+    return str(cell)
+
+
+def _keys(table: Table) -> str:
+    keys = {k: table.context[k] for k in ("primary_key", "foreign_keys") if table.context.get(k)}
+    return json.dumps(keys, ensure_ascii=False) if keys else ""
+
+
+def _database(table: Table) -> str:
+    name = table.id.database_id.rpartition(":")[2]
+    return "" if name == "0" else name
+
+
+def _columns(table: Table) -> str:
+    return " ".join(map(str, table.context.get("columns") or ()))
+
+
+def _descriptions(table: Table) -> str:
+    described = table.context.get("column_descriptions") or {}
+    return "\n".join(f"{column}: {text}" for column, text in described.items())
+
+
+_SPECIAL: dict[str, Callable[[Table], str]] = {
+    "database": _database,
+    "columns": _columns,
+    "descriptions": _descriptions,
+    "keys": _keys,
+}
+
+
+_Body = Callable[[Sequence[str], Sequence[Sequence[Cell]]], str]
+
+
+def _text(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    lines = [" ".join(header)] if header else []
+    lines += [" ".join(map(cell_text, row)) for row in rows]
+    return " ".join(lines)
+
+
+def _markdown(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    lines = [_markdown_line(header), f"|{' --- |' * len(header)}"] if header else []
+    return "\n".join([*lines, *map(_markdown_line, rows)])
+
+
+def _markdown_line(cells: Sequence[Cell]) -> str:
+    texts = [cell if cell.__class__ is str else cell_text(cell) for cell in cells]
+    together = "".join(texts)
+    if "|" in together or "\n" in together:
+        texts = [text.replace("|", "\\|").replace("\n", " ") for text in texts]
+    return f"| {' | '.join(texts)} |"
+
+
+def _csv(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    lines = [header] if header else []
+    return "\n".join(map(_csv_line, [*lines, *rows]))
+
+
+def _csv_line(cells: Sequence[Cell]) -> str:
+    """One record; the writer ends it with CR LF so that it quotes either in a cell."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\r\n").writerow(map(cell_text, cells))
+    return out.getvalue().removesuffix("\r\n")
+
+
+def _json(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    cells = [[cell_text(c) if isinstance(c, bytes) else c for c in row] for row in rows]
+    body: dict[str, object] = {"columns": list(header)} if header else {}
+    if rows:
+        body["rows"] = cells
+    return json.dumps(body, ensure_ascii=False)
+
+
+def _html(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    def line(tag: str, cells: Iterable[Cell]) -> str:
+        inner = "".join(f"<{tag}>{html.escape(cell_text(c))}</{tag}>" for c in cells)
+        return f"<tr>{inner}</tr>"
+
+    lines = [line("th", header)] if header else []
+    lines += [line("td", row) for row in rows]
+    return "\n".join(["<table>", *lines, "</table>"])
+
+
+def _sentences(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    if not rows:
+        return ", ".join(header)
+    if not header:
+        return "\n".join(f"{', '.join(map(cell_text, row))}." for row in rows)
+    pairs = (zip(header, row, strict=True) for row in rows)
+    return "\n".join(f"{', '.join(f'{h} is {cell_text(c)}' for h, c in row)}." for row in pairs)
+
+
+_FORMATS: dict[str, _Body] = {
+    "text": _text,
+    "markdown": _markdown,
+    "csv": _csv,
+    "json": _json,
+    "html": _html,
+    "sentences": _sentences,
+}

@@ -1,0 +1,18 @@
+"""About how many tokens a request has, without any model's tokeniser."""
+
+from collections.abc import Iterable
+
+from target_bench.core.schema import Message
+
+CHARACTERS_PER_TOKEN = 4
+"""A rule of thumb for text in English; text in other scripts has more tokens."""
+
+
+def estimated_tokens(messages: Iterable[Message]) -> int:
+    """An estimate, for limits and for what a run may cost; the provider's own count may differ."""
+    return sum(tokens_in(message.content) for message in messages)
+
+
+def tokens_in(text: str) -> int:
+    """An estimate of the tokens of one text."""
+    return -(-len(text) // CHARACTERS_PER_TOKEN)

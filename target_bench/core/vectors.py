@@ -1,0 +1,138 @@
+"""The contracts of dense retrieval: texts become vectors, and vectors are searched."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core.interfaces import constructor_arguments
+
+TextKind = Literal["query", "table"]
+"""What a text is: many models are told by a prompt before it."""
+
+Vectors = NDArray[np.float32]
+"""(n, d) vectors, one a row."""
+
+
+class Encoder(ABC):
+    """Turns texts into vectors. One method makes one; the others have defaults.
+
+    Keep constructor arguments under their own names, load models when they are first needed, and
+    import heavy packages only then.
+
+    Attributes:
+        packages: distributions whose versions can change a vector; recorded with every run.
+        paid: whether encoding may cost money; the command line then asks before it starts.
+    """
+
+    packages: ClassVar[tuple[str, ...]] = ()
+    paid: ClassVar[bool] = False
+
+    @abstractmethod
+    def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
+        """(n, d) vectors of the texts, in their order; the length of a vector is left to the model.
+
+        Raises:
+            ConfigError: there is no such model, or it cannot be loaded.
+        """
+
+    def fit(self, texts: Iterable[str]) -> None:  # noqa: B027 (optional)
+        """Learn from the texts of the corpus before any is encoded. Default: nothing.
+
+        Called for every corpus, so what ``notes`` counts begins here.
+        """
+
+    def revision(self) -> str | None:
+        """What tells these weights from others of the same name: a commit, or a hash of files.
+
+        Part of the identity of runs and of the key of cached embeddings. None: not known, or
+        learned from the corpus (``fit``), and then nothing is cached. Default: None.
+
+        Raises:
+            ConfigError: there is no such model.
+        """
+        return None
+
+    def config(self) -> Mapping[str, Any]:
+        """What determines the vectors, as JSON. Default: constructor arguments."""
+        return constructor_arguments(self)
+
+    def recorded_as(self, kind: TextKind) -> Mapping[str, Any] | None:  # noqa: ARG002 (optional)
+        """What vectors of this kind of text are recorded under, with ``class`` and ``config``.
+
+        Only for an encoder that is asked for money: then no edit of its code, and no setting of
+        the other kind of text, has paid texts sent again. Default: None, the identity of the
+        encoder, with code and packages.
+        """
+        return None
+
+    def add_recorded(self, kind: TextKind, n: int, n_cut: int) -> None:  # noqa: B027 (optional)
+        """Hear of ``n`` texts whose recorded vectors are used, ``n_cut`` of them of cut texts.
+
+        For ``notes``. Default: nothing.
+        """
+
+    def notes(self) -> Sequence[str]:
+        """What a user should know about the texts encoded so far: how many were cut short, ..."""
+        return ()
+
+    def save(self, folder: Path) -> None:  # noqa: B027 (optional)
+        """Write what ``fit`` has learned, and what ``notes`` says of tables, into an empty folder.
+
+        Default: nothing.
+        """
+
+    def load(self, folder: Path) -> None:  # noqa: B027 (optional)
+        """Read what ``save`` wrote, in place of ``fit``. Default: nothing."""
+
+
+class VectorIndex(ABC):
+    """Finds the vectors with the largest inner product.
+
+    Attributes:
+        packages: distributions whose versions can change what is found.
+        exact: whether the best are always found. Exact indexes give equal rankings for equal
+            vectors: scores are rounded to 2^-20 of the product of both lengths (the power of two
+            next to it), then the earlier row comes first.
+    """
+
+    packages: ClassVar[tuple[str, ...]] = ()
+    exact: ClassVar[bool] = True
+
+    @abstractmethod
+    def build(self, vectors: Vectors) -> None:
+        """Index (m, d) vectors; row numbers are their places."""
+
+    def build_parts(self, parts: Iterable[Vectors]) -> None:
+        """Index vectors that come in parts. Default: ``build`` of all of them together."""
+        self.build(np.concatenate(list(parts)))
+
+    @abstractmethod
+    def search(
+        self, vectors: Vectors, k: int
+    ) -> tuple[NDArray[np.floating[Any]], NDArray[np.int64]]:
+        """The best rows for each of (n, d) vectors.
+
+        Returns:
+            (n, min(k, m)) rounded inner products, and the rows they are of, best first. An
+            approximate index that finds fewer fills up with row -1.
+        """
+
+    def config(self) -> Mapping[str, Any]:
+        """What determines what is found, as JSON. Default: constructor arguments."""
+        return constructor_arguments(self)
+
+    def notes(self) -> Sequence[str]:
+        """What a user should know about the searches so far. Default: nothing."""
+        return ()
+
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """Write the index into an existing, empty folder."""
+
+    @abstractmethod
+    def load(self, folder: Path) -> None:
+        """Read what ``save`` wrote, in place of ``build``."""

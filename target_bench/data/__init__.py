@@ -1,0 +1,1 @@
+"""Tables and queries: read, checked, cached, selected and mixed."""

@@ -1,0 +1,1 @@
+"""Database files: found, opened for reading, and described as tables."""

@@ -1,0 +1,129 @@
+"""The databases of a release: ``database/<db>/<db>.sqlite``, plain, packed one by one or all."""
+
+import re
+import shutil
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+
+from target_bench.core.errors import DataError
+from target_bench.core.release import Release
+from target_bench.data.databases.unpacked import made
+
+_PLAIN = re.compile(r"[^/\\\0:]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A database file.
+
+    Attributes:
+        path: where it lies, unpacked if need be.
+        version: what tells its content from any other.
+    """
+
+    path: Path
+    version: str
+
+
+class DatabaseFolder:
+    """Finds the databases of a release by their ids.
+
+    Args:
+        release: the release.
+        folders: the folders they may lie in.
+        archives: zip files that may hold them, in any folder inside, without ``.zip``.
+    """
+
+    def __init__(self, release: Release, folders: Sequence[str], archives: Sequence[str]) -> None:
+        self._release = release
+        self._folders = folders
+        self._archives = archives
+
+    def find(self, name: str) -> Found | None:
+        """The database of this id, or None if it is not here.
+
+        Raises:
+            DataError: the id is no plain name, or an archive is damaged.
+            StoreError: there is no room to unpack it.
+        """
+        if not _PLAIN.fullmatch(name) or name in (".", ".."):
+            raise DataError(f"{self._release.folder}: database id {name!r} is no plain name")
+        for folder in self._folders:
+            path = self._release.find(f"{folder}/{name}/{name}.sqlite")
+            if path is not None:
+                return self._file(name, path)
+        member = self._members.get(f"{name}/{name}.sqlite")
+        return self._unpacked(name, *member) if member else None
+
+    def descriptions(self, name: str) -> Iterator[tuple[str, str, bytes]]:
+        """(place, table, content) of the CSV files in ``<db>/database_description/``.
+
+        Raises:
+            DataError: a file cannot be read.
+        """
+        seen = set()
+        for folder in self._folders:
+            for path in self._release.matching(f"{folder}/{name}/database_description/*.csv"):
+                seen.add(path.name)
+                yield str(path), path.stem, self._release.content(path)
+        for inner, (path, member) in self._members.items():
+            parts = PurePosixPath(inner)
+            if parts.parent.as_posix() == f"{name}/database_description" and parts.name not in seen:
+                with _archive(path) as archive:
+                    yield f"{path}, {member}", parts.stem, archive.read(member)
+
+    def _file(self, name: str, path: Path) -> Found:
+        version = self._noted(path)
+        if path.suffix == ".sqlite":
+            return Found(path, version)
+
+        def write(new: Path) -> None:
+            with self._release.open(path) as packed, new.open("wb") as file:
+                shutil.copyfileobj(packed, file)
+
+        return Found(made(name, version, write), version)
+
+    def _unpacked(self, name: str, path: Path, member: str) -> Found:
+        version = f"{self._noted(path)}, {member}"
+
+        def write(new: Path) -> None:
+            with _archive(path) as archive, archive.open(member) as packed, new.open("wb") as file:
+                shutil.copyfileobj(packed, file)
+
+        return Found(made(name, version, write), version)
+
+    def _noted(self, path: Path) -> str:
+        self._release.note(path)
+        return self._release.hashes[path.relative_to(self._release.folder).as_posix()]
+
+    @cached_property
+    def _members(self) -> Mapping[str, tuple[Path, str]]:
+        """``<db>/<file>`` and ``<db>/<folder>/<file>`` -> (archive, name in it)."""
+        found: dict[str, tuple[Path, str]] = {}
+        for name in self._archives:
+            path = self._release.find(name)
+            if path is None or path.suffix != ".zip":
+                continue
+            with _archive(path) as archive:
+                names = [n for n in archive.namelist() if not n.startswith("__MACOSX")]
+            for member in names:
+                parts = PurePosixPath(member).parts
+                depth = 2 if member.endswith(".sqlite") else 3
+                if len(parts) >= depth and member.endswith((".sqlite", ".csv")):
+                    found.setdefault("/".join(parts[-depth:]), (path, member))
+        return found
+
+
+@contextmanager
+def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except (zipfile.BadZipFile, EOFError, RuntimeError, NotImplementedError) as error:
+        raise DataError(
+            f"{path}: the file is truncated or damaged ({error}). Download it again."
+        ) from error

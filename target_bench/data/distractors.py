@@ -1,0 +1,239 @@
+"""Distractors: tables of another corpus, split or folder, mixed into a corpus.
+
+Which tables are drawn, and where they stand, is decided by a hash of seed and table id. So the
+first 1,000 are part of the first 8,000, and a corpus grows without the order of what was there
+before changing. Distractors stand between the corpus's own tables, not after them: a retriever
+that gives every table the same score gains nothing from the order.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError
+from target_bench.core.interfaces import Corpus, CorpusLoader, Dataset, Distractors
+from target_bench.core.schema import NO_DATABASE, Table, TableId
+from target_bench.data import read_split
+from target_bench.data.splits import folder_of, is_path, loader, split_of
+from target_bench.data.tables import Digest, HashedCorpus, digests_of
+
+
+def mixed(dataset: Dataset, specs: Sequence[str], data_dir: str | Path | None = None) -> Dataset:
+    """The dataset with distractors among its tables; queries and gold tables stay as they are.
+
+    Args:
+        dataset: what is asked, and what answers it.
+        specs: a name or path each, with ``split``, ``n`` (default: all) and ``seed`` (default: 0)
+            as settings: ``ottqa:split=train,n=1000,seed=7``.
+        data_dir: as for ``load``.
+
+    Raises:
+        ConfigError: a setting that cannot be, or more tables asked for than there are.
+        DataError: the distractors' files are missing or broken.
+    """
+    for spec in specs:
+        dataset = _with(dataset, _parse(spec), data_dir)
+    return dataset
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A request for distractors."""
+
+    spec: str
+    name: str
+    split: str | None
+    n: int | None
+    seed: int
+
+
+def resolved(spec: str) -> str:
+    """The same distractors, told so that they are found from any folder."""
+    name, colon, rest = _divided(spec)
+    return f"{Path(name).resolve()}{colon}{rest}" if is_path(name) else spec
+
+
+def _divided(spec: str) -> tuple[str, str, str]:
+    name, colon, rest = spec.rpartition(":")
+    return (name, colon, rest) if colon and "=" in rest else (spec, "", "")
+
+
+def _parse(spec: str) -> _Asked:
+    name, _, rest = _divided(spec)
+    settings = registry.parse_settings(rest, spec)
+    unknown = settings.keys() - {"split", "n", "seed"}
+    if unknown:
+        raise ConfigError(
+            f"distractors {spec!r}: unknown setting {min(unknown)!r}; known: split, n, seed"
+        )
+    split, n, seed = settings.get("split"), settings.get("n"), settings.get("seed", 0)
+    if n is not None and (not isinstance(n, int) or isinstance(n, bool) or n < 1):
+        raise ConfigError(f"distractors {spec!r}: n={n!r} should be a whole number from 1")
+    if not isinstance(seed, int) or isinstance(seed, bool):
+        raise ConfigError(f"distractors {spec!r}: seed={seed!r} should be a whole number")
+    return _Asked(spec, name, None if split is None else str(split), n, seed)
+
+
+def _with(dataset: Dataset, asked: _Asked, data_dir: str | Path | None) -> Dataset:
+    plugin = loader(asked.name)
+    split = split_of(plugin, asked.split)
+    same = (plugin.info.name, plugin.info.source) == (dataset.info.name, dataset.info.source)
+    folder = folder_of(plugin, data_dir, strict=not same)
+    tables = read_split.read_tables(plugin, folder, split)
+    corpus = MixedCorpus(dataset.corpus, tables.value, same, asked)
+    notes = (*tables.notes, *corpus.notes())
+    origin = f"{plugin.info.name} {split}"
+    return replace(
+        dataset,
+        corpus=corpus,
+        files={**dataset.files, **{f"{origin}: {name}": h for name, h in tables.files.items()}},
+        notes=(*dataset.notes, *(f"distractors {asked.spec}: {note}" for note in notes)),
+        distractors=(
+            *dataset.distractors,
+            Distractors(asked.spec, tuple(corpus.drawn_ids), notes),
+        ),
+        databases={**_databases(plugin, folder, split, corpus), **dataset.databases},
+    )
+
+
+def _databases(
+    plugin: CorpusLoader, folder: Path, split: str, corpus: "MixedCorpus"
+) -> dict[str, Path]:
+    """The databases that the distractors were drawn from, as they are called in the mixture."""
+    if "text_to_sql" not in plugin.info.tasks:
+        return {}
+    found = read_split.read_databases(plugin, folder, split)
+    return {
+        mixed_id: found[own_id]
+        for own_id, mixed_id in corpus.drawn_databases.items()
+        if own_id in found
+    }
+
+
+class MixedCorpus(HashedCorpus):
+    """A corpus with tables of another one among its own.
+
+    Args:
+        base: the corpus.
+        source: where distractors are drawn from.
+        same: whether the source is of the same corpus, so that an id means the same table in
+            both. Tables that are in the base already are left out; one of another corpus that
+            only has the id of another table gets a database id of its own.
+        asked: how many to draw, and the seed.
+
+    Raises:
+        ConfigError: more tables were asked for than there are.
+    """
+
+    def __init__(self, base: Corpus, source: Corpus, same: bool, asked: _Asked) -> None:
+        self._base = base
+        self._source = source
+        known = base.positions
+        new_ids = list(source.ids) if same else _renamed(source, base)
+        candidates = [i for i, table_id in enumerate(new_ids) if table_id not in known]
+        self._left_out = [
+            (i, known[table_id]) for i, table_id in enumerate(new_ids) if table_id in known
+        ]
+        n = len(candidates) if asked.n is None else asked.n
+        if n > len(candidates) or not candidates:
+            left_out = ", ".join(f"{n} more {what}" for what, n in self._reasons().items() if n)
+            more = f" ({left_out})" if left_out else ""
+            raise ConfigError(
+                f"distractors {asked.spec!r}: {asked.n or 'all'} tables were asked for, but there "
+                f"are {len(candidates)}{more}"
+            )
+        hashes = {i: _hash(asked.seed, source.ids[i]) for i in candidates}
+        drawn = sorted(candidates, key=lambda i: hashes[i][0])[:n]
+        own = [((i + 0.5) / len(base), 0, i, t) for i, t in enumerate(base.ids)]
+        others = [(hashes[i][1] / 2**64, 1, i, new_ids[i]) for i in drawn]
+        merged = sorted(own + others)
+        self._places = [(part, i) for _, part, i, _ in merged]
+        self._ids = tuple(table_id for *_, table_id in merged)
+        self.drawn_ids = [table_id for _, part, _, table_id in merged if part]
+        self.drawn_databases = {
+            source.ids[i].database_id: new_ids[i].database_id for i in sorted(drawn)
+        }
+
+    def __iter__(self) -> Iterator[Table]:
+        return map(self._at, range(len(self._ids)))
+
+    def __getitem__(self, table_id: tuple[str, str]) -> Table:
+        return self._at(self.positions[table_id])
+
+    def _at(self, place: int) -> Table:
+        part, i = self._places[place]
+        if part == 0:
+            return self._base[self._base.ids[i]]
+        return replace(self._source[self._source.ids[i]], id=self._ids[place])
+
+    @property
+    def ids(self) -> Sequence[TableId]:
+        """The ids of all tables, in corpus order."""
+        return self._ids
+
+    @cached_property
+    def digests(self) -> Sequence[Digest]:
+        """One a table, in corpus order."""
+        parts = (digests_of(self._base), digests_of(self._source))
+        return [parts[part][i] for part, i in self._places]
+
+    def _reasons(self) -> dict[str, int]:
+        """Why tables of the source cannot be drawn, and how many each keeps out."""
+        ours, theirs = digests_of(self._base), digests_of(self._source)
+        there = sum(theirs[i] == ours[place] for i, place in self._left_out)
+        return {
+            "are in the corpus already": there,
+            "have the id of another table of the corpus": len(self._left_out) - there,
+        }
+
+    def notes(self) -> list[str]:
+        """What a user should know about the mixture."""
+        left_out = {f"{what} and were left out": n for what, n in self._reasons().items()}
+        own = {digest.content for digest in digests_of(self._base)}
+        pairs = zip(self._places, self.digests, strict=True)
+        copies = sum(1 for (part, _), digest in pairs if part and digest.content in own)
+        found = {
+            **left_out,
+            "have header and rows of a table of the corpus (recall[dup] credits them)": copies,
+        }
+        return [f"{n} tables {what}" for what, n in found.items() if n]
+
+
+def _renamed(source: Corpus, base: Corpus) -> list[TableId]:
+    """The ids of the source's tables, with another database id where one is taken.
+
+    A database is renamed as a whole if the base has another one of its name; a table of no
+    database if the base has another one of its id.
+    """
+    theirs = dict(zip(source.ids, digests_of(source), strict=True))
+    ours = dict(zip(base.ids, digests_of(base), strict=True))
+    other = {table_id for table_id in ours if theirs.get(table_id) != ours[table_id]}
+    taken = {table_id.database_id for table_id in other} - {NO_DATABASE}
+    of: dict[str, list[Digest]] = {}
+    for table_id, digest in theirs.items():
+        of.setdefault(table_id.database_id, []).append(digest)
+    tags = {name: _tag(of[name]) for name in taken & of.keys()}
+
+    def new(table_id: TableId) -> TableId:
+        tag = tags.get(table_id.database_id)
+        if table_id.database_id == NO_DATABASE and table_id in other:
+            tag = _tag([theirs[table_id]])
+        return table_id._replace(database_id=f"{table_id.database_id}~{tag}") if tag else table_id
+
+    return [new(table_id) for table_id in source.ids]
+
+
+def _tag(digests: Iterable[Digest]) -> str:
+    """A name for these tables, whatever their order."""
+    whole = b"".join(sorted(digest.content for digest in digests))
+    return hashlib.blake2b(whole, digest_size=4).hexdigest()
+
+
+def _hash(seed: int, table_id: TableId) -> tuple[int, int]:
+    """What decides whether a table is drawn, and where it stands."""
+    text = f"{seed}\0{table_id.database_id}\0{table_id.table_id}"
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return int.from_bytes(digest[:8], "big"), int.from_bytes(digest[8:], "big")

@@ -1,0 +1,1 @@
+"""The layouts and file formats that tables and queries come in."""

@@ -1,0 +1,155 @@
+"""BEIR's layout (Thakur et al. 2021): ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/``."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from target_bench.core.errors import DataError
+from target_bench.core.interfaces import CorpusLoader
+from target_bench.core.release import Release, field
+from target_bench.core.schema import Cell, Query, Table, TableId
+from target_bench.data.formats import declaration
+from target_bench.data.ragged import rectangular
+
+_SPLITS = {"dev": "validation", "val": "validation"}
+_HEADER = "query-id\tcorpus-id\tscore"
+
+
+class BeirFolder(CorpusLoader):
+    """A folder in BEIR's layout.
+
+    A document becomes a table: its ``table`` (rows of cells, the header first) where it or its
+    ``metadata`` has one, else one column ``text`` with a row a line. Its title is the table's
+    title. Every document that the qrels give a score above 0 is a gold table.
+
+    Args:
+        folder: the folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.embedded = folder
+        self.info = declaration.info(folder, _qrels(Release(folder, str(folder))))
+
+    @classmethod
+    def is_in(cls, folder: Path) -> bool:
+        """Whether a folder has this layout."""
+        release = Release(folder, "")
+        return release.find("corpus.jsonl") is not None and (folder / "qrels").is_dir()
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
+        """A table a document, the same ones for every split."""
+        for place, record in release.json_lines(release.require("corpus.jsonl")):
+            names, *found = _grid(place, record)
+            header, rows = rectangular(
+                release, declaration.header(names), found, partial(declaration.place_of_row, place)
+            )
+            yield Table(
+                id=TableId("0", _id(record, place)),
+                header=header,
+                rows=rows,
+                context={"title": _title(place, record)},
+            )
+
+    def queries(self, release: Release, split: str) -> Iterable[Query]:
+        """The queries for which the qrels of the split name a relevant document."""
+        path = _qrels(release).get(split)
+        if path is None:
+            raise DataError(f"{release.folder / 'qrels'}: no {split}.tsv (nor .tsv.gz)")
+        gold = _gold(release, path)
+        ids = {_id(r, place) for place, r in release.json_lines(release.require("corpus.jsonl"))}
+        texts = _texts(release)
+        for query_id, judged in gold.items():
+            place = judged[0][0]
+            if query_id not in texts:
+                raise DataError(f"{place}: query-id {query_id!r} is not in queries.jsonl")
+            for line, table_id in judged:
+                if table_id not in ids:
+                    raise DataError(f"{line}: corpus-id {table_id!r} is not in corpus.jsonl")
+            text, metadata = texts[query_id]
+            gold_ids = tuple(TableId("0", table_id) for _, table_id in judged)
+            yield Query(query_id, text, gold_ids, metadata=metadata)
+
+
+def _qrels(release: Release) -> dict[str, Path]:
+    """Split -> its file of judgements."""
+    found: dict[str, Path] = {}
+    for path in (*release.matching("qrels/*.tsv"), *release.matching("qrels/*.tsv.gz")):
+        name = path.name.removesuffix(".gz").removesuffix(".tsv")
+        split = _SPLITS.get(name, name)
+        if split in found:
+            raise DataError(f"{path}: {found[split].name} is the same split; keep one of them")
+        found[split] = path
+    return found
+
+
+def _gold(release: Release, path: Path) -> dict[str, list[tuple[str, str]]]:
+    """Query id -> (place, table id) of what is relevant to it."""
+    gold: dict[str, list[tuple[str, str]]] = {}
+    scores: dict[tuple[str, str], int] = {}
+    for number, text in enumerate(release.text(path).split("\n"), start=1):
+        place, line = f"{path}, line {number}", text.removesuffix("\r")
+        if not line.strip() or (number == 1 and line == _HEADER):
+            continue
+        query_id, table_id, score = _judgement(line, place)
+        before = scores.get((query_id, table_id))
+        if before not in (None, score):
+            raise DataError(
+                f"{place}: {query_id!r} and {table_id!r} have the score {score}, but {before} above"
+            )
+        scores[query_id, table_id] = score
+        if score > 0 and before is None:
+            gold.setdefault(query_id, []).append((place, table_id))
+    _note_irrelevant(release, path, {query_id for query_id, _ in scores} - gold.keys())
+    return gold
+
+
+def _note_irrelevant(release: Release, path: Path, queries: Collection[str]) -> None:
+    if queries:
+        release.notes.append(
+            f"{len(queries)} queries of qrels/{path.name} have no score above 0 and are left out: "
+            "no table is right for them (BEIR's own evaluation gives them 0)"
+        )
+
+
+def _judgement(line: str, place: str) -> tuple[str, str, int]:
+    try:
+        query_id, table_id, score = line.split("\t")
+        return query_id, table_id, int(score)
+    except ValueError as error:
+        raise DataError(
+            f"{place}: expected query-id, corpus-id and a whole-number score with tabs between, "
+            f"found {line!r:.80}"
+        ) from error
+
+
+def _texts(release: Release) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """Query id -> (text, metadata)."""
+    texts: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    for place, record in release.json_lines(release.require("queries.jsonl")):
+        query_id, text = _id(record, place), field(record, "text", str, place)
+        if query_id in texts:
+            raise DataError(f"{place}: _id {query_id!r} occurs twice")
+        texts[query_id] = text, _metadata(record)
+    return texts
+
+
+def _metadata(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    metadata = record.get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def _title(place: str, record: Mapping[str, Any]) -> str:
+    return "" if record.get("title") is None else field(record, "title", str, place)
+
+
+def _id(record: Any, place: str) -> str:
+    return declaration.identifier(field(record, "_id", object, place), "_id", place)
+
+
+def _grid(place: str, record: Any) -> Sequence[Sequence[Cell]]:
+    text = field(record, "text", str, place)
+    grid = record.get("table", _metadata(record).get("table"))
+    if grid is None:
+        return [["text"], *([line] for line in text.splitlines() if line.strip())]
+    return declaration.grid(grid, place)

@@ -1,0 +1,125 @@
+"""Values of databases, data frames and Parquet files as cells and as JSON."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from target_bench.core.errors import DataError
+from target_bench.core.schema import Cell
+
+_PANDAS_INDEX = re.compile(r"__index_level_\d+__")
+_PLAIN = {str, int, float, bytes, bool, type(None)}
+
+
+def cells(row: Sequence[Any]) -> Sequence[Cell]:
+    """A row of cells.
+
+    Text, numbers, bytes and None stay as they are. Dates and times become ISO text, decimals and
+    UUIDs text, lists and mappings JSON (bytes in them as hex).
+
+    Raises:
+        TypeError: a value is of another type.
+    """
+    if _PLAIN.issuperset(map(type, row)):
+        return row
+    return [value if type(value) in _PLAIN else _cell(value) for value in row]
+
+
+def _cell(value: Any) -> Cell:
+    value = plain(value)
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False, default=bytes.hex)
+    cell: Cell = value
+    return cell
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it, by the rules of ``cells``; lists and mappings stay such.
+
+    Raises:
+        TypeError: it is of a type that has no such form.
+    """
+    if type(value) in _PLAIN:
+        return value
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return _duration(value)
+    if isinstance(value, Decimal | UUID):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(inner) for inner in value]
+    if isinstance(value, bytearray | memoryview):
+        return bytes(value)
+    bases: tuple[type, ...] = (str, int, float, bytes)  # of numpy's text, or of an enumeration
+    for base in bases:
+        if isinstance(value, base):
+            return base(value)
+    if hasattr(value, "tolist"):  # an array or a scalar of numpy
+        inner = str(value) if type(value).__name__ == "datetime64" else value.tolist()
+        if type(inner) is not type(value):
+            return plain(inner)
+    raise TypeError(f"{type(value).__name__} ({value!r:.40}) is neither text, number nor date")
+
+
+def _duration(value: timedelta) -> str:
+    """As Python writes it: with pandas installed, Arrow gives one that writes itself otherwise."""
+    if getattr(value, "nanoseconds", 0):
+        return str(value)
+    return str(timedelta(value.days, value.seconds, value.microseconds))
+
+
+def arrow_grid(table: Any, place: str) -> tuple[list[str], list[Sequence[Cell]]]:
+    """Header and rows of an Arrow table; the nameless index of a pandas frame is left out.
+
+    Raises:
+        DataError: a value has no form as a cell; the message names place and column.
+    """
+    table = without_index(table)
+    for field in table.schema:
+        if _is_period(field):
+            raise DataError(
+                f"{place}, column {field.name!r}: holds periods of pandas, of which Arrow keeps a "
+                "bare number. Cast it to text."
+            )
+    header: list[str] = table.column_names
+    named = zip(header, table.columns, strict=True)
+    columns = [arrow_values(column, f"{place}, column {name!r}") for name, column in named]
+    rows: list[Sequence[Cell]] = []
+    for number, row in enumerate(zip(*columns, strict=True), start=1):
+        try:
+            rows.append(list(cells(row)))
+        except TypeError as error:
+            raise DataError(f"{place}, row {number}: {error}") from error
+    return header, rows
+
+
+def _is_period(field: Any) -> bool:
+    """Whether a column is of pandas' periods; where pandas is not loaded, only its metadata say."""
+    stored = (field.metadata or {}).get(b"ARROW:extension:name", b"")
+    return b"pandas.period" in (getattr(field.type, "extension_name", "").encode(), stored)
+
+
+def without_index(table: Any) -> Any:
+    """The Arrow table without the columns in which pandas keeps a nameless index."""
+    names = enumerate(table.column_names)
+    return table.select([i for i, name in names if not _PANDAS_INDEX.fullmatch(name)])
+
+
+def arrow_values(values: Any, place: str) -> list[Any]:
+    """The values of an Arrow column or batch as Python has them.
+
+    Raises:
+        DataError: Python has no such value (a date after the year 9999, say).
+    """
+    try:
+        found: list[Any] = values.to_pylist()
+    except (ValueError, OverflowError, TypeError, NotImplementedError) as error:
+        raise DataError(f"{place}: a value cannot be read: {error}. Cast it to text.") from error
+    return found

@@ -1,0 +1,178 @@
+"""SQLite and DuckDB files, one or a folder of them, with queries from a JSON-lines file beside."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from target_bench.core.errors import DataError
+from target_bench.core.interfaces import CorpusLoader
+from target_bench.core.release import Release
+from target_bench.core.schema import Query, Table, TableId
+from target_bench.data.databases.connection import is_duckdb, stored_tables, tables_read
+from target_bench.data.databases.lazy_rows import LazyRows
+from target_bench.data.formats import declaration
+from target_bench.data.formats.own_folder import queries_of, splits_of
+
+SUFFIXES = (".sqlite", ".sqlite3", ".db", ".duckdb")
+
+
+class DatabaseFile(CorpusLoader):
+    """The base tables of a database, cells with their own types, rows in storage order.
+
+    A table's id is the database's file name without suffix and the table's name; its title is the
+    table's name, and its context holds primary and foreign keys, the types of the columns and the
+    CREATE TABLE statement. Rows stay in the file until they are asked for.
+
+    Args:
+        path: the database file; it is opened read-only.
+        queries: the queries; default: ``<name>.queries.jsonl`` or ``queries.jsonl`` beside it.
+            Answers in SQL make them questions of the task text-to-SQL.
+
+    Raises:
+        DataError: there is no such file.
+    """
+
+    cached = False
+
+    def __init__(self, path: Path, queries: Path | None = None) -> None:
+        if not path.is_file():
+            raise DataError(f"{path}: there is no such file")
+        self.path = path
+        self.embedded = path.parent
+        self._queries = queries
+        release = Release(path.parent, str(path))
+        found = self._find_queries(release)
+        splits = splits_of(release, found) if found else ()
+        self.info = declaration.info(path, splits, with_database=True)
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
+        """Every base table, in the order of their names."""
+        yield from _tables(release, self.path)
+
+    def queries(self, release: Release, split: str) -> Iterable[Query]:
+        """The queries of the file beside it; their gold tables are names of its tables.
+
+        Where a query names none, they are those that its answer, SQL, reads.
+        """
+        path = self._find_queries(release)
+        if path is None:
+            release.require(f"{self.path.stem}.queries.jsonl", "queries.jsonl")
+            return []
+        gold = _Gold({self.path.stem: self.path})
+        return queries_of(release, path, split, self.path.stem, gold)
+
+    def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
+        """The file itself."""
+        return {self.path.stem: self.path}
+
+    def _find_queries(self, release: Release) -> Path | None:
+        if self._queries is None:
+            return release.find(f"{self.path.stem}.queries.jsonl") or release.find("queries.jsonl")
+        if not self._queries.is_file():
+            raise DataError(f"{self._queries}: there is no such file")
+        return self._queries
+
+
+class DatabaseFiles(CorpusLoader):
+    """A folder of databases, each as ``DatabaseFile`` has it, and ``queries.jsonl``.
+
+    A query names the database it is about in ``database_id``, the name of the file without suffix;
+    where there is one database, it need not.
+
+    Args:
+        folder: the folder.
+
+    Raises:
+        DataError: two files have the same name but for the suffix.
+    """
+
+    cached = False
+
+    def __init__(self, folder: Path) -> None:
+        self.embedded = folder
+        self._files = _databases_in(folder)
+        release = Release(folder, str(folder))
+        path = release.find("queries.jsonl")
+        splits = splits_of(release, path) if path else ()
+        self.info = declaration.info(folder, splits, with_database=True)
+
+    @classmethod
+    def is_in(cls, folder: Path) -> bool:
+        """Whether a folder has this layout."""
+        return bool(_databases_in(folder))
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
+        """Every base table, database after database."""
+        for path in self._files.values():
+            yield from _tables(release, path)
+
+    def queries(self, release: Release, split: str) -> Iterable[Query]:
+        """The queries of ``queries.jsonl``; gold tables as for one file."""
+        only = next(iter(self._files)) if len(self._files) == 1 else "0"
+        path = release.require("queries.jsonl")
+        return queries_of(release, path, split, only, _Gold(self._files))
+
+    def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
+        """The files, by their names."""
+        return self._files
+
+
+def _databases_in(folder: Path) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for path in sorted(folder.iterdir()):
+        if path.suffix.lower() not in SUFFIXES or path.name.startswith("."):
+            continue
+        if path.is_file():
+            if path.stem in found:
+                raise DataError(f"{path}: {found[path.stem].name} has the same name; rename one")
+            found[path.stem] = path
+    return found
+
+
+def _tables(release: Release, path: Path) -> Iterator[Table]:
+    release.note(path)
+    hashes = [release.hashes[path.name]]
+    wal = release.find(f"{path.name}{'.' if is_duckdb(path) else '-'}wal")
+    if wal is not None:  # what was written but is not in the file itself yet
+        release.note(wal)
+        hashes.append(release.hashes[wal.name])
+    version = hashlib.sha256("".join(hashes).encode()).hexdigest()
+    for table in stored_tables(path):
+        yield Table(
+            TableId(path.stem, table.name),
+            table.header,
+            LazyRows(path, table.source, version),
+            {"title": table.name} | table.context,
+        )
+
+
+class _Gold:
+    """The tables that gold SQL reads.
+
+    Args:
+        files: database id -> file.
+    """
+
+    def __init__(self, files: Mapping[str, Path]) -> None:
+        self._files = files
+
+    def __call__(self, sql: str, database_id: str, place: str) -> list[TableId]:
+        """Their ids.
+
+        Raises:
+            DataError: there is no such database, or no table can be told from the SQL.
+        """
+        advice = "Name the gold tables of the query in the field 'table_id'."
+        file = self._files.get(database_id)
+        if file is None:
+            raise DataError(
+                f"{place}: field 'database_id': there is no database {database_id!r}; there are "
+                f"{', '.join(self._files)}"
+            )
+        try:
+            names = tables_read(sql, file)
+        except ValueError as error:
+            raise DataError(f"{place}: the answer cannot be compiled: {error}. {advice}") from error
+        if not names:
+            raise DataError(f"{place}: the answer reads no table: {sql[:200]!r}. {advice}")
+        return [TableId(database_id, name) for name in names]

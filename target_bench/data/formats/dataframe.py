@@ -1,0 +1,105 @@
+"""Data frames as a corpus: pandas, Polars, PyArrow, whatever speaks Arrow's C stream."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from target_bench.core.errors import DataError
+from target_bench.core.interfaces import Dataset
+from target_bench.core.schema import CorpusInfo, Table, TableId
+from target_bench.data.formats import declaration
+from target_bench.data.formats.cells import arrow_grid, arrow_values, without_index
+from target_bench.data.tables import dataset
+
+
+def from_dataframe(
+    tables: Mapping[str, Any],
+    queries: Any,
+    *,
+    context: Mapping[str, Mapping[str, Any]] | None = None,
+    name: str = "frames",
+    split: str = declaration.DEFAULT_SPLIT,
+) -> Dataset:
+    """Make a corpus of data frames.
+
+    Args:
+        tables: table id -> data frame (pandas, Polars, PyArrow or any other with
+            ``__arrow_c_stream__``), or a mapping of column names to lists. Of pandas, an index that
+            has a name is a column.
+        queries: a data frame with the columns ``query_id``, ``query``, ``table_id`` (one id or a
+            list) and perhaps ``answer``, or an iterable of such mappings; other columns become
+            metadata. With a column ``split``, those of the split are taken.
+        context: table id -> what is to be known about it (``title``, ``section_title``, ...); a
+            table without a title here has its id as title.
+        name: what the corpus is called in results.
+        split: what the split is called in results, and in the column ``split`` if there is one.
+
+    Raises:
+        DataError: something is no data frame, a field is missing or of another type, or a gold
+            table is not among the tables.
+    """
+    info = CorpusInfo(
+        name=name,
+        title=name,
+        tasks=("retrieval", "question_answering", "fact_verification"),
+        splits=(split,),
+        licence="your own",
+        citation="your own",
+        source="data frames",
+    )
+    if not isinstance(tables, Mapping):
+        raise DataError(f"tables should map ids to data frames, but is {type(tables).__name__}")
+    about = context or {}
+    for table_id, entries in about.items():
+        if table_id not in tables:
+            raise DataError(f"context names the table {table_id!r}, which is not among the tables")
+        if not isinstance(entries, Mapping):
+            raise DataError(
+                f"context of the table {table_id!r} should be a mapping, as {{'title': ...}}, but "
+                f"is {entries!r:.80}"
+            )
+    made = [
+        _table(str(table_id), frame, {"title": str(table_id)} | dict(about.get(table_id, {})))
+        for table_id, frame in tables.items()
+    ]
+    places = ((f"query {number}", record) for number, record in enumerate(_records(queries), 1))
+    found = [
+        declaration.query(record, place)
+        for place, record in places
+        if declaration.split_of(record, place, default=split) == split
+    ]
+    return dataset(info, split, made, found)
+
+
+def _table(table_id: str, frame: Any, context: Mapping[str, Any]) -> Table:
+    place = f"table {table_id!r}"
+    header, rows = arrow_grid(_arrow(frame, place), place)
+    about = {name: declaration.converted(value, name, place) for name, value in context.items()}
+    return Table(TableId("0", table_id), header, rows, about)
+
+
+def _records(queries: Any) -> Iterable[Any]:
+    if isinstance(queries, Mapping) or hasattr(queries, "__arrow_c_stream__"):
+        return arrow_values(without_index(_arrow(queries, "queries")), "queries")
+    try:
+        return [dict(record) if isinstance(record, Mapping) else record for record in queries]
+    except TypeError as error:
+        raise DataError(
+            f"queries: {type(queries).__name__} is neither a data frame nor a list of records"
+        ) from error
+
+
+def _arrow(frame: Any, place: str) -> Any:
+    import pyarrow
+
+    try:
+        if type(frame).__module__.partition(".")[0] == "pandas":
+            return pyarrow.Table.from_pandas(frame, preserve_index=True)
+        return pyarrow.table(frame)
+    except (pyarrow.ArrowException, AttributeError, TypeError, ValueError, OverflowError) as error:
+        advice = "Give a frame whose columns have one type each, as after frame.astype(str)."
+        if "uplicate column names" in str(error):
+            advice = "Give every column a name of its own."
+        raise DataError(
+            f"{place}: {type(frame).__name__} is no data frame that Arrow can read ({error}). "
+            f"{advice}"
+        ) from error

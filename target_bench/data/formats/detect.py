@@ -1,0 +1,38 @@
+"""A path -> the loader of the layout that is found there."""
+
+from pathlib import Path
+
+from target_bench.core.errors import DataError
+from target_bench.core.interfaces import CorpusLoader
+from target_bench.data.formats.beir import BeirFolder
+from target_bench.data.formats.database_files import SUFFIXES, DatabaseFile, DatabaseFiles
+from target_bench.data.formats.own_folder import TableFolder
+from target_bench.data.formats.target_databases import TargetDatabases
+from target_bench.data.formats.target_layout import TargetLayout
+
+
+def of_path(path: Path) -> CorpusLoader:
+    """The loader of a folder or of a database file.
+
+    Raises:
+        DataError: there is nothing, or nothing in a known layout.
+    """
+    if path.is_file():
+        if path.suffix.lower() in SUFFIXES:
+            return DatabaseFile(path)
+        raise DataError(
+            f"{path}: expected a folder, or a database file ending in {', '.join(SUFFIXES)}"
+        )
+    if not path.is_dir():
+        raise DataError(f"{path}: there is no such folder or database file")
+    for layout in (BeirFolder, TargetDatabases, TargetLayout, TableFolder, DatabaseFiles):
+        if layout.is_in(path):
+            return layout(path)
+    raise DataError(
+        f"{path}: no layout that is known. A folder holds one of\n"
+        "  tables/*.csv (or .tsv, .parquet, .jsonl) and queries.jsonl;\n"
+        "  corpus/<split>.parquet and queries/<split>.parquet (or .jsonl), as TARGET publishes,\n"
+        "  or its hub repositories <name>-corpus/ and <name>-queries/ side by side;\n"
+        "  corpus.jsonl, queries.jsonl and qrels/<split>.tsv, as BEIR does;\n"
+        f"  databases (*{', *'.join(SUFFIXES)}) and queries.jsonl; the path of one works too."
+    )

@@ -1,0 +1,222 @@
+"""A user's own folder: a file a table, and ``queries.jsonl``."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from target_bench.core.errors import DataError
+from target_bench.core.interfaces import CorpusLoader
+from target_bench.core.release import Release, field
+from target_bench.core.schema import CorpusInfo, Query, Table, TableId
+from target_bench.data.formats import declaration
+from target_bench.data.formats.cells import arrow_grid, cells
+from target_bench.data.formats.parquet import parquet_table
+from target_bench.data.ragged import Grid, rectangular
+
+_QUERIES = "queries.jsonl"
+_ABOUT = "tables.jsonl"
+_SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl")
+_GZIPPED = (".csv.gz", ".tsv.gz", ".jsonl.gz")
+
+
+class TableFolder(CorpusLoader):
+    """``tables/`` (or the folder itself) with a CSV, TSV, Parquet or JSON-lines file a table.
+
+    A table's id is its path under ``tables/`` without suffix, its title the file's name. Optional
+    ``tables.jsonl`` says more, a line a table: ``table_id``, ``title``, ``section_title`` and
+    whatever else is to be known; the tables it names come first, in its order.
+
+    Args:
+        folder: the folder.
+        info: the corpus it is known to be; default: one named after the folder.
+    """
+
+    def __init__(self, folder: Path, info: CorpusInfo | None = None) -> None:
+        self.embedded = folder
+        self.info = info or declaration.info(folder, _splits(Release(folder, str(folder))))
+
+    @classmethod
+    def is_in(cls, folder: Path) -> bool:
+        """Whether a folder has this layout."""
+        return bool(_table_files(Release(folder, "")))
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
+        """The tables, the same ones for every split."""
+        files = _table_files(release)
+        about = dict(_about(release))
+        for table_id, (place, _) in about.items():
+            if table_id not in files:
+                raise DataError(f"{place}: table_id {table_id!r} has no file in tables/")
+        for table_id in [*about, *sorted(files.keys() - about.keys())]:
+            header, rows = _read(release, files[table_id])
+            _, record = about.get(table_id, ("", {}))
+            context = {"title": Path(table_id).name} | {
+                name: value for name, value in record.items() if name != "table_id"
+            }
+            yield Table(TableId("0", table_id), header, rows, context)
+
+    def queries(self, release: Release, split: str) -> Iterable[Query]:
+        """The queries of ``queries.jsonl`` that belong to the split."""
+        return queries_of(release, release.require(_QUERIES), split)
+
+
+def queries_of(
+    release: Release,
+    path: Path,
+    split: str,
+    database_id: str = "0",
+    gold_of: declaration.GoldOf | None = None,
+) -> Iterator[Query]:
+    """The queries of a JSON-lines file that belong to a split; without ``split`` they are test."""
+    for place, record in release.json_lines(path):
+        if declaration.split_of(record, place) == split:
+            yield declaration.query(record, place, database_id, gold_of)
+
+
+def splits_of(release: Release, path: Path) -> list[str]:
+    """The splits that the queries of a JSON-lines file name."""
+    return list(
+        dict.fromkeys(declaration.split_of(r, place) for place, r in release.json_lines(path))
+    )
+
+
+def _splits(release: Release) -> list[str]:
+    path = release.find(_QUERIES)
+    return splits_of(release, path) if path else []
+
+
+def _about(release: Release) -> Iterator[tuple[str, tuple[str, Mapping[str, Any]]]]:
+    """(table id, (place, record)) of ``tables.jsonl``."""
+    path = release.find(_ABOUT)
+    seen = set()
+    for place, record in release.json_lines(path) if path else ():
+        table_id = declaration.identifier(
+            field(record, "table_id", object, place), "table_id", place
+        )
+        if table_id in seen:
+            raise DataError(f"{place}: table_id {table_id!r} occurs twice")
+        seen.add(table_id)
+        yield table_id, (place, record)
+
+
+def _table_files(release: Release) -> dict[str, Path]:
+    """Table id -> its file.
+
+    Raises:
+        DataError: two files have the same name but for the suffix, a file in ``tables/`` is in no
+            format that is read, or a link there leads to a folder or to nothing.
+    """
+    inside = release.matching("tables/**/*")
+    _check_links(release.folder / "tables")
+    base = release.folder / "tables" if inside else release.folder
+    found: dict[str, Path] = {}
+    for path in inside or release.matching("*"):
+        name = path.relative_to(base).as_posix()
+        suffix = _suffix(name)
+        if suffix is None or _is_hidden(name) or (not inside and _is_no_table(name)):
+            if inside and not _is_hidden(name) and not name.lower().endswith(".md"):
+                raise DataError(
+                    f"{path}: tables/ holds {', '.join(_SUFFIXES)} (and .gz of all but Parquet). "
+                    "Convert this file to one of them, or move it elsewhere."
+                )
+            continue
+        table_id = name.removesuffix(name[-len(suffix) :])
+        if table_id in found:
+            raise DataError(f"{path}: {found[table_id].name} is the same table; keep one of them")
+        found[table_id] = path
+    return found
+
+
+def _check_links(folder: Path) -> None:
+    """Refuse links to folders, whose tables would be left out."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() and path.is_dir() and not _is_hidden(path.name):
+            raise DataError(
+                f"{path}: a link to a folder, which is not searched. Put its files there, or "
+                "remove the link."
+            )
+
+
+def _suffix(name: str) -> str | None:
+    return next((s for s in (*_GZIPPED, *_SUFFIXES) if name.lower().endswith(s)), None)
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith(".") for part in name.split("/"))
+
+
+def _is_no_table(name: str) -> bool:
+    base = name.removesuffix(".gz")
+    return base in (_QUERIES, _ABOUT) or base.endswith(f".{_QUERIES}")
+
+
+def _read(release: Release, path: Path) -> Grid:
+    """Header and rows of a table file."""
+    suffix = (_suffix(path.name) or "").removesuffix(".gz")
+    if suffix == ".parquet":
+        return arrow_grid(parquet_table(release, path), str(path))
+    if suffix == ".jsonl":
+        return _from_records(path, release.json_lines(path))
+    return _from_csv(release, path, "\t" if suffix == ".tsv" else ",")
+
+
+def _from_csv(release: Release, path: Path, delimiter: str) -> Grid:
+    text = release.text(path)
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise DataError(
+            f"{path}, line {line}: a NUL byte, which no text file holds. Convert the file to UTF-8."
+        )
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    lines: list[tuple[int, list[str]]] = []
+    try:
+        with _fields_of_any_size():
+            lines += ((reader.line_num, row) for row in reader if row)  # a blank line is no row
+    except csv.Error as error:
+        raise DataError(
+            f"{path}, line {reader.line_num}: {error}. Quote cells that hold quotes, and double "
+            "the quotes in them."
+        ) from error
+    if not lines:
+        raise DataError(f"{path}: the file is empty; its first line is the header")
+    numbers, (header, *rows) = zip(*lines, strict=True)
+    return rectangular(
+        release,
+        header,
+        rows,
+        lambda number: f"{path}, line {numbers[number + 1]}",
+        advice=". Is a cell that holds the separator without quotes?",
+    )
+
+
+@contextmanager
+def _fields_of_any_size() -> Iterator[None]:
+    """Lift the ``csv`` module's limit of 128 KiB a cell."""
+    before = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _from_records(path: Path, records: Iterable[tuple[str, Any]]) -> Grid:
+    """Header and rows from objects; a name that an object lacks is an empty cell."""
+    header: dict[str, None] = {}
+    found = []
+    for place, record in records:
+        if not isinstance(record, dict):
+            raise DataError(f"{place}: expected an object a row, found {type(record).__name__}")
+        header.update(dict.fromkeys(record))
+        found.append((place, record))
+    if not header:
+        raise DataError(f"{path}: no row names any column")
+    rows = []
+    for place, record in found:
+        try:
+            rows.append(cells([record.get(name) for name in header]))
+        except TypeError as error:
+            raise DataError(f"{place}: {error}") from error
+    return list(header), rows

@@ -1,0 +1,199 @@
+"""What is run on what: task names, corpora by name, path or value, and loading them once."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError
+from target_bench.core.interfaces import Dataset, Observer
+from target_bench.core.schema import Query
+from target_bench.data import splits
+from target_bench.data.distractors import mixed, resolved
+from target_bench.data.read_split import notes_about
+
+CorpusLike = str | Path | Dataset
+"""A corpus by name, by path, or loaded already."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A dataset and the seconds it took to load.
+
+    Attributes:
+        dataset: the split.
+        seconds: how long it took.
+        asked: how it was asked for, for whoever goes on with a run of it.
+        only_about: the task that the queries are about, where the split has other queries too.
+    """
+
+    dataset: Dataset
+    seconds: float
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    only_about: str | None = None
+
+    def limited(self, n: int | None) -> "Loaded":
+        """The same with the first n queries only."""
+        return self if n is None else self._with(self.dataset.queries[:n], limit=n)
+
+    def of_database(self, name: str | None) -> "Loaded":
+        """The same with the queries of one database only; its name in any case that is clear.
+
+        Raises:
+            ConfigError: no query is about it.
+        """
+        if name is None:
+            return self
+        known = sorted({query.database_id for query in self.dataset.queries})
+        if name not in known:
+            same = [other for other in known if other.lower() == name.lower()]
+            if len(same) != 1:
+                raise ConfigError(
+                    f"no query is about the database {name!r}; there are {', '.join(known)}"
+                )
+            name = same[0]
+        queries = tuple(q for q in self.dataset.queries if q.database_id == name)
+        return self._with(queries, database=name)
+
+    def of_task(self, task: str) -> "Loaded":
+        """The same with the queries that are about a task only.
+
+        A query says in its metadata what it is about; one that says nothing is about every task.
+
+        Raises:
+            ConfigError: no query is about it.
+        """
+        if task == "retrieval":
+            return self
+        queries = tuple(q for q in self.dataset.queries if q.metadata.get("task", task) == task)
+        if not queries:
+            name = f"{self.dataset.info.name} {self.dataset.split}"
+            raise ConfigError(f"no query of {name} is about the task {task}")
+        some = len(queries) < len(self.dataset.queries)
+        return replace(
+            self._with(queries, about=task), only_about=task if some else self.only_about
+        )
+
+    def _with(self, queries: tuple[Query, ...], **asked: Any) -> "Loaded":
+        dataset = replace(self.dataset, queries=queries)
+        return replace(self, dataset=dataset, asked={**self.asked, **asked})
+
+
+class Loader:
+    """Loads every split once.
+
+    Args:
+        data_dir: as for ``corpora.load``.
+        observer: hears of loading, and of what a user should know about the data.
+    """
+
+    def __init__(self, data_dir: str | Path | None, observer: Observer) -> None:
+        self._data_dir = data_dir
+        self._observer = observer
+        self._loaded: dict[tuple[Any, ...], Loaded] = {}
+
+    def load(
+        self,
+        corpus: CorpusLike,
+        split: str | None,
+        distractors: tuple[str, ...],
+        database: str | None = None,
+    ) -> Loaded:
+        """A split of a corpus with distractors; errors as for ``corpora.load``.
+
+        Args:
+            corpus: by name, path or value.
+            split: its name; default: the corpus's own.
+            distractors: as for ``corpora.load``.
+            database: the only one that will be asked about; of others there are no warnings.
+        """
+        key = (id(corpus) if isinstance(corpus, Dataset) else str(corpus), split, distractors)
+        if key not in self._loaded:
+            self._observer.stage(f"load {name_of(corpus)}")
+            start = time.perf_counter()
+            dataset = _dataset(corpus, split, self._data_dir, distractors)
+            asked = {"corpus": _spelled(corpus), "distractors": list(map(resolved, distractors))}
+            self._loaded[key] = Loaded(dataset, time.perf_counter() - start, asked)
+            for note in notes_about(dataset, database):
+                self._observer.warning(f"{dataset.info.name} {dataset.split}: {note}")
+        return self._loaded[key]
+
+
+def tasks_and_corpora(
+    asked: str | tuple[str, CorpusLike | Sequence[CorpusLike]],
+) -> list[tuple[str, CorpusLike]]:
+    """The (task, corpus) pairs that a task, or a task with corpora, stands for.
+
+    Raises:
+        ConfigError: an unknown task or corpus, or a corpus that does not serve the task.
+        DataError: there is nothing readable at a path.
+    """
+    task_name, wanted = (asked, None) if isinstance(asked, str) else asked
+    task = task_named(task_name)
+    if wanted is None:
+        names = [n for n in registry.names("corpus") if task in splits.loader(n).info.tasks]
+        return [(task, name) for name in names]
+    listed = [wanted] if isinstance(wanted, CorpusLike) else list(wanted)
+    for corpus in listed:
+        info = corpus.info if isinstance(corpus, Dataset) else splits.loader(corpus).info
+        if task not in info.tasks:
+            raise ConfigError(
+                f"corpus {info.name} does not serve the task {task}; it serves "
+                f"{', '.join(info.tasks)}"
+            )
+    return [(task, corpus) for corpus in listed]
+
+
+def once(pairs: Iterable[tuple[str, CorpusLike]]) -> list[tuple[str, CorpusLike]]:
+    """The pairs without those that name what another names; two datasets are two."""
+    kept: dict[tuple[str, Any], tuple[str, CorpusLike]] = {}
+    for task, corpus in pairs:
+        key = id(corpus) if isinstance(corpus, Dataset) else name_of(corpus)
+        kept.setdefault((task, key), (task, corpus))
+    return list(kept.values())
+
+
+def task_named(name: str) -> str:
+    """The short name of a task, from any of its names in any case.
+
+    Raises:
+        ConfigError: no task has this name.
+    """
+    known = registry.names("task")
+    for short in known:
+        task = registry.resolve("task", short)
+        names = (short, task.title, *getattr(task, "aliases", ()))
+        if registry.normalise(name) in map(registry.normalise, names):
+            return short
+    raise ConfigError(registry.unknown_name("task", name, known))
+
+
+def name_of(corpus: CorpusLike) -> str:
+    """What a corpus is called in messages; the same corpus has one name."""
+    if isinstance(corpus, Dataset):
+        return f"{corpus.info.name} {corpus.split}"
+    return registry.canonical("corpus", corpus) if isinstance(corpus, str) else str(corpus)
+
+
+def _dataset(
+    corpus: CorpusLike,
+    split: str | None,
+    data_dir: str | Path | None,
+    distractors: Sequence[str],
+) -> Dataset:
+    if not isinstance(corpus, Dataset):
+        return splits.load(corpus, split, data_dir, distractors)
+    if split is not None and split != corpus.split:
+        raise ConfigError(
+            f"split={split!r}, but the dataset {corpus.info.name} given is its split {corpus.split}"
+        )
+    return mixed(corpus, distractors, data_dir)
+
+
+def _spelled(corpus: CorpusLike) -> str | None:
+    """How a corpus can be asked for again, from any folder; None for a value in memory."""
+    if isinstance(corpus, Dataset):
+        return None
+    return str(Path(corpus).resolve()) if splits.is_path(corpus) else str(corpus)

@@ -1,0 +1,388 @@
+"""Corpora as values: what every loaded table and query is checked for, and tables in memory."""
+
+import hashlib
+import json
+import re
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from target_bench.core.errors import DataError
+from target_bench.core.interfaces import Corpus, Dataset
+from target_bench.core.schema import CorpusInfo, Query, Table, TableId
+from target_bench.data.databases.lazy_rows import LazyRows
+from target_bench.data.titles import has_title
+
+DIGEST_BYTES = 16
+_SEPARATOR = re.compile(r"[;\t]")
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """Hashes of one table, 16 bytes each.
+
+    Attributes:
+        content: of header and rows; equal for copies.
+        context: of what the source says about the table.
+    """
+
+    content: bytes
+    context: bytes
+
+
+class HashedCorpus(Corpus):
+    """A corpus that knows the digests of its tables; fingerprint and groups follow from them."""
+
+    @property
+    @abstractmethod
+    def digests(self) -> Sequence[Digest]:
+        """One a table, in corpus order."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def positions(self) -> Mapping[tuple[str, str], int]:
+        """Table id -> its place in corpus order."""
+        return {table_id: i for i, table_id in enumerate(self.ids)}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the ids, headers, rows and context of all tables, and of their order."""
+        return fingerprint(self.ids, self.digests)
+
+    @cached_property
+    def groups(self) -> Sequence[int]:
+        """For each table the place of the first table with the same header and rows."""
+        first: dict[bytes, int] = {}
+        return [first.setdefault(digest.content, i) for i, digest in enumerate(self.digests)]
+
+
+class MemoryCorpus(HashedCorpus):
+    """A corpus whose tables all lie in memory.
+
+    Args:
+        tables: the tables, in corpus order.
+
+    Raises:
+        DataError: two tables have the same id, a table has no header, or a row is not as long as
+            its header.
+    """
+
+    def __init__(self, tables: Iterable[Table]) -> None:
+        self._tables = tuple(checked(tables))
+        self._ids = tuple(table.id for table in self._tables)
+
+    def __iter__(self) -> Iterator[Table]:
+        return iter(self._tables)
+
+    def __getitem__(self, table_id: tuple[str, str]) -> Table:
+        return self._tables[self.positions[table_id]]
+
+    @property
+    def ids(self) -> Sequence[TableId]:
+        """The ids of all tables, in corpus order."""
+        return self._ids
+
+    @cached_property
+    def digests(self) -> Sequence[Digest]:
+        """One a table, in corpus order."""
+        return [_digest_of(table) for table in self._tables]
+
+
+def digests_of(corpus: Corpus) -> Sequence[Digest]:
+    """The digests of any corpus's tables, in its order."""
+    if isinstance(corpus, HashedCorpus):
+        return corpus.digests
+    return [_digest_of(table) for table in corpus]
+
+
+def _digest_of(table: Table) -> Digest:
+    """The digest; rows in a database stand for themselves by its version, they are not read."""
+    if isinstance(table.rows, LazyRows):
+        return digest(_encode([table.header, table.rows.content]), encoded_context(table))
+    return digest(encoded_body(table), encoded_context(table))
+
+
+def fingerprint(ids: Iterable[TableId], digests: Iterable[Digest]) -> str:
+    """The fingerprint of a corpus with these tables in this order."""
+    whole = hashlib.sha256()
+    for table_id, hashes in zip(ids, digests, strict=True):
+        whole.update(_encode(table_id) + hashes.context + hashes.content)
+    return whole.hexdigest()
+
+
+def checked(tables: Iterable[Table]) -> Iterator[Table]:
+    """The same tables, each looked at as it passes.
+
+    Raises:
+        DataError: two tables have the same id, a table has no header, a column name is no text, a
+            row is not as long as its header, or a cell is of a type no cell can have.
+    """
+    seen: set[TableId] = set()
+    for table in tables:
+        _check_id(table.id)
+        if table.id in seen:
+            raise DataError(f"table {table.id} occurs twice; ids must be unique")
+        seen.add(table.id)
+        try:
+            _check_grid(table)
+        except TypeError as error:
+            raise DataError(
+                f"table {table.id}: header and rows should be lists of cells: {error}"
+            ) from error
+        yield table
+
+
+def _check_id(table_id: Any) -> None:
+    if not isinstance(table_id, TableId) or not _is_id(table_id):
+        raise DataError(f"a table's id should be a TableId of two texts, but is {table_id!r:.80}")
+
+
+def _check_grid(table: Table) -> None:
+    width = len(table.header)
+    if width == 0:
+        raise DataError(f"table {table.id} has no header; give every column a name")
+    if isinstance(table.header, str) or not all(isinstance(name, str) for name in table.header):
+        raise DataError(f"table {table.id}: a column name is no text: {table.header!r:.80}")
+    if isinstance(table.rows, LazyRows):  # a database keeps them in shape
+        return
+    for number, row in enumerate(table.rows, start=1):
+        if len(row) != width:
+            raise DataError(
+                f"table {table.id}, row {number}: {len(row)} cells under {width} columns"
+            )
+        if isinstance(row, str | bytes) or not _CELLS.issuperset(map(type, row)):
+            _check_cells(f"table {table.id}, row {number}", row)
+
+
+_CELLS = {str, int, float, bytes, bool, type(None)}
+
+
+def _check_cells(place: str, row: Any) -> None:
+    if isinstance(row, str | bytes):
+        raise DataError(f"{place}: expected a list of cells, found {row!r:.80}")
+    for cell in row:
+        if not isinstance(cell, str | int | float | bytes | None):
+            raise DataError(
+                f"{place}: a cell cannot be {type(cell).__name__} ({cell!r:.40}); cells are text, "
+                "numbers, bytes or None"
+            )
+
+
+def encoded_body(table: Table) -> bytes:
+    """Header and rows as JSON; ``decoded`` reads it back.
+
+    Raises:
+        DataError: a cell is of a type no cell can have, or a number of too many digits.
+    """
+    try:
+        rows = list(table.rows) if isinstance(table.rows, LazyRows) else table.rows
+        return _encode([table.header, rows])
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DataError(f"table {table.id}: {error}") from error
+
+
+def encoded_context(table: Table) -> bytes:
+    """The context as JSON.
+
+    Raises:
+        DataError: a value in it is no JSON.
+    """
+    try:
+        return encoded(dict(table.context))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DataError(f"table {table.id}, context: {error}") from error
+
+
+def encoded(value: Any) -> bytes:
+    """A value as JSON, bytes included.
+
+    Raises:
+        TypeError, ValueError, RecursionError: it has no such form.
+    """
+    found = _encode(value)
+    return _encode(_escaped(value)) if _BYTES.encode() in found else found
+
+
+def decoded(encoded: bytes) -> Any:
+    """What ``encoded_body`` or ``encoded`` wrote."""
+    text = encoded.decode("utf-8", "surrogatepass")
+    return json.loads(text, object_hook=_unescaped if _BYTES in text else None)
+
+
+def digest(body: bytes, context: bytes) -> Digest:
+    """The digest of a table from its two encoded parts."""
+    return Digest(_hash(body), _hash(context))
+
+
+def _hash(encoded: bytes) -> bytes:
+    return hashlib.blake2b(encoded, digest_size=DIGEST_BYTES).digest()
+
+
+_BYTES = "$bytes"
+"""The one key of an object that stands for bytes; a real key like it gets one more ``$``."""
+
+
+def _encode(value: Any) -> bytes:
+    return _encoder(value).encode("utf-8", "surrogatepass")
+
+
+def _bytes_as_hex(value: object) -> Any:
+    if isinstance(value, bytes):
+        return {_BYTES: value.hex()}
+    raise TypeError(f"{type(value).__name__} ({value!r:.40}) is no text, number, bytes or None")
+
+
+def _escaped(value: Any) -> Any:
+    if isinstance(value, dict):
+        names = {name: f"{name}$" if str(name).startswith(_BYTES) else name for name in value}
+        return {names[name]: _escaped(inner) for name, inner in value.items()}
+    return [_escaped(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _unescaped(found: dict[str, Any]) -> Any:
+    if len(found) == 1 and _BYTES in found:
+        return bytes.fromhex(found[_BYTES])
+    if any(name.startswith(_BYTES) for name in found):
+        return {n.removesuffix("$") if n.startswith(_BYTES) else n: v for n, v in found.items()}
+    return found
+
+
+_encoder = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=_bytes_as_hex).encode
+
+
+def dataset(
+    info: CorpusInfo,
+    split: str,
+    corpus: Corpus | Iterable[Table],
+    queries: Iterable[Query],
+    files: Mapping[str, str] | None = None,
+    notes: Sequence[str] | None = None,
+) -> Dataset:
+    """A checked split.
+
+    Args:
+        info: what the corpus declares about itself.
+        split: the split's full name.
+        corpus: a corpus, or tables to hold in memory.
+        queries: the queries.
+        files: SHA-256 of the source files, by name.
+        notes: what a user should know about the tables; default: what they show.
+
+    Raises:
+        DataError: the faults that ``checked`` refuses, a repeated query id, a query without
+            gold table, or a gold table that is not in the corpus; the message names the files.
+    """
+    where = f"corpus {info.name}, split {split}{from_files(list(files or ()))}"
+    try:
+        tables = corpus if isinstance(corpus, Corpus) else MemoryCorpus(corpus)
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from error
+    asked = tuple(queries)
+    if not tables or not asked:
+        raise DataError(f"{where}: {len(tables)} tables and {len(asked)} queries; both are needed")
+    _check_queries(asked, tables, where)
+    if notes is None:
+        notes = table_notes(tables)
+    return Dataset(info, split, tables, asked, dict(files or {}), (*notes, *_query_notes(asked)))
+
+
+def from_files(names: Sequence[str]) -> str:
+    """The first of these files, in brackets; empty without any."""
+    if not names:
+        return ""
+    more = f" and {len(names) - 3} more files" if len(names) > 3 else ""
+    return f" (from {', '.join(names[:3])}{more})"
+
+
+def check_query(query: Query, where: str) -> None:
+    """Look at the types of a query's fields.
+
+    Raises:
+        DataError: id or text is no text, or a gold table is no pair of texts.
+    """
+    texts = {"id": query.id, "text": query.text, "database_id": query.database_id}
+    for name, value in texts.items():
+        if not isinstance(value, str):
+            raise DataError(
+                f"{where}: query {query.id!r}: {name} should be text, not {value!r:.80}"
+            )
+    if not isinstance(query.gold, tuple) or not all(map(_is_id, query.gold)):
+        raise DataError(
+            f"{where}: query {query.id!r}: gold should be a tuple of TableId, "
+            f"not {query.gold!r:.80}"
+        )
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and all(isinstance(v, str) for v in value)
+
+
+def _check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None:
+    seen = set()
+    for query in queries:
+        check_query(query, where)
+        if query.id in seen:
+            raise DataError(f"{where}: query id {query.id!r} occurs twice; ids must be unique")
+        seen.add(query.id)
+        if not query.gold:
+            raise DataError(f"{where}: query {query.id!r} names no gold table")
+        for table_id in query.gold:
+            if table_id not in corpus:
+                raise DataError(
+                    f"{where}: query {query.id!r} has gold table {table_id}, which is not among "
+                    f"the {len(corpus)} tables"
+                )
+
+
+def table_notes(tables: Iterable[Table]) -> list[str]:
+    """What a user should know about these tables."""
+    tally = NoteTally()
+    for table in tables:
+        tally.see(table)
+    return tally.notes()
+
+
+class NoteTally:
+    """Counts, table by table, what a user should know."""
+
+    def __init__(self) -> None:
+        self._n = self._rowless = self._nameless = self._partly_nameless = self._unsplit = 0
+        self._binary = self._untitled = 0
+
+    def see(self, table: Table) -> None:
+        """Count one table."""
+        named = [bool(name.strip()) for name in table.header]
+        self._n += 1
+        self._rowless += not table.rows
+        self._untitled += not has_title(table)
+        self._nameless += not any(named)
+        self._partly_nameless += any(named) and not all(named)
+        self._unsplit += len(named) == 1 and bool(_SEPARATOR.search(table.header[0]))
+        if not isinstance(table.rows, LazyRows):  # a database says itself what is a BLOB
+            self._binary += any(bytes in map(type, row) for row in table.rows)
+
+    def notes(self) -> list[str]:
+        """A sentence for each peculiarity that was met."""
+        found = {
+            "have no rows": self._rowless,
+            "have only empty column names": self._nameless,
+            "have some empty column names": self._partly_nameless,
+            "have a single column with ; or a tab in its name (is a comma the separator?)": (
+                self._unsplit
+            ),
+            "have cells of bytes, which are read as hexadecimal (is it text? store it so)": (
+                self._binary
+            ),
+            "have no title, and no retriever reads their ids (where an id is a name, give it as "
+            "title)": self._untitled,
+        }
+        return [f"{n} of {self._n} tables {what}" for what, n in found.items() if n]
+
+
+def _query_notes(queries: Sequence[Query]) -> list[str]:
+    silent = sum(1 for query in queries if not query.text.strip())
+    return [f"{silent} of {len(queries)} queries are empty"] if silent else []

@@ -1,0 +1,1 @@
+"""Evaluation: what is run on what, the stages of a run, sweeps."""

@@ -1,0 +1,198 @@
+"""Who takes part: what ranks and what answers, by name, as an object, or from a file."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from inspect import signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from target_bench.components.prompts.prompting import Prompt, Prompter
+from target_bench.core import contract, ranking, registry
+from target_bench.core.contract import RetrieverLike
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.identity import plugin_identity
+from target_bench.core.interfaces import Observer
+from target_bench.core.redaction import masked_settings
+from target_bench.core.serialization import Format
+from target_bench.data.select import Loaded
+from target_bench.evaluation.scoring_options import Scoring
+from target_bench.evaluation.stages.consent import Confirm
+from target_bench.evaluation.stages.generate import (
+    ANSWER_MODES,
+    Answerer,
+    GeneratorLike,
+    check_generator,
+)
+from target_bench.evaluation.stages.retrieve import MODES, Subject
+from target_bench.runs import ranking_files
+
+if TYPE_CHECKING:
+    from target_bench.components.prompts.schema_prompting import SchemaScope
+
+
+@dataclass(frozen=True)
+class Answering:
+    """How queries are answered, and the answers read.
+
+    Attributes:
+        generator: what answers: a generator, a name as on the command line, or an ``Answerer``.
+        prompt: a file with prompts, or None for our own.
+        prompt_tokens: about how many tokens the tables of a prompt may take.
+        table_format: how tables are written.
+        scoring: how the answers are judged.
+        confirm: is asked before requests that may cost money.
+        label: what the generator is called in results; default: as it was asked for.
+        schema_scope: text-to-SQL: which tables a prompt shows.
+        structured: text-to-SQL and fact verification: whether the answer has to be JSON of a given
+            schema; in fact verification only where the generator follows schemas.
+        tables: how many tables of a ranking stand in a prompt; None for all.
+    """
+
+    generator: GeneratorLike | Answerer | str
+    prompt: Path | None = None
+    prompt_tokens: int = 8000
+    table_format: Format = "markdown"
+    scoring: Scoring = field(default_factory=Scoring)
+    confirm: Confirm | None = None
+    label: str | None = None
+    schema_scope: "SchemaScope" = "database"
+    structured: bool = True
+    tables: int | None = None
+
+    def prompter(self, task: str, databases: Mapping[str, Path], follows_schema: bool) -> Prompter:
+        """What makes the requests of a task.
+
+        Args:
+            task: its short name.
+            databases: what it is about, if it is about databases.
+            follows_schema: whether the generator follows JSON schemas.
+        """
+        prompt = Prompt.load(task, self.prompt)
+        if task != "text_to_sql":
+            asked = self.structured and follows_schema
+            own = getattr(registry.resolve("task", task), "answer_schema", None) if asked else None
+            return Prompter(task, prompt, self.table_format, self.prompt_tokens, own)
+        from target_bench.components.prompts.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
+
+        schema = ANSWER_SCHEMA if self.structured else None
+        budget, scope = self.prompt_tokens, self.schema_scope
+        return SchemaPrompter(
+            task, prompt, self.table_format, budget, schema, scope=scope, databases=databases
+        )
+
+    def task(self, name: str) -> Any:
+        """The task, told of the scoring what it asks for."""
+        cls = registry.resolve("task", name)
+        chosen = asdict(self.scoring)
+        return cls(**{key: chosen[key] for key in signature(cls).parameters if key in chosen})
+
+    def answerer(self, observer: Observer) -> Answerer:
+        """What answers.
+
+        Raises:
+            ConfigError: nobody knows the name, a setting cannot be, or the object is no generator.
+        """
+        generator = self.generator
+        if isinstance(generator, Answerer):
+            return generator
+        if isinstance(generator, str) and generator in ANSWER_MODES:
+            self._warn_of_prompt(generator, observer)
+            answer = ANSWER_MODES[generator].answer
+            return Answerer(generator, {"mode": generator}, answer=answer)
+        label = generator if isinstance(generator, str) else type(generator).__name__
+        if isinstance(generator, str):
+            generator = registry.create("generator", generator, also=ANSWER_MODES)
+        plugin = check_generator(generator)
+        identity, warning = plugin_identity(plugin)
+        if warning:
+            observer.warning(warning)
+        if not getattr(plugin, "converses", True):
+            self._warn_of_prompt(label, observer)
+        return Answerer(self.label or masked_settings(label), identity, generator=plugin)
+
+    def _warn_of_prompt(self, label: str, observer: Observer) -> None:
+        if self.prompt is not None:
+            observer.warning(
+                f"nothing says that {masked_settings(label)} reads prompts (converses = True), so "
+                f"{self.prompt} may change none of its answers"
+            )
+
+
+def subject(retriever: RetrieverLike | str, observer: Observer) -> Subject:
+    """What ranks.
+
+    Raises:
+        ConfigError: nobody knows the name, a setting cannot be, or the object is no retriever.
+    """
+    label = retriever if isinstance(retriever, str) else type(retriever).__name__
+    if label in MODES and isinstance(retriever, str):
+        return Subject(label, {"mode": label}, rank=MODES[label].rank)
+    if isinstance(retriever, str):
+        retriever = registry.create("retriever", label, also=MODES)
+    plugin = contract.check_methods(retriever)
+    identity, warning = plugin_identity(plugin)
+    if warning:
+        observer.warning(warning)
+    identity["ranking"] = ranking.RULE
+    return Subject(masked_settings(label), identity, retriever=plugin)
+
+
+def given_rankings(
+    run_file: str | Path | None, loaded: Loaded, limit: int | None, observer: Observer
+) -> Subject:
+    """The rankings of a run file, which may have more than the first ``limit`` queries.
+
+    Raises:
+        ConfigError: no file was named.
+        DataError: the file is missing or broken.
+    """
+    if run_file is None:
+        raise ConfigError(
+            "task retrieval: name the rankings to score with run_file (--run); to score answers, "
+            "name their task (--task qa, fact_verification or text_to_sql)"
+        )
+    given = ranking_files.read(Path(run_file), loaded.dataset)
+    for note in given.notes(loaded.limited(limit).dataset.queries):
+        observer.warning(note)
+    return Subject(Path(run_file).name, {"run_file": given.sha256}, rank=given.rank)
+
+
+def given_answers(
+    predictions: str | Path | None,
+    order: str | Path | None,
+    scoring: Scoring,
+    loaded: Loaded,
+    observer: Observer,
+) -> Answering:
+    """The answers of a predictions file.
+
+    Raises:
+        ConfigError: no file was named.
+        DataError: the file is missing or broken, or answers no query of the split.
+    """
+    if predictions is None:
+        raise ConfigError(
+            "name the answers to score with predictions (--predictions); to score rankings, name "
+            "the task retrieval"
+        )
+    settings = {"file": str(predictions)} | ({"order": str(order)} if order else {})
+    replay = registry.build("generator", "replay", settings)
+    asked = [query.id for query in loaded.dataset.queries]
+    replay.query_ids = asked
+    n, known = len(replay.answers), len(replay.answers.keys() & set(asked))
+    if replay.in_corpus_order:
+        observer.warning(
+            f"{predictions} names no query ids: its answers were taken in the order of the corpus. "
+            "If they are in another one, name it with --order."
+        )
+    if order is not None and not replay.by_position:
+        observer.warning(f"{predictions} names its queries: {order} (--order) changes nothing")
+    where = f"{loaded.dataset.info.name} {loaded.dataset.split}"
+    if not known:
+        raise DataError(f"{predictions}: none of its {n} query ids is in {where}")
+    if known < n:
+        observer.warning(
+            f"{predictions}: {n - known} of its {n} answers are to no query of {where}, and were "
+            "not used"
+        )
+    return Answering(replay, scoring=scoring, label=Path(predictions).name)

@@ -1,0 +1,345 @@
+"""What a run returns: scores, per-query values, and where they are on disk."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core import text_tables
+from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.schema import AnswerCounts, Counts, Score
+from target_bench.core.text_tables import Column, TextTable
+from target_bench.metrics.headlines import answer_metrics
+from target_bench.runs.times import ColdTimes, left_out_note
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """One retriever on one split of one corpus.
+
+    Attributes:
+        corpus: lower-case name of the corpus.
+        split: full name of the split.
+        task: short name of the task.
+        retriever: the retriever as it was asked for.
+        generator: the generator as it was asked for, or None.
+        scores: metric name -> score.
+        query_ids: the queries, in the order of the dataset.
+        per_query: metric name -> (n,) value of each query alone; NaN where the metric is not over
+            the query.
+        counts: the denominators.
+        times: how long it took, as far as nothing in it came out of a cache; a reused run keeps
+            those of its first time.
+        errors: query id -> what went wrong, for failed queries.
+        folder: the run folder.
+        reused: whether the retrievals were there already.
+        data: what was asked of what: ``corpus`` and ``queries`` fingerprints, ``files`` (SHA-256
+            by name) and ``distractors`` (how each was asked for).
+        answers: the denominators of the answers, for tasks about them.
+        report: what else a task says of the answers: outcomes, scores of groups of queries.
+    """
+
+    corpus: str
+    split: str
+    task: str
+    retriever: str
+    generator: str | None
+    scores: Mapping[str, Score]
+    query_ids: Sequence[str]
+    per_query: Mapping[str, NDArray[np.float64]]
+    counts: Counts
+    times: ColdTimes
+    errors: Mapping[str, str]
+    folder: Path
+    reused: bool
+    data: Mapping[str, Any] = field(default_factory=dict)
+    answers: AnswerCounts | None = None
+    report: Mapping[str, Any] | None = None
+
+    def __str__(self) -> str:
+        return str(Results([self]))
+
+    @property
+    def seconds(self) -> Mapping[str, float]:
+        """Stage -> wall-clock seconds; without the stages of which something was in a cache."""
+        return self.times.seconds
+
+    @property
+    def timed_queries(self) -> int:
+        """How many queries ``seconds["retrieve"]`` covers."""
+        return self.times.timed_queries
+
+    @property
+    def latency(self) -> Mapping[str, Any] | None:
+        """Milliseconds of single queries (``p50``, ``p95``, ``p99``), where measured and cold."""
+        return self.times.latency
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as ``target-bench run --json`` prints it."""
+        return {
+            "corpus": self.corpus,
+            "split": self.split,
+            "task": self.task,
+            "retriever": self.retriever,
+            "generator": self.generator,
+            "n_queries": self.counts.asked,
+            "counts": self.counts.to_json(),
+            "answers": self.answers.to_json() if self.answers else None,
+            **({"report": dict(self.report)} if self.report else {}),
+            "scores": {name: score.to_json() for name, score in self.scores.items()},
+            "seconds": dict(self.seconds),
+            "latency_ms": self.latency,
+            "times_left_out": dict(self.times.left_out),
+            "folder": str(self.folder),
+            "data": dict(self.data),
+        }
+
+
+class Results(Sequence[Result]):
+    """The results of one call, one for each corpus; prints as a table.
+
+    Args:
+        results: the single results.
+
+    Raises:
+        ConfigError: two of them are of the same split of a corpus, but not of the same data.
+    """
+
+    def __init__(self, results: Sequence[Result]) -> None:
+        self._results = tuple(results)
+        for group in _groups(self._results, by_size=False).values():
+            _check_same(group, "corpus")
+        for group in _groups(self._results).values():
+            _check_same(group, "queries")
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    @overload
+    def __getitem__(self, index: int) -> Result: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Results": ...
+    def __getitem__(self, index: int | slice) -> "Result | Results":
+        chosen = self._results[index]
+        return Results(chosen) if isinstance(chosen, tuple) else chosen
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self._results)
+
+    @property
+    def scores(self) -> Mapping[str, Score]:
+        """Metric name -> score, when there is one result.
+
+        Raises:
+            ConfigError: there are several; take one of them.
+        """
+        return self._only.scores
+
+    @property
+    def per_query(self) -> Mapping[str, NDArray[np.float64]]:
+        """Metric name -> (n,) values, when there is one result.
+
+        Raises:
+            ConfigError: there are several; take one of them.
+        """
+        return self._only.per_query
+
+    @property
+    def _only(self) -> Result:
+        if len(self._results) != 1:
+            names = ", ".join(f"{i}: {r.corpus}" for i, r in enumerate(self._results))
+            raise ConfigError(
+                f"there are {len(self)} results; choose one, as in results[0] ({names})"
+            )
+        return self._results[0]
+
+    def to_arrow(self) -> "pyarrow.Table":
+        """Per-query values: what was run, the query's id, then a column a metric.
+
+        What was run stands in ``corpus``, ``split``, ``task``, ``retriever`` and ``generator``. A
+        query that a metric is not over has null.
+        """
+        import pyarrow
+
+        names = ("corpus", "split", "task", "retriever", "generator")
+        text = pyarrow.schema([(name, pyarrow.string()) for name in (*names, "query_id")])
+        tables = [text.empty_table()]
+        for result in self._results:
+            n = len(result.query_ids)
+            columns: dict[str, Any] = {name: [getattr(result, name)] * n for name in names}
+            columns["query_id"] = list(result.query_ids)
+            columns |= {name: _nullable(values) for name, values in result.per_query.items()}
+            tables.append(pyarrow.table(columns))
+        return pyarrow.concat_tables(tables, promote_options="default")
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """``to_arrow`` as a data frame.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise MissingExtraError("pandas", "pandas", "to_pandas") from error
+        frame: pandas.DataFrame = self.to_arrow().to_pandas()
+        return frame
+
+    def to_json(self) -> dict[str, Any]:
+        """The document that ``target-bench run --json`` prints."""
+        return {"results": [result.to_json() for result in self._results]}
+
+    def __str__(self) -> str:
+        return text_tables.text(self.tables(), text_tables.terminal_width())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def tables(self) -> list[TextTable]:
+        """The scores as tables of text, one row a retriever.
+
+        One table a split of a corpus, number of queries and set of metrics: a figure down to rank 5
+        is none down to rank 10.
+        """
+        return [_table(found) for found in _groups(self._results, by_metrics=True).values()]
+
+
+def _nullable(values: NDArray[np.float64]) -> "pyarrow.Array":
+    import pyarrow
+
+    return pyarrow.array(values, from_pandas=True)  # NaN becomes null
+
+
+def _groups(
+    results: Iterable[Result], by_size: bool = True, by_metrics: bool = False
+) -> dict[tuple[Any, ...], list[Result]]:
+    """The results of one task, corpus, split and distractors (and number of queries, metrics)."""
+    groups: dict[tuple[Any, ...], list[Result]] = {}
+    for result in results:
+        distractors = tuple(result.data.get("distractors", ()))
+        n = result.counts.asked if by_size else 0
+        metrics = tuple(result.scores) if by_metrics else ()
+        key = (result.task, result.corpus, result.split, distractors, n, metrics)
+        groups.setdefault(key, []).append(result)
+    return groups
+
+
+def _check_same(results: Sequence[Result], part: str) -> None:
+    first = results[0]
+    for other in results[1:]:
+        if first.data.get(part) != other.data.get(part):
+            raise ConfigError(
+                f"{first.folder} and {other.folder} are of different {part} under one name "
+                f"({first.corpus} {first.split}): {_difference(first, other)}. Figures of "
+                "different data cannot be compared; run one of them again on the other's data."
+            )
+
+
+def _difference(one: Result, other: Result) -> str:
+    mine, theirs = one.data.get("files", {}), other.data.get("files", {})
+    names = [name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name)]
+    if not names:
+        return "their fingerprints differ"
+    pairs = (
+        f"{name} has SHA-256 {mine.get(name, 'none')[:12]} and {theirs.get(name, 'none')[:12]}"
+        for name in names[:3]
+    )
+    return "; ".join(pairs)
+
+
+def _table(results: Sequence[Result]) -> TextTable:
+    first = results[0]
+    corpus = " + ".join([f"{first.corpus} {first.split}", *first.data.get("distractors", ())])
+    names = _shown_metrics(results)
+    columns = [Column("retriever"), *([Column("generator", below=True)] if first.generator else [])]
+    columns += [metric_column(name) for name in names]
+    columns.append(Column("ms /\nquery", right=True, label="ms/query"))
+    timed = "generate" if first.generator else "retrieve"
+    rows = [
+        [
+            *(name for name in (result.retriever, result.generator) if name),
+            *(score_cell(name, result.scores[name]) for name in names),
+            _milliseconds_per_query(result, timed),
+        ]
+        for result in results
+    ]
+    title = (
+        f"{corpus}: {first.task}, {first.counts.asked:,} queries; scores and their 95% intervals"
+    )
+    note = left_out_note((result.times.left_out for result in results), (timed,))
+    return TextTable(columns, rows, title, note=note)
+
+
+PERCENT = ("sacrebleu", "chrf", "r_ves")
+"""Metrics that their libraries print from 0 to 100, and so do we."""
+
+
+def metric_column(name: str) -> Column:
+    """The column of a metric, its name on two lines."""
+    if name.startswith(("f1_", "exact_")):
+        heading = name.replace("_", "_\n")
+    elif "[" in name:
+        heading = name.replace("[", "\n[", 1)
+    else:
+        heading = name.replace("full_", "full_\n") if "full_" in name else name.replace("@", "\n@")
+    return Column(heading, right=True, label=name)
+
+
+def score_cell(name: str, score: Score | None) -> str:
+    """A score with its interval below; a dash where it is over no query, nothing where none is."""
+    if score is None or isnan(score.value):
+        return "" if score is None else "–"
+    digits = 2 if name in PERCENT else 3
+    value = f"{score.value:.{digits}f}"
+    if isnan(score.low) or isnan(score.high):
+        return value
+    low, high = (f"{bound:.{digits}f}" for bound in (score.low, score.high))
+    if name not in PERCENT:
+        low, high = low.removeprefix("0"), high.removeprefix("0")
+    return f"{value}\n{low}-{high}"
+
+
+def _shown_metrics(results: Sequence[Result]) -> list[str]:
+    """The metrics worth a column.
+
+    About answers: the deepest recall and the main figures. Else recall, its two variants where
+    they differ from it, and MRR.
+    """
+    names = list(results[0].scores)
+    recalls = [name for name in names if name.startswith("recall@")]
+    databases = [name for name in names if name.startswith("recall[db]@")]
+    if results[0].generator:
+        retrieved = any(result.retriever != "no-context" for result in results)
+        return [
+            *((databases[:1] or recalls[-1:]) if retrieved else ()),
+            *answer_metrics(names),
+        ]
+    copies = [name for name in names if name.startswith("recall[dup]@")][:1]
+    full = [name for name in names if name.startswith("full_recall@")][-1:]
+    varied = [
+        name
+        for name in (*copies, *full)
+        if any(r.scores[name].value != r.scores[_plain(name)].value for r in results)
+    ]
+    return [*recalls, *databases, *varied, *(name for name in names if name == "mrr")]
+
+
+def _plain(name: str) -> str:
+    """The recall that a variant of it varies."""
+    return f"recall@{name.rpartition('@')[2]}"
+
+
+def _milliseconds_per_query(result: Result, stage: str) -> str:
+    """Wall-clock time of a stage over queries; blank if nothing was timed, a dash if not cold."""
+    found = result.times.generate if stage == "generate" else result.times.retrieve
+    if found is None:
+        return "–" if stage in result.times.left_out else ""
+    return f"{found:.2f}"

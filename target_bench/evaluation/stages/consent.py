@@ -1,0 +1,43 @@
+"""Asking before what may cost money."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from target_bench.core.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What is about to be asked of a plug-in that may cost money.
+
+    Attributes:
+        asked: the plug-in, as it was asked for.
+        requests: how many are still to be sent; of a retriever, how many texts at most.
+        input_tokens: about how many tokens they have together, or None where that is not known.
+        cost: about what they cost, answers of full length included, or None without prices.
+    """
+
+    asked: str
+    requests: int
+    input_tokens: int | None
+    cost: float | None
+
+
+Confirm = Callable[[Estimate], bool]
+
+
+def is_paid(plugin: object) -> bool:
+    """Whether a plug-in, or one that it is made of, may cost money."""
+    parts = getattr(plugin, "parts", None)
+    inner = parts().values() if callable(parts) else ()
+    return bool(getattr(plugin, "paid", False)) or any(map(is_paid, inner))
+
+
+def ask(confirm: Confirm, estimate: Estimate) -> None:
+    """Ask.
+
+    Raises:
+        ConfigError: the answer is no.
+    """
+    if not confirm(estimate):
+        raise ConfigError("nothing was sent: the requests were not agreed to")

@@ -1,0 +1,323 @@
+"""The generation stage: every query is answered once and written to the run folder."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from target_bench.components.prompts.prompting import Prompted, Prompter
+from target_bench.core import cache_use
+from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
+from target_bench.core.interfaces import Dataset, Generator, Observer
+from target_bench.core.redaction import without_secrets
+from target_bench.core.schema import Generation, GenerationRequest, Query, Retrieval
+from target_bench.core.tokens import estimated_tokens
+from target_bench.evaluation.stages.consent import Confirm, Estimate, ask
+from target_bench.runs.answer_log import Answered, fault
+from target_bench.runs.environment import environment
+from target_bench.runs.store import Run
+from target_bench.runs.times import Took, generation_entries
+
+
+class GeneratorLike(Protocol):
+    """The one method that makes any object a generator."""
+
+    def generate(self, request: GenerationRequest) -> Generation | str:
+        """The answer to one request."""
+
+
+def check_generator(generator: object) -> GeneratorLike:
+    """The object itself, if it has the method of a generator.
+
+    Raises:
+        ConfigError: it lacks it, or is a class in place of an object.
+    """
+    if isinstance(generator, type):
+        name = generator.__name__
+        raise ConfigError(f"{name} is a class; pass an object of it, as in generator={name}()")
+    if not callable(getattr(generator, "generate", None)):
+        raise ConfigError(
+            f"{type(generator).__name__} is no generator: it has no method generate. "
+            "A generator has generate(request), which returns text or a Generation."
+        )
+    return generator  # type: ignore[return-value]  # just checked
+
+
+Answer = Callable[[Query], Answered]
+"""query -> its answer, where no generator is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerMode:
+    """Answers without a generator.
+
+    Attributes:
+        description: what it is for.
+        answer: where they come from.
+    """
+
+    description: str
+    answer: Answer
+
+
+def _gold(query: Query) -> Answered:
+    answer = query.answer if isinstance(query.answer, str) else query.answer[0]
+    return Answered(Generation(query.id, answer))
+
+
+def _empty(query: Query) -> Answered:
+    return Answered(Generation(query.id, ""))
+
+
+ANSWER_MODES = {
+    "gold": AnswerMode("The reference answers: upper bound.", _gold),
+    "empty": AnswerMode("No answer: lower bound.", _empty),
+}
+
+
+_NOT_RETRIEVED = "retrieval: "
+"""How the error of a query begins whose tables could not be retrieved."""
+
+
+@dataclass(frozen=True)
+class Answerer:
+    """What answers.
+
+    Attributes:
+        label: the generator as it was asked for, or the name of a mode.
+        identity: all of it that can change an answer.
+        generator: the generator, if one is asked.
+        answer: where the answers come from, if none is.
+        prompt: what identifies the prompt of those answers, if it is not the one of this run.
+    """
+
+    label: str
+    identity: Mapping[str, Any]
+    generator: GeneratorLike | None = None
+    answer: Answer | None = None
+    prompt: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class GenerateStage:
+    """Answers the queries that a run folder does not hold yet.
+
+    A failed answer is recorded and the stage goes on: it counts as wrong.
+
+    Attributes:
+        answerer: what answers.
+        prompter: what it is asked with.
+        dataset: tables and queries.
+        retrievals: query id -> its tables.
+        depth: how many of them a prompt holds.
+        store: the run folder.
+        retry_failed: ask again the queries that are recorded as failed.
+        confirm: is asked before requests that may cost money, or None.
+        observer: hears of progress.
+    """
+
+    answerer: Answerer
+    prompter: Prompter
+    dataset: Dataset
+    retrievals: Mapping[str, Retrieval]
+    depth: int
+    store: Run
+    retry_failed: bool
+    confirm: Confirm | None
+    observer: Observer
+
+    def run(self) -> tuple[dict[str, Answered], bool]:
+        """The answers to all queries, and whether all of them were there already.
+
+        Raises:
+            ConfigError: the user does not want to pay.
+            PluginError: the generator breaks its contract as a whole.
+            StoreError: the run folder cannot be read or written.
+        """
+        done = self.store.generations()
+        done = {query_id: a for query_id, a in done.items() if not self._asked_again(a.generation)}
+        todo = [query for query in self.dataset.queries if query.id not in done]
+        if not todo and "seconds" in self.store.manifest:
+            return done, True
+        self._begin()
+        self._ask_for_consent(todo)
+        return done | self._answer(todo), not todo
+
+    def _asked_again(self, generation: Generation) -> bool:
+        """Whether a recorded failure is asked again: on request, or with tables at last."""
+        if generation.error is None:
+            return False
+        retrieval = self.retrievals.get(generation.query_id)
+        retrieved = retrieval is not None and retrieval.error is None
+        return self.retry_failed or (retrieved and generation.error.startswith(_NOT_RETRIEVED))
+
+    def _begin(self) -> None:
+        if "environment" not in self.store.manifest:
+            self.store.write_manifest(
+                environment=environment(),
+                files=dict(self.dataset.files),
+                started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+            )
+
+    def _ask_for_consent(self, todo: Sequence[Query]) -> None:
+        generator = self.answerer.generator
+        if self.confirm is None or not getattr(generator, "paid", False):
+            return
+        n_requests = tokens = 0
+        unanswered = getattr(generator, "unanswered", iter)
+        for request in unanswered(prompted.request for prompted in self._prompts(todo)):
+            n_requests += 1
+            tokens += estimated_tokens(request.messages)
+        if n_requests == 0:
+            return
+        estimated_cost = getattr(generator, "estimated_cost", None)
+        cost = estimated_cost(n_requests, tokens) if estimated_cost else None
+        ask(self.confirm, Estimate(self.answerer.label, n_requests, tokens, cost))
+
+    def _prompts(self, queries: Sequence[Query]) -> Iterator[Prompted]:
+        for query in queries:
+            retrieval = self.retrievals[query.id]
+            if retrieval.error is None:
+                ranking = retrieval.tables[: self.depth]
+                tables = self.prompter.tables(self.dataset.corpus, ranking)
+                yield self.prompter.prompted(query, tables)
+
+    def _answer(self, todo: Sequence[Query]) -> dict[str, Answered]:
+        self.observer.stage(f"{self.answerer.label}: generate", total=len(todo))
+        found: dict[str, Answered] = {}
+        start = time.perf_counter()
+        with cache_use.watched() as watch:
+            try:
+                with self.store.generation_log() as log:
+                    for answered in self._answers(todo):
+                        log.append([answered])
+                        found[answered.generation.query_id] = answered
+                        self.observer.answered(answered.generation)
+                        self.observer.advance(1)
+            finally:
+                took = None
+                if self.answerer.generator is not None:
+                    cached = any(a.generation.cached for a in found.values())
+                    cache_use.answered(self.answerer.generator, cached)
+                    took = Took(time.perf_counter() - start, watch.used(), len(found))
+                self.store.write_manifest(**generation_entries(self.store.manifest, took))
+        return found
+
+    def _answers(self, todo: Sequence[Query]) -> Iterator[Answered]:
+        if self.answerer.answer is not None:
+            yield from map(self.answerer.answer, todo)
+            return
+        assert self.answerer.generator is not None
+        for query in todo:
+            error = self.retrievals[query.id].error
+            if error is not None:
+                yield Answered(Generation(query.id, "", error=f"{_NOT_RETRIEVED}{error}"))
+        yield from self._asked(self.answerer.generator, todo)
+
+    def _asked(self, generator: GeneratorLike, todo: Sequence[Query]) -> Iterator[Answered]:
+        """The answers; those that cannot be right are asked for a second time."""
+        asking = _Asking(generator, self.answerer.label)
+        again: dict[str, tuple[Prompted, Answered]] = {}
+        for prompted, answered in asking.answers(self._prompts(todo), self.observer):
+            repaired = None
+            if getattr(generator, "converses", False):
+                repaired = self.prompter.repaired(prompted, answered.generation)
+            if repaired is None:
+                yield answered
+            else:
+                again[prompted.request.query_id] = repaired, answered
+        if not again:
+            return
+        asking = _Asking(generator, self.answerer.label)
+        repairs = (repaired for repaired, _ in again.values())
+        for prompted, answered in asking.answers(repairs, self.observer):
+            yield _second(again[prompted.request.query_id][1], answered)
+
+
+class _Asking:
+    """Asks a generator and holds its answers to the contract."""
+
+    def __init__(self, generator: GeneratorLike, label: str) -> None:
+        self._generator = generator
+        self._label = label
+        self._open: dict[str, Prompted] = {}
+
+    def answers(
+        self, prompts: Iterator[Prompted], observer: Observer
+    ) -> Iterator[tuple[Prompted, Answered]]:
+        """The prompts with their answers, as they come."""
+        own = getattr(type(self._generator), "generate_many", Generator.generate_many)
+        if own is Generator.generate_many:
+            yield from ((prompted, self._one(prompted)) for prompted in prompts)
+            return
+        requests = self._drawn(prompts)
+        try:
+            for generation in self._generator.generate_many(requests, observer):  # type: ignore[attr-defined]  # it has one of its own
+                yield self._checked(generation)
+        except TargetBenchError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise PluginError(
+                f"generator {self._label} raised {type(error).__name__} in generate_many: {error}. "
+                "Answers before it are kept; the same command goes on."
+            ) from error
+        for _ in requests:  # those it did not care to draw
+            pass
+        for query_id, prompted in self._open.items():
+            missing = Generation(query_id, "", error="missing: no answer was given")
+            yield prompted, _answered(missing, prompted)
+
+    def _one(self, prompted: Prompted) -> Answered:
+        query_id = prompted.request.query_id
+        start = time.perf_counter()
+        try:
+            answer: Any = self._generator.generate(prompted.request)
+        except TargetBenchError:
+            raise
+        except (Exception, SystemExit) as error:
+            problem = f"raised: {type(error).__name__}: {error}"
+            return _answered(Generation(query_id, "", error=problem), prompted)
+        if isinstance(answer, str):
+            seconds = round(time.perf_counter() - start, 6)
+            answer = Generation(query_id, answer, seconds=seconds)
+        if not isinstance(answer, Generation) or answer.query_id != query_id:
+            problem = f"contract: generate returned {answer!r:.100}, not text or a Generation of it"
+            answer = Generation(query_id, "", error=problem)
+        return _answered(answer, prompted)
+
+    def _drawn(self, prompts: Iterator[Prompted]) -> Iterator[GenerationRequest]:
+        for prompted in prompts:
+            self._open[prompted.request.query_id] = prompted
+            yield prompted.request
+
+    def _checked(self, generation: Any) -> tuple[Prompted, Answered]:
+        if not isinstance(generation, Generation) or generation.query_id not in self._open:
+            raise PluginError(
+                f"generator {self._label}: generate_many gave {generation!r:.200}, which is no "
+                "Generation for a request that is open"
+            )
+        prompted = self._open.pop(generation.query_id)
+        return prompted, _answered(generation, prompted)
+
+
+def _answered(generation: Generation, prompted: Prompted) -> Answered:
+    problem = fault(generation)
+    if problem:
+        query_id = prompted.request.query_id
+        generation = Generation(query_id, "", error=f"contract: no Generation: {problem}")
+    if generation.error is not None:  # words of others: a server may repeat the key it was sent
+        generation = replace(generation, error=without_secrets(generation.error))
+    return Answered(generation, prompted.shown_rows, prompted.truncated)
+
+
+def _second(first: Answered, second: Answered) -> Answered:
+    """The second answer, or the first if the second failed, with what both took."""
+    one, two = first.generation, second.generation
+    took: dict[str, Any] = {}
+    for name in ("input_tokens", "output_tokens", "cost", "seconds"):
+        both = getattr(one, name), getattr(two, name)
+        took[name] = None if None in both else sum(both)
+    if two.error is None:
+        return replace(second, generation=replace(two, **took))
+    counted = {name: sum_ for name, sum_ in took.items() if sum_ is not None}
+    return replace(first, generation=replace(one, **counted))

@@ -1,0 +1,95 @@
+"""Getting a retriever ready: its memory budget, and its index built or read from a folder."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import portalocker
+
+from target_bench.core import cache_use
+from target_bench.core.contract import RetrieverLike
+from target_bench.core.interfaces import Corpus, Observer
+from target_bench.runs.run_identity import run_key
+
+
+def prepare(
+    retriever: RetrieverLike,
+    corpus: Corpus,
+    memory: int | None,
+    saved: Path | None,
+    observer: Observer,
+) -> None:
+    """Make the retriever ready for queries.
+
+    Args:
+        retriever: the retriever.
+        corpus: the tables.
+        memory: bytes to keep to, or None.
+        saved: the folder of its index: read if it is there, else written. None: neither.
+        observer: hears that a retriever knows no budget.
+    """
+    if memory is not None:
+        _limit(retriever, memory, observer)
+    if saved is None:
+        retriever.embed_corpus(corpus)
+        return
+    from target_bench.core.index_store import check_savable, load_index, save_index
+
+    if not saved.exists():
+        check_savable(retriever, corpus)
+        with _alone(saved, observer):
+            if not saved.exists():
+                retriever.embed_corpus(corpus)
+                save_index(retriever, corpus, saved)
+                return
+    cache_use.note("saved index")
+    load_index(retriever, corpus, saved)
+
+
+@contextmanager
+def _alone(saved: Path, observer: Observer) -> Iterator[None]:
+    """Wait for another process that builds the same index. Where nothing can be written, do not."""
+    path = saved.with_name(f".{saved.name}.lock")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("a+b")
+    except OSError:
+        yield
+        return
+    with file:
+        try:
+            portalocker.lock(file, portalocker.LOCK_EX | portalocker.LOCK_NB)
+        except portalocker.AlreadyLocked:
+            observer.waiting(f"another process builds the index {saved.name}", 0.0)
+            portalocker.lock(file, portalocker.LOCK_EX)
+        except portalocker.LockException:  # a file system without locks
+            pass
+        try:
+            yield
+        finally:
+            if saved.exists():  # who comes now finds the index; else the next one builds it
+                with suppress(OSError):
+                    path.unlink()
+
+
+def _limit(retriever: RetrieverLike, memory: int, observer: Observer) -> None:
+    limit_memory = getattr(retriever, "limit_memory", None)  # optional; users' own may lack it
+    try:
+        if limit_memory is not None:
+            limit_memory(memory)
+            return
+    except NotImplementedError:
+        pass
+    observer.warning(
+        f"the memory budget does not bound {type(retriever).__name__}, which keeps no limit"
+    )
+
+
+def folder(root: Path, label: Iterable[str], identity: Mapping[str, Any], fingerprint: str) -> Path:
+    """Where the index of a retriever over a corpus lies: another of either, another folder."""
+    words = [re.sub(r"[^a-z0-9.]+", "-", word.lower()).strip("-")[:40] for word in label]
+    key = run_key({"retriever": dict(identity), "corpus_fingerprint": fingerprint})
+    earlier = sorted(root.glob(f"*-{key}"))  # the same index, perhaps of a run spelled otherwise
+    return earlier[0] if earlier else root / "-".join([*words, key])

@@ -1,0 +1,301 @@
+"""The retrieval stage: every query of a split is ranked once and written to the run folder."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from target_bench.components.training import exposure
+from target_bench.core import cache_use, contract
+from target_bench.core.cache_use import Watch
+from target_bench.core.contract import RetrieverLike
+from target_bench.core.errors import PluginError, StoreError, TargetBenchError
+from target_bench.core.interfaces import Dataset, Observer
+from target_bench.core.schema import OnError, Query, Retrieval
+from target_bench.evaluation.stages import index
+from target_bench.evaluation.stages.consent import Confirm, Estimate, ask, is_paid
+from target_bench.evaluation.stages.latency import measure
+from target_bench.runs.environment import environment
+from target_bench.runs.record_log import RetrievalLog
+from target_bench.runs.store import Run
+from target_bench.runs.times import Took, has_latency, latency_entries, retrieval_entries
+
+Rank = Callable[[Query, int], Retrieval]
+"""(query, k) -> its retrieval, where no retriever is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """Retrieval without a retriever.
+
+    Attributes:
+        description: what it is for.
+        rank: how tables are found.
+    """
+
+    description: str
+    rank: Rank
+
+
+NO_CONTEXT = "no-context"
+
+MODES = {
+    "oracle": Mode("The gold tables: upper bound.", lambda q, k: Retrieval(q.id, q.gold[:k])),
+    NO_CONTEXT: Mode("No table: lower bound.", lambda q, _k: Retrieval(q.id, ())),
+}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is being run.
+
+    Attributes:
+        label: the retriever as it was asked for, the name of a mode, or that of a run file.
+        identity: all of it that can change a ranking.
+        retriever: the retriever, if one is asked.
+        rank: where the rankings come from, if none is.
+    """
+
+    label: str
+    identity: Mapping[str, Any]
+    retriever: RetrieverLike | None = None
+    rank: Rank | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalOptions:
+    """How a retriever is run; nothing here changes a ranking.
+
+    Attributes:
+        on_error: whether a failed query ends the stage or is recorded.
+        retry_failed: ask again the queries that are recorded as failed, and record those that
+            fail again; with ``on_error="stop"`` they are asked again in any case.
+        latency: how many single queries to time, unless the run has such a figure.
+        memory: bytes that the retriever should keep to.
+        indexes: the folder of saved indexes: read from there, or built and saved there.
+        confirm: is asked before a retriever that may cost money goes to work, or None.
+    """
+
+    on_error: OnError = "stop"
+    retry_failed: bool = False
+    latency: int = 0
+    memory: int | None = None
+    indexes: Path | None = None
+    confirm: Confirm | None = None
+
+
+@dataclass(frozen=True)
+class RetrieveStage:
+    """Ranks the queries that a run folder does not hold yet.
+
+    Attributes:
+        subject: what ranks.
+        dataset: tables and queries.
+        load_seconds: how long loading them took, for the record.
+        depth: how many tables a ranking holds.
+        store: the run folder.
+        options: how to go about it.
+        observer: hears of progress.
+    """
+
+    subject: Subject
+    dataset: Dataset
+    load_seconds: float
+    depth: int
+    store: Run
+    options: RetrievalOptions
+    observer: Observer
+
+    def run(self) -> tuple[dict[str, Retrieval], bool]:
+        """The retrievals of all queries, and whether all of them were there already.
+
+        Raises:
+            ConfigError: the user does not want to pay.
+            PluginError: the retriever failed while indexing, or on a query in mode ``stop``.
+            StoreError: the run folder cannot be read or written.
+        """
+        done = self.store.retrievals()
+        self._check_stored(done)
+        again = self.options.on_error == "stop" or self.options.retry_failed
+        if again and self.subject.rank is None:
+            done = {query_id: r for query_id, r in done.items() if r.error is None}
+        todo = [query for query in self.dataset.queries if query.id not in done]
+        timed = self.options.latency == 0 or has_latency(self.store.manifest)
+        if not todo and timed and "seconds" in self.store.manifest:
+            self._repeat_notes()
+            return done, True
+        self._begin()
+        with self.store.log() as log:  # a folder that cannot be written is told before the work
+            if self.subject.rank is not None:
+                return done | self._ranked(self.subject.rank, todo, log), not todo
+            if not todo and timed:  # killed after the last query
+                self._record_times(None, None)
+                return done, True
+            assert self.subject.retriever is not None
+            retriever = self.subject.retriever
+            self._ask_for_consent(retriever, len(todo))
+            with cache_use.watched() as watch:
+                embed = Took(self._embed(retriever), watch.used())
+                try:
+                    found = self._retrieve(retriever, todo, log, embed, watch, len(done))
+                finally:
+                    self._tell_notes(retriever)
+        if not timed:
+            self._time_single_queries(retriever, self.options.latency)
+        return done | found, not todo
+
+    def _check_stored(self, done: Mapping[str, Retrieval]) -> None:
+        corpus = self.dataset.corpus
+        for query_id, retrieval in done.items():
+            tables, scores = retrieval.tables, retrieval.scores
+            if (
+                len(tables) > self.depth
+                or len(set(tables)) < len(tables)
+                or (scores and len(scores) != len(tables))
+                or not all(table in corpus for table in tables)
+            ):
+                raise StoreError(
+                    f"{self.store.folder / 'retrieval.jsonl'}: query {query_id!r} holds a ranking "
+                    "that no run of this corpus writes; move the folder away"
+                )
+
+    def _begin(self) -> None:
+        if "environment" not in self.store.manifest:
+            self.store.write_manifest(
+                environment=environment(),
+                files=dict(self.dataset.files),
+                data=self.dataset.info.source,
+                distractors=[
+                    {"spec": d.spec, "n": len(d.ids), "ids": [str(t) for t in d.ids]}
+                    for d in self.dataset.distractors
+                ],
+                started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+            )
+
+    def _ranked(self, rank: Rank, todo: Sequence[Query], log: RetrievalLog) -> dict[str, Retrieval]:
+        found = [rank(query, self.depth) for query in todo]
+        log.append(found)
+        self._record_times(None, None)
+        return {retrieval.query_id: retrieval for retrieval in found}
+
+    def _embed(self, retriever: RetrieverLike) -> float:
+        self.observer.stage(f"{self.subject.label}: embed {self.dataset.info.name}")
+        start = time.perf_counter()
+        try:
+            index.prepare(
+                retriever,
+                self.dataset.corpus,
+                self.options.memory,
+                self._index_folder(),
+                self.observer,
+            )
+        except TargetBenchError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise PluginError(
+                f"retriever {self.subject.label} raised {type(error).__name__} in embed_corpus "
+                f"on {self._where()}: {error}"
+            ) from error
+        return time.perf_counter() - start
+
+    def _ask_for_consent(self, retriever: RetrieverLike, n_queries: int) -> None:
+        if self.options.confirm is not None and is_paid(retriever):
+            n_texts = len(self.dataset.corpus) + n_queries
+            ask(self.options.confirm, Estimate(self.subject.label, n_texts, None, None))
+
+    def _tell_notes(self, retriever: RetrieverLike) -> None:
+        """Say, and record, what the retriever has to tell of its work."""
+        notes = getattr(retriever, "notes", None)  # optional; users' own may lack it
+        found = [str(note) for note in notes()] if callable(notes) else []
+        found += exposure.notes(retriever, self.dataset)
+        for note in found:
+            self.observer.warning(f"{self.subject.label}: {note}")
+        if found:
+            self.store.write_manifest(notes=found)
+
+    def _repeat_notes(self) -> None:
+        """Say again what was recorded: a score that is shown again needs its caveats again."""
+        for note in self.store.manifest.get("notes", ()):
+            self.observer.warning(f"{self.subject.label} (recorded): {note}")
+
+    def _index_folder(self) -> Path | None:
+        if self.options.indexes is None:
+            return None
+        label = (self.dataset.info.name, self.dataset.split, self.subject.label)
+        return index.folder(
+            self.options.indexes, label, self.subject.identity, self.dataset.corpus.fingerprint
+        )
+
+    def _retrieve(
+        self,
+        retriever: RetrieverLike,
+        todo: Sequence[Query],
+        log: RetrievalLog,
+        embed: Took,
+        watch: Watch,
+        n_done: int,
+    ) -> dict[str, Retrieval]:
+        self.observer.stage(f"{self.subject.label}: retrieve", total=len(todo))
+        found: dict[str, Retrieval] = {}
+        seconds = 0.0
+        stop = not self._records_failures
+        try:
+            for batch in _batches(todo, contract.batch_size(retriever)):
+                start = time.perf_counter()
+                retrievals = contract.retrieve(
+                    retriever, batch, self.depth, self.dataset.corpus, stop
+                )
+                seconds += time.perf_counter() - start
+                kept = retrievals[: self._stop_at(retrievals)]
+                log.append(kept)
+                found.update((retrieval.query_id, retrieval) for retrieval in kept)
+                self.observer.advance(len(kept))
+                if len(kept) < len(retrievals):
+                    failed = batch[len(kept)], retrievals[len(kept)]
+                    raise self._fault(*failed, n_done + len(found))
+        except BaseException:
+            with suppress(StoreError):  # what ended the run says more
+                self._record_times(embed, Took(seconds, watch.used(), len(found)))
+            raise
+        self._record_times(embed, Took(seconds, watch.used(), len(found)))
+        return found
+
+    @property
+    def _records_failures(self) -> bool:
+        return self.options.on_error == "record" or self.options.retry_failed
+
+    def _stop_at(self, retrievals: Sequence[Retrieval]) -> int | None:
+        """The place of the failed query that ends the run, if one does."""
+        if self._records_failures:
+            return None
+        return next((i for i, r in enumerate(retrievals) if r.error is not None), None)
+
+    def _fault(self, query: Query, retrieval: Retrieval, n_kept: int) -> PluginError:
+        return PluginError(
+            f"retriever {self.subject.label} failed on query {query.id!r} of {self._where()}: "
+            f"{retrieval.error}\n"
+            f"The query is {query.text[:200]!r}.\n"
+            f"The {n_kept} queries that are answered are kept in {self.store.folder}. Mend the "
+            "retriever and run again, or go on past failures, scored 0, with on_error='record' "
+            "(on the command line --on-error record, in a sweep's file on_error: record)."
+        )
+
+    def _record_times(self, embed: Took | None, retrieve: Took | None) -> None:
+        entries = retrieval_entries(self.store.manifest, self.load_seconds, embed, retrieve)
+        self.store.write_manifest(**entries)
+
+    def _time_single_queries(self, retriever: RetrieverLike, n: int) -> None:
+        self.observer.stage(f"{self.subject.label}: latency")
+        texts = [query.text for query in self.dataset.queries]
+        measured, from_caches = measure(retriever, texts, self.depth, n)
+        self.store.write_manifest(**latency_entries(self.store.manifest, measured, from_caches))
+
+    def _where(self) -> str:
+        return f"{self.dataset.info.name} {self.dataset.split}"
+
+
+def _batches(queries: Sequence[Query], n: int) -> Iterator[Sequence[Query]]:
+    for start in range(0, len(queries), n):
+        yield queries[start : start + n]

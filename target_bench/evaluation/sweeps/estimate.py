@@ -1,0 +1,88 @@
+"""About what a cell would send to plug-ins that may cost money."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from target_bench.core.schema import GenerationRequest, Query, TableId
+from target_bench.core.tokens import estimated_tokens
+from target_bench.evaluation.pipeline import Asking, Cell
+from target_bench.evaluation.stages.consent import Estimate, is_paid
+from target_bench.runs import answer_log, record_log
+
+SAMPLE = 64
+"""From how many queries, evenly taken, prompts are estimated whose tables are not known yet."""
+
+
+def of_retriever(cell: Cell, n_recorded: int) -> Estimate | None:
+    """The texts that a retriever would send at most; None for one that costs nothing."""
+    if cell.subject.retriever is None or not is_paid(cell.subject.retriever):
+        return None
+    n_queries = len(cell.dataset.queries) - n_recorded
+    return Estimate(cell.subject.label, len(cell.dataset.corpus) + n_queries, None, None)
+
+
+def of_generator(
+    cell: Cell, asking: Asking, ranked: Path | None, answered: Path | None
+) -> Estimate | None:
+    """The requests that a cell would send, their tokens, and their cost; None if none.
+
+    Where the rankings are on disk these are the very prompts, less those whose answers are
+    recorded anywhere. Else their tables are stood in for by the gold tables and others of the
+    corpus.
+
+    Args:
+        cell: what ranks what.
+        asking: how the queries are answered.
+        ranked: the folder of the rankings, if there is one.
+        answered: the folder of the answers, if there is one.
+
+    Raises:
+        StoreError: what is stored cannot be read.
+    """
+    if not getattr(asking.answerer.generator, "paid", False):
+        return None
+    done = answer_log.read(answered / "generations.jsonl") if answered else {}
+    todo = [query for query in cell.dataset.queries if query.id not in done]
+    if not todo:
+        return None
+    rankings = record_log.read(ranked / "retrieval.jsonl") if ranked else {}
+    if all(query.id in rankings for query in todo):
+        tables = {query.id: rankings[query.id].tables for query in todo}
+        return _counted(asking, cell, todo, tables, share=1.0)
+    sample = todo[:: -(-len(todo) // SAMPLE)]
+    tables = {query.id: _stand_in(query, cell, asking.depth) for query in sample}
+    return _counted(asking, cell, sample, tables, share=len(todo) / len(sample))
+
+
+def _counted(
+    asking: Asking,
+    cell: Cell,
+    queries: Sequence[Query],
+    tables: dict[str, tuple[TableId, ...]],
+    share: float,
+) -> Estimate | None:
+    def requests() -> Iterator[GenerationRequest]:
+        for query in queries:
+            shown = asking.prompter.tables(cell.dataset.corpus, tables[query.id][: asking.depth])
+            yield asking.prompter.prompted(query, shown).request
+
+    generator = asking.answerer.generator
+    unanswered = getattr(generator, "unanswered", iter) if share == 1.0 else iter
+    n_requests = n_tokens = 0
+    for request in unanswered(requests()):
+        n_requests += 1
+        n_tokens += estimated_tokens(request.messages)
+    n_requests, n_tokens = round(n_requests * share), round(n_tokens * share)
+    if not n_requests:
+        return None
+    estimated_cost = getattr(generator, "estimated_cost", None)
+    cost = estimated_cost(n_requests, n_tokens) if estimated_cost else None
+    return Estimate(asking.answerer.label, n_requests, n_tokens, cost)
+
+
+def _stand_in(query: Query, cell: Cell, depth: int) -> tuple[TableId, ...]:
+    if cell.subject.label == "no-context":
+        return ()
+    ids = cell.dataset.corpus.ids
+    step = max(1, len(ids) // depth)
+    return tuple(dict.fromkeys([*query.gold, *ids[::step]]))[:depth]

@@ -1,0 +1,265 @@
+"""From what a sweep's file says to its cells: products, zips, seeds, and which are wanted."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.memory import n_bytes
+from target_bench.data import splits as corpora
+from target_bench.data.select import task_named
+from target_bench.evaluation.scoring_options import Scoring
+from target_bench.evaluation.sweeps.matching import Matcher
+from target_bench.evaluation.sweeps.specs import spec_text, takes_seed
+from target_bench.evaluation.sweeps.sweep_cell import SweepCell
+from target_bench.evaluation.sweeps.sweep_config import DistractorEntry, PluginEntry, SweepConfig
+from target_bench.evaluation.sweeps.yaml_lines import Document, Place
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One alternative of a list.
+
+    Attributes:
+        value: what is chosen.
+        place: where the file says it.
+        gpus: how many GPUs it needs.
+    """
+
+    value: Any
+    place: Place
+    gpus: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A cell, and where the file says what it is made of.
+
+    Attributes:
+        cell: the cell.
+        places: name of a list -> the place of what was chosen.
+    """
+
+    cell: SweepCell
+    places: Mapping[str, Place]
+
+
+@dataclass(frozen=True, slots=True)
+class _Data:
+    """A corpus, and the parts of it that its own entry chooses."""
+
+    name: str
+    split: str | None
+    database: str | None
+    limit: int | None
+
+
+def cells(config: SweepConfig, document: Document) -> list[Placed]:
+    """The cells of a sweep, those of one split together, numbered from 1.
+
+    Raises:
+        ConfigError: a list, zip or filter that cannot be; the message names its line.
+    """
+    axes = _axes(config, document)
+    found: dict[SweepCell, Placed] = {}
+    for chosen in combined(axes, config.zip, document, ("zip",)):
+        for placed in _cells(config, chosen, document):
+            found.setdefault(placed.cell, placed)
+    kept = list(found.values())
+    kept = Matcher(config.include, ("include",), document).kept(kept) if config.include else kept
+    if config.exclude:
+        matched = Matcher(config.exclude, ("exclude",), document).kept(kept)
+        kept = [placed for placed in kept if placed not in matched]
+    if not kept:
+        raise ConfigError(f"{document.file}: include and exclude leave no cell")
+    return [replace(p, cell=replace(p.cell, number=n)) for n, p in enumerate(kept, 1)]
+
+
+def combined(
+    axes: Mapping[str, Sequence[Any]],
+    zips: Sequence[str] | Sequence[Sequence[str]],
+    document: Document,
+    place: Place,
+) -> Iterator[dict[str, Any]]:
+    """Every combination of the alternatives; those that are zipped go together, one by one.
+
+    Raises:
+        ConfigError: a zip of what is no list, of lists of other lengths, or of one list twice.
+    """
+    groups = [[z] if isinstance(z, str) else list(z) for z in zips]
+    if zips and isinstance(zips[0], str):
+        groups = [[str(name) for name in zips]]
+    zipped = [name for group in groups for name in group]
+    for name in zipped:
+        if name not in axes:
+            raise ConfigError(f"{document.at(place)}: {registry.unknown_name('list', name, axes)}")
+        if zipped.count(name) > 1:
+            raise ConfigError(f"{document.at(place)}: {name} is zipped twice")
+    for group in groups:
+        lengths = {name: len(axes[name]) for name in group}
+        if len(set(lengths.values())) != 1:
+            shown = ", ".join(f"{name} has {n}" for name, n in lengths.items())
+            raise ConfigError(f"{document.at(place)}: needs lists of one length; {shown}")
+    columns: list[list[dict[str, Any]]] = []
+    for name in axes:
+        group = next((g for g in groups if name in g), [name])
+        if name == next(other for other in axes if other in group):
+            rows = zip(*(axes[member] for member in group), strict=True)
+            columns.append([dict(zip(group, row, strict=True)) for row in rows])
+    for parts in product(*columns):
+        yield {name: value for part in parts for name, value in part.items()}
+
+
+def _axes(config: SweepConfig, document: Document) -> dict[str, list[Choice]]:
+    plain = ("splits", "tasks", "prompts", "tables", "table_formats", "prompt_tokens")
+    axes = {"corpora": list(_data(config)), "distractors": list(_distractors(config))}
+    for name in (*plain, "schema_scopes", "seeds"):
+        values = getattr(config, name) or [None]
+        axes[name] = [Choice(value, (name, i)) for i, value in enumerate(values)]
+    axes["retrievers"] = list(_plugins(config.retrievers, "retrievers", "retriever", document))
+    axes["generators"] = list(_plugins(config.generators, "generators", "generator", document))
+    axes["generators"] = axes["generators"] or [Choice(None, ("generators",))]
+    order = ("corpora", "splits", "distractors", "tasks", "retrievers", "generators")
+    return {name: axes[name] for name in (*order, *(n for n in axes if n not in order))}
+
+
+def _data(config: SweepConfig) -> Iterator[Choice]:
+    for i, entry in enumerate(config.corpora):
+        splits: Sequence[str | None] = entry.splits or [None]
+        for split in splits:
+            database, limit = entry.database or config.database, entry.limit or config.limit
+            yield Choice(_Data(entry.name, split, database, limit), ("corpora", i))
+
+
+def _distractors(config: SweepConfig) -> Iterator[Choice]:
+    for i, mixed in enumerate(config.distractors):
+        for parts in product(*map(_specs, mixed)):
+            yield Choice(tuple(part for part in parts if part), ("distractors", i))
+
+
+def _specs(entry: DistractorEntry) -> Iterator[str]:
+    """The distractors of an entry as the command line writes them; empty for none."""
+    for split, n, seed in product(*(v or [None] for v in (entry.split, entry.n, entry.seed))):
+        given = {"split": split, "n": n, "seed": seed}
+        settings = [f"{key}={value}" for key, value in given.items() if value is not None]
+        text = entry.name + ("," if "=" in entry.name.rpartition(":")[2] else ":")
+        yield "" if n == 0 else text + ",".join(settings) if settings else entry.name
+
+
+def _plugins(
+    entries: Sequence[PluginEntry], name: str, kind: registry.Kind, document: Document
+) -> Iterator[Choice]:
+    for i, entry in enumerate(entries):
+        place = (name, i)
+        axes: dict[str, list[Any]] = {}
+        for key, value in (entry.model_extra or {}).items():
+            if not str(key).isidentifier() or value == []:
+                where = document.at((*place, key))
+                raise ConfigError(f"{where}: a setting has a name and at least one value")
+            axes[key] = value if isinstance(value, list) else [value]
+        for settings in combined(axes, entry.zip, document, (*place, "zip")):
+            try:
+                yield Choice(spec_text(kind, entry.name, settings), place, entry.gpus)
+            except ConfigError as error:
+                raise ConfigError(f"{document.at(place)}: {error}") from error
+
+
+def _cells(
+    config: SweepConfig, chosen: Mapping[str, Choice], document: Document
+) -> Iterator[Placed]:
+    data = chosen["corpora"].value
+    for task in _tasks(config, chosen, document):
+        seed = _Seed(chosen["seeds"].value)
+        cell = SweepCell(
+            number=0,
+            task=task,
+            corpus=data.name,
+            retriever=seed.plugin("retriever", chosen["retrievers"].value),
+            top_k=tuple(sorted(set(config.k))),
+            split=_split(data.name, data.split or chosen["splits"].value),
+            distractors=tuple(map(seed.distractors, chosen["distractors"].value)),
+            database=data.database,
+            limit=data.limit,
+            on_error=config.on_error,
+            retry_failed=config.retry_failed,
+            latency=config.latency,
+            memory=None if config.memory is None else n_bytes(config.memory),
+            data_dir=None if config.data_dir is None else config.data_dir.resolve(),
+            gpus=max(chosen["retrievers"].gpus, chosen["generators"].gpus),
+        )
+        if task != "retrieval":
+            cell = _answering(config, cell, chosen, seed)
+        cell = replace(cell, seed=seed.value if seed.taken else None)
+        places = {name: choice.place for name, choice in chosen.items()}
+        for repeat in range(1, config.repeats + 1):
+            folder = config.out if repeat == 1 else config.out / f"repeat-{repeat}"
+            yield Placed(replace(cell, repeat=repeat, out=folder.resolve()), places)
+
+
+def _answering(
+    config: SweepConfig, cell: SweepCell, chosen: Mapping[str, Choice], seed: "_Seed"
+) -> SweepCell:
+    tables, prompt = chosen["tables"].value, chosen["prompts"].value
+    return replace(
+        cell,
+        generator=seed.plugin("generator", chosen["generators"].value or "extractive"),
+        prompt=None if prompt is None else Path(prompt).resolve(),
+        tables=None if tables == cell.top_k[-1] else tables,
+        prompt_tokens=chosen["prompt_tokens"].value,
+        table_format=chosen["table_formats"].value,
+        schema_scope=chosen["schema_scopes"].value if cell.task == "text_to_sql" else "database",
+        structured=config.structured,
+        scoring=Scoring(**config.scoring.model_dump()),
+    )
+
+
+def _tasks(config: SweepConfig, chosen: Mapping[str, Choice], document: Document) -> Iterable[str]:
+    """The task that is chosen; else retrieval; else, with generators, all about answers."""
+    asked = chosen["tasks"]
+    if asked.value is not None:
+        try:
+            return [task_named(asked.value)]
+        except ConfigError as error:
+            raise ConfigError(f"{document.at(asked.place)}: {error}") from error
+    if not config.generators:
+        return ["retrieval"]
+    place = document.at(chosen["corpora"].place)
+    try:
+        tasks = corpora.loader(chosen["corpora"].value.name).info.tasks
+    except (ConfigError, DataError) as error:
+        raise ConfigError(f"{place}: {error}") from error
+    return [task for task in tasks if task != "retrieval"]
+
+
+def _split(corpus: str, split: str | None) -> str | None:
+    """The full name of a split; what cannot be is told where the corpus is loaded."""
+    try:
+        return corpora.split_of(corpora.loader(corpus), split)
+    except (ConfigError, DataError):
+        return split
+
+
+class _Seed:
+    """Gives a seed to the parts of a cell that take one and have none of their own."""
+
+    def __init__(self, value: int | None) -> None:
+        self.value = value
+        self.taken = False
+
+    def plugin(self, kind: registry.Kind, text: str) -> str:
+        """A plug-in with this seed."""
+        if self.value is None or not takes_seed(kind, text):
+            return text
+        self.taken = True
+        return spec_text(kind, text, {"seed": self.value})
+
+    def distractors(self, spec: str) -> str:
+        """A random choice of tables with this seed; a corpus as a whole has none."""
+        settings = spec.rpartition(":")[2]
+        if self.value is None or "n=" not in settings or "seed=" in settings:
+            return spec
+        self.taken = True
+        return f"{spec},seed={self.value}"

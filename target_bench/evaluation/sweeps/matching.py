@@ -1,0 +1,99 @@
+"""Which cells ``include`` and ``exclude`` mean."""
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError
+from target_bench.evaluation.sweeps.sweep_cell import SweepCell
+from target_bench.evaluation.sweeps.yaml_lines import Document, Place
+
+if TYPE_CHECKING:
+    from target_bench.evaluation.sweeps.grid import Placed
+
+KEYS = (
+    "task",
+    "corpus",
+    "split",
+    "distractors",
+    "retriever",
+    "generator",
+    "prompt",
+    "tables",
+    "table_format",
+    "prompt_tokens",
+    "schema_scope",
+    "database",
+    "seed",
+    "repeat",
+)
+
+
+class Matcher:
+    """Tells the cells that one of several rules describes.
+
+    Args:
+        rules: each a mapping of ``KEYS`` to a value, a pattern with ``*`` and ``?``, or a list of
+            them; a retriever or generator may be a mapping of ``name`` and settings. All entries
+            of a rule have to match.
+        place: where they stand.
+        document: the file.
+
+    Raises:
+        ConfigError: an unknown key.
+    """
+
+    def __init__(
+        self, rules: Sequence[Mapping[str, Any]], place: Place, document: Document
+    ) -> None:
+        self._rules = rules
+        self._at = [document.at((*place, i)) for i in range(len(rules))]
+        for i, rule in enumerate(rules):
+            for key in rule:
+                if key not in KEYS:
+                    where = document.at((*place, i, key))
+                    raise ConfigError(f"{where}: {registry.unknown_name('key', key, KEYS)}")
+
+    def kept(self, cells: "Sequence[Placed]") -> "list[Placed]":
+        """The cells that a rule describes.
+
+        Raises:
+            ConfigError: a rule describes none: it says something else than was meant.
+        """
+        kept = []
+        used = set()
+        for placed in cells:
+            matching = {i for i, rule in enumerate(self._rules) if _matches(rule, placed.cell)}
+            used |= matching
+            kept += [placed] if matching else []
+        for i, where in enumerate(self._at):
+            if i not in used:
+                raise ConfigError(f"{where}: no cell is like that: {dict(self._rules[i])}")
+        return kept
+
+
+def _matches(rule: Mapping[str, Any], cell: SweepCell) -> bool:
+    return all(_is_like(key, getattr(cell, key), wanted) for key, wanted in rule.items())
+
+
+def _is_like(key: str, value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, list):
+        return any(_is_like(key, value, one) for one in wanted)
+    if isinstance(wanted, Mapping):
+        return _has_settings(key, value, wanted)
+    if key == "distractors":
+        return fnmatchcase(" + ".join(value) or "none", "none" if wanted is None else str(wanted))
+    if value is None or wanted is None:
+        return value is wanted
+    if key == "prompt":
+        return fnmatchcase(value.name, str(wanted))
+    return fnmatchcase(str(value), str(wanted))
+
+
+def _has_settings(kind: str, text: Any, wanted: Mapping[str, Any]) -> bool:
+    if kind not in ("retriever", "generator") or text is None:
+        return False
+    spec = registry.parse("retriever" if kind == "retriever" else "generator", text)
+    found = {"name": spec.target, **spec.settings}
+    return all(key in found and found[key] == value for key, value in wanted.items())

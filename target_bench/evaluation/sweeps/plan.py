@@ -1,0 +1,228 @@
+"""The dry stage of a sweep: everything is loaded and built once, and nothing is asked or written.
+
+What cannot be is told before anything runs; what is done already is told by the runs on disk.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.index_store import can_save
+from target_bench.core.interfaces import Observer
+from target_bench.core.seals import unsealed, wholly_sealed
+from target_bench.data.select import Loaded, Loader, tasks_and_corpora
+from target_bench.evaluation import inputs, pipeline
+from target_bench.evaluation.inputs import Answering
+from target_bench.evaluation.pipeline import Asking, Cell
+from target_bench.evaluation.stages.consent import Estimate
+from target_bench.evaluation.stages.generate import Answerer
+from target_bench.evaluation.stages.retrieve import RetrievalOptions, Subject
+from target_bench.evaluation.sweeps.estimate import of_generator, of_retriever
+from target_bench.evaluation.sweeps.grid import Placed
+from target_bench.evaluation.sweeps.sweep_cell import SweepCell
+from target_bench.evaluation.sweeps.yaml_lines import Document
+from target_bench.runs.run_identity import run_key
+from target_bench.runs.store import folder_of, read_manifest
+from target_bench.runs.times import has_latency
+
+State = Literal["new", "begun", "done", "unreadable"]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCell:
+    """A cell, and what is there of it.
+
+    Attributes:
+        cell: the cell.
+        key: what identifies its run: the end of its folder's name.
+        folder: its run folder, if there is one.
+        state: whether it is finished, begun or new; ``unreadable`` if its run folder is damaged or
+            of another version: the cell will fail.
+        recorded: how many of its queries are ranked, or answered, on disk.
+        n_queries: how many it has.
+        estimates: what is to be sent to a retriever and a generator that may cost money.
+    """
+
+    cell: SweepCell
+    key: str
+    folder: Path | None
+    state: State
+    recorded: int
+    n_queries: int
+    estimates: tuple[Estimate, ...] = ()
+
+
+def planned(
+    cells: Sequence[Placed], document: Document, indexes: Path, observer: Observer
+) -> list[PlannedCell]:
+    """Look at every cell.
+
+    Args:
+        cells: those of one split stand together.
+        document: the file they come from.
+        indexes: the folder of saved indexes, for the retrievers that can save theirs.
+        observer: hears of loading.
+
+    Raises:
+        ConfigError: something that cannot be; the message has a line for each.
+        DataError: the same, if it is all about data.
+    """
+    planner = _Planner(document, indexes, observer)
+    found = [planner.look_at(placed) for placed in cells]
+    planner.raise_problems()
+    return [cell for cell in found if cell is not None]
+
+
+class _Planner:
+    """Builds each part once and remembers what could not be."""
+
+    def __init__(self, document: Document, indexes: Path, observer: Observer) -> None:
+        self._document = document
+        self._indexes = indexes
+        self._observer = observer
+        self._data: tuple[Any, Loader] | None = None
+        self._subjects: dict[str, Subject] = {}
+        self._answerers: dict[str, Answerer] = {}
+        self._ranked: set[tuple[Path, str]] = set()
+        self._problems: dict[tuple[int, str], Exception] = {}
+
+    def look_at(self, placed: Placed) -> PlannedCell | None:
+        """What is there of a cell; None if it cannot be."""
+        cell, places = placed.cell, placed.places
+        subject = self._told(places["retrievers"], lambda: self._subject(cell.retriever))
+        answering = self._told(places["generators"], lambda: self._answering(cell))
+        about = places["distractors" if cell.distractors else "corpora"]
+        loaded = self._told(about, lambda: self._loaded(cell))
+        if subject is None or answering is None or loaded is None:
+            return None
+        options = RetrievalOptions(cell.on_error, cell.retry_failed, cell.latency)
+        whole = Cell(loaded, subject, cell.top_k, options, cell.out, self._observer)
+        group = run_key(
+            {"retriever": subject.identity, "corpus": loaded.dataset.corpus.fingerprint}
+        )
+        savable = subject.retriever is not None and can_save(subject.retriever)
+        cell = replace(cell, group=group, indexes=self._indexes if savable else None)
+        if cell.task == "retrieval":
+            return self._looked_at(cell, whole, None)
+        place = places["prompts"] if cell.prompt else places["tables"]
+        asking = self._told(place, lambda: pipeline.asking(cell.task, whole, answering))
+        return None if asking is None else self._looked_at(cell, whole, asking)
+
+    def raise_problems(self) -> None:
+        """Tell all that could not be."""
+        if not self._problems:
+            return
+        data_only = all(isinstance(error, DataError) for error in self._problems.values())
+        said = [problem for _, problem in sorted(self._problems)]
+        raise (DataError if data_only else ConfigError)("\n".join(said))
+
+    def _told(self, place: Sequence[str | int], make: Callable[[], T]) -> T | None:
+        """What is made; None, and a problem with its line, if it cannot be."""
+        try:
+            return make()
+        except (ConfigError, DataError) as error:
+            problem = f"{self._document.at(place)}: {error}"
+            self._problems.setdefault((self._document.line(place), problem), error)
+            return None
+
+    def _subject(self, text: str) -> Subject:
+        if text not in self._subjects:
+            self._subjects[text] = inputs.subject(text, self._observer)
+        return self._subjects[text]
+
+    def _answering(self, cell: SweepCell) -> Answering:
+        """How a cell is answered."""
+        if cell.task == "retrieval":
+            return Answering("empty")
+        if cell.tables is not None and cell.tables > cell.top_k[-1]:
+            raise ConfigError(
+                f"tables={cell.tables}: no more than are retrieved, {cell.top_k[-1]}, can stand in "
+                "a prompt; raise k"
+            )
+        generator = cell.generator or "extractive"
+        answering = Answering(
+            generator,
+            cell.prompt,
+            cell.prompt_tokens,
+            cell.table_format,
+            cell.scoring,
+            schema_scope=cell.schema_scope,
+            structured=cell.structured,
+            tables=cell.tables,
+        )
+        if generator not in self._answerers:
+            self._answerers[generator] = answering.answerer(self._observer)
+        answerer = self._answerers[generator]
+        if cell.repeat > 1 and getattr(answerer.generator, "cache", False):
+            raise ConfigError(
+                f"repeats: {answerer.label} records its answers, so a repetition would give the "
+                "same ones; set cache: false"
+            )
+        return replace(answering, generator=answerer)
+
+    def _loaded(self, cell: SweepCell) -> Loaded:
+        key = (cell.corpus, cell.split, cell.distractors, cell.data_dir)
+        if self._data is None or self._data[0] != key:
+            self._data = key, Loader(cell.data_dir, self._observer)
+        tasks_and_corpora((cell.task, cell.corpus))
+        loaded = self._data[1].load(cell.corpus, cell.split, cell.distractors)
+        return loaded.of_task(cell.task).of_database(cell.database).limited(cell.limit)
+
+    def _looked_at(self, cell: SweepCell, whole: Cell, asking: Asking | None) -> PlannedCell:
+        rankings = _planned(cell, whole, pipeline.retrieval_identity(whole), "retrieval.jsonl")
+        estimates = [self._of_retriever(whole, rankings)]
+        found = rankings
+        if asking is not None:
+            identity = pipeline.answers_identity(whole, asking)
+            found = _planned(cell, whole, identity, "generations.jsonl")
+            if found.state != "done":
+                with suppress(StoreError):  # the cell fails before it asks, and says why
+                    estimates.append(of_generator(whole, asking, rankings.folder, found.folder))
+        return replace(found, estimates=tuple(e for e in estimates if e is not None))
+
+    def _of_retriever(self, whole: Cell, rankings: PlannedCell) -> Estimate | None:
+        """What ranking costs; once for all cells that share the rankings."""
+        key = (whole.out, rankings.key)
+        if rankings.state == "done" or key in self._ranked:
+            return None
+        self._ranked.add(key)
+        return of_retriever(whole, rankings.recorded)
+
+
+def _planned(cell: SweepCell, whole: Cell, identity: Mapping[str, Any], log: str) -> PlannedCell:
+    n_queries = len(whole.dataset.queries)
+    key = run_key(json.loads(json.dumps(identity)))
+    folder = folder_of(cell.out, identity)
+    if folder is None:
+        return PlannedCell(cell, key, None, "new", 0, n_queries)
+    recorded = min(_lines(folder / log), n_queries)
+    return PlannedCell(cell, key, folder, _state(cell, folder), recorded, n_queries)
+
+
+def _lines(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def _state(cell: SweepCell, folder: Path) -> State:
+    """``done`` if running the cell would ask nothing."""
+    if not (folder / "manifest.json").exists():
+        return "begun"
+    try:
+        manifest = read_manifest(folder)
+    except StoreError:
+        return "unreadable"
+    try:
+        scores = unsealed(
+            json.loads((folder / "scores.json").read_bytes()), required=wholly_sealed(folder)
+        )
+        failed = scores["counts"]["failed"] + scores.get("answers", {}).get("failed", 0)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return "begun"  # scores are computed again
+    again = failed and (cell.retry_failed or cell.on_error == "stop")
+    timed = cell.latency == 0 or cell.task != "retrieval" or has_latency(manifest)
+    return "done" if timed and not again else "begun"

@@ -1,0 +1,61 @@
+"""Plug-ins with settings as text, as the command line writes them."""
+
+import json
+import re
+from collections.abc import Mapping
+from inspect import signature
+from typing import Any
+
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError
+
+_PLAIN = re.compile(r"[\w./@+-]+(:[\w./@+-]+)*")
+
+
+def spec_text(kind: registry.Kind, name: str, settings: Mapping[str, Any]) -> str:
+    """``name:key=value,...``, which ``registry.parse`` reads back as the same.
+
+    Raises:
+        ConfigError: a setting that cannot be written so.
+    """
+    earlier = registry.parse(kind, name)
+    both = earlier.settings.keys() & settings.keys()
+    if both:
+        raise ConfigError(f"{name}: {min(both)} is set twice")
+    whole = {**earlier.settings, **settings}
+    text = earlier.target
+    if whole:
+        text += ":" + ",".join(f"{key}={_value(value)}" for key, value in whole.items())
+    found = registry.parse(kind, text)
+    if (found.target, found.settings) != (earlier.target, whole):
+        raise ConfigError(f"{name}: its settings cannot be written as {text!r}")
+    return text
+
+
+def takes_seed(kind: registry.Kind, text: str) -> bool:
+    """Whether a plug-in has a setting ``seed`` that the text leaves open."""
+    try:
+        spec = registry.parse(kind, text)
+        parameters = signature(registry.resolve(kind, spec.target)).parameters
+    except (ConfigError, TypeError, ValueError):  # told where the plug-in is built
+        return False
+    return "seed" in parameters and "seed" not in spec.settings
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_text(str(k))}: {_value(v)}" for k, v in value.items()) + "}"
+    return json.dumps(value)
+
+
+def _text(value: str) -> str:
+    """A word as it is; anything else, or what YAML would take for a number, in quotes."""
+    if _PLAIN.fullmatch(value) and registry.parse_settings(f"v={value}", value)["v"] == value:
+        return value
+    if value.isprintable():
+        return "'" + value.replace("'", "''") + "'"
+    return json.dumps(value)

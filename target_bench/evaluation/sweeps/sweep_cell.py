@@ -1,0 +1,239 @@
+"""One cell of a sweep: a value that says what to run, and the function that runs it."""
+
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from target_bench.core.errors import TargetBenchError
+from target_bench.core.interfaces import Observer
+from target_bench.core.redaction import masked_settings
+from target_bench.core.schema import OnError, Score
+from target_bench.core.serialization import Format
+from target_bench.evaluation.scoring_options import Scoring
+
+if TYPE_CHECKING:
+    from target_bench.components.prompts.schema_prompting import SchemaScope
+    from target_bench.data.select import Loader
+    from target_bench.evaluation.results import Result
+
+
+@dataclass(frozen=True, slots=True)
+class SweepCell:
+    """One task on one split with one retriever (and one generator): picklable, and complete.
+
+    Attributes:
+        number: its place in the sweep, from 1.
+        task: short name of the task.
+        corpus: a name, or the path of one's own.
+        split: the split; None for the corpus's own.
+        distractors: what is mixed in, each as for ``TARGET.run``.
+        retriever: the retriever, with its settings, as on the command line.
+        top_k: the cutoffs, ascending; all of them cost one retrieval, at the largest.
+        generator: what answers, as on the command line; None for the task retrieval.
+        prompt: a file with prompts of one's own.
+        tables: how many retrieved tables stand in a prompt; None for the largest cutoff.
+        prompt_tokens: about how many tokens the tables of a prompt may take.
+        table_format: how tables are written in a prompt.
+        schema_scope: text-to-SQL: which tables a prompt shows.
+        structured: text-to-SQL, fact verification: whether the answer has to be JSON.
+        scoring: how answers are judged.
+        database: look at the queries of this database only.
+        limit: look at the first queries only.
+        seed: the seed that its parts were given, if they take one.
+        repeat: which repetition it is, from 1; each later one has a folder of runs of its own.
+        on_error: at a query the retriever fails on: stop, or record it.
+        retry_failed: ask the failed queries of an earlier run again.
+        latency: how many single queries to time.
+        memory: bytes that its retriever should keep to.
+        indexes: the folder of saved indexes; None for a retriever that cannot save its own.
+        data_dir: as for ``TARGET``.
+        out: where its run folders go.
+        gpus: how many GPUs it needs, for executors that place cells by that.
+        group: cells of one group share an index; the first should run before the others.
+    """
+
+    number: int
+    task: str
+    corpus: str
+    retriever: str
+    top_k: tuple[int, ...]
+    split: str | None = None
+    distractors: tuple[str, ...] = ()
+    generator: str | None = None
+    prompt: Path | None = None
+    tables: int | None = None
+    prompt_tokens: int = 8000
+    table_format: Format = "markdown"
+    schema_scope: "SchemaScope" = "database"
+    structured: bool = True
+    scoring: Scoring = field(default_factory=Scoring)
+    database: str | None = None
+    limit: int | None = None
+    seed: int | None = None
+    repeat: int = 1
+    on_error: OnError = "stop"
+    retry_failed: bool = False
+    latency: int = 0
+    memory: int | None = None
+    indexes: Path | None = None
+    data_dir: Path | None = None
+    out: Path = Path("runs")
+    gpus: float = 0.0
+    group: str = ""
+
+    def __str__(self) -> str:
+        data = " ".join(filter(None, (self.corpus, self.split)))
+        parts = [self.task, " + ".join([data, *self.distractors]), masked_settings(self.retriever)]
+        if self.generator is not None:
+            parts.append(masked_settings(self.generator))
+            parts += [self.prompt.name] if self.prompt else []
+            parts += [f"{self.tables} tables"] if self.tables else []
+            parts += [self.table_format] if self.table_format != "markdown" else []
+        parts += [f"repeat {self.repeat}"] if self.repeat > 1 else []
+        return " | ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class CellOutcome:
+    """What became of a cell: picklable, and small whatever the number of queries.
+
+    Attributes:
+        cell: the cell.
+        seconds: wall-clock seconds that the cell took this time.
+        scores: metric name -> score; empty if it failed.
+        folder: its run folder, None if it failed.
+        reused: whether all of it was there already.
+        n_queries: how many queries were asked.
+        failed_queries: how many of them failed; they count as wrong.
+        input_tokens: tokens of all prompts, as far as the provider counts them; None if not.
+        output_tokens: the same of all answers.
+        cost: of all answers, in the currency of the price table; None without one.
+        stages: stage -> wall-clock seconds, over all times that the run was gone on with; without
+            the stages of which something came out of a cache.
+        latency: milliseconds of single queries, where measured and nothing came out of a cache.
+        left_out: stage, or ``latency`` -> why its time is left out.
+        error: why it failed, or None.
+        exit_code: that of the error, 0 without one.
+        trace: the traceback of an error that is a fault of ours or of a plug-in.
+    """
+
+    cell: SweepCell
+    seconds: float
+    scores: Mapping[str, Score] = field(default_factory=dict)
+    folder: Path | None = None
+    reused: bool = False
+    n_queries: int = 0
+    failed_queries: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    stages: Mapping[str, float] = field(default_factory=dict)
+    latency: Mapping[str, Any] | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    error: str | None = None
+    exit_code: int = 0
+    trace: str | None = None
+
+    @property
+    def state(self) -> Literal["done", "reused", "failed"]:
+        """Its state in one word."""
+        if self.error is not None:
+            return "failed"
+        return "reused" if self.reused else "done"
+
+
+def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
+    """Run a cell, or go on with it where it was stopped. No error leaves it but an interruption.
+
+    Args:
+        cell: the cell.
+        observer: hears that the cell begins, and through ``of_cell`` what goes on in it.
+    """
+    observer.cell_started(cell.number, str(cell))
+    start = time.perf_counter()
+    try:
+        result = _result(cell, observer.of_cell(cell.number))
+    except TargetBenchError as error:
+        seconds = time.perf_counter() - start
+        return failed(cell, str(error), seconds, error.exit_code, traceback.format_exc())
+    except (Exception, SystemExit) as error:
+        said = f"{type(error).__name__}: {error}"
+        return failed(cell, said, time.perf_counter() - start, 1, traceback.format_exc())
+    return _outcome(cell, result, time.perf_counter() - start)
+
+
+def failed(
+    cell: SweepCell, error: str, seconds: float = 0.0, exit_code: int = 3, trace: str | None = None
+) -> CellOutcome:
+    """The outcome of a cell that has none of its own, such as one whose worker was lost."""
+    return CellOutcome(cell, seconds, error=error, exit_code=exit_code, trace=trace)
+
+
+def _result(cell: SweepCell, observer: Observer) -> "Result":
+    from target_bench.evaluation.target import TARGET
+
+    target = TARGET(
+        (cell.task, cell.corpus),
+        data_dir=cell.data_dir,
+        out=cell.out,
+        observer=observer,
+        loader=_loader(cell, observer),
+    )
+    (result,) = target.run(
+        cell.retriever,
+        cell.split,
+        cell.top_k,
+        limit=cell.limit,
+        database=cell.database,
+        distractors=cell.distractors,
+        on_error=cell.on_error,
+        retry_failed=cell.retry_failed,
+        latency=cell.latency,
+        memory=cell.memory,
+        indexes=cell.indexes,
+        generator=cell.generator or "extractive",
+        prompt=cell.prompt,
+        tables=cell.tables,
+        prompt_tokens=cell.prompt_tokens,
+        table_format=cell.table_format,
+        schema_scope=cell.schema_scope,
+        structured=cell.structured,
+        scoring=cell.scoring,
+    )
+    return result
+
+
+_LOADERS: dict[tuple[Any, ...], "Loader"] = {}
+
+
+def _loader(cell: SweepCell, observer: Observer) -> "Loader":
+    """What has loaded the data of the cell before; a process keeps one split at a time."""
+    from target_bench.data.select import Loader
+
+    key = (cell.corpus, cell.split, cell.distractors, cell.data_dir)
+    if key not in _LOADERS:
+        _LOADERS.clear()
+        _LOADERS[key] = Loader(cell.data_dir, observer)
+    return _LOADERS[key]
+
+
+def _outcome(cell: SweepCell, result: "Result", seconds: float) -> CellOutcome:
+    answers = result.answers
+    return CellOutcome(
+        cell,
+        seconds,
+        scores=dict(result.scores),
+        folder=result.folder,
+        reused=result.reused,
+        n_queries=result.counts.asked,
+        failed_queries=(answers or result.counts).failed,
+        input_tokens=answers.input_tokens if answers else None,
+        output_tokens=answers.output_tokens if answers else None,
+        cost=answers.cost if answers else None,
+        stages=dict(result.seconds),
+        latency=result.latency,
+        left_out=dict(result.times.left_out),
+    )

@@ -1,0 +1,192 @@
+"""What a sweep leaves beside its runs: which cell is which run, and all scores as one table."""
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from target_bench.core import registry
+from target_bench.core.errors import StoreError
+from target_bench.core.redaction import masked_settings
+from target_bench.evaluation.sweeps.plan import PlannedCell
+from target_bench.evaluation.sweeps.sweep_cell import CellOutcome, SweepCell
+from target_bench.runs.record_log import cannot
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """``NAME.sweep.json``, and ``NAME.results.json``, ``.csv`` and ``.parquet``.
+
+    Attributes:
+        out: the folder of the runs.
+        name: the name of the sweep.
+        file: the file it was read from.
+        sha256: of that file, when it was read.
+        cells: its cells.
+    """
+
+    out: Path
+    name: str
+    file: Path
+    sha256: str
+    cells: Sequence[PlannedCell]
+
+    def paths(self) -> list[Path]:
+        """The files."""
+        ends = ("sweep.json", "results.json", "results.csv", "results.parquet")
+        return [self.out / f"{self.name}.{end}" for end in ends]
+
+    def write_manifest(self, outcomes: Mapping[int, CellOutcome]) -> None:
+        """Which cell is which run, as far as it is known.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        manifest = {
+            "format": FORMAT,
+            "name": self.name,
+            "file": str(self.file.resolve()),
+            "sha256": self.sha256,
+            "cells": [self._entry(cell, outcomes.get(cell.cell.number)) for cell in self.cells],
+        }
+        text = json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
+        _replace(self.paths()[0], text.encode("utf-8", "surrogatepass"))
+
+    def _entry(self, planned: PlannedCell, outcome: CellOutcome | None) -> dict[str, Any]:
+        cell = planned.cell
+        folder = planned.folder if outcome is None else outcome.folder or planned.folder
+        state: str = planned.state
+        if outcome is not None:
+            state = "failed" if outcome.error else "done"
+        return {
+            **described(cell),
+            "key": planned.key,
+            "folder": os.path.relpath(folder, self.out) if folder else None,
+            "state": state,
+            "error": outcome.error if outcome else None,
+        }
+
+    def write_results(self, outcomes: Iterable[CellOutcome]) -> None:
+        """The scores of all cells.
+
+        Raises:
+            StoreError: they cannot be written.
+        """
+        rows = [self._row(outcome) for outcome in outcomes]
+        _, as_json, as_csv, as_parquet = self.paths()
+        text = json.dumps({"cells": rows}, indent=1, ensure_ascii=False) + "\n"
+        _replace(as_json, text.encode("utf-8", "surrogatepass"))
+        _replace(as_csv, _csv(rows).encode("utf-8", "surrogatepass"))
+        _replace(as_parquet, _parquet(rows))
+
+    def _row(self, outcome: CellOutcome) -> dict[str, Any]:
+        row = as_row(outcome)
+        folder = outcome.folder
+        return {**row, "folder": os.path.relpath(folder, self.out) if folder else None}
+
+
+def described(cell: SweepCell) -> dict[str, Any]:
+    """What a cell runs, as JSON, without what only this machine knows."""
+    return {
+        "number": cell.number,
+        "task": cell.task,
+        "corpus": cell.corpus,
+        "split": cell.split,
+        "distractors": " + ".join(cell.distractors) or None,
+        "database": cell.database,
+        "limit": cell.limit,
+        "retriever": masked_settings(cell.retriever),
+        "generator": None if cell.generator is None else masked_settings(cell.generator),
+        "prompt": None if cell.prompt is None else cell.prompt.name,
+        "k": cell.top_k[-1],
+        "tables": cell.tables,
+        "table_format": None if cell.generator is None else cell.table_format,
+        "prompt_tokens": None if cell.generator is None else cell.prompt_tokens,
+        "schema_scope": cell.schema_scope if cell.task == "text_to_sql" else None,
+        "seed": cell.seed,
+        "repeat": cell.repeat,
+    }
+
+
+def as_row(outcome: CellOutcome) -> dict[str, Any]:
+    """An outcome as one flat row: what was run, its settings, denominators, seconds and scores."""
+    row = described(outcome.cell)
+    row |= _settings("retriever", row["retriever"]) | _settings("generator", row["generator"])
+    row |= {
+        "state": "failed" if outcome.error else "done",
+        "error": outcome.error,
+        "folder": str(outcome.folder) if outcome.folder else None,
+        "n_queries": outcome.n_queries,
+        "failed_queries": outcome.failed_queries,
+        "input_tokens": outcome.input_tokens,
+        "output_tokens": outcome.output_tokens,
+        "cost": outcome.cost,
+    }
+    row |= {f"seconds.{stage}": seconds for stage, seconds in outcome.stages.items()}
+    for name in ("p50", "p95", "p99"):
+        if outcome.latency and name in outcome.latency:
+            row[f"latency_ms.{name}"] = outcome.latency[name]
+    for name, score in outcome.scores.items():
+        found = score.to_json()
+        row |= {name: found["value"], f"{name}.low": found["low"], f"{name}.high": found["high"]}
+    return row
+
+
+def _settings(kind: registry.Kind, text: str | None) -> dict[str, Any]:
+    """``retriever.k1`` and so on: text as it is, all else as JSON."""
+    if text is None:
+        return {}
+    found = registry.parse(kind, text).settings
+    return {
+        f"{kind}.{name}": value if isinstance(value, str) else json.dumps(value)
+        for name, value in found.items()
+    }
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The columns of all rows."""
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, _columns(rows), restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def _parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    import pyarrow
+    from pyarrow import parquet
+
+    columns = {name: [row.get(name) for row in rows] for name in _columns(rows)}
+    buffer = pyarrow.BufferOutputStream()
+    parquet.write_table(pyarrow.table(columns), buffer)
+    content: bytes = buffer.getvalue().to_pybytes()
+    return content
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Replace a file as a whole, unless it holds this content already."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        if path.exists() and path.read_bytes() == content:
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise StoreError(cannot("be written", path, error)) from error

@@ -1,0 +1,101 @@
+"""YAML with its line numbers: what a file says, and where it says it."""
+
+import hashlib
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from target_bench.core.errors import ConfigError
+
+Place = Sequence[str | int]
+"""The keys and indexes that lead to an entry, as in ``("retrievers", 0, "k1")``."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A YAML file.
+
+    Attributes:
+        file: where it is.
+        content: what it says.
+        node: the same with its places.
+        sha256: of the file.
+    """
+
+    file: Path
+    content: Any
+    node: yaml.Node
+    sha256: str
+
+    @classmethod
+    def read(cls, file: Path) -> "Document":
+        """Read a file.
+
+        Raises:
+            ConfigError: it cannot be read, is no YAML, says nothing or says a thing twice.
+        """
+        try:
+            written = file.read_bytes()
+            loader = yaml.SafeLoader(written.decode("utf-8-sig"))
+            node = loader.get_single_node()
+            if node is None:
+                raise ConfigError(f"{file}: says nothing")
+            _check_keys(file, node)
+            content = loader.construct_document(node)
+            return cls(file, content, node, hashlib.sha256(written).hexdigest())
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            line = mark.line + 1 if mark else 1
+            raise ConfigError(f"{file}:{line}: no YAML: {error.problem or error}") from error
+        except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+            raise ConfigError(f"{file}: cannot be read: {error}") from error
+
+    def at(self, place: Place) -> str:
+        """``file:line: entry``, of the innermost part of the place that the file has."""
+        line, name = self._found(place)
+        return f"{self.file}:{line}" + (f": {name}" if name else "")
+
+    def line(self, place: Place) -> int:
+        """The line of that part."""
+        return self._found(place)[0]
+
+    def _found(self, place: Place) -> tuple[int, str]:
+        node, name, line = self.node, "", self.node.start_mark.line
+        for step in place:
+            found = _child(node, step)
+            if found is None:
+                continue
+            line, node = found
+            name += f"[{step}]" if isinstance(step, int) else f".{step}" if name else step
+        return line + 1, name
+
+
+def _child(node: yaml.Node, step: str | int) -> tuple[int, yaml.Node] | None:
+    """The line and the node of an entry."""
+    if isinstance(node, yaml.SequenceNode) and step in range(len(node.value)):
+        item = node.value[int(step)]
+        return item.start_mark.line, item
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if key.value == step:
+                return key.start_mark.line, value
+    return None
+
+
+def _check_keys(file: Path, node: yaml.Node) -> None:
+    if isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            _check_keys(file, item)
+    elif isinstance(node, yaml.MappingNode):
+        seen: dict[Hashable, int] = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode):
+                raise ConfigError(f"{file}:{line}: a key should be a word")
+            if key.value in seen:
+                raise ConfigError(f"{file}:{line}: {key.value} is set in line {seen[key.value]}")
+            seen[key.value] = line
+            _check_keys(file, value)

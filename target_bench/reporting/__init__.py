@@ -1,0 +1,1 @@
+"""Readers of finished runs: comparisons, plots, reports and the leaderboard."""

@@ -1,0 +1,272 @@
+"""``compare``: stored runs side by side, with tests of their differences."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.evaluation.results import Result
+from target_bench.metrics import intervals, significance
+from target_bench.metrics.headlines import headline, main_metrics
+from target_bench.metrics.significance import TestName
+from target_bench.reporting.compare_rows import Comparison, Difference, Row
+from target_bench.runs import slicing
+from target_bench.runs.comparable import check_same_slices, check_same_version
+from target_bench.runs.find import find
+from target_bench.runs.scored import Measured, ScoredRun, read_scored
+from target_bench.runs.slicing import Mask
+
+
+def compare(
+    runs: Sequence[str | Path | Result],
+    metrics: Sequence[str] = (),
+    baseline: str | Path | Result | None = None,
+    slices: Sequence[str] = (),
+    *,
+    test: TestName = "randomization",
+    resamples: int = significance.RESAMPLES,
+    seed: int = 0,
+    out: str | Path = "runs",
+) -> Comparison:
+    """Compare stored runs on the same queries, each with the baseline.
+
+    Args:
+        runs: run folders, ids of runs under ``out``, or results; two at least.
+        metrics: which metrics; all of them are tested, and p-values corrected for all tests.
+            Default: the main ones of the task that all runs have, of which the headline metric
+            alone is tested and the others are descriptive.
+        baseline: the run that the others are compared with; default: the first.
+        slices: conditions such as ``"difficulty=hard"`` or ``"gold_tables>1"``, which hold
+            together; a name alone, as in ``"db_id"``, makes a part of each value.
+        test: the paired randomisation test, or the paired bootstrap test.
+        resamples: how many samples a test draws.
+        seed: of the random numbers.
+        out: the folder of all runs.
+
+    Raises:
+        ConfigError: fewer than two runs, an unknown run, metric, slice or test, or runs whose
+            metric is not computed in one way.
+        DataError: the runs are not of the same task, tables and queries.
+        StoreError: a run is not finished, or damaged.
+    """
+    if test not in get_args(TestName):
+        raise ConfigError(f"test={test!r}: expected {' or '.join(get_args(TestName))}")
+    if resamples < 1:
+        raise ConfigError(f"resamples={resamples}: expected a number from 1")
+    folders = [_folder(run, Path(out)) for run in runs]
+    first = _folder(baseline, Path(out)) if baseline is not None else None
+    scored = _read(folders, first)
+    names = _names(scored)
+    compared, notes = _metrics(scored, metrics)
+    base = next((i for i, run in enumerate(scored) if _same(run.folder, first)), 0)
+    wanted = [slicing.parse(text) for text in slices]
+    check_same_slices(scored, [one.name for one in wanted], compared)
+    masks = slicing.parts(scored[base].slices, wanted, len(scored[base].query_ids))
+    rows = []
+    for metric in compared:
+        measured = [run.measured(metric) for run in scored]
+        for part, mask in masks.items():
+            for i, one in enumerate(measured):
+                row = _row(one, scored[i], names[i], part, mask)
+                if i != base:
+                    differs = _difference(one, measured[base], mask, test, resamples, seed)
+                    row = replace(row, difference=differs)
+                rows.append(row)
+    family = tuple(compared) if metrics else (headline(compared),)
+    corrected, n_tests = _corrected(rows, family)
+    identity, asked = scored[base].identity, scored[base].manifest["asked"]
+    return Comparison(
+        task=identity["task"],
+        corpus=" + ".join([f"{identity['corpus']} {identity['split']}", *asked["distractors"]]),
+        runs={name: run.folder for name, run in zip(names, scored, strict=True)},
+        baseline=names[base],
+        test=test,
+        resamples=resamples,
+        seed=seed,
+        family=family,
+        n_tests=n_tests,
+        rows=corrected,
+        notes=notes,
+    )
+
+
+def _folder(run: str | Path | Result, out: Path) -> Path:
+    return run.folder if isinstance(run, Result) else find(run, out)
+
+
+def _same(folder: Path, other: Path | None) -> bool:
+    return other is not None and folder.resolve() == other.resolve()
+
+
+def _read(folders: Sequence[Path], baseline: Path | None) -> list[ScoredRun]:
+    """The runs, the baseline among them, each once."""
+    wanted = [*folders, *([baseline] if baseline else [])]
+    once = list({folder.resolve(): folder for folder in wanted}.values())
+    if len(once) < 2:
+        raise ConfigError(f"a comparison needs two runs at least, and {len(once)} is named")
+    scored = [read_scored(folder) for folder in once]
+    for other in scored[1:]:
+        check_comparable(scored[0], other)
+    return scored
+
+
+_PARTS = {
+    "task": "tasks",
+    "corpus_fingerprint": "tables",
+    "queries_fingerprint": "queries",
+    "split": "splits",
+}
+
+
+def check_comparable(one: ScoredRun, other: ScoredRun) -> None:
+    """See that two runs were asked the same queries about the same tables.
+
+    Raises:
+        DataError: they were not; the message names what differs.
+        StoreError: one of them is damaged.
+    """
+    check_same_version(one, other)
+    for key, what in _PARTS.items():
+        mine, theirs = one.identity[key], other.identity[key]
+        if mine != theirs:
+            raise DataError(
+                f"{one.folder.name} and {other.folder.name} are of different {what}: "
+                f"{_told_apart(one, other) or f'{mine:.12} and {theirs:.12}'}. "
+                "Only runs of the same task, tables and queries can be compared; run one of them "
+                "again on the other's data."
+            )
+    if one.query_ids != other.query_ids:
+        raise StoreError(f"{other.folder}: per_query.parquet is of other queries than its manifest")
+
+
+def _told_apart(one: ScoredRun, other: ScoredRun) -> str:
+    """What was asked for differently."""
+    mine, theirs = (
+        {"task": run.identity["task"], "corpus": run.identity["corpus"]}
+        | {"split": run.identity["split"], "queries": len(run.query_ids)}
+        | {name: run.manifest["asked"].get(name) for name in ("distractors", "about", "database")}
+        | {"limit": run.manifest["asked"].get("limit")}
+        for run in (one, other)
+    )
+    return ", ".join(
+        f"{name} {_shown(mine[name])} and {_shown(theirs[name])}"
+        for name in mine
+        if mine[name] != theirs[name]
+    )
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return " + ".join(map(str, value)) or "none"
+    return "none" if value is None else str(value)
+
+
+def _names(runs: Sequence[ScoredRun]) -> list[str]:
+    """What the runs are called; those that were asked for alike get the hash of their identity."""
+    labels = [run.label for run in runs]
+    often = Counter(labels)
+    return [
+        f"{label} ({run.folder.name.rpartition('-')[2]})" if often[label] > 1 else label
+        for label, run in zip(labels, runs, strict=True)
+    ]
+
+
+def _metrics(runs: Sequence[ScoredRun], asked: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """The metrics to compare, and what to say of those that are left out."""
+    if asked:
+        for metric in dict.fromkeys(asked):
+            _check_signatures(runs, metric)
+        return list(dict.fromkeys(asked)), ()
+    kept, notes = [], []
+    for metric in main_metrics(list(runs[0].scores)):
+        try:
+            _check_signatures(runs, metric)
+            kept.append(metric)
+        except ConfigError as error:
+            without = [run.folder.name for run in runs if metric not in run.scores]
+            lacking = f"{metric} is left out: {', '.join(without)} "
+            lacking += "does not have it" if len(without) == 1 else "do not have it"
+            notes.append(lacking if without else f"left out: {error}")
+    if not kept:
+        raise ConfigError(f"the runs have no metric in common: {'; '.join(notes)}")
+    return kept, tuple(notes)
+
+
+def _check_signatures(runs: Sequence[ScoredRun], metric: str) -> None:
+    for run in runs:
+        run.measured(metric)
+        mine, theirs = (
+            intervals.definition(one.scores[metric].signature) for one in (runs[0], run)
+        )
+        if mine != theirs:
+            raise ConfigError(
+                f"{metric} is not computed in one way: {mine} in {runs[0].folder.name}, {theirs} "
+                f"in {run.folder.name}"
+            )
+
+
+def _row(one: Measured, run: ScoredRun, name: str, part: str, mask: Mask) -> Row:
+    """The score of a run; of all queries as it is stored, of a part computed again.
+
+    A stored score whose interval was made in another way, as version 0.1.0 did, gets a new one.
+    """
+    stored = run.scores[one.name]
+    if mask.all() and stored.signature.endswith(f"|{intervals.SIGNATURE}"):
+        found = (stored.n, name, stored.value, stored.low, stored.high)
+        return Row(one.name, part, *found, difference=None)
+    statistics = one.statistics[mask]
+    score = float(one.value(statistics.sum(axis=0)))
+    low, high = intervals.interval(one, statistics)
+    n = int((~np.isnan(one.values[mask])).sum())
+    return Row(one.name, part, n, name, score, low, high, difference=None)
+
+
+def _difference(
+    one: Measured, base: Measured, mask: Mask, test: TestName, resamples: int, seed: int
+) -> Difference | None:
+    mine, theirs = one.statistics[mask], base.statistics[mask]
+    if any(np.isnan(one.value(statistics.sum(axis=0))) for statistics in (mine, theirs)):
+        return None
+    paired = significance.compare(mine, theirs, one.value, test, resamples, seed)
+    low, high = intervals.interval_of_difference(one, mine, theirs)
+    values = one.values[mask], base.values[mask]
+    wins, ties, losses = significance.wins_ties_losses(*values)
+    effect = None
+    if one.is_mean and base.is_mean:
+        effect = significance.effect_size(*values, resamples, seed)
+    parts = (effect.value, effect.low, effect.high) if effect else (np.nan,) * 3
+    known = [float(part) if np.isfinite(part) else None for part in parts]
+    return Difference(
+        value=paired.difference,
+        low=low,
+        high=high,
+        p=paired.p,
+        p_corrected=None,
+        exact=paired.exact,
+        effect=known[0],
+        effect_low=known[1],
+        effect_high=known[2],
+        wins=wins,
+        ties=ties,
+        losses=losses,
+    )
+
+
+def _corrected(rows: Sequence[Row], family: Sequence[str]) -> tuple[tuple[Row, ...], int]:
+    """The rows, those of a family of metrics with corrected p-values, and how many tests it has."""
+    tested = {
+        i: row.difference.p
+        for i, row in enumerate(rows)
+        if row.difference is not None and row.metric in family
+    }
+    corrected = dict(zip(tested, significance.holm(list(tested.values())), strict=True))
+    return tuple(
+        replace(row, difference=replace(row.difference, p_corrected=corrected[i]))
+        if row.difference is not None and i in corrected
+        else row
+        for i, row in enumerate(rows)
+    ), len(tested)

@@ -1,0 +1,174 @@
+"""A comparison as text, Markdown or LaTeX."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from math import isnan
+
+from target_bench.core import text_tables
+from target_bench.core.text_tables import Column, TextTable
+from target_bench.evaluation.results import PERCENT
+from target_bench.reporting.compare_rows import Comparison, Difference, Row
+
+
+def text(comparison: Comparison, width: int | None = None) -> str:
+    """One table a metric, and what the markers mean.
+
+    Args:
+        comparison: what is shown.
+        width: columns of the terminal; None for no limit.
+    """
+    tables = [_table(comparison, *found) for found in _by_metric(comparison)]
+    return "\n".join([text_tables.text(tables, width), "", *legend(comparison)])
+
+
+def _table(comparison: Comparison, metric: str, rows: Sequence[Row]) -> TextTable:
+    sliced = bool(rows[0].slice)
+    return TextTable(
+        [*(_SLICE_COLUMNS if sliced else ()), *_COLUMNS],
+        [_effect_apart(_cells(row, sliced)) for row in rows],
+        f"{metric} · {comparison.task}, {comparison.corpus}{_descriptive(comparison, metric)}",
+        frozenset(i for i in range(1, len(rows)) if rows[i].slice != rows[i - 1].slice),
+    )
+
+
+_SLICE_COLUMNS = (Column("slice"), Column("n", right=True))
+_COLUMNS = (
+    Column("run"),
+    Column("score", right=True),
+    Column("95%", right=True, below=True, label="95% of the score"),
+    Column("difference", right=True),
+    Column("95%", right=True, below=True, label="95% of the difference"),
+    Column("p", right=True),
+    Column("d_z", right=True),
+    Column("95%", right=True, below=True, label="95% of d_z"),
+    Column("W/T/L", right=True),
+)
+
+
+def _effect_apart(cells: Sequence[str]) -> list[str]:
+    """The cells with the effect size and its interval in cells of their own."""
+    *others, effect, counts = cells
+    value, _, bounds = effect.partition(" (")
+    return [*others, value, bounds.removesuffix(")"), counts]
+
+
+def legend(comparison: Comparison) -> list[str]:
+    """What was tested, and how to read it."""
+    how = "paired randomisation test"
+    if comparison.test == "bootstrap":
+        how = "paired bootstrap test"
+    tests = f"{comparison.n_tests} test" + ("" if comparison.n_tests == 1 else "s")
+    family = ", ".join(comparison.family)
+    lines = [
+        f"Differences from {comparison.baseline}; {how}, two-sided, {comparison.resamples:,} "
+        f"samples, seed {comparison.seed}; p corrected for {tests} of {family} (Holm): * < 0.05, "
+        "** < 0.01, *** < 0.001. W/T/L: queries won, tied and lost."
+    ]
+    if any(_descriptive(comparison, row.metric) for row in comparison.rows):
+        lines.append(
+            f"{family} is tested; the other metrics are descriptive. Name metrics with --metric to "
+            "test each of them: p is then corrected for all of these tests."
+        )
+    return [*lines, *(f"Note: {note}" for note in comparison.notes)]
+
+
+def _descriptive(comparison: Comparison, metric: str) -> str:
+    """What the heading of a metric says when it is not tested."""
+    return "" if metric in comparison.family else " · descriptive, not tested"
+
+
+def markdown(comparison: Comparison) -> str:
+    """Pipe tables, one a metric."""
+    lines = []
+    for metric, rows in _by_metric(comparison):
+        header, justified = _header(rows)
+        rule = ["---" if justify == "l" else "---:" for justify in justified]
+        about = f"({comparison.task}, {comparison.corpus})"
+        lines += [f"**{metric}** {about}{_descriptive(comparison, metric)}", ""]
+        for cells in (header, rule, *(_cells(row, bool(rows[0].slice)) for row in rows)):
+            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        lines.append("")
+    return "\n".join([*lines, *(line.replace("*", "\\*") for line in legend(comparison))])
+
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "–": "--",
+    }
+)
+
+
+def latex(comparison: Comparison) -> str:
+    """``tabular`` environments for the package booktabs, one a metric."""
+    lines = []
+    for metric, rows in _by_metric(comparison):
+        header, justified = _header(rows)
+        lines += [
+            f"% {metric}, {comparison.task}, {comparison.corpus}"
+            f"{_descriptive(comparison, metric)}".replace("\n", " "),
+            rf"\begin{{tabular}}{{{''.join(justified)}}}",
+            r"\toprule",
+            _latex_line(header),
+            r"\midrule",
+            *(_latex_line(_cells(row, bool(rows[0].slice))) for row in rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+            "",
+        ]
+    return "\n".join([*lines, *(f"% {line}".replace("\n", " ") for line in legend(comparison))])
+
+
+def _latex_line(cells: Sequence[str]) -> str:
+    return " & ".join(cell.translate(_LATEX) for cell in cells) + r" \\"
+
+
+def _by_metric(comparison: Comparison) -> Iterator[tuple[str, list[Row]]]:
+    for metric, rows in groupby(comparison.rows, key=lambda row: row.metric):
+        yield metric, list(rows)
+
+
+def _header(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
+    names = ["run", "score", "95%", "difference", "95%", "p", "d_z (95%)", "W/T/L"]
+    sliced = ["slice", "n"] if rows[0].slice else []
+    return [*sliced, *names], [*(["l", "r"] if sliced else []), "l", *"rrrrrrr"]
+
+
+def _cells(row: Row, sliced: bool) -> list[str]:
+    digits = 2 if row.metric in PERCENT else 3
+    cells = [row.slice, f"{row.n:,}"] if sliced else []
+    cells += [
+        row.run,
+        "–" if isnan(row.score) else f"{row.score:.{digits}f}",
+        "" if isnan(row.low) else f"{row.low:.{digits}f}–{row.high:.{digits}f}",
+    ]
+    return cells + (_difference_cells(row.difference, digits) if row.difference else [""] * 5)
+
+
+def _difference_cells(found: Difference, digits: int) -> list[str]:
+    effect = "" if found.effect is None else f"{found.effect:+.2f}"
+    bounds = found.effect_low, found.effect_high
+    if None not in bounds and bounds != (0, 0):
+        effect += " ({:+.2f} to {:+.2f})".format(*bounds)
+    return [
+        f"{found.value:+.{digits}f}{found.marker}",
+        f"{found.low:+.{digits}f} to {found.high:+.{digits}f}",
+        "" if found.p_corrected is None else _p(found.p_corrected),
+        effect,
+        f"{found.wins}/{found.ties}/{found.losses}",
+    ]
+
+
+def _p(p: float) -> str:
+    return f"{p:.4f}" if p >= 0.0001 else f"{p:.0e}"

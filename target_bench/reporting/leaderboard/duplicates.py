@@ -1,0 +1,159 @@
+"""Whether predictions are those of another submission, perhaps with noise."""
+
+from collections.abc import Iterator, Sequence
+
+from target_bench.core.schema import Query
+from target_bench.reporting.leaderboard.board import Other, comparable
+from target_bench.reporting.leaderboard.card import Card
+from target_bench.reporting.leaderboard.entry import Level
+from target_bench.reporting.leaderboard.leaks import words
+from target_bench.reporting.leaderboard.recompute import Checked
+from target_bench.reporting.leaderboard.suspicion import Alike, alike
+from target_bench.tasks.question_answering import references
+
+FEWEST = 50
+"""Wrong tables, or wrong answers, below which likeness says nothing."""
+
+_SHARED, _SAME_PLACE = 0.75, 0.5
+_MOST_SAME_PLACE = 0.6
+_MOST_SHARED, _SAME_ORDER = 0.85, 0.97
+_IDENTICAL = 0.3
+_SAME_ANSWERS = 0.5
+_WORDS = 5
+_NEARLY_ALL = 0.95
+
+
+def duplicate(run: Checked, card: Card, other: Other) -> Iterator[tuple[Level, str]]:
+    """The predictions are not those of another submission.
+
+    A run whose predictions are equal to another's on at least 95% of the queries of the split, and
+    differ on none, is rejected. It is noted where all authors are authors of the other too, unless
+    all of the other submission is submitted again; where it is the retrieval that answers are
+    built on and the same retriever is declared, by label and settings; and where answers of the
+    same generator are equal though the rankings are not, as a database can be found in several
+    ways.
+    """
+    if not comparable(run.document, other.document) or not _equal(run, other):
+        return
+    if other.whole:
+        yield "rejected", f"all of it is {other.name} again"
+        return
+    level: Level = "note" if _own(card, other) or _explained(run, other) else "rejected"
+    yield level, f"the predictions are those of {other.name}"
+
+
+def copied(run: Checked, card: Card, other: Other) -> Iterator[tuple[Level, str]]:
+    """The predictions are not another's with noise.
+
+    Compared are mistakes, because right tables are in every good ranking: the tables among the
+    first ten of the other that answer nothing. Suspicious: 75% of them are here too and 50% at the
+    same rank; or 60% are at the same rank, whatever the others are; or 85% are here and 97% of
+    their pairs in the same order; or 30% of all rankings are the same, table for table. (BM25,
+    TF-IDF and LSA share up to 83% of their mistakes on OTT-QA, FeTaQA, Spider and BIRD, 36% at the
+    same rank, and 6% of their rankings; one BM25 with another k1 shares 80 to 99%, and is meant to
+    be looked at.) Of answers that are wrong and have at least five words, half being the same word
+    for word is suspicious, unless the same generator is declared. With fewer than 50 mistakes
+    nothing is said. It is a note where all authors are authors of the other too.
+    """
+    if not comparable(run.document, other.document) or _equal(run, other):
+        return
+    level: Level = "note" if _own(card, other) else "suspicious"
+    if run.answers is not None:
+        if _same(run, other, "generator"):
+            return
+        wrong, same = _same_answers(run, other)
+        if wrong >= FEWEST and same / wrong >= _SAME_ANSWERS:
+            yield (
+                level,
+                f"{same:,} of {wrong:,} wrong answers of {other.name} are here, word for word",
+            )
+        return
+    found = _alike(run, other)
+    if found.wrong >= FEWEST and _suspicious(found):
+        yield (
+            level,
+            f"{found.shared:.1%} of the wrong tables of {other.name} are here, "
+            f"{found.same_place:.1%} at the same rank and {found.same_order:.1%} of pairs in the "
+            f"same order; {found.identical:.1%} of all rankings are the same",
+        )
+
+
+def _suspicious(found: Alike) -> bool:
+    return (
+        (found.shared >= _SHARED and found.same_place >= _SAME_PLACE)
+        or found.same_place >= _MOST_SAME_PLACE
+        or (found.shared >= _MOST_SHARED and found.same_order >= _SAME_ORDER)
+        or found.identical >= _IDENTICAL
+    )
+
+
+def _own(card: Card, other: Other) -> bool:
+    """Whether nobody is credited who is not credited for the other."""
+    return {author.casefold() for author in card.authors} <= other.authors
+
+
+def _explained(run: Checked, other: Other) -> bool:
+    """Whether equal predictions are what honest runs of the same parts give."""
+    if run.answers is None:
+        labels = run.document.retriever, other.document.retriever
+        return run.basis and _same(run, other, "retriever") and labels[0] == labels[1]
+    return _same(run, other, "generator") and not _equal_rankings(run, other)
+
+
+def _same(run: Checked, other: Other, part: str) -> bool:
+    return run.document.identity.get(part) == other.document.identity.get(part)
+
+
+def _both(run: Checked, other: Other) -> list[Query]:
+    mine, theirs = run.predictions.found, other.predictions.found
+    return [query for query in run.dataset.queries if query.id in mine and query.id in theirs]
+
+
+def _equal(run: Checked, other: Other) -> bool:
+    if run.answers is None:
+        return _equal_rankings(run, other)
+    both = _both(run, other)
+    mine, theirs = run.answers.found, other.predictions.found
+    return _nearly_all(both, run) and all(
+        mine[query.id].generation.text == theirs[query.id].generation.text for query in both
+    )
+
+
+def _equal_rankings(run: Checked, other: Other) -> bool:
+    mine, theirs = run.rankings.found, other.rankings.found
+    both = [query for query in run.dataset.queries if query.id in mine and query.id in theirs]
+    ranked = any(mine[query.id].tables for query in both)  # no-context ranks nothing
+    depth = min(run.document.cutoffs[-1], other.document.cutoffs[-1])
+    return (
+        ranked
+        and _nearly_all(both, run)
+        and all(mine[q.id].tables[:depth] == theirs[q.id].tables[:depth] for q in both)
+    )
+
+
+def _nearly_all(both: Sequence[Query], run: Checked) -> bool:
+    return bool(both) and len(both) >= _NEARLY_ALL * len(run.dataset.queries)
+
+
+def _alike(run: Checked, other: Other) -> Alike:
+    both = [
+        query
+        for query in _both(run, other)
+        if run.rankings.found[query.id].tables and other.predictions.found[query.id].tables
+    ]
+    return alike(
+        [other.predictions.found[query.id].tables for query in both],
+        [run.rankings.found[query.id].tables for query in both],
+        [query.gold for query in both],
+    )
+
+
+def _same_answers(run: Checked, other: Other) -> tuple[int, int]:
+    wrong = same = 0
+    for query in _both(run, other):
+        mine = words(run.predictions.found[query.id].generation.text)
+        theirs = words(other.predictions.found[query.id].generation.text)
+        if len(theirs.split()) >= _WORDS and theirs not in map(words, references(query)):
+            wrong += 1
+            same += mine == theirs
+    return wrong, same

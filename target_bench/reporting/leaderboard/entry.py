@@ -1,0 +1,245 @@
+"""What a verified submission becomes: all that a leaderboard shows, without any dataset."""
+
+import base64
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core.errors import DataError
+from target_bench.core.schema import AnswerCounts, Counts, Score
+from target_bench.reporting.leaderboard.card import Card
+from target_bench.runs.times import ColdTimes, Recorded, declared
+
+FORMAT = 1
+"""The version of ``*.entry.json``; a file of another version is refused."""
+
+SUFFIX = ".entry.json"
+"""How the file of an entry ends; it lies beside the submission."""
+
+Verdict = Literal["accepted", "suspicious", "rejected"]
+Level = Literal["note", "suspicious", "rejected"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check found.
+
+    Attributes:
+        check: the name of the check.
+        level: a note leaves the verdict as it is; else the verdict is at least this.
+        message: what was found, with figures.
+        run: the place of the run in the submission, or None if it is about the whole.
+    """
+
+    check: str
+    level: Level
+    message: str
+    run: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class RunEntry:
+    """One run of a submission, every figure of it recomputed.
+
+    Attributes:
+        corpus: lower-case name of the corpus.
+        split: full name of the split.
+        task: short name of the task.
+        retriever: label of the retriever, as the submitter asked for it.
+        generator: label of the generator, or None for a run about retrieval.
+        cutoffs: the cutoffs that the retrieval metrics are at, ascending.
+        distractors: what was mixed in, each as it was asked for.
+        about: the task whose queries were ranked, or None for all of the split.
+        basis: whether it is the retrieval that an answer run of the same submission is built on.
+        retrieval: for an answer run, the place of its retrieval among the runs; else None.
+        scores: metric name -> score with its 95% interval; for an answer run those of its
+            retrieval too.
+        query_ids: the n queries of the split, in the order of the dataset.
+        per_query: metric name -> (n,) float64 value of each query alone; NaN where it is in no
+            denominator.
+        slices: by what queries can be told apart -> (n) value of each, or None; names as in
+            ``runs.slices``, without the prefix.
+        counts: the denominators of the rankings.
+        answers: the denominators of the answers, or None.
+        report: what else the task says of the answers (outcomes, groups), or None.
+        seconds: stage -> wall-clock seconds, as declared; empty where nothing was timed.
+        timed_queries: how many queries ``seconds["retrieve"]`` covers.
+        latency_ms: ``p50``, ``p95``, ``p99`` of single queries, ``queries``, ``threads``, as
+            declared; None where it was not measured.
+        cold: whether times of which something came out of a cache were left out, as declared.
+        environment: ``python``, ``machine``, ``processors``, ``packages``, as declared.
+        retriever_identity: class, settings and versions of the retriever, as declared.
+        generator_identity: the same of the generator; empty for a run about retrieval.
+        corpus_fingerprint: of the tables.
+        queries_fingerprint: of queries and gold tables, and for an answer run of the references.
+        predictions_sha256: of the predictions.
+        date: the day it was run, as in 2026-01-31, as declared; empty if unknown.
+    """
+
+    corpus: str
+    split: str
+    task: str
+    retriever: str
+    generator: str | None
+    cutoffs: tuple[int, ...]
+    scores: Mapping[str, Score]
+    query_ids: Sequence[str]
+    per_query: Mapping[str, NDArray[np.float64]]
+    counts: Counts
+    corpus_fingerprint: str
+    queries_fingerprint: str
+    predictions_sha256: str
+    distractors: tuple[str, ...] = ()
+    about: str | None = None
+    basis: bool = False
+    retrieval: int | None = None
+    slices: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    answers: AnswerCounts | None = None
+    report: Mapping[str, Any] | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    timed_queries: int = 0
+    latency_ms: Mapping[str, Any] | None = None
+    cold: bool = False
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    retriever_identity: Mapping[str, Any] = field(default_factory=dict)
+    generator_identity: Mapping[str, Any] = field(default_factory=dict)
+    date: str = ""
+
+    @property
+    def times(self) -> ColdTimes:
+        """Those that may be shown: cold ones, and of 0.1.0's what no cache could shorten."""
+        asked = self.answers.asked if self.answers else 0
+        generator = self.generator_identity if self.generator else {}
+        recorded = Recorded(self.seconds, self.timed_queries, asked, self.latency_ms)
+        return declared(recorded, self.cold, self.retriever_identity, generator)
+
+    def to_json(self) -> dict[str, Any]:
+        """Field name -> value; arrays packed, as ``from_json`` reads them."""
+        record = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return record | {
+            "scores": {name: score.to_json() for name, score in self.scores.items()},
+            "query_ids": list(self.query_ids),
+            "per_query": {name: _packed(values) for name, values in self.per_query.items()},
+            "counts": self.counts.to_json(),
+            "answers": self.answers.to_json() if self.answers else None,
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> "RunEntry":
+        """What ``to_json`` wrote."""
+        n = len(record["query_ids"])
+        answers = record["answers"]
+        return cls(
+            **{
+                **record,
+                "cutoffs": tuple(record["cutoffs"]),
+                "distractors": tuple(record["distractors"]),
+                "scores": {
+                    name: Score.from_json(found) for name, found in record["scores"].items()
+                },
+                "per_query": {k: _unpacked(text, n) for k, text in record["per_query"].items()},
+                "counts": Counts(**record["counts"]),
+                "answers": AnswerCounts(**answers) if answers else None,
+            }
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A verified submission.
+
+    Attributes:
+        id: unique on a board: the name of the submission's file without its suffix.
+        card: who made what; every text in it is the submitter's.
+        runs: its runs; an answer run names its retrieval by its place here.
+        verdict: of the verification.
+        findings: the reasons, and notes.
+        fingerprint: a hash of all that was submitted, whatever the compression.
+        checked_by: the version of target-bench that verified it.
+    """
+
+    id: str
+    card: Card
+    runs: tuple[RunEntry, ...]
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+    fingerprint: str
+    checked_by: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The document in ``*.entry.json``."""
+        return {
+            "format": FORMAT,
+            "id": self.id,
+            "card": self.card.model_dump(mode="json"),
+            "runs": [run.to_json() for run in self.runs],
+            "verdict": self.verdict,
+            "findings": [asdict(finding) for finding in self.findings],
+            "fingerprint": self.fingerprint,
+            "checked_by": self.checked_by,
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> "Entry":
+        """What ``to_json`` wrote.
+
+        Raises:
+            ValueError: it is none, or of another version.
+        """
+        if record.get("format") != FORMAT:
+            raise ValueError(f"format {record.get('format')!r}, but this version reads {FORMAT}")
+        return cls(
+            id=record["id"],
+            card=Card.model_validate(record["card"]),
+            runs=tuple(RunEntry.from_json(run) for run in record["runs"]),
+            verdict=record["verdict"],
+            findings=tuple(Finding(**finding) for finding in record["findings"]),
+            fingerprint=record["fingerprint"],
+            checked_by=record["checked_by"],
+        )
+
+    def write(self, path: Path) -> None:
+        """Write the entry; the same entry is the same file.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        text = json.dumps(self.to_json(), separators=(",", ":"))
+        half = path.with_name(f"{path.name}.tmp")
+        half.write_text(text + "\n", encoding="utf-8")
+        half.replace(path)
+
+
+def read(path: Path) -> Entry:
+    """The entry in a file.
+
+    Raises:
+        DataError: it cannot be read, or holds none.
+    """
+    try:
+        return Entry.from_json(json.loads(path.read_bytes()))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, zlib.error, RecursionError) as error:
+        raise DataError(
+            f"{path}: holds no entry ({error}); write it again with target-bench verify"
+        ) from error
+
+
+def _packed(values: NDArray[np.float64]) -> str:
+    raw = np.ascontiguousarray(values, dtype="<f8").tobytes()
+    return base64.b64encode(zlib.compress(raw, 9)).decode("ascii")
+
+
+def _unpacked(text: str, n: int) -> NDArray[np.float64]:
+    unpacker = zlib.decompressobj()
+    raw = unpacker.decompress(base64.b64decode(text, validate=True), 8 * n + 1)
+    if len(raw) != 8 * n:
+        raise ValueError(f"{n} queries need as many values")
+    return np.frombuffer(raw, dtype="<f8").astype(np.float64)

@@ -1,0 +1,267 @@
+"""Packing runs into a submission: predictions, what they are of, and the card."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.identity import installed_version
+from target_bench.core.schema import MARKS, Generation, Retrieval
+from target_bench.data.splits import is_path
+from target_bench.reporting.leaderboard import archive
+from target_bench.reporting.leaderboard.archive import FORMAT, LARGEST_ARCHIVE, MOST_RUNS, SUFFIX
+from target_bench.reporting.leaderboard.card import Card
+from target_bench.reporting.leaderboard.read_submission import LONGEST_ANSWER, LONGEST_ANSWERS
+from target_bench.reporting.leaderboard.scrubbing import scrubbed, scrubbed_label
+from target_bench.runs import answer_log, record_log
+from target_bench.runs.integrity import check
+from target_bench.runs.run_identity import earlier_note, is_earlier
+from target_bench.runs.scored import scores_file
+from target_bench.runs.store import read_run
+from target_bench.runs.times import cold
+
+_ENVIRONMENT = ("python", "machine", "processors", "threads", "packages")
+_SECONDS = ("load", "embed_corpus", "retrieve", "generate", "score")
+_LATENCY = ("p50", "p95", "p99", "queries", "threads")
+_UPPER_BOUNDS = ("oracle", "gold")
+
+
+def with_retrievals(folders: Sequence[Path]) -> list[Path]:
+    """The run folders and the retrievals that runs of answers among them are built on.
+
+    Raises:
+        StoreError: one holds no run.
+    """
+    found: dict[Path, None] = {}
+    for folder in map(Path.resolve, folders):
+        asked = read_run(folder)["asked"]
+        if "retrieval_run" in asked:
+            found[folder.parent / str(asked["retrieval_run"])] = None
+        found[folder] = None
+    return sorted(found, key=lambda folder: (folder.name, str(folder)))
+
+
+def corpora_of(folders: Sequence[Path]) -> list[str]:
+    """The corpora that a card has to say something about; errors as for ``pack``."""
+    return sorted({_corpus(read_run(folder), folder) for folder in with_retrievals(folders)})
+
+
+def pack(folders: Sequence[Path], card: Card, out: Path, partial: bool = False) -> Path:
+    """Write runs and a card as one file; the same runs and card make the same bytes.
+
+    Args:
+        folders: run folders; the retrievals of runs of answers are packed with them.
+        card: who made what.
+        out: the file, ending in ``.tbs.zip``; its folder is made if it is missing.
+        partial: take runs of a part of the queries too; the others will count as wrong.
+
+    Raises:
+        ConfigError: a run that nobody else can check, or that is no result of a system; a card
+            that says nothing about a corpus; a name of another form.
+        StoreError: a run that is not finished, or damaged; a file that cannot be written.
+    """
+    if not out.name.endswith(SUFFIX) or out.name == SUFFIX:
+        raise ConfigError(f"-o {out}: the name of a submission ends in {SUFFIX}")
+    runs = with_retrievals(folders)
+    if not runs or len(runs) > MOST_RUNS:
+        raise ConfigError(f"{len(runs)} runs: a submission holds 1 to {MOST_RUNS}")
+    missing = [name for name in corpora_of(folders) if name not in card.training_data]
+    if missing:
+        raise ConfigError(
+            f"the card says nothing about training on {', '.join(missing)}; "
+            "add it to training_data as yes, no or unknown"
+        )
+    files = {"card.json": _document(card.model_dump(mode="json"))}
+    for place, folder in enumerate(runs):
+        packed = _packed(folder, runs, partial)
+        files |= {f"runs/{place}/{name}": content for name, content in packed.items()}
+    index = {
+        "format": FORMAT,
+        "written_by": f"target-bench {installed_version('target-bench')}",
+        "partial": partial,
+        "runs": len(runs),
+        "files": {name: hashlib.sha256(files[name]).hexdigest() for name in sorted(files)},
+    }
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        archive.write(out, {**files, "submission.json": _document(index)})
+        size = out.stat().st_size
+    except OSError as error:
+        raise StoreError(f"{out}: cannot be written: {error.strerror}") from error
+    if size > LARGEST_ARCHIVE:
+        out.unlink()
+        raise ConfigError(
+            f"{out}: would have {size:,} bytes, but at most {LARGEST_ARCHIVE:,} are read; "
+            "submit fewer runs at a time"
+        )
+    return out
+
+
+def _packed(folder: Path, runs: Sequence[Path], partial: bool) -> dict[str, bytes]:
+    """The files of one run."""
+    manifest = read_run(folder)
+    asked, identity = manifest["asked"], manifest["identity"]
+    if is_earlier(identity):
+        raise ConfigError(f"{earlier_note(folder)}: answer again, and submit that run")
+    scored = _scored(folder)
+    _check_kind(manifest, folder)
+    _check_whole(asked, folder, partial)
+    answers = identity["task"] != "retrieval"
+    rankings = folder.parent / str(asked["retrieval_run"]) if answers else folder
+    retrieval = read_run(rankings)
+    times = cold(manifest)
+    files = {
+        "run.json": _document(
+            {
+                "corpus": _corpus(manifest, folder),
+                "split": identity["split"],
+                "task": identity["task"],
+                "about": asked.get("about"),
+                "database": asked.get("database"),
+                "limit": asked.get("limit"),
+                "distractors": list(asked["distractors"]),
+                "retriever": scrubbed_label(asked["retriever"]),
+                "generator": scrubbed_label(asked["generator"]) if answers else None,
+                "retrieval": runs.index(rankings) if answers else None,
+                "cutoffs": retrieval["identity"]["top_k"],
+                "corpus_fingerprint": identity["corpus_fingerprint"],
+                "queries_fingerprint": identity["queries_fingerprint"],
+                "files": scrubbed(manifest.get("files", {})),
+                "identity": scrubbed(_identity(identity)),
+                "environment": scrubbed(_of(manifest.get("environment", {}), _ENVIRONMENT)),
+                "seconds": _of(times.seconds, _SECONDS),
+                "timed_queries": times.timed_queries,
+                "latency_ms": _of(times.latency, _LATENCY),
+                "cold": True,
+                "scores": scored["scores"],
+                "date": str(manifest.get("started", ""))[:10],
+            }
+        )
+    }
+    if answers:
+        found = answer_log.read(folder / "generations.jsonl")
+        _check_lengths([one.generation.text for one in found.values()], folder)
+        lines = [_answer(one.generation, one.truncated) for one in found.values()]
+        files["generations.jsonl"] = _lines(folder, lines, scored["answers"]["asked"])
+    else:
+        ranked = record_log.read(folder / "retrieval.jsonl")
+        lines = [_ranking(one) for one in ranked.values()]
+        files["retrieval.jsonl"] = _lines(folder, lines, scored["counts"]["asked"])
+    return files
+
+
+def _scored(folder: Path) -> dict[str, Any]:
+    """The scores of a run in which nothing is damaged or missing."""
+    checked = check(folder)
+    if checked.problems:
+        raise StoreError(
+            f"{folder}: damaged, so it is not packed: {checked.problems[0]}. See target-bench runs "
+            f"fsck {folder}"
+        )
+    return scores_file(folder)
+
+
+def _check_kind(manifest: Mapping[str, Any], folder: Path) -> None:
+    asked = manifest["asked"]
+    for name in ("retriever", "generator"):
+        if asked.get(name) in _UPPER_BOUNDS:
+            raise ConfigError(
+                f"{folder}: its {name} is {asked[name]}, an upper bound that reads the gold; "
+                "it is no result of a system"
+            )
+
+
+def _check_whole(asked: Mapping[str, Any], folder: Path, partial: bool) -> None:
+    for name in ("limit", "database"):
+        if asked.get(name) is not None and not partial:
+            raise ConfigError(
+                f"{folder}: was run with --{name} {asked[name]}, on a part of the queries. Run all "
+                "of them, or pass --partial: the others then count as wrong."
+            )
+
+
+def _check_lengths(texts: Sequence[str], folder: Path) -> None:
+    longest, total = max(map(len, texts), default=0), sum(map(len, texts))
+    if longest > LONGEST_ANSWER or total > LONGEST_ANSWERS:
+        raise ConfigError(
+            f"{folder}: its longest answer has {longest:,} characters and all together {total:,}; "
+            f"at most {LONGEST_ANSWER:,} and {LONGEST_ANSWERS:,} are read. Limit the tokens of an "
+            "answer."
+        )
+
+
+def _corpus(manifest: Mapping[str, Any], folder: Path) -> str:
+    """The registered name of the corpus."""
+    asked = manifest["asked"]
+    names = [asked["corpus"], *(str(spec).partition(":")[0] for spec in asked["distractors"])]
+    for name in names:
+        canonical = None if name is None or is_path(name) else registry.canonical("corpus", name)
+        if canonical not in registry.names("corpus"):
+            raise ConfigError(
+                f"{folder}: is of {'a corpus made in Python' if name is None else repr(name)}, "
+                "which others cannot load by name; a submission is about named corpora: "
+                f"{', '.join(registry.names('corpus'))}"
+            )
+    return registry.canonical("corpus", names[0])
+
+
+def _identity(identity: Mapping[str, Any]) -> dict[str, Any]:
+    found = {name: identity[name] for name in ("generator", "prompt") if name in identity}
+    retrieval = identity.get("retrieval", identity)
+    return {"retriever": retrieval.get("retriever", {}), **found}
+
+
+def _of(record: Mapping[str, Any] | None, names: Sequence[str]) -> dict[str, Any] | None:
+    return None if record is None else {name: record[name] for name in names if name in record}
+
+
+def _ranking(one: Retrieval) -> dict[str, Any]:
+    return {
+        "query_id": one.query_id,
+        "tables": list(one.tables),
+        **({"error": _kind(one.error)} if one.error is not None else {}),
+        **{name: True for name in MARKS if getattr(one, name)},
+    }
+
+
+def _answer(one: Generation, truncated: bool) -> dict[str, Any]:
+    known = {
+        "input_tokens": one.input_tokens,
+        "output_tokens": one.output_tokens,
+        "cost": one.cost,
+        "seconds": one.seconds,
+        "finish_reason": one.finish_reason,
+        "error": None if one.error is None else _kind(one.error),
+        "cached": one.cached or None,
+        "truncated": truncated or None,
+    }
+    shown = {name: value for name, value in known.items() if value is not None}
+    return {"query_id": one.query_id, "text": one.text, **shown}
+
+
+def _kind(error: str) -> str:
+    """The kind of an error alone: the rest may hold paths, addresses or prompts."""
+    kind = error.partition(":")[0]
+    return kind if re.fullmatch(r"[a-z][a-z -]{0,30}", kind) else "failed"
+
+
+def _lines(folder: Path, records: list[dict[str, Any]], asked: int) -> bytes:
+    if len(records) != asked:
+        raise StoreError(
+            f"{folder}: holds {len(records)} predictions, but its scores are of {asked} queries; "
+            "run the same command again"
+        )
+    ordered = sorted(records, key=lambda record: str(record["query_id"]))
+    return b"".join(_encoded(record) + b"\n" for record in ordered)
+
+
+def _document(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, indent=1, allow_nan=False).encode() + b"\n"
+
+
+def _encoded(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()

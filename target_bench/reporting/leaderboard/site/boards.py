@@ -1,0 +1,334 @@
+"""The data of a table of the site: its rows, its groups of columns, and what stands in them."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import Any
+
+from target_bench.evaluation.results import PERCENT
+from target_bench.metrics.headlines import answer_metrics
+from target_bench.reporting.leaderboard.entry import Entry
+from target_bench.reporting.leaderboard.site.board_significance import PValues, p_values
+from target_bench.reporting.leaderboard.site.groups import (
+    RETRIEVAL,
+    Data,
+    Group,
+    Groups,
+    Measured,
+    Member,
+    System,
+    headline,
+    versions,
+)
+from target_bench.reporting.leaderboard.site.texts import shown
+
+DEFAULT_K = 10
+
+_AT_K = ("recall@{k}", "full_recall@{k}", "ndcg@{k}", "recall[db]@{k}")
+_LABELS = {
+    "recall@{k}": "R@{k}",
+    "full_recall@{k}": "all@{k}",
+    "ndcg@{k}": "nDCG@{k}",
+    "recall[db]@{k}": "DB@{k}",
+    "mrr": "MRR",
+    "sacrebleu": "BLEU",
+    "rougeL": "ROUGE-L",
+    "exact_match": "EM",
+    "token_f1": "F1",
+    "bertscore": "BERTScore",
+    "f1_weighted": "F1 (weighted)",
+    "f1_macro": "F1 (macro)",
+    "ex[bird]": "EX",
+    "ex[spider]": "EX (Spider)",
+    "ex[multiset]": "EX (bag)",
+    "soft_f1": "soft F1",
+    "r_ves": "R-VES",
+}
+
+
+def labels() -> dict[str, str]:
+    """Metric -> what a column of it is called; the others are called by their names."""
+    return dict(_LABELS)
+
+
+Tests = Mapping[Data, Mapping[str, Mapping[Member, PValues]]]
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """All that is on the site.
+
+    Attributes:
+        entries: id -> entry without values of queries.
+        pages: id -> file name of its page.
+        groups: column groups.
+        tests: of every group.
+        baseline: the system that the others are compared with, if there is one.
+    """
+
+    entries: Mapping[str, Entry]
+    pages: Mapping[str, str]
+    groups: Groups
+    tests: Tests
+    baseline: System | None
+
+
+def tested(groups: Groups, baseline: System | None) -> Tests:
+    """The tests of every group."""
+    return {group.data: p_values(group, baseline_of(group, baseline)) for group in groups}
+
+
+def baseline_of(group: Group, baseline: System | None) -> Member | None:
+    """The row that is the baseline of a group; of several generators the one that does best."""
+    rows = [member for member in group.members if member.system == baseline]
+    metric = headline(group)
+    return max(rows, key=lambda member: _rank(group, member, metric), default=None)
+
+
+def _rank(group: Group, member: Member, metric: str | None) -> tuple[float, str]:
+    """By what answers of a system are ordered: a score over no query is the lowest."""
+    score = group.members[member].scores.get(metric or "")
+    value = score.value if score is not None and isfinite(score.value) else -inf
+    return value, member.generator or ""
+
+
+def default_k(groups: Sequence[Group]) -> int:
+    """10 if any run has it, else the largest cutoff."""
+    cutoffs = {k for group in groups for k in group.cutoffs}
+    return DEFAULT_K if DEFAULT_K in cutoffs else max(cutoffs, default=DEFAULT_K)
+
+
+def overview(board: Shown) -> dict[str, Any]:
+    """A row a system; recall, time and the main score of each task's answers for all data."""
+    rankings, answers = board.groups.rankings(), board.groups.answers()
+    members = list(dict.fromkeys(m for group in rankings for m in group.members))
+    rows = {member: i for i, member in enumerate(_by_name(board, members))}
+    named = versions(rankings)
+    groups = []
+    for group in rankings:
+        columns = [_column("recall@{k}"), _MILLISECONDS]
+        cells: dict[int, dict[str, Any]] = {
+            rows[member]: _scores(board, group, member, run, ["recall@"]) | {"ms": _time(run)}
+            for member, run in group.members.items()
+        }
+        of_baseline: dict[str, float | None] = {**_of_baseline(board, group)}
+        for i, answered in enumerate(answers):
+            found = _best_answers(board, answered, group.data)
+            metric = headline(answered)
+            if not found or metric is None:
+                continue
+            key = f"answers{i}"
+            task = answered.data.task.replace("_", " ")
+            column = _column(metric) | {"key": key, "about": f"{task}: {metric}", "task": task}
+            columns.append(column | {"version": versions(answers).get(answered.data)})
+            of_baseline[key] = _of_baseline(board, answered).get(metric)
+            for system, (generator, cell) in found.items():
+                row = rows.get(Member(system, None))
+                if row is not None and row in cells:
+                    cells[row] |= {key: cell, f"{key}:by": shown(generator)}
+        parts = {"columns": columns, "cells": cells, "baseline": of_baseline}
+        groups.append(_group(group, named) | parts)
+    return _page(board, rows, groups, rankings)
+
+
+def task(board: Shown, name: str) -> dict[str, Any]:
+    """A row a system and generator; everything that is measured of one task."""
+    found = board.groups.rankings() if name == RETRIEVAL else board.groups.answers(name)
+    members = list(dict.fromkeys(m for group in found for m in group.members))
+    rows = {member: i for i, member in enumerate(_by_name(board, members))}
+    named = versions(found)
+    groups = []
+    for group in found:
+        names = dict.fromkeys(n for run in group.members.values() for n in run.scores)
+        columns, prefixes = _task_columns(name, names)
+        cells = {
+            rows[member]: _scores(board, group, member, run, prefixes) | _declared(run)
+            for member, run in group.members.items()
+        }
+        used = {key for cell in cells.values() for key in cell}
+        columns = [c for c in columns if "kind" not in c or c["key"] in used]
+        parts = {"columns": columns, "cells": cells, "baseline": _of_baseline(board, group)}
+        groups.append(_group(group, named) | parts)
+    return _page(board, rows, groups, found)
+
+
+def _task_columns(name: str, names: Collection[str]) -> tuple[list[dict[str, Any]], list[str]]:
+    """The columns of a task, and how the names of their metrics begin."""
+    at_k = [m for m in _AT_K if any(n.startswith(m.removesuffix("{k}")) for n in names)]
+    if name == RETRIEVAL:
+        columns = [*map(_column, at_k), *([_column("mrr")] if "mrr" in names else [])]
+        times = [
+            _MILLISECONDS,
+            {"key": "p50", "label": "p50", "kind": "ms", "about": "median time of single queries"},
+            {"key": "index", "label": "index", "kind": "s", "about": "time to index all tables"},
+        ]
+        return [*columns, *times], [*(m.removesuffix("{k}") for m in at_k), "mrr"]
+    main = answer_metrics(names)
+    times = [
+        {"key": "failed", "label": "failed", "kind": "count",
+         "about": "queries without an answer that can be read; they count as wrong"},
+        {"key": "tokens", "label": "tokens", "kind": "count", "about": "tokens in, a query"},
+        {"key": "answer", "label": "time/answer", "kind": "s",
+         "about": "declared time of an answer"},
+    ]  # fmt: skip
+    return [*map(_column, main), _column("recall@{k}"), *times], [*main, "recall@"]
+
+
+_MILLISECONDS = {
+    "key": "ms",
+    "label": "ms/query",
+    "kind": "ms",
+    "about": "declared time of retrieval, a query",
+}
+
+
+def _column(metric: str) -> dict[str, Any]:
+    return {
+        "key": metric,
+        "label": _LABELS.get(metric, metric),
+        "about": metric,
+        "digits": 2 if metric in PERCENT else 3,
+    }
+
+
+def _scores(
+    board: Shown, group: Group, member: Member, run: Measured, prefixes: Sequence[str]
+) -> dict[str, list[Any]]:
+    """Metric -> value, low, high, p against the best, p against the baseline."""
+    ends = tuple(prefix for prefix in prefixes if prefix.endswith("@"))
+    return {
+        name: _cell(board, group, member, run, name)
+        for name in run.scores
+        if name in prefixes or (ends and name.startswith(ends))
+    }
+
+
+def _of_baseline(board: Shown, group: Group) -> dict[str, float]:
+    """Metric -> the value that the tests against the baseline are against."""
+    member = baseline_of(group, board.baseline)
+    if member is None:
+        return {}
+    scores = group.members[member].scores
+    values = {name: scores[name].value for name in board.tests[group.data] if name in scores}
+    return {name: round(value, 5) for name, value in values.items() if isfinite(value)}
+
+
+def _cell(board: Shown, group: Group, member: Member, run: Measured, metric: str) -> list[Any]:
+    score = run.scores[metric]
+    ps = board.tests[group.data].get(metric, {}).get(member, PValues(None, None))
+    numbers = [score.value, score.low, score.high, *ps]
+    cell = [None if x is None or not isfinite(x) else round(x, 5) for x in numbers]
+    while cell and cell[-1] is None:
+        cell.pop()
+    return cell
+
+
+def _time(run: Measured) -> list[float]:
+    return [] if run.milliseconds is None else [round(run.milliseconds, 4)]
+
+
+def _declared(run: Measured) -> dict[str, list[float]]:
+    """What is no score: times, tokens, failures; without what is not known."""
+    if run.answers is None:
+        found = {
+            "ms": run.milliseconds,
+            "p50": (run.times.latency or {}).get("p50"),
+            "index": run.times.index,
+        }
+    else:
+        asked = run.answers.asked or 1
+        found = {
+            "failed": run.answers.failed + run.answers.unparsed,
+            "tokens": (run.answers.input_tokens or 0) / asked or None,
+            "answer": None if run.times.generate is None else run.times.generate / 1000,
+        }
+    return {name: [round(x, 5)] for name, x in found.items() if x is not None}
+
+
+def _best_answers(
+    board: Shown, answered: Group, ranked_on: Data
+) -> dict[System, tuple[str, list[Any]]]:
+    """System -> its best generator and score, of answers that are built on these rankings."""
+    metric = headline(answered)
+    if metric is None:
+        return {}
+    found = {}
+    members = [
+        member
+        for member, run in answered.members.items()
+        if run.ranked_on == ranked_on and _rank(answered, member, metric)[0] > -inf
+    ]
+    for member in sorted(members, key=lambda one: _rank(answered, one, metric)):
+        cell = _cell(board, answered, member, answered.members[member], metric)
+        found[member.system] = (member.generator or "", cell)
+    return found
+
+
+def _by_name(board: Shown, members: Sequence[Member]) -> list[Member]:
+    def key(member: Member) -> tuple[str, ...]:
+        system, generator = member
+        return (board.entries[system.entry].card.name.casefold(), *system, generator or "")
+
+    return sorted(members, key=key)
+
+
+def _group(group: Group, named: Mapping[Data, str]) -> dict[str, Any]:
+    data = group.data
+    name = f"{data.corpus} {data.split}" + "".join(f" + {d}" for d in data.distractors)
+    n = len(group.query_ids)
+    queries = f"{n:,} {'query' if n == 1 else 'queries'}"
+    about = shown(group.about).replace("_", " ") if data.task == RETRIEVAL and group.about else None
+    return {
+        "name": shown(name),
+        "corpus": shown(data.corpus),
+        "queries": queries + (f" of {about}" if about else ""),
+        "about": about,
+        "version": named.get(data),
+        "cutoffs": group.cutoffs,
+    }
+
+
+def _page(
+    board: Shown, rows: Mapping[Member, int], groups: list[dict[str, Any]], found: Sequence[Group]
+) -> dict[str, Any]:
+    labels: dict[tuple[str, str], list[str]] = {}
+    for member in rows:
+        labels.setdefault(member.system[:2], []).append(member.system.identity)
+    cutoffs = sorted({k for group in found for k in group.cutoffs})
+    return {
+        "rows": [_row(board, member, found, labels) for member in rows],
+        "groups": [
+            g | {"cells": {str(row): cell for row, cell in g["cells"].items()}} for g in groups
+        ],
+        "cutoffs": cutoffs,
+        "k": default_k(found),
+    }
+
+
+def _row(
+    board: Shown,
+    member: Member,
+    found: Sequence[Group],
+    labels: Mapping[tuple[str, str], Sequence[str]],
+) -> dict[str, Any]:
+    system = member.system
+    entry = board.entries[system.entry]
+    card = entry.card
+    versions_of = list(dict.fromkeys(labels[system[:2]]))
+    number = f" ({versions_of.index(system.identity) + 1})" if len(versions_of) > 1 else ""
+    corpora = sorted({g.data.corpus for g in found if any(m.system == system for m in g.members)})
+    trained = {corpus: card.training_data.get(corpus, "unknown") for corpus in corpora}
+    return {
+        "name": shown(card.name),
+        "retriever": shown(system.retriever) + number,
+        "generator": None if member.generator is None else shown(member.generator),
+        "page": board.pages[entry.id],
+        "authors": [shown(author) for author in card.authors],
+        "kind": card.retriever_kind,
+        "parameters": card.parameters,
+        "open": card.open_weights,
+        "trained": {shown(corpus): said for corpus, said in trained.items()},
+        "suspicious": entry.verdict == "suspicious",
+        "baseline": system == board.baseline,
+        "date": max((run.date for run in entry.runs), default=""),
+    }

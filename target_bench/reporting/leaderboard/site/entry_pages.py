@@ -1,0 +1,278 @@
+"""What the page of an entry shows of its runs: scores, slices, and the hardest queries by id."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core.schema import Score
+from target_bench.evaluation.results import PERCENT
+from target_bench.metrics.headlines import answer_metrics
+from target_bench.reporting.leaderboard.entry import Entry, RunEntry
+from target_bench.reporting.leaderboard.site.boards import DEFAULT_K
+from target_bench.reporting.leaderboard.site.groups import (
+    RETRIEVAL,
+    Data,
+    Group,
+    Groups,
+    Member,
+    Vector,
+    data_of,
+    is_mean,
+    member_of,
+)
+from target_bench.reporting.leaderboard.site.texts import shown
+from target_bench.runs.times import left_out_note
+
+HARDEST = 20
+"""Queries that are named on a page."""
+
+_MOST_VALUES = 12
+_LONGEST_TEXT = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The queries of one value of a slice."""
+
+    value: str
+    n: int
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sliced:
+    """A metric by what queries can be told apart by.
+
+    Attributes:
+        name: what they are told apart by.
+        parts: its values, the most frequent first, or ascending where they are numbers.
+        left_out: how many rarer values are not listed.
+    """
+
+    name: str
+    parts: list[Slice]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hard:
+    """A query of which little was found.
+
+    Attributes:
+        id: of the query.
+        value: of this run.
+        others: mean of all others on the board, or None without any.
+    """
+
+    id: str
+    value: float
+    others: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class RunView:
+    """A run, as its entry's page shows it.
+
+    Attributes:
+        place: in the entry.
+        data: what it is of.
+        member: its row on the boards.
+        title: corpus and split, with what was mixed in.
+        about: the task whose queries were ranked, or None.
+        basis: whether answers are built on it.
+        n: how many queries.
+        main: the metric of slices and hardest queries, or None.
+        values: (n,) its value of each query.
+        headlines: the metrics of the summary, with their scores.
+        scores: all metrics with their scores.
+        slices: of the main metric.
+        times: what was timed, the unit (``s`` or ``ms``), and the number, as declared.
+        times_note: why other times are not shown; empty if there are none.
+        counts: denominators, as (name, number) pairs.
+        declared: settings and environment, as JSON text.
+        cutoffs: cutoffs of the retrieval metrics.
+    """
+
+    place: int
+    data: Data
+    member: Member
+    title: str
+    about: str | None
+    basis: bool
+    n: int
+    main: str | None
+    values: Vector | None
+    headlines: list[tuple[str, Score]]
+    scores: list[tuple[str, Score]]
+    slices: list[Sliced]
+    times: list[tuple[str, str, float]]
+    times_note: str
+    counts: list[tuple[str, float]]
+    declared: str
+    cutoffs: tuple[int, ...]
+    date: str
+
+    @property
+    def anchor(self) -> str:
+        """The id of its part of the page."""
+        return f"run-{self.place + 1}"
+
+    def digits(self, metric: str) -> int:
+        """Decimals of a metric."""
+        return 2 if metric in PERCENT else 3
+
+
+@dataclass
+class Slicer:
+    """Slices of runs; what queries have in common is worked out once for all runs of it."""
+
+    _known: dict[tuple[Data, str], tuple[Sequence[Any], NDArray[np.int64], list[Any]]] = field(
+        default_factory=dict
+    )
+
+    def sliced(self, run: RunEntry, values: NDArray[np.float64]) -> list[Sliced]:
+        """The means of the values by each slice that puts queries together."""
+        found = []
+        for name in run.slices:
+            codes, kinds = self._codes(run, name)
+            if 1 < len(kinds) <= max(int(np.count_nonzero(codes >= 0)) // 2, 2):
+                found.append(_sliced(name, codes, kinds, values))
+        return found
+
+    def _codes(self, run: RunEntry, name: str) -> tuple[NDArray[np.int64], list[Any]]:
+        """(n,) the place of each query's value among the values, or -1."""
+        column, key = run.slices[name], (data_of(run), name)
+        if key in self._known and self._known[key][0] == column:
+            return self._known[key][1:]
+        typed = [(type(value).__name__, value) for value in column]  # 1, 1.0 and True are three
+        often = Counter(one for one in typed if one[1] is not None)
+        kinds = [value for value, _ in often.most_common()]
+        place = {value: i for i, value in enumerate(kinds)}
+        codes = np.array([place.get(one, -1) for one in typed], dtype=np.int64)
+        self._known[key] = column, codes, [value for _, value in kinds]
+        return self._known[key][1:]
+
+
+def _sliced(name: str, codes: NDArray[np.int64], kinds: Sequence[Any], values: Any) -> Sliced:
+    known = (codes >= 0) & ~np.isnan(values)
+    n = np.bincount(codes[codes >= 0], minlength=len(kinds))
+    counted = np.bincount(codes[known], minlength=len(kinds))
+    sums = np.bincount(codes[known], weights=values[known], minlength=len(kinds))
+    kept = list(range(min(len(kinds), _MOST_VALUES)))
+    if all(isinstance(kinds[i], int | float) for i in kept):
+        kept.sort(key=lambda i: kinds[i])
+    parts = [
+        Slice(
+            shown(str(kinds[i])), int(n[i]), float(sums[i] / counted[i]) if counted[i] else np.nan
+        )
+        for i in kept
+    ]
+    return Sliced(shown(name), parts, len(kinds) - len(kept))
+
+
+def view(entry: Entry, place: int, slicer: Slicer) -> RunView:
+    """What is shown of a run."""
+    run = entry.runs[place]
+    main = main_metric(run)
+    names = [*answer_metrics(run.scores), *(f"recall@{k}" for k in run.cutoffs), "mrr"]
+    title = f"{run.corpus} {run.split}" + "".join(f" + {one}" for one in run.distractors)
+    denominators = run.answers or run.counts
+    return RunView(
+        place=place,
+        data=data_of(run),
+        member=member_of(entry, run),
+        title=shown(title),
+        about=None if run.about is None else shown(run.about).replace("_", " "),
+        basis=run.basis,
+        n=len(run.query_ids),
+        main=main,
+        values=None if main is None else run.per_query[main].astype(np.float32),
+        headlines=[(name, run.scores[name]) for name in names if name in run.scores],
+        scores=[(shown(name), score) for name, score in run.scores.items()],
+        slices=[] if main is None else slicer.sliced(run, run.per_query[main]),
+        times=_times(run),
+        times_note=left_out_note([run.times.left_out]) or "",
+        counts=[(name, n) for name, n in denominators.to_json().items() if n],
+        declared=_declared(run),
+        cutoffs=run.cutoffs,
+        date=run.date,
+    )
+
+
+def main_metric(run: RunEntry) -> str | None:
+    """The metric of slices and hardest queries: a mean over queries."""
+    if run.task != RETRIEVAL:
+        found = [name for name in answer_metrics(run.scores) if is_mean(run, name)]
+        return found[0] if found else None
+    k = DEFAULT_K if DEFAULT_K in run.cutoffs else run.cutoffs[-1]
+    values = run.per_query.get(f"recall@{k}")
+    return None if values is None or np.isnan(values).all() else f"recall@{k}"
+
+
+def hardest(run: RunView, groups: Groups, sums: "Sums") -> list[Hard]:
+    """The queries of the lowest values; of those alike, the ones that others are best at first."""
+    group = groups.by_data[run.data]
+    own = run.values
+    if own is None or run.main is None:
+        return []
+    total, n = sums.of(group, run.main)
+    shown_too = group.values.get(run.main, {}).get(run.member)
+    if shown_too is not None:
+        total, n = total - np.nan_to_num(shown_too), n - 1
+    others = total / max(n, 1)
+    worst = np.lexsort((-others, own))[:HARDEST]
+    return [
+        Hard(shown(group.query_ids[i]), float(own[i]), float(others[i]) if n else None)
+        for i in worst
+        if own[i] < 1
+    ]
+
+
+@dataclass
+class Sums:
+    """Sums of the values of each query over all rows of a column, made once."""
+
+    _known: dict[tuple[Data, str], tuple[Vector, int]] = field(default_factory=dict)
+
+    def of(self, group: Group, metric: str) -> tuple[Vector, int]:
+        """(n,) the sums, and how many rows they are over."""
+        key = group.data, metric
+        if key not in self._known:
+            found = group.values.get(metric, {}).values()
+            values = [vector for vector in found if not np.isnan(vector).all()]
+            total: Vector = np.zeros(len(group.query_ids), dtype=np.float32)
+            for vector in values:
+                total += np.nan_to_num(vector)
+            self._known[key] = total, len(values)
+        return self._known[key]
+
+
+def _times(run: RunEntry) -> list[tuple[str, str, float]]:
+    """(what, unit, number) of everything that was timed, as declared, if it may be shown."""
+    found: list[tuple[str, str, float]] = []
+    times = run.times
+    if times.index is not None:
+        found.append(("index all tables", "s", times.index))
+    if times.retrieve is not None:
+        found.append(("retrieval of a query, in a batch", "ms", times.retrieve))
+    latency = times.latency or {}
+    percentiles = [name for name in ("p50", "p95", "p99") if name in latency]
+    found += [(f"single queries, {name}", "ms", float(latency[name])) for name in percentiles]
+    if times.generate is not None:
+        found.append(("an answer", "s", times.generate / 1000))
+    return found
+
+
+def _declared(run: RunEntry) -> str:
+    found: Mapping[str, Any] = {
+        "retriever": run.retriever_identity,
+        **({"generator": run.generator_identity} if run.generator else {}),
+        "environment": run.environment,
+    }
+    text = json.dumps(found, indent=1, ensure_ascii=True, sort_keys=True)
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} … (cut)"

@@ -1,0 +1,275 @@
+"""Runs that may stand in one column: of the same queries, over the same tables."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core.errors import DataError
+from target_bench.core.schema import AnswerCounts, Counts, Score
+from target_bench.evaluation.results import PERCENT
+from target_bench.metrics.headlines import answer_metrics
+from target_bench.reporting.leaderboard.entry import Entry, RunEntry
+from target_bench.runs.times import ColdTimes
+
+RETRIEVAL = "retrieval"
+
+Vector = NDArray[np.float32]
+
+_LIKE_A_MEAN = 1e-4
+
+
+class Data(NamedTuple):
+    """What runs have in common that may be compared.
+
+    Attributes:
+        task: short name of the task; ``retrieval`` for rankings.
+        corpus: lower-case name of the corpus.
+        split: full name of the split.
+        distractors: what was mixed in.
+        tables: fingerprint of the tables.
+        queries: fingerprint of queries and gold.
+    """
+
+    task: str
+    corpus: str
+    split: str
+    distractors: tuple[str, ...]
+    tables: str
+    queries: str
+
+
+class System(NamedTuple):
+    """A retriever of an entry: what has a row in the overview.
+
+    Attributes:
+        entry: id of the entry.
+        retriever: its label.
+        identity: its class, settings and versions, as one text.
+    """
+
+    entry: str
+    retriever: str
+    identity: str
+
+
+class Member(NamedTuple):
+    """A row of a column group: a system, and what it answers with."""
+
+    system: System
+    generator: str | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Measured:
+    """What a board shows of a run; values of queries are in its group.
+
+    Attributes:
+        place: of the run in its entry.
+        scores: metric name -> score.
+        cutoffs: the cutoffs of its retrieval metrics.
+        counts: denominators of its ranking.
+        answers: denominators of its answers, or None.
+        times: as declared, as far as they may be shown.
+        basis: whether answers are built on it.
+        about: the task whose queries were ranked, or None.
+        ranked_on: for answers, the data of their retrieval.
+    """
+
+    place: int
+    scores: Mapping[str, Score]
+    cutoffs: tuple[int, ...]
+    counts: Counts
+    answers: AnswerCounts | None
+    times: ColdTimes
+    basis: bool
+    about: str | None
+    ranked_on: Data | None
+
+    @property
+    def milliseconds(self) -> float | None:
+        """Of the retrieval of a query: its share of the batch, else the median of single ones."""
+        return self.times.retrieve or (self.times.latency or {}).get("p50")
+
+
+@dataclass(eq=False)
+class Group:
+    """All runs on the same data.
+
+    Attributes:
+        data: what they have in common.
+        query_ids: the n queries.
+        members: row -> its run.
+        values: metric -> row -> (n,) value of each query, of the metrics that are tested.
+    """
+
+    data: Data
+    query_ids: Sequence[str]
+    members: dict[Member, Measured] = field(default_factory=dict)
+    values: dict[str, dict[Member, Vector]] = field(default_factory=dict)
+
+    @property
+    def about(self) -> str | None:
+        """The task whose queries these are, if that is all that they were ranked for."""
+        found = {run.about for run in self.members.values()}
+        return found.pop() if len(found) == 1 else None
+
+    @property
+    def cutoffs(self) -> list[int]:
+        """Every cutoff that a run has."""
+        return sorted({k for run in self.members.values() for k in run.cutoffs})
+
+    def add(self, member: Member, run: RunEntry, measured: Measured) -> None:
+        """Take a run; of two by the same system that with the more cutoffs stays."""
+        there = self.members.get(member)
+        if there is not None and len(there.cutoffs) >= len(measured.cutoffs):
+            return
+        for values in self.values.values():
+            values.pop(member, None)
+        self.members[member] = measured
+        for name in _tested(run):
+            self.values.setdefault(name, {})[member] = run.per_query[name].astype(np.float32)
+
+
+@dataclass(eq=False)
+class Groups:
+    """All column groups, those with the same corpus beside each other."""
+
+    by_data: dict[Data, Group] = field(default_factory=dict)
+
+    def add(self, entry: Entry, path: Path) -> None:
+        """Sort the runs of an entry in, which was read from a file.
+
+        Raises:
+            DataError: a run has the fingerprints of another, but other queries.
+        """
+        for place, run in enumerate(entry.runs):
+            data = data_of(run)
+            group = self.by_data.setdefault(data, Group(data, run.query_ids))
+            if group.query_ids != run.query_ids:
+                raise DataError(
+                    f"{path}: runs.{place}.query_ids: other queries than those of another "
+                    f"entry with the queries_fingerprint {run.queries_fingerprint}; "
+                    "write the entries again with target-bench verify"
+                )
+            on = None if run.retrieval is None else data_of(entry.runs[run.retrieval])
+            group.add(member_of(entry, run), run, _measured(run, place, on))
+
+    def arrange(self) -> None:
+        """Have the rows in the order of their ids, whatever the files are called."""
+        for group in self.by_data.values():
+            group.members = dict(sorted(group.members.items(), key=_order))
+            group.values = {
+                name: dict(sorted(values.items(), key=_order))
+                for name, values in sorted(group.values.items())
+            }
+
+    def __iter__(self) -> Iterator[Group]:
+        """By task, corpus, split; the data that most entries have first."""
+        return iter(
+            sorted(
+                self.by_data.values(),
+                key=lambda g: (g.data[:4], g.about or "", -len(g.members), g.data),
+            )
+        )
+
+    def rankings(self) -> list[Group]:
+        """Those of rankings."""
+        return [group for group in self if group.data.task == RETRIEVAL]
+
+    def answers(self, task: str | None = None) -> list[Group]:
+        """Those of answers, of one task or all."""
+        return [g for g in self if g.data.task != RETRIEVAL and task in (None, g.data.task)]
+
+    def tasks(self) -> list[str]:
+        """Short names of the tasks, retrieval first."""
+        return sorted({data.task for data in self.by_data}, key=lambda t: (t != RETRIEVAL, t))
+
+
+def data_of(run: RunEntry) -> Data:
+    """The data of a run."""
+    distractors = tuple(run.distractors)
+    fingerprints = run.corpus_fingerprint, run.queries_fingerprint
+    return Data(run.task, run.corpus, run.split, distractors, *fingerprints)
+
+
+def member_of(entry: Entry, run: RunEntry) -> Member:
+    """The row of a run."""
+    identity = json.dumps(run.retriever_identity, sort_keys=True)
+    return Member(System(entry.id, run.retriever, identity), run.generator)
+
+
+def versions(groups: Iterable[Group]) -> dict[Data, str]:
+    """For data that stand in several columns, though they have the same name or queries: whose.
+
+    Returns:
+        data -> ``tables 6b47241e`` and, if need be, ``queries e2ee717a``; only where needed.
+    """
+    listed = list(groups)
+    found = {}
+    for group in listed:
+        alike = [other.data for other in listed if _alike(group, other)]
+        if len(alike) == 1:
+            continue
+        data = group.data
+        parts = []
+        if len({other.tables for other in alike}) > 1:
+            parts.append(f"tables {data.tables[:8]}")
+        if len({other.queries for other in alike if other.tables == data.tables}) > 1:
+            parts.append(f"queries {data.queries[:8]}")
+        found[data] = ", ".join(parts)
+    return found
+
+
+def headline(group: Group) -> str | None:
+    """The metric that stands for a group of answers: the first of the main ones that any has."""
+    names = dict.fromkeys(name for run in group.members.values() for name in run.scores)
+    return next(iter(answer_metrics(names)), None)
+
+
+def _order(row: tuple[Member, object]) -> tuple[str, ...]:
+    return (*row[0].system, row[0].generator or "")
+
+
+def _alike(one: Group, other: Group) -> bool:
+    """Whether two columns have the same name, or are of the same queries, or are one."""
+    if one.data[:4] != other.data[:4]:
+        return False
+    return one.about == other.about or one.query_ids == other.query_ids
+
+
+def _tested(run: RunEntry) -> list[str]:
+    """Recall at each cutoff; of answers the main metrics that are means of queries."""
+    if run.task == RETRIEVAL:
+        wanted = [f"recall@{k}" for k in run.cutoffs]
+    else:
+        wanted = [name for name in answer_metrics(run.scores) if is_mean(run, name)]
+    return [name for name in wanted if name in run.per_query and name in run.scores]
+
+
+def is_mean(run: RunEntry, name: str) -> bool:
+    """Whether a score is the mean of the values of the queries, as corpus BLEU is not."""
+    if name not in run.scores or name not in run.per_query:
+        return False
+    values = run.per_query[name]
+    known = values[~np.isnan(values)]
+    scale = 100 if name in PERCENT else 1
+    return bool(len(known)) and abs(known.mean() - run.scores[name].value) <= scale * _LIKE_A_MEAN
+
+
+def _measured(run: RunEntry, place: int, on: Data | None) -> Measured:
+    return Measured(
+        place=place,
+        scores=run.scores,
+        cutoffs=run.cutoffs,
+        counts=run.counts,
+        answers=run.answers,
+        times=run.times,
+        basis=run.basis,
+        about=run.about,
+        ranked_on=on,
+    )

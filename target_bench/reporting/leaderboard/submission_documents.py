@@ -1,0 +1,152 @@
+"""The documents in a submission, and what may stand in them."""
+
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from target_bench.reporting.leaderboard.archive import (
+    FORMAT,
+    LARGEST_INTEGER,
+    MOST_RUNS,
+    RefusedError,
+)
+from target_bench.reporting.leaderboard.card import Card, faults, visible
+
+MOST_TABLES = 1000
+"""The largest cutoff; a ranking holds no more."""
+
+Name = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(visible)]
+Label = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(visible)]
+Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Cutoff = Annotated[int, Field(ge=1, le=MOST_TABLES)]
+Place = Annotated[int, Field(ge=0, lt=MOST_RUNS)]
+Number = Annotated[float, Field(strict=False)]
+LARGEST_TIME = 1e10
+"""Of seconds and milliseconds; more is no time, and its sums might be infinite."""
+
+Time = Annotated[float, Field(strict=False, ge=-LARGEST_TIME, le=LARGEST_TIME)]
+Times = Annotated[dict[Name, Time], Field(max_length=20)]
+Count = Annotated[int, Field(ge=0, le=LARGEST_INTEGER)]
+
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Declared(_Strict):
+    """A score as the submitter's machine computed it; one over no query has no numbers."""
+
+    value: Number | None
+    low: Number | None
+    high: Number | None
+    n: int
+    signature: Annotated[str, Field(max_length=1000)]
+
+
+class RunDocument(_Strict):
+    """``run.json``: what a run is of, and what its manifest says.
+
+    Attributes:
+        corpus: registered name of the corpus.
+        split: full name of the split.
+        task: short name of the task.
+        about: the task whose queries were ranked, or None for all of the split.
+        database: the one database whose queries were ranked, or None.
+        limit: how many queries were looked at, or None for all.
+        distractors: what was mixed in, each as it was asked for.
+        retriever: label of the retriever.
+        generator: label of the generator, or None for a run about retrieval.
+        retrieval: for an answer run, the place of its retrieval among the runs.
+        cutoffs: ascending; a ranking is as deep as the largest.
+        corpus_fingerprint: of the tables.
+        queries_fingerprint: of queries and gold tables, for an answer run of the references too.
+        files: SHA-256 of every source file of the data, by name.
+        identity: of ``retriever``, ``generator`` and ``prompt``: class, settings, versions.
+        environment: interpreter, processors and package versions.
+        seconds: stage -> wall-clock seconds.
+        timed_queries: how many queries the seconds of ``retrieve`` cover.
+        latency_ms: of single queries, or None.
+        cold: whether times of which something came out of a cache were left out; submissions that
+            were packed by version 0.1.0 do not say.
+        scores: metric name -> score, as the submitter's machine computed them.
+        date: the day it was run.
+    """
+
+    corpus: Name
+    split: Name
+    task: Name
+    about: Name | None
+    database: Name | None
+    limit: Annotated[int, Field(ge=1)] | None
+    distractors: Annotated[list[Label], Field(max_length=20)]
+    retriever: Label
+    generator: Label | None
+    retrieval: Place | None
+    cutoffs: Annotated[list[Cutoff], Field(min_length=1, max_length=20)]
+    corpus_fingerprint: Hash
+    queries_fingerprint: Hash
+    files: dict[str, Hash]
+    identity: dict[Name, dict[str, Any]]
+    environment: dict[str, Any]
+    seconds: Times
+    timed_queries: Count
+    latency_ms: Times | None
+    cold: bool = False
+    scores: Annotated[dict[Name, Declared], Field(max_length=500)]
+    date: Annotated[str, Field(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$")]
+
+
+class Index(_Strict):
+    """``submission.json``: how many runs there are, and the hash of every other file."""
+
+    format: int
+    written_by: Name
+    partial: bool
+    runs: Annotated[int, Field(ge=1, le=MOST_RUNS)]
+    files: dict[str, Hash]
+
+
+def index_of(document: Any) -> Index:
+    """``submission.json``, checked; errors as for ``run_of``."""
+    index = _checked(Index, document, "submission.json")
+    if index.format != FORMAT:
+        raise RefusedError("archive", f"format {index.format}; this version reads {FORMAT}")
+    return index
+
+
+def run_of(document: Any, name: str) -> RunDocument:
+    """A ``run.json``, checked.
+
+    Raises:
+        RefusedError: a field is missing, unknown, or of another type than it should be.
+    """
+    run = _checked(RunDocument, document, name)
+    if sorted(set(run.cutoffs)) != run.cutoffs:
+        raise RefusedError("archive", f"{name}: cutoffs should be ascending")
+    about_answers = run.task != "retrieval"
+    if {run.generator is not None, run.retrieval is not None} != {about_answers}:
+        raise RefusedError(
+            "archive", f"{name}: generator and retrieval belong to runs about answers alone"
+        )
+    return run
+
+
+def card_of(document: Any) -> Card:
+    """``card.json``, checked; errors as for ``run_of``."""
+    try:
+        return Card.model_validate(document)
+    except ValidationError as error:
+        told = "; ".join(message for _, message in faults(error)[:10])
+        raise RefusedError("card", f"card.json: {told}") from None
+
+
+def _checked(model: type[ModelT], document: Any, name: str) -> ModelT:
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        one = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(ascii(str(part))[1:-1][:60] for part in one["loc"])
+        raise RefusedError("archive", f"{name}: {where or 'it'}: {one['msg'][:200]}") from None

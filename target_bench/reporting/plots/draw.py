@@ -1,0 +1,314 @@
+"""The pictures: recall over k and over distractors, score over time and cost, scores by slice."""
+
+from collections.abc import Sequence
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from target_bench.core.errors import ConfigError
+from target_bench.core.interfaces import Observer
+from target_bench.evaluation.results import PERCENT
+from target_bench.metrics import intervals
+from target_bench.metrics.headlines import headline
+from target_bench.reporting.plots import plot_data, style
+from target_bench.runs import slicing
+from target_bench.runs.scored import ScoredRun
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_FEW = 12
+"""Up to so many cutoffs each has a mark."""
+
+
+def recall_at_k(
+    folders: Sequence[Path], path: Path, data_dir: Path | None = None, log_scale: bool = False
+) -> None:
+    """Recall at every k down to the depth of each run, with 95% bands (the paper's Figure 2).
+
+    Args:
+        folders: retrieval runs, asked the same queries.
+        path: the picture, .svg or .png.
+        data_dir: as for ``TARGET``; the gold tables are read from the corpus.
+        log_scale: k on a logarithmic scale.
+
+    Raises:
+        ConfigError: a name or run that cannot be drawn.
+        DataError: the corpus is missing, or the runs were asked different queries.
+        StoreError: a run is damaged, or the picture cannot be written.
+    """
+    style.check_path(path)
+    runs = plot_data.read(folders)
+    plot_data.check_same_queries(runs)
+    names = plot_data.names(runs)
+    curves = [plot_data.recall_at_every_k(run, data_dir, Observer()) for run in runs]
+    with style.settings():
+        drawn, (axes,) = style.figure(5.6 + style.room_for(names), 3.9)
+        for i, (name, (recall, low, high)) in enumerate(zip(names, curves, strict=True)):
+            ks = np.arange(1, len(recall) + 1)
+            look = style.line_style(i)
+            axes.fill_between(ks, low, high, color=look["color"], alpha=0.15, linewidth=0)
+            every = 1 if len(ks) <= _FEW else max(1, len(ks) // 10)
+            axes.plot(ks, recall, label=style.label(name), markevery=every, **look)
+        if log_scale:
+            axes.set_xscale("log")
+        _whole_numbers(axes, max(len(recall) for recall, _, _ in curves), log_scale)
+        axes.set(xlabel="k (tables)", ylabel="recall@k", title=plot_data.subject(runs))
+        axes.set_ylim(0, 1.02)
+        style.legend(drawn, axes)
+        style.save(drawn, path)
+
+
+def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = None) -> None:
+    """A score over the number of tables mixed in, with 95% intervals; one line a contender.
+
+    Args:
+        folders: runs that were asked the same queries about differently many tables.
+        path: the picture, .svg or .png.
+        metric: which score; default: the main one.
+
+    Raises:
+        ConfigError: a name or run that cannot be drawn, or all have equally many distractors.
+        DataError: the runs were asked different queries.
+        StoreError: a run is damaged, or the picture cannot be written.
+    """
+    style.check_path(path)
+    runs = plot_data.read(folders)
+    plot_data.check_same_queries(runs)
+    name = metric or headline(list(runs[0].scores))
+    lines: dict[str, list[tuple[int, ScoredRun]]] = {}
+    for run in runs:
+        mixed_in = plot_data.rankings_of(run).get("distractors", [])
+        n = sum(one["n"] for one in mixed_in)
+        lines.setdefault(run.label, []).append((n, run))
+    sizes = sorted({n for points in lines.values() for n, _ in points})
+    if len(sizes) < 2:
+        raise ConfigError(
+            f"all runs have {sizes[0]:,} distractors; name runs with different --distractors"
+        )
+    for label, points in lines.items():
+        if len({n for n, _ in points}) < len(points):
+            raise ConfigError(f"two runs of {label} have equally many distractors; name one")
+    with style.settings():
+        drawn, (axes,) = style.figure(5.6 + style.room_for(list(lines)), 3.9)
+        for i, (label, points) in enumerate(lines.items()):
+            ordered = sorted(points, key=lambda point: point[0])
+            scores = [_score(run, name) for _, run in ordered]
+            xs = [n for n, _ in ordered]
+            look = style.line_style(i)
+            low, high = [s.low for s in scores], [s.high for s in scores]
+            axes.fill_between(xs, low, high, color=look["color"], alpha=0.15, linewidth=0)
+            axes.plot(xs, [s.value for s in scores], label=style.label(label), **look)
+        if sizes[-1] > 50 * next(n for n in sizes if n):
+            axes.set_xscale("symlog", linthresh=next(n for n in sizes if n))
+        axes.set_xticks(sizes, [f"{n:,}" for n in sizes], rotation=30 if len(sizes) > 6 else 0)
+        axes.minorticks_off()
+        axes.set(xlabel="distractor tables", ylabel=name, title=plot_data.subject(runs))
+        _score_axis(axes, name)
+        style.legend(drawn, axes)
+        style.save(drawn, path)
+
+
+def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> None:
+    """A score over milliseconds a query, and over cost a query where any run cost something.
+
+    A run is on the Pareto front if none is both better and cheaper; the front is a line. A run of
+    whose time something came out of a cache has no place; its name stands below the picture.
+
+    Args:
+        folders: runs that were asked the same queries.
+        path: the picture, .svg or .png.
+        metric: which score; default: the main one.
+
+    Raises:
+        ConfigError: a name or run that cannot be drawn, or nothing was timed.
+        DataError: the runs were asked different queries.
+        StoreError: a run is damaged, or the picture cannot be written.
+    """
+    style.check_path(path)
+    runs = plot_data.read(folders)
+    plot_data.check_same_queries(runs)
+    name = metric or headline(list(runs[0].scores))
+    names = plot_data.names(runs)
+    times = [milliseconds(run) for run in runs]
+    panels = [("milliseconds a query", times)]
+    untimed = [style.label(name) for name, x in zip(names, times, strict=True) if x is None]
+    costs: list[float | None] = [_cost(run) for run in runs]
+    if any(costs):
+        panels.append(("cost a query", costs))
+    with style.settings():
+        width = 4.8 * len(panels) + 0.8 + style.room_for(names)
+        drawn, all_axes = style.figure(width, 3.9, len(panels))
+        for axes, (what, xs) in zip(all_axes, panels, strict=True):
+            _pareto_panel(axes, runs, names, name, xs)
+            axes.set(xlabel=what, ylabel=name)
+            _score_axis(axes, name)
+        all_axes[0].set_title(plot_data.subject(runs))
+        if untimed:
+            drawn.supxlabel(f"without a time of its own: {', '.join(untimed)}", fontsize="small")
+        style.legend(drawn, all_axes[0])
+        style.save(drawn, path)
+
+
+def by_slice(
+    folders: Sequence[Path], path: Path, slices: Sequence[str], metric: str | None = None
+) -> None:
+    """Bars of a score for every part of the queries, with 95% intervals.
+
+    Args:
+        folders: runs that were asked the same queries.
+        path: the picture, .svg or .png.
+        slices: as for ``compare``; a name alone makes a bar of each value.
+        metric: which score; default: the main one.
+
+    Raises:
+        ConfigError: a name, run or slice that cannot be drawn.
+        DataError: the runs were asked different queries.
+        StoreError: a run is damaged, or the picture cannot be written.
+    """
+    style.check_path(path)
+    runs = plot_data.read(folders)
+    plot_data.check_same_queries(runs)
+    name = metric or headline(list(runs[0].scores))
+    names = plot_data.names(runs)
+    wanted = [slicing.parse(text) for text in slices]
+    masks = slicing.parts(runs[0].slices, wanted, len(runs[0].query_ids))
+    values = runs[0].measured(name).values
+    counted = [int((~np.isnan(values[mask])).sum()) for mask in masks.values()]
+    labels = [f"{style.label(p or 'all')} ({n:,})" for p, n in zip(masks, counted, strict=True)]
+    rows = max(1, len(labels)) * (0.22 * len(runs) + 0.25)
+    with style.settings():
+        drawn, (axes,) = style.figure(6.4 + style.room_for(names), max(2.6, 1.2 + rows))
+        thickness = 0.8 / len(runs)
+        for i, run in enumerate(runs):
+            measured = run.measured(name)
+            parts = [measured.statistics[mask] for mask in masks.values()]
+            scores = np.array([float(measured.value(part.sum(axis=0))) for part in parts])
+            bounds = np.array([intervals.interval(measured, part) for part in parts])
+            errors = np.abs(np.maximum(0, (bounds - scores[:, None]) * [-1, 1])).T
+            places = np.arange(len(parts)) + (i - (len(runs) - 1) / 2) * thickness
+            axes.barh(
+                places,
+                scores,
+                thickness * 0.9,
+                xerr=errors,
+                label=style.label(names[i]),
+                color=style.COLOURS[i % len(style.COLOURS)],
+                error_kw={"elinewidth": 1, "capsize": 2, "ecolor": "#444444"},
+            )
+        axes.set_yticks(range(len(labels)), labels)
+        axes.set_ylim(len(labels) - 0.5, -0.5)  # a part without a judged query has a place too
+        axes.grid(axis="y", visible=False)
+        axes.set(xlabel=name, title=plot_data.subject(runs))
+        axes.set_xlim(0, None if name in PERCENT else 1.02)
+        style.legend(drawn, axes)
+        style.save(drawn, path)
+
+
+def milliseconds(run: ScoredRun) -> float | None:
+    """Wall-clock time a query: retrieval in batches, and generation if there was any.
+
+    None where nothing was timed, or a part of it came out of a cache.
+    """
+    times = plot_data.times_of(run)
+    if {"retrieve", "generate"} & times.left_out.keys():
+        return None
+    return (times.retrieve or 0.0) + (times.generate or 0.0) or None
+
+
+def front(points: Sequence[tuple[float, float]]) -> list[int]:
+    """The places of the points that no other beats, cheapest first.
+
+    A point beats another if it is as cheap and as good, and one of both is better.
+
+    Args:
+        points: (cost, score) pairs.
+    """
+    best = [
+        i
+        for i, (x, y) in enumerate(points)
+        if not any(u <= x and v >= y and (u, v) != (x, y) for u, v in points)
+    ]
+    return sorted(best, key=points.__getitem__)
+
+
+def _pareto_panel(
+    axes: "Axes",
+    runs: Sequence[ScoredRun],
+    names: Sequence[str],
+    metric: str,
+    xs: Sequence[float | None],
+) -> None:
+    known = [
+        i for i, x in enumerate(xs) if x is not None and not isnan(_score(runs[i], metric).value)
+    ]
+    if not known:
+        raise ConfigError(
+            f"none of the runs was timed, without anything from a cache, and has a {metric}"
+        )
+    points = [(float(xs[i] or 0), _score(runs[i], metric).value) for i in known]
+    best = front(points)
+    axes.plot(
+        [points[i][0] for i in best],
+        [points[i][1] for i in best],
+        color="#777777",
+        linewidth=1.2,
+        linestyle="--",
+        zorder=1,
+        label="Pareto front",
+    )
+    for place, i in enumerate(known):
+        look = style.line_style(i) | {"linestyle": "none"}
+        on_front = place in best
+        x, y = points[place]
+        axes.errorbar(
+            [x],
+            [y],
+            _errors([_score(runs[i], metric)]),
+            label=style.label(names[i]),
+            capsize=2,
+            elinewidth=1,
+            markersize=8,
+            markerfacecolor=look["color"] if on_front else "white",
+            **look,
+        )
+    positive = [x for x, _ in points if x > 0]
+    if positive and max(positive) > 20 * min(positive):
+        if len(positive) == len(points):
+            axes.set_xscale("log")
+        else:
+            axes.set_xscale("symlog", linthresh=min(positive))
+    else:
+        axes.set_xlim(left=0)
+
+
+def _cost(run: ScoredRun) -> float | None:
+    """Of an answer; None where it is not known."""
+    cost = run.counts.get("cost")
+    return None if cost is None else float(cost) / len(run.query_ids)
+
+
+def _score(run: ScoredRun, metric: str) -> Any:
+    run.measured(metric)
+    return run.scores[metric]
+
+
+def _errors(scores: Sequence[Any]) -> list[list[float]]:
+    return [[max(0, s.value - s.low) for s in scores], [max(0, s.high - s.value) for s in scores]]
+
+
+def _score_axis(axes: "Axes", metric: str) -> None:
+    if metric not in PERCENT:
+        low, high = axes.get_ylim()
+        axes.set_ylim(max(0, low) if low > 0.02 else -0.02, min(1.02, max(high, 0.1)))
+
+
+def _whole_numbers(axes: "Axes", largest: int, log_scale: bool) -> None:
+    steps = [k for k in (1, 2, 3, 5, 10, 20, 25, 50, 100, 200, 500, 1000) if k <= largest]
+    if not log_scale:
+        step = max(1, largest // 10)
+        steps = [1, *range(step if step > 1 else 2, largest + 1, step)]
+    axes.set_xticks(steps, [f"{k:,}" for k in steps])
+    axes.minorticks_off()

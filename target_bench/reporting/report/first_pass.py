@@ -1,0 +1,92 @@
+"""One look at every ranking: where gold tables stand, recall over k, which tables are needed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from target_bench.core.interfaces import Dataset, Observer
+from target_bench.core.schema import Query, TableId
+from target_bench.reporting.report.query_outcomes import RETRIEVED, answered, main_metric, ranked
+from target_bench.reporting.report.report_runs import ReportRun
+from target_bench.reporting.report.shown_tables import Numbered
+from target_bench.reporting.report.summary import RecallCurve
+
+
+@dataclass
+class RunColumns:
+    """What the list of queries shows of a run, a number a query.
+
+    Attributes:
+        first: the rank of the first gold table, 0 if none was found.
+        outcome: the place in ``RETRIEVED``.
+        answer: the place in ``answers``; empty for a run of rankings.
+        answers: what became of answers, in the order it was met.
+        curve: recall over k.
+    """
+
+    curve: RecallCurve
+    first: list[int] = field(default_factory=list)
+    outcome: list[int] = field(default_factory=list)
+    answer: list[int] = field(default_factory=list)
+    answers: list[str] = field(default_factory=list)
+
+    def add_answer(self, outcome: str) -> None:
+        """Note what became of an answer."""
+        if outcome not in self.answers:
+            self.answers.append(outcome)
+        self.answer.append(self.answers.index(outcome))
+
+
+@dataclass(frozen=True)
+class FirstPass:
+    """What one look at all rankings and answers gave.
+
+    Attributes:
+        columns: one a run.
+        tables: every table that the report shows.
+    """
+
+    columns: list[RunColumns]
+    tables: Numbered
+
+
+def first_pass(
+    runs: Sequence[ReportRun], dataset: Dataset, depth: int, observer: Observer
+) -> FirstPass:
+    """Read every line once and keep a few numbers of it.
+
+    Args:
+        runs: the runs.
+        dataset: their queries.
+        depth: how many tables of each ranking the report shows.
+        observer: hears of progress.
+    """
+    observer.stage("report: read rankings", total=len(dataset.queries))
+    columns = [RunColumns(RecallCurve(run.depth)) for run in runs]
+    best: dict[TableId, int] = {}
+    for i, query in enumerate(dataset.queries):
+        for table_id in query.gold:
+            best[table_id] = 0
+        for run, found in zip(runs, columns, strict=True):
+            record = run.rankings.get(query.id) or {"tables": []}
+            for rank, named in enumerate(record["tables"][:depth], start=1):
+                table_id = TableId(*named)
+                if best.get(table_id, rank + 1) > rank:
+                    best[table_id] = rank
+            _add(found, run, query, record, i)
+        observer.advance(1)
+    return FirstPass(columns, Numbered(best))
+
+
+def _add(found: RunColumns, run: ReportRun, query: Query, record: dict[str, Any], i: int) -> None:
+    where = ranked(query.gold, record)
+    found.first.append(where.first)
+    found.outcome.append(RETRIEVED.index(where.outcome))
+    found.curve.add(where, len(set(query.gold)))
+    if run.answers is None:
+        return
+    judged = run.judgements.get(query.id) or {}
+    generation = run.generations.get(query.id) or {}
+    metric = main_metric(list(run.values))
+    value = float(run.values[metric][i]) if metric else float("nan")
+    found.add_answer(answered(value, generation.get("error"), judged.get("verdict")))

@@ -1,0 +1,61 @@
+"""What became of a query in a run: where its gold tables stand, and whether its answer is right."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isnan
+from typing import Any
+
+from target_bench.core.schema import TableId
+
+RETRIEVED = ("first", "found", "partly", "missed", "failed")
+"""All gold tables at the top; all of them somewhere; some; none; no ranking at all."""
+
+ANSWERED = ("right", "partly", "wrong", "failed", "not judged")
+"""By the main metric of the answers: 1, between, 0, no answer, no value. SQL has its verdicts."""
+
+_MAIN = ("accuracy", "ex[bird]", "token_f1")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Where the gold tables of a query stand.
+
+    Attributes:
+        first: the rank of the first, from 1; 0 if none was found.
+        ranks: the ranks of all that were found, ascending.
+        outcome: one of ``RETRIEVED``.
+    """
+
+    first: int
+    ranks: tuple[int, ...]
+    outcome: str
+
+
+def ranked(gold: Sequence[TableId], record: Mapping[str, Any]) -> Ranked:
+    """Where the gold tables stand in a line of ``retrieval.jsonl``."""
+    wanted = set(gold)
+    tables = (TableId(*table_id) for table_id in record["tables"])
+    ranks = tuple(rank for rank, table_id in enumerate(tables, start=1) if table_id in wanted)
+    if record.get("error") is not None:
+        outcome = "failed"
+    elif len(ranks) == len(wanted):
+        outcome = "first" if ranks[-1] == len(wanted) else "found"
+    else:
+        outcome = "partly" if ranks else "missed"
+    return Ranked(ranks[0] if ranks else 0, ranks, outcome)
+
+
+def main_metric(metrics: Sequence[str]) -> str | None:
+    """The metric of answers that says whether one is right; None among metrics of rankings."""
+    return next((name for name in _MAIN if name in metrics), None)
+
+
+def answered(value: float, error: str | None, verdict: str | None) -> str:
+    """What became of an answer: its verdict if it was executed, else by its main metric."""
+    if verdict is not None:
+        return verdict.replace("_", " ")
+    if error is not None:
+        return "failed"
+    if isnan(value):
+        return "not judged"
+    return "right" if value == 1 else "wrong" if value == 0 else "partly"

@@ -1,0 +1,323 @@
+"""Retrievers written for the original TARGET package (``target-benchmark`` on PyPI).
+
+Their classes run unchanged: ``embed_corpus(dataset_name, corpus)`` gets batches of tables as
+dictionaries of columns, and ``retrieve(query, dataset_name, top_k)`` gives pairs of ids; or
+``embed_corpus(dataset_name, corpus_entry)`` and ``embed_query(query, dataset_name)`` give vectors,
+and the nearest by cosine are found here.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.components.original_classes import PACKAGE, importable
+from target_bench.components.top_k import blocks, stacked
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError, MissingExtraError, PluginError, TargetBenchError
+from target_bench.core.identity import code_hash, plugin_identity
+from target_bench.core.interfaces import Corpus, Ranked, Ranking, Retriever
+from target_bench.core.ranking import SINGLE, graded
+from target_bench.core.ranking import top_k as best_columns
+from target_bench.core.schema import Table, TableId
+from target_bench.core.serialization import RowLimit
+
+Batch = dict[str, list[Any]]
+"""Some tables as the original hands them over: column -> one value a table."""
+
+_BLOCK_CELLS = 4_000_000
+_Vectors = NDArray[np.float64]
+
+
+class Compat(Retriever):
+    """Asks a retriever of the original TARGET package.
+
+    It is told an opaque name in place of the dataset's: another one for another corpus, other
+    settings or other source code, so that what it keeps on disk under that name stays right. It
+    sees no query id and no gold table. What is printed, it prints itself.
+
+    Where ``target_benchmark`` is not installed, a stand-in can be imported while the class is
+    imported and made: its base classes, ``dictionary_keys`` and ``retrievers.utils``.
+
+    Args:
+        target: the object, or its class as ``path/file.py:Class`` or ``module:Class``.
+        settings: arguments of the constructor, if ``target`` names a class.
+        batch_size: how many tables a batch holds.
+        rows: how many rows of each table to hand over, as for ``bm25``.
+
+    Raises:
+        ConfigError: there is no such class, it cannot be made, or it is no retriever of either
+            kind.
+    """
+
+    packages = ("target-benchmark", "numpy")
+
+    def __init__(
+        self,
+        target: object,
+        settings: Mapping[str, Any] | None = None,
+        batch_size: int = 64,
+        rows: RowLimit = "auto",
+    ) -> None:
+        if batch_size < 1:
+            raise ConfigError(f"batch_size={batch_size}: at least 1 is needed")
+        if settings and not isinstance(target, str):
+            raise ConfigError("settings: they are for a class that target names, not for an object")
+        self.target = target
+        self.settings = settings
+        self.batch_size = batch_size
+        self.rows = rows
+        self._asked: Any = _made(target, settings or {}) if isinstance(target, str) else target
+        self._finds = _finds_itself(self._asked)
+        self._convert = _converter(self._asked)
+
+    def config(self) -> Mapping[str, Any]:
+        """Settings, and the source code of a class that was named; an object is a part."""
+        settings: dict[str, Any] = {"batch_size": self.batch_size, "rows": self.rows}
+        if not isinstance(self.target, str):
+            return settings
+        cls = type(self._asked)
+        named = {"target": cls.__qualname__, "settings": dict(self.settings or {})}
+        return settings | named | {"code": code_hash(cls)}
+
+    def parts(self) -> Mapping[str, object]:
+        """The object, if one was given."""
+        return {} if isinstance(self.target, str) else {"target": self.target}
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        """Hand over the tables, in batches or one by one."""
+        self._ids = corpus.ids
+        self._name = self._opaque_name(corpus)
+        if self._finds:
+            self._asked.embed_corpus(self._name, self._batches(corpus))
+            return
+        vectors = [
+            self._vector_of(batch, i) for batch in self._batches(corpus) for i in _places(batch)
+        ]
+        self._vectors = _unit_rows(_matrix(vectors, self._ids))
+
+    def _opaque_name(self, corpus: Corpus) -> str:
+        """What the class is told that the dataset is called; fit for files and collections."""
+        identity, warning = plugin_identity(self)
+        told = [corpus.fingerprint, identity["class"], identity.get("config")]
+        told.append(identity.get("parts") if warning is None else identity["unique"])
+        whole = json.dumps(told, sort_keys=True)
+        return f"corpus_{hashlib.sha256(whole.encode()).hexdigest()[:16]}"
+
+    def _batches(self, corpus: Corpus) -> Iterator[Batch]:
+        for tables in corpus.batches(self.batch_size):
+            yield {
+                "database_id": [table.id.database_id for table in tables],
+                "table_id": [table.id.table_id for table in tables],
+                "table": [self._convert(self._array(table)) for table in tables],
+                "context": [dict(table.context) for table in tables],
+            }
+
+    def _array(self, table: Table) -> list[list[Any]]:
+        """Header and rows."""
+        limit = None if isinstance(self.rows, str) else self.rows
+        if self.rows == "auto":
+            limit = getattr(table.rows, "advised", None)
+        rows = table.rows if limit is None else table.rows[:limit]
+        return [list(table.header), *(list(row) for row in rows)]
+
+    def _vector_of(self, batch: Batch, place: int) -> _Vectors:
+        entry = {column: values[place] for column, values in batch.items()}
+        vector = self._asked.embed_corpus(self._name, entry)
+        return _vector(vector, f"embed_corpus, table {entry['table_id']!r}")
+
+    def retrieve(self, query: str, top_k: int) -> Ranking:
+        """The tables for one query."""
+        return self.retrieve_batch([query], top_k)[0]
+
+    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
+        """The rankings of several queries, in their order."""
+        if not self._finds:
+            return self._nearest(queries, top_k)
+        if _own_batch(self._asked):
+            return self._by_own_batch(queries, top_k)
+        return [_pairs(self._asked.retrieve(query, self._name, top_k)) for query in queries]
+
+    def notes(self) -> Sequence[str]:
+        """That a method of the class is not used, if so."""
+        if self._finds or not _own_batch(self._asked):
+            return ()
+        return (
+            f"{_class_name(self._asked)}: its own retrieve_batch is not called; the nearest "
+            "vectors are found here",
+        )
+
+    def _by_own_batch(self, queries: Sequence[str], top_k: int) -> list[Ranking]:
+        """Through a ``retrieve_batch`` of the class's own, which is told no gold table."""
+        columns = {
+            "query_id": [str(number) for number in range(len(queries))],
+            "query": list(queries),
+            "table_id": [[] for _ in queries],
+            "database_id": [[] for _ in queries],
+        }
+        found = self._asked.retrieve_batch(columns, self._name, top_k)
+        return [_pairs(result.retrieval_results) for result in found]
+
+    def _nearest(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
+        if not queries:
+            return []
+        asked = [_vector(self._asked.embed_query(q, self._name), "embed_query") for q in queries]
+        points = _unit_rows(np.array(asked))
+        if points.shape[1] != self._vectors.shape[1]:
+            raise PluginError(
+                f"{_class_name(self._asked)}: embed_query gives vectors of {points.shape[1]} "
+                f"numbers, embed_corpus of {self._vectors.shape[1]}"
+            )
+        parts = []
+        for block in blocks(len(queries), len(self._ids), _BLOCK_CELLS):
+            scores = points[block] @ self._vectors.T
+            parts.append(best_columns(graded(scores, 1.0, SINGLE), top_k))
+        return Ranked(self._ids, *stacked(parts))
+
+
+def _made(target: str, settings: Mapping[str, Any]) -> Any:
+    """An object of a class that is named.
+
+    Raises:
+        ConfigError: there is none, or it cannot be made.
+    """
+    if ":" not in target:
+        raise ConfigError(f"target={target}: expected path/file.py:Class or module:Class")
+    with importable():
+        try:
+            cls = registry.resolve("retriever", target)
+        except ConfigError as error:
+            if PACKAGE not in str(error):
+                raise
+            raise ConfigError(
+                f"{error}. The stand-in for {PACKAGE} has its base classes, dictionary_keys and "
+                "retrievers.utils. For more, install the package without its requirements, which "
+                "pin numpy<2: pip install --no-deps target-benchmark, and the packages that your "
+                "class imports."
+            ) from error
+        try:
+            return cls(**settings)
+        except (TargetBenchError, MissingExtraError):
+            raise
+        except Exception as error:
+            raise ConfigError(
+                f"target={target}: making one raised {type(error).__name__}: {error}"
+            ) from error
+
+
+def _finds_itself(asked: object) -> bool:
+    """Whether it finds tables itself (else it makes vectors).
+
+    Raises:
+        ConfigError: it does neither.
+    """
+    if isinstance(asked, type):
+        name = asked.__name__
+        raise ConfigError(f"target: {name} is a class; pass an object of it, as in {name}()")
+    if not callable(getattr(asked, "embed_corpus", None)):
+        raise ConfigError(f"{_class_name(asked)} has no method embed_corpus(dataset_name, corpus)")
+    if callable(getattr(asked, "retrieve", None)):
+        return True
+    if callable(getattr(asked, "embed_query", None)):
+        return False
+    if _own_batch(asked):
+        return True
+    raise ConfigError(
+        f"{_class_name(asked)} has neither retrieve(query, dataset_name, top_k) nor "
+        "embed_query(query, dataset_name)"
+    )
+
+
+def _own_batch(asked: object) -> bool:
+    """Whether its class has a ``retrieve_batch`` that is not the original's."""
+    owner = next((c for c in type(asked).__mro__ if "retrieve_batch" in vars(c)), None)
+    return owner is not None and owner.__module__.split(".")[0] != PACKAGE
+
+
+def _converter(asked: object) -> Callable[[list[list[Any]]], Any]:
+    """What turns a nested array into the form that the class expects.
+
+    Raises:
+        ConfigError: it expects something unheard of.
+    """
+    wanted = str(getattr(asked, "expected_corpus_format", "nested array")).lower()
+    forms: tuple[tuple[tuple[str, ...], Callable[[list[list[Any]]], Any]], ...] = (
+        (("array", "list"), lambda array: array),
+        (("dataframe", "pandas", "df"), _frame),
+        (("json", "dict"), _records),
+    )
+    for words, convert in forms:
+        if any(word in wanted for word in words):
+            return convert
+    raise ConfigError(
+        f"{_class_name(asked)}: expected_corpus_format={wanted!r} is none of nested array, "
+        "dataframe, dictionary"
+    )
+
+
+def _frame(array: list[list[Any]]) -> Any:
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingExtraError(
+            "pandas", "pandas", "a retriever that expects dataframes"
+        ) from error
+    return pd.DataFrame(data=array[1:], columns=array[0])
+
+
+def _records(array: list[list[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(array[0], row, strict=False)) for row in array[1:]]
+
+
+def _pairs(found: Any) -> Any:
+    """Pairs of ids, which may be numbers there; what is none is left for the contract to name."""
+    if found is None or isinstance(found, str):
+        return found
+    return [TableId(str(item[0]), str(item[1])) if _is_pair(item) else item for item in found]
+
+
+def _is_pair(item: Any) -> bool:
+    ids = (str, int, np.integer)
+    return (
+        isinstance(item, tuple | list) and len(item) == 2 and all(isinstance(i, ids) for i in item)
+    )
+
+
+def _vector(found: Any, where: str) -> _Vectors:
+    try:
+        vector = np.asarray(found, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise PluginError(f"{where}: gave no vector of numbers: {error}") from error
+    vector = vector[0] if vector.ndim == 2 and len(vector) == 1 else vector
+    if vector.ndim != 1 or not vector.size:
+        raise PluginError(f"{where}: gave an array of shape {vector.shape}, not a vector")
+    if not np.isfinite(vector).all():
+        raise PluginError(f"{where}: gave a vector with NaN or infinity")
+    return vector
+
+
+def _matrix(vectors: list[_Vectors], ids: Sequence[TableId]) -> _Vectors:
+    for table_id, vector in zip(ids, vectors, strict=True):
+        if len(vector) != len(vectors[0]):
+            raise PluginError(
+                f"embed_corpus gave a vector of {len(vector)} numbers for table {table_id}, of "
+                f"{len(vectors[0])} for table {ids[0]}"
+            )
+    return np.array(vectors)
+
+
+def _unit_rows(rows: _Vectors) -> _Vectors:
+    """Rows of length 1; zeros stay zeros."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(lengths > 0, lengths, 1)
+
+
+def _places(batch: Batch) -> range:
+    return range(len(batch["table_id"]))
+
+
+def _class_name(asked: object) -> str:
+    return type(asked).__name__

@@ -1,0 +1,196 @@
+"""Retrieval by everything that a table and its best row say, without and with an encoder."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.components.encoders.retriever_encoding import Encoding
+from target_bench.components.lexical.evidence import KINDS, Evidence
+from target_bench.components.top_k import blocks, positive_best, stacked
+from target_bench.core.array_files import read_array, write_array
+from target_bench.core.errors import ConfigError
+from target_bench.core.interfaces import Corpus, Ranked, Ranking, Retriever
+from target_bench.core.ranking import SINGLE, graded
+from target_bench.core.ranking import top_k as best_columns
+from target_bench.core.serialization import RowLimit, Serializer
+from target_bench.core.vectors import TextKind
+
+Floats = NDArray[np.float64]
+
+WEIGHTS: Mapping[str, float] = {
+    "title": 0.69,
+    "all": 1.01,
+    "numbers": 0.74,
+    "title_phrases": 0.41,
+    "phrases": 0.22,
+    "cells": 0.13,
+    "row": 0.29,
+}
+"""How much each kind of evidence counts, the cosine counting 1."""
+
+_FATE: Mapping[TextKind, str] = {
+    "table": "tables, of which words alone speak",
+    "query": "queries, which are ranked by words alone",
+}
+
+_CELLS = 4_000_000
+"""Scores of rows held at a time."""
+
+
+class Rows(Retriever):
+    """A weighted sum of lexical evidence, the best row of a table included.
+
+    The kinds of evidence are told at ``evidence.KINDS``. The weights are learned: they give the
+    gold tables of the validation splits of FeTaQA and TabFact the largest likelihood (a softmax
+    over the candidates of each query, together with the cosine of ``best``, both corpora counting
+    the same), without the 67 tables of FeTaQA's that its test split has, too.
+    ``benchmarks/best_offline.py --fit`` learns them again.
+
+    Args:
+        weights: kind -> weight, for those to change; a kind of weight 0 is not used.
+        rows: how many rows of each table: a number, ``all``, or ``auto``, which is all of a web
+            table and the first 1,000 of a table in a database.
+
+    Raises:
+        ConfigError: an unknown kind, or a weight that is no number from 0.
+    """
+
+    packages = ("bm25s", "PyStemmer", "numpy", "scipy")
+    trained_on: ClassVar[tuple[str, ...]] = ("fetaqa:validation", "tabfact:validation")
+    queries_at_once = 2048
+
+    def __init__(self, weights: Mapping[str, float] | None = None, rows: RowLimit = "auto") -> None:
+        self.weights = weights
+        self.rows: RowLimit = rows
+        Serializer(("rows",), rows=rows)
+        for kind, weight in (weights or {}).items():
+            if kind not in KINDS:
+                raise ConfigError(f"weights={weights!r}: {kind!r} is none of {', '.join(KINDS)}")
+            if not 0 <= weight < float("inf"):
+                raise ConfigError(f"weights={weights!r}: a weight is a number from 0")
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        """Index all tables and their rows."""
+        self._ids = corpus.ids
+        self._evidence = Evidence.build(corpus, self.rows)
+
+    def save(self, folder: Path) -> None:
+        """Write the index."""
+        (folder / "evidence").mkdir()
+        self._evidence.save(folder / "evidence")
+
+    def load(self, folder: Path, corpus: Corpus) -> None:
+        """Read what ``save`` wrote; matrices stay on disk until they are used."""
+        self._ids = corpus.ids
+        self._evidence = Evidence.load(folder / "evidence")
+
+    def retrieve(self, query: str, top_k: int) -> Ranking:
+        """The tables for which anything speaks, best first."""
+        return self.retrieve_batch([query], top_k)[0]
+
+    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
+        """The rankings of several queries, computed together."""
+        if not len(self._ids):
+            return [[] for _ in queries]
+        parts = [positive_best(self._scores(queries[b]), top_k) for b in self._blocks(len(queries))]
+        return Ranked(self._ids, *stacked(parts))
+
+    def _blocks(self, n_queries: int) -> list[slice]:
+        return blocks(n_queries, self._evidence.n_rows, _CELLS)
+
+    def _scores(self, queries: Sequence[str]) -> Floats:
+        """(queries, tables) sums of evidence."""
+        weights = {**WEIGHTS, **(self.weights or {})}
+        total: Floats = np.zeros((len(queries), len(self._ids)))
+        for kind, found in zip(KINDS, self._evidence.features(queries), strict=True):
+            total += weights[kind] * found
+        return total
+
+
+class Best(Rows):
+    """The retriever of the project that needs no network and finds most.
+
+    The score is that of ``rows`` plus the cosine of the query's vector with the table's. Evidence
+    being a share of what the query says, a long query that is met in full and a short one give the
+    cosine the same room. All tables are scored; there are no candidates.
+
+    Trained on: the weights on the validation splits of FeTaQA and TabFact, see ``Rows``.
+
+    Args:
+        encoder: turns texts into vectors: as written on the command line, or an object. The
+            default reads 128 tokens of a table, with which the weights were learned.
+        weights: kind -> weight, for those to change; a kind of weight 0 is not used.
+        cosine: the weight of the cosine.
+        rows: as for ``rows``; of the text that is encoded, too.
+        cache: keep embeddings on disk, and look there first.
+
+    Raises:
+        ConfigError: the encoder cannot be built, or a setting that cannot be.
+    """
+
+    def __init__(
+        self,
+        encoder: Any = "minilm:max_tokens=128",
+        weights: Mapping[str, float] | None = None,
+        cosine: float = 1.0,
+        rows: RowLimit = "auto",
+        cache: bool = True,
+    ) -> None:
+        super().__init__(weights, rows)
+        self.encoder = encoder
+        self.cosine = cosine
+        self.cache = cache
+        if not 0 <= cosine < float("inf"):
+            raise ConfigError(f"cosine={cosine}: a weight is a number from 0")
+        self._write = Serializer(rows=rows)
+        self._encoding = Encoding(encoder, cache, fate=_FATE)
+
+    def parts(self) -> Mapping[str, object]:
+        """The encoder."""
+        return {"encoder": self._encoding.encoder}
+
+    def config(self) -> Mapping[str, Any]:
+        """The settings that can change a ranking."""
+        return {name: value for name, value in super().config().items() if name != "cache"}
+
+    def notes(self) -> Sequence[str]:
+        """What the encoder has to say."""
+        return self._encoding.notes()
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        """Index all tables and their rows, and encode the tables."""
+        super().embed_corpus(corpus)
+        texts = [self._write(table) for table in corpus]
+        if texts:
+            self._encoding.fit(texts)
+        self._vectors = self._encoding.tables(texts)
+
+    def save(self, folder: Path) -> None:
+        """Write the index, the vectors, and what the encoder has learned."""
+        super().save(folder)
+        write_array(folder / "vectors.npy", self._vectors)
+        self._encoding.save(folder)
+
+    def load(self, folder: Path, corpus: Corpus) -> None:
+        """Read what ``save`` wrote."""
+        super().load(folder, corpus)
+        self._vectors = read_array(folder / "vectors.npy")
+        self._encoding.load(folder)
+
+    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
+        """The rankings of several queries, computed together."""
+        if not len(self._ids) or not queries:
+            return [[] for _ in queries]
+        vectors = self._encoding.queries(queries, self._vectors.shape[1])
+        tables = np.asarray(self._vectors, dtype=np.float64).T
+        parts = []
+        for block in self._blocks(len(queries)):
+            scores = self._scores(queries[block])
+            scores += self.cosine * (vectors[block].astype(np.float64) @ tables)
+            if self.cosine:  # the one part that a model computes
+                scores = graded(scores, self.cosine, SINGLE)
+            parts.append(best_columns(scores, top_k))
+        return Ranked(self._ids, *stacked(parts))

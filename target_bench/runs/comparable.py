@@ -1,0 +1,39 @@
+"""Whether runs that are set side by side were asked the same."""
+
+from collections.abc import Sequence
+
+from target_bench.core.errors import DataError
+from target_bench.runs.run_identity import earlier_note, is_earlier
+from target_bench.runs.scored import ScoredRun
+
+
+def check_same_version(one: ScoredRun, other: ScoredRun) -> None:
+    """See that the queries of two runs about answers are known by fingerprints of one kind.
+
+    Raises:
+        DataError: one of them is of an earlier version.
+    """
+    earlier = [run.folder.name for run in (one, other) if is_earlier(run.identity)]
+    if len(earlier) == 1 and one.identity["task"] == other.identity["task"]:
+        raise DataError(
+            f"{earlier_note(earlier[0])}: nothing tells whether both were asked the same. Answer "
+            "its queries again"
+        )
+
+
+def check_same_slices(
+    runs: Sequence[ScoredRun], names: Sequence[str], metrics: Sequence[str]
+) -> None:
+    """See that the runs agree on what queries are told apart by: rankings are reused without it.
+
+    Raises:
+        DataError: a query is in another part in one of them.
+    """
+    wanted = {*names, *(("db_id",) if any("[db]" in metric for metric in metrics) else ())}
+    for name in sorted(wanted):
+        for other in runs[1:]:
+            if name in other.slices and other.slices[name] != runs[0].slices.get(name):
+                raise DataError(
+                    f"{runs[0].folder.name} and {other.folder.name} differ in the {name} of their "
+                    "queries: the data were changed in between. Run both again; rankings are reused"
+                )

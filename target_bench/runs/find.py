@@ -1,0 +1,105 @@
+"""Run folders: all of a store, or the one that a user means."""
+
+import re
+from pathlib import Path
+
+from target_bench.core.errors import ConfigError, StoreError
+
+_ID = re.compile(r".*-([0-9a-f]{12})")
+_NAME = re.compile(r"(.*-)?[0-9a-f]{12}")
+_LISTED = 20
+LEAST = 4
+"""Characters of a name or hash that are needed to find a run by its beginning."""
+
+
+def run_folders(root: Path) -> list[Path]:
+    """Every folder under ``root`` that is named as a run is, sorted by name; links are none.
+
+    The runs that a sweep repeated, in ``root/repeat-N``, come after the others.
+
+    Raises:
+        StoreError: there is no such folder.
+    """
+    if not root.is_dir():
+        raise StoreError(f"{root}: there is no such folder of runs; name one with --out")
+    folders = [root, *filter(_is_folder, sorted(root.glob("repeat-*")))]
+    return [path for folder in folders for path in sorted(folder.iterdir()) if _is_run(path)]
+
+
+def key_of(folder: Path) -> str | None:
+    """The hash that a run folder's name ends with, or None."""
+    found = _ID.fullmatch(folder.name)
+    return found[1] if found else None
+
+
+def is_name(name: str, root: Path) -> bool:
+    """Whether this is a run folder, or is written as its name or hash is, and nothing else.
+
+    The first characters of a name or hash under ``root`` are enough.
+    """
+    path = Path(name)
+    if (path / "manifest.json").is_file():
+        return True
+    written = _NAME.fullmatch(path.name) is not None
+    return not path.exists() and (written or bool(_beginning(name, root)))
+
+
+def find(name: str | Path, root: Path) -> Path:
+    """The folder of a run.
+
+    Args:
+        name: the folder, its name under ``root``, the hash at the end of that, or the first
+            characters of one of these, at least ``LEAST``, if no other run begins so.
+        root: the folder of all runs.
+
+    Raises:
+        ConfigError: there is no such run, several begin so, or the folder is not a run folder.
+    """
+    for folder in (Path(name), root / name):
+        if (folder / "manifest.json").is_file():
+            return folder
+        if folder.is_dir() and str(name) not in ("", ".", ".."):
+            raise ConfigError(f"{folder} is no run folder: it holds no manifest.json")
+    found = _beginning(name, root)
+    once = {folder.name: folder for folder in reversed(found)}
+    if len(once) == 1:
+        return next(iter(once.values()))
+    if once:
+        names = sorted(once)
+        more = f"\n  and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+        listed = "".join(f"\n  {other}" for other in names[:_LISTED])
+        raise ConfigError(
+            f"{name}: {len(once)} runs begin so; write more of the one that you mean:{listed}{more}"
+        )
+    if Path(name).name and len(Path(name).name) < LEAST:
+        raise ConfigError(
+            f"{name}: the beginning of a run's name or id needs {LEAST} characters at least; see "
+            f"target-bench runs list --out {root}"
+        )
+    raise ConfigError(
+        f"{name}: neither a run folder nor the id of a run in {root}; see target-bench runs list "
+        f"--out {root}"
+    )
+
+
+def _beginning(name: str | Path, root: Path) -> list[Path]:
+    """The runs whose name, or its hash, is this or begins with it, those of ``root`` first."""
+    path = Path(name)
+    if len(path.name) < LEAST:
+        return []
+    folders = run_folders(root) if root.is_dir() else []
+    if path.parent != Path():
+        parents = (path.parent.resolve(), (root / path.parent).resolve())
+        elsewhere = run_folders(path.parent) if path.parent.is_dir() else []
+        folders = [f for f in [*folders, *elsewhere] if f.parent.resolve() in parents]
+        return [folder for folder in folders if folder.name.startswith(path.name)]
+    known = ((folder, (folder.name, folder.name.rpartition("-")[2])) for folder in folders)
+    return [folder for folder, names in known if any(n.startswith(path.name) for n in names)]
+
+
+def _is_run(path: Path) -> bool:
+    return key_of(path) is not None and _is_folder(path)
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()

@@ -1,0 +1,212 @@
+"""Rankings that were made elsewhere: a TREC run, or JSON lines as ``retrieval.jsonl`` has them."""
+
+import math
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from target_bench.core.errors import DataError
+from target_bench.core.interfaces import Dataset
+from target_bench.core.release import Release, field
+from target_bench.core.schema import Query, Retrieval, TableId
+from target_bench.runs.trec import TAG, word, words_of
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """A run file, read.
+
+    Attributes:
+        path: where it lies.
+        retrievals: query id -> its ranking, as deep as the file has it.
+        sha256: of the file.
+        missing: why a query that the file lacks counts as failed, or None: then it counts as
+            answered without any table (a TREC run cannot say that nothing was found).
+    """
+
+    path: Path
+    retrievals: Mapping[str, Retrieval]
+    sha256: str
+    missing: str | None
+
+    def rank(self, query: Query, k: int) -> Retrieval:
+        """The first k tables of a query."""
+        found = self.retrievals.get(query.id)
+        if found is None:
+            return Retrieval(query.id, (), error=self.missing)
+        return replace(found, tables=found.tables[:k], scores=found.scores[:k])
+
+    def notes(self, queries: Sequence[Query]) -> list[str]:
+        """What a user should know about it who has these queries scored."""
+        absent = sum(1 for query in queries if query.id not in self.retrievals)
+        note = f"{self.path} has no ranking for {absent} of {len(queries)} queries; they score 0"
+        return [note] if absent else []
+
+
+def read(path: Path, dataset: Dataset) -> RunFile:
+    """Read a run file, plain or gzipped.
+
+    In a TREC run a table is its id, or ``database/table`` where there are databases, with white
+    space percent-encoded (``export --format trec`` writes it so). Tables are ordered by score;
+    equal scores keep the order of the rank column. JSON lines are read as the log of a run: a
+    ranking replaces a recorded error of the same query, half a last line is left out, and what the
+    line says of its order (``tied``, ``resorted``) is not read: the order of a file is its own.
+
+    Raises:
+        DataError: the file cannot be read, a line is none of its format, a table or query is not
+            in the corpus, or a query has a table twice.
+    """
+    if path.is_dir():
+        raise DataError(f"--run {path}: is a folder; name the file, as in {path}/retrieval.jsonl")
+    if not path.is_file():
+        raise DataError(f"--run {path}: there is no such file")
+    release = Release(path.parent, str(path))
+    with release.open(path) as file:
+        json_lines = file.read(1024).removeprefix(BOM_UTF8).lstrip().startswith(b"{")
+    names = _Names(dataset, encoded=not json_lines)
+    parse = _from_json_lines if json_lines else _from_trec
+    retrievals: dict[str, Retrieval] = {}
+    for place, retrieval in parse(release, path, names):
+        earlier = retrievals.get(retrieval.query_id)
+        if earlier is not None and earlier.error is None:
+            raise DataError(f"{place}: query {retrieval.query_id!r} has two rankings")
+        retrievals[retrieval.query_id] = retrieval
+    if not retrievals:
+        raise DataError(f"{path}: the file holds no ranking")
+    (sha256,) = release.hashes.values()
+    return RunFile(path, retrievals, sha256, f"not in {path.name}" if json_lines else None)
+
+
+class _Names:
+    """Names in a run file -> queries and tables of a dataset.
+
+    A name in a TREC run is a word as ``trec`` makes it, or stands as it is, as other tools write
+    it.
+
+    Args:
+        dataset: the dataset.
+        encoded: whether the file is a TREC run.
+    """
+
+    def __init__(self, dataset: Dataset, encoded: bool) -> None:
+        self._corpus = dataset.corpus
+        self._where = f"{dataset.info.name} {dataset.split}"
+        ids = dataset.corpus.ids
+        self._queries = {query.id: query.id for query in dataset.queries}
+        self._tables = {t.table_id: t for t in ids if t.database_id == "0"}
+        self._query_words = {word(name): name for name in self._queries} if encoded else {}
+        self._table_words = {name: t for t, name in words_of(ids).items()} if encoded else {}
+
+    def query(self, name: str, place: str, ours: bool = False) -> str:
+        """The id of a query.
+
+        Args:
+            name: as it stands in the file.
+            place: where it stands.
+            ours: whether it was written by ``export``, and so is a word.
+
+        Raises:
+            DataError: there is none of this name, or two.
+        """
+        found = _one(self._queries, self._query_words, name, place, ours)
+        if found is None:
+            raise DataError(
+                f"{place}: query {name!r} is not in {self._where}. Name the split the run is of "
+                "with --split."
+            )
+        return found
+
+    def table(self, name: Any, place: str, ours: bool = False) -> TableId:
+        """The id of a table, from a word or a pair (database id, table id); as for ``query``."""
+        if isinstance(name, str):
+            found = _one(self._tables, self._table_words, name, place, ours)
+            if found is not None:
+                return found
+        pair = tuple(map(str, name)) if isinstance(name, list) else ()
+        if len(pair) == 2 and pair in self._corpus.positions:
+            return self._corpus.ids[self._corpus.positions[pair]]
+        known = next(iter(self._table_words or self._tables), None) or list(self._corpus.ids[0])
+        raise DataError(
+            f"{place}: table {name!r} is not in {self._where}; its tables are called like {known!r}"
+        )
+
+
+def _one(
+    plain: Mapping[str, T], words: Mapping[str, T], name: str, place: str, ours: bool
+) -> T | None:
+    decoded, found = words.get(name), None if ours else plain.get(name)
+    if decoded is not None and found is not None and decoded != found:
+        raise DataError(
+            f"{place}: {name!r} is both {str(found)!r} as it stands and {str(decoded)!r} with "
+            "white space percent-encoded; give the run as JSON lines"
+        )
+    return decoded if found is None else found
+
+
+def _from_trec(release: Release, path: Path, names: _Names) -> Iterator[tuple[str, Retrieval]]:
+    rows: dict[str, dict[TableId, tuple[float, int]]] = {}
+    for number, line in enumerate(release.text(path).split("\n"), start=1):
+        if line.strip():
+            place = f"{path}, line {number}"
+            query_id, table, row = _trec_row(line.split(), place, names)
+            ranking = rows.setdefault(query_id, {})
+            if table in ranking:
+                raise DataError(f"{place}: query {query_id!r} has table {table} a second time")
+            ranking[table] = row
+    for query_id, ranking in rows.items():
+        ordered = sorted(ranking.items(), key=lambda item: (-item[1][0], item[1][1]))
+        scores = tuple(score for _, (score, _) in ordered)
+        ranks = [rank for _, (_, rank) in ordered]
+        tables = tuple(table for table, _ in ordered)
+        yield str(path), Retrieval(query_id, tables, scores, resorted=ranks != sorted(ranks))
+
+
+def _trec_row(
+    words: list[str], place: str, names: _Names
+) -> tuple[str, TableId, tuple[float, int]]:
+    try:
+        query, _, table, rank, score, tag = words
+        value = float(score)
+        position = int(rank)
+    except ValueError as error:
+        raise DataError(
+            f"{place}: expected 'query Q0 table rank score tag', found {' '.join(words)[:120]!r}"
+        ) from error
+    if not math.isfinite(value):
+        raise DataError(f"{place}: the score is {score}")
+    ours = tag == TAG
+    row = value, position
+    return names.query(query, place, ours), names.table(table, place, ours), row
+
+
+def _from_json_lines(
+    release: Release, path: Path, names: _Names
+) -> Iterator[tuple[str, Retrieval]]:
+    for place, record in release.json_lines(path, torn=True):
+        query_id = names.query(str(field(record, "query_id", object, place)), place)
+        tables = tuple(names.table(t, place) for t in field(record, "tables", list, place))
+        if len(set(tables)) < len(tables):
+            raise DataError(f"{place}: query {query_id!r} has a table twice")
+        error = record.get("error")
+        if error is not None:
+            yield place, Retrieval(query_id, (), error=str(error))
+            continue
+        scores = _scores(record.get("scores") or [], len(tables), place)
+        yield place, Retrieval(query_id, tables, scores)
+
+
+def _scores(found: Any, n_tables: int, place: str) -> tuple[float, ...]:
+    if found == []:
+        return ()
+    kinds = set(map(type, found)) if isinstance(found, list) else {None}
+    if kinds <= {int, float} and len(found) == n_tables:
+        with suppress(OverflowError):
+            scores = tuple(map(float, found))
+            if all(map(math.isfinite, scores)):
+                return scores
+    raise DataError(f"{place}: {n_tables} tables need as many numbers in 'scores'")

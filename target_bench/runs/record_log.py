@@ -1,0 +1,227 @@
+"""Append-only files of a run: a line a query, and what a killed process leaves of them.
+
+Every line ends with a seal of its own (``seals``), so that a damaged character is found wherever it
+is. In a run that version 0.1.0 began, lines without one are read as they are.
+``retrieval.jsonl`` is described here, ``generations.jsonl`` in ``generations``.
+"""
+
+import errno
+import json
+import os
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+from target_bench.core.errors import StoreError
+from target_bench.core.files import sync_one
+from target_bench.core.schema import MARKS, Retrieval, TableId
+from target_bench.core.seals import DamageError, sealed_line, unsealed_line, wholly_sealed
+
+SECONDS_BETWEEN_SYNCS = 1.0
+"""How much work a power cut may cost; a killed process loses no finished batch."""
+
+_ENCODE = json.JSONEncoder(ensure_ascii=False).encode
+
+
+T = TypeVar("T")
+
+
+class Log(ABC, Generic[T]):
+    """A file open for appending; use it as a context manager.
+
+    Every batch is handed to the system at once, and to the disk once a second and at the end. What
+    a killed process left of a last line is cut off first.
+
+    Args:
+        path: the file; it need not exist.
+
+    Raises:
+        StoreError: it cannot be written. Lines that were written before are whole.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._synced = time.monotonic()
+        try:
+            _cut_torn_line(path)
+            new = not path.exists()
+            self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+            if new:  # else a power cut may take the file's name, whatever of it is on disk
+                for folder in (path.parent, path.parent.parent):
+                    sync_one(folder)
+        except OSError as error:
+            raise StoreError(cannot("be written", path, error)) from error
+
+    @abstractmethod
+    def line(self, value: T) -> str:
+        """The JSON object of a value, without a line break."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            os.fsync(self._file)
+        except OSError as problem:
+            if error is None:
+                raise StoreError(cannot("be written", self.path, problem)) from problem
+        finally:
+            os.close(self._file)
+
+    def append(self, values: Iterable[T]) -> None:
+        """Add what is finished.
+
+        Raises:
+            StoreError: it cannot be written, or not all of it.
+        """
+        left = memoryview(b"".join(encoded_line(self.line(value)) for value in values))
+        try:
+            while left:
+                left = left[os.write(self._file, left) :]
+            if time.monotonic() - self._synced >= SECONDS_BETWEEN_SYNCS:
+                os.fsync(self._file)
+                self._synced = time.monotonic()
+        except OSError as error:
+            raise StoreError(cannot("be written", self.path, error)) from error
+
+
+def encoded_line(text: str) -> bytes:
+    """The JSON object as a line of a file, with its seal and its end."""
+    # A lone surrogate is not UTF-8; written with a backslash it is what JSON has for it.
+    return sealed_line(text.encode("utf-8", "backslashreplace")) + b"\n"
+
+
+def read_lines(path: Path, parse: Callable[[dict[str, Any]], T]) -> Iterator[T]:
+    """What the lines of a log hold; nothing without the file.
+
+    A last line without its end is what another process is writing, or was when it was killed: it
+    is left out, and left alone.
+
+    Raises:
+        StoreError: another line is not what was appended.
+    """
+    for found in lines(path, parse):
+        if isinstance(found, StoreError):
+            raise found
+        yield found
+
+
+def lines(path: Path, parse: Callable[[dict[str, Any]], T]) -> Iterator[T | StoreError]:
+    """As ``read_lines``, with an error in the place of every damaged line.
+
+    Raises:
+        StoreError: the file cannot be read at all.
+    """
+    if not path.exists():
+        return
+    try:
+        *found, _ = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}") from error
+    required = wholly_sealed(path.parent)
+    for number, line in enumerate(found, start=1):
+        try:
+            yield parse(json.loads(unsealed_line(line, required)))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            yield _damaged(path, number, error)
+
+
+def check_seals(path: Path) -> None:
+    """See that no line is damaged, by their seals alone: nothing is parsed.
+
+    Raises:
+        StoreError: one is, or the file cannot be read.
+    """
+    try:
+        content = path.read_bytes() if path.exists() else b""
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}") from error
+    required = wholly_sealed(path.parent)
+    *whole, _ = content.split(b"\n")  # the last one is torn, or nothing
+    for number, line in enumerate(whole, start=1):
+        try:
+            unsealed_line(line, required)
+        except DamageError as error:
+            raise _damaged(path, number, error) from error
+
+
+def _damaged(path: Path, number: int, error: Exception) -> StoreError:
+    return StoreError(
+        f"{path}, line {number}: damaged ({error}); remove the line to have the query answered "
+        "again"
+    )
+
+
+def _cut_torn_line(path: Path) -> None:
+    with suppress(FileNotFoundError), path.open("rb+") as file:
+        content = file.read()
+        if not content.endswith(b"\n"):
+            file.truncate(content.rfind(b"\n") + 1)
+
+
+class RetrievalLog(Log[Retrieval]):
+    """``retrieval.jsonl``, open for appending."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._encoded_ids = _EncodedIds()
+
+    def line(self, value: Retrieval) -> str:
+        """The ranking, with scores, error and marks where there are any."""
+        tables = ", ".join(map(self._encoded_ids.__getitem__, value.tables))
+        parts = [f'"query_id": {_ENCODE(value.query_id)}, "tables": [{tables}]']
+        if value.scores:
+            parts.append(f'"scores": [{", ".join(map(repr, value.scores))}]')
+        if value.error is not None:
+            parts.append(f'"error": {_ENCODE(value.error)}')
+        parts += [f'"{name}": true' for name in MARKS if getattr(value, name)]
+        return f"{{{', '.join(parts)}}}"
+
+
+class _EncodedIds(dict[TableId, str]):
+    """Table id -> its JSON, made once."""
+
+    def __missing__(self, table_id: TableId) -> str:
+        text = self[table_id] = _ENCODE(table_id)
+        return text
+
+
+def read(path: Path) -> dict[str, Retrieval]:
+    """Query id -> what was retrieved last; empty without the file.
+
+    Raises:
+        StoreError: a line is damaged.
+    """
+    return {retrieval.query_id: retrieval for retrieval in read_lines(path, parse)}
+
+
+def parse(record: Mapping[str, Any]) -> Retrieval:
+    """What a line holds.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is no ranking.
+    """
+    return Retrieval(
+        str(record["query_id"]),
+        tuple(TableId(database_id, table_id) for database_id, table_id in record["tables"]),
+        tuple(record.get("scores", ())),
+        record.get("error"),
+        **{name: record.get(name, False) for name in MARKS},
+    )
+
+
+def cannot(what: str, path: Path, error: OSError, option: str = "--out") -> str:
+    """The message for a file that the system refuses, with the option that names another folder."""
+    advice = f"Choose a writable folder with {option}."
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        advice = "Make room and run the same command again: what was answered is kept."
+    return f"{path} cannot {what}: {error.strerror}. {advice}"

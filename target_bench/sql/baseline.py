@@ -1,0 +1,257 @@
+"""The offline baseline of text-to-SQL: one query over one table, put together from templates."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from target_bench.core.schema import Table
+from target_bench.sql.engines.sqlite_files import quoted
+from target_bench.sql.mentions import Column, Value, columns, numbers, values, words
+
+_COUNT = re.compile(r"\bhow many\b|\bnumber of\b|\bcount\b", re.IGNORECASE)
+_EACH = re.compile(
+    r"\b(?:for each|of each|in each|each|per|every|for all|grouped by)\b", re.IGNORECASE
+)
+_ORDER = re.compile(
+    r"\b(?:order(?:ed|ing)?|sort(?:ed)?|rank(?:ed)?|listed)\b.*?\b(?:by|of|in|from)\b(.*)"
+    r"|\b(?:ascending|descending|alphabetical(?:ly)?)\b(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_DESCENDING = re.compile(
+    r"\bdescending\b|\boldest to (?:the )?youngest\b|\bhigh\w* to low", re.IGNORECASE
+)
+_DISTINCT = re.compile(r"\b(?:different|distinct|unique)\b", re.IGNORECASE)
+_NOT = re.compile(r"\b(?:not|isn't|except|excluding|other than)\W+(?:\w+\W+){0,2}\Z", re.IGNORECASE)
+_ALL = re.compile(
+    r"\b(?:all|every) (?:the )?(?:\w+ )?(?:information|info|details|columns)\b", re.IGNORECASE
+)
+_CLAUSE = re.compile(
+    r"\b(?:whose|where|with|who|that|which|having|have|has|is|are|was|were|older|younger|more|less|"
+    r"above|below|over|under|before|after|from|in)\b",
+    re.IGNORECASE,
+)
+_AGGREGATES = {
+    "avg": re.compile(r"\b(?:average|mean|avg)\b", re.IGNORECASE),
+    "min": re.compile(r"\b(?:minimum|min)\b", re.IGNORECASE),
+    "max": re.compile(r"\b(?:maximum|max)\b", re.IGNORECASE),
+    "sum": re.compile(r"\b(?:total|sum|combined)\b", re.IGNORECASE),
+}
+_MOST = re.compile(
+    r"\b(?:most|highest|largest|biggest|greatest|oldest|longest|latest|newest|tallest|heaviest|"
+    r"top|best|richest)\b",
+    re.IGNORECASE,
+)
+_LEAST = re.compile(
+    r"\b(?:least|fewest|lowest|smallest|youngest|shortest|earliest|lightest|worst|cheapest)\b",
+    re.IGNORECASE,
+)
+_COMPARISONS = (
+    (">=", re.compile(r"(?:at least|no less than|or more)\W*\Z", re.IGNORECASE)),
+    ("<=", re.compile(r"(?:at most|no more than)\W*\Z", re.IGNORECASE)),
+    (
+        ">",
+        re.compile(
+            r"(?:(?:more|greater|larger|higher|older|bigger|longer|later|heavier|taller) than"
+            r"|above|over|after|exceed\w*)(?: \w+)?\W*\Z",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "<",
+        re.compile(
+            r"(?:(?:less|fewer|smaller|lower|younger|shorter|earlier|lighter) than"
+            r"|below|under|before)(?: \w+)?\W*\Z",
+            re.IGNORECASE,
+        ),
+    ),
+)
+_IMPLIED = {
+    "age": ("old", "older", "oldest", "young", "younger", "youngest"),
+    "year": ("earliest", "latest", "newest"),
+    "weight": ("heavy", "heavier", "heaviest", "light", "lighter", "lightest"),
+    "height": ("tall", "taller", "tallest"),
+    "length": ("long", "longer", "longest", "short", "shorter", "shortest"),
+}
+
+
+def compose(question: str, tables: Sequence[Table]) -> str | None:
+    """A query that may answer a question, by templates: no model, and no gold.
+
+    Of the tables the one is taken that the question says most of: words of its name and columns,
+    and cells. Cells that the question quotes and numbers that it compares become conditions; its
+    words choose among selecting columns, counting, aggregating, grouping, ordering and the row
+    with the most or the least. It knows no join and no subquery.
+
+    Args:
+        question: the question.
+        tables: candidates, best first; equals are decided by this order. The names of table and
+            columns are those of the database. ``context["column_types"]``, declared types in the
+            order of the header, tells the kind of a column without cells.
+
+    Returns:
+        One SELECT statement in SQLite's SQL, or None if there is no table with a column.
+    """
+    drafts = [_Draft.of(question, table) for table in tables if table.header]
+    if not drafts:
+        return None
+    return max(drafts, key=lambda draft: draft.score).sql()
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """One table as the place of the answer.
+
+    Attributes:
+        question: the question.
+        table: the table.
+        columns: what the question says of its columns.
+        values: its cells that the question quotes.
+        score: how much of the question it explains.
+    """
+
+    question: str
+    table: Table
+    columns: tuple[Column, ...]
+    values: tuple[Value, ...]
+    score: float
+
+    @classmethod
+    def of(cls, question: str, table: Table) -> "_Draft":
+        found = columns(question, table)
+        quoted_cells = values(question, table, found)
+        said = set(words(question))
+        name = words(table.id.table_id)
+        named = sum(word in said for word in name) / len(name) if name else 0.0
+        score = 2 * named + sum(c.score for c in found if c.score > 0.5) + 1.5 * len(quoted_cells)
+        return cls(question, table, tuple(found), tuple(quoted_cells), score)
+
+    def sql(self) -> str:
+        conditions, used = self._conditions()
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        source = f" FROM {quoted(self.table.id.table_id)}{where}"
+        mentioned = self._mentioned(used)
+        group = self._group()
+        if group is not None:
+            return self._grouped(source, group, mentioned)
+        if _COUNT.search(self.question):
+            return f"SELECT {self._counted(mentioned)}{source}"
+        aggregated = self._aggregated(mentioned)
+        if aggregated:
+            return f"SELECT {', '.join(aggregated)}{source}"
+        return self._listed(source, mentioned)
+
+    def _conditions(self) -> tuple[list[str], set[int]]:
+        """The conditions, and the places of the columns that they are about."""
+        found = [
+            f"{quoted(v.column.name)} {self._sign(v)} {_literal(str(v.cell))}" for v in self.values
+        ]
+        used = {value.column.place for value in self.values}
+        for number, start in numbers(self.question, self.values):
+            before = self.question[:start]
+            operator = next((sign for sign, words_ in _COMPARISONS if words_.search(before)), None)
+            column = self._compared(number, before, operator)
+            if column is not None:
+                found.append(f"{quoted(column.name)} {operator or '='} {number}")
+                used.add(column.place)
+        return found, used
+
+    def _sign(self, value: Value) -> str:
+        return "<>" if _NOT.search(self.question[: value.start]) else "="
+
+    def _compared(self, number: str, before: str, operator: str | None) -> Column | None:
+        """The numeric column that a number is about; without a comparison it has to hold it."""
+        candidates = [column for column in self.columns if column.numeric]
+        if operator is None:
+            candidates = [c for c in candidates if c.score > 0 and self._holds(c, number)]
+        said = [column for column in candidates if self._says(column, before)]
+        return max(said, key=lambda column: (column.score, -column.place), default=None)
+
+    def _holds(self, column: Column, number: str) -> bool:
+        return any(str(row[column.place]) == number for row in self.table.rows[:2000])
+
+    def _says(self, column: Column, text: str) -> bool:
+        parts = words(column.name)
+        there = set(re.findall(r"\w+", text.lower()))
+        implied = any(there & set(_IMPLIED.get(part, ())) for part in parts)
+        return implied or column.score > 0.5
+
+    def _mentioned(self, used: set[int]) -> list[Column]:
+        """The columns that the question asks for, in its order."""
+        named = [column for column in self.columns if column.score > 0.99]
+        clause = _CLAUSE.search(self.question, 8)
+        head = columns(self.question[: clause.start()], self.table) if clause else []
+        asked = {column.place for column in head if column.score > 0.99}
+        free = [column for column in named if column.place not in used or column.place in asked]
+        return sorted(free, key=lambda column: (column.at, column.place))
+
+    def _group(self) -> Column | None:
+        each = _EACH.search(self.question)
+        return self._first_said(self.question[each.end() :]) if each else None
+
+    def _first_said(self, text: str) -> Column | None:
+        """The column that a piece of the question names first and best."""
+        near = columns(text, self.table)
+        said = [column for column in near if column.score > 0.5 and column.at < 6]
+        return min(said, key=lambda column: (-column.score, column.at, column.place), default=None)
+
+    def _grouped(self, source: str, group: Column, mentioned: list[Column]) -> str:
+        key = quoted(group.name)
+        others = [column for column in mentioned if column.place != group.place]
+        wanted = self._aggregated(others) if not _COUNT.search(self.question) else []
+        return f"SELECT {', '.join([key, *(wanted or ['count(*)'])])}{source} GROUP BY {key}"
+
+    def _counted(self, mentioned: list[Column]) -> str:
+        if _DISTINCT.search(self.question) and mentioned:
+            return f"count(DISTINCT {quoted(mentioned[0].name)})"
+        return "count(*)"
+
+    def _aggregated(self, mentioned: list[Column]) -> list[str]:
+        target = next((column for column in mentioned if column.numeric), None)
+        if target is None:
+            return []
+        found = []
+        for name, pattern in _AGGREGATES.items():
+            match = pattern.search(self.question)
+            if match:
+                found.append((match.start(), f"{name}({quoted(target.name)})"))
+        return [text for _, text in sorted(found)]
+
+    def _listed(self, source: str, mentioned: list[Column]) -> str:
+        order, descending = self._order()
+        limit = ""
+        if order is None:
+            order, descending = self._extreme()
+            limit = " LIMIT 1" if order is not None else ""
+        chosen = [c for c in mentioned if order is None or c.place != order.place]
+        chosen = chosen or [column for column in mentioned if not limit] or self._default()
+        shown = ", ".join(quoted(column.name) for column in chosen)
+        if _ALL.search(self.question):
+            shown = "*"
+        distinct = "DISTINCT " if _DISTINCT.search(self.question) else ""
+        by = f" ORDER BY {quoted(order.name)}{' DESC' if descending else ''}" if order else ""
+        return f"SELECT {distinct}{shown}{source}{by}{limit}"
+
+    def _order(self) -> tuple[Column | None, bool]:
+        match = _ORDER.search(self.question)
+        column = self._first_said(match[1] or match[2] or "") if match else None
+        return column, bool(_DESCENDING.search(self.question))
+
+    def _extreme(self) -> tuple[Column | None, bool]:
+        """The numeric column of which the question wants the most or the least."""
+        most, least = _MOST.search(self.question), _LEAST.search(self.question)
+        found = most or least
+        if found is None:
+            return None, False
+        after = self._first_said(self.question[found.end() :])
+        implied = [c for c in self.columns if c.numeric and self._says(c, found[0])]
+        column = after if after is not None and after.numeric else next(iter(implied), None)
+        return column, most is not None
+
+    def _default(self) -> list[Column]:
+        """What to show when no column is named: the one that is a name, else the first."""
+        named = [c for c in self.columns if words(c.name)[-1:] in (["name"], ["titl"])]
+        return (named or list(self.columns))[:1]
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

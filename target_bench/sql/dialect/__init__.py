@@ -1,0 +1,1 @@
+"""SQLite's SQL in DuckDB: translation, and where both engines agree."""

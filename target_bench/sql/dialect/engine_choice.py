@@ -1,0 +1,98 @@
+"""What a statement looks like in the engine that judges, and on which file it runs there."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+from target_bench.sql.dialect.copying import Copy, duckdb_copy
+from target_bench.sql.engines.base import EngineName
+from target_bench.sql.engines.databases import database
+from target_bench.sql.workers.pool import Statement
+from target_bench.sql.workers.text_work import in_duckdb
+
+
+class Speaker(Protocol):
+    """Says statements in the dialect of an engine."""
+
+    def statement(self, file: Path, sql: str, repeat: int = 1) -> Statement:
+        """A statement as the engine runs it.
+
+        Raises:
+            ValueError: it cannot be said there.
+        """
+
+    def in_sqlite(self, file: Path, sql: str) -> Statement | None:
+        """The same where the database came from, if the engine is not that of the database."""
+
+    def copy_of(self, file: Path) -> Copy | None:
+        """The copy of a database in which its statements are judged; None if there is none.
+
+        Raises:
+            DataError: the database cannot be read.
+            StoreError: the copy cannot be written.
+        """
+
+
+class Own:
+    """Every database in its own engine, every statement as it is."""
+
+    def statement(self, file: Path, sql: str, repeat: int = 1) -> Statement:
+        """The statement itself."""
+        return Statement(file, sql, repeat)
+
+    def in_sqlite(self, file: Path, sql: str) -> None:
+        """Nothing: there is no other engine."""
+
+    def copy_of(self, file: Path) -> None:
+        """Nothing: there is no copy."""
+
+
+class InDuckDB:
+    """SQLite databases as copies in DuckDB, their statements translated.
+
+    A database of DuckDB's own is used as it is.
+
+    Args:
+        warn: hears what was converted in a copy.
+    """
+
+    def __init__(self, warn: Callable[[str], None]) -> None:
+        self._warn = warn
+        self._copy = cache(self._copied)
+
+    def statement(self, file: Path, sql: str, repeat: int = 1) -> Statement:
+        """The statement, translated.
+
+        Raises:
+            ValueError: there is no translation that gives the same, or it is longer than any
+                statement that is looked at.
+            DataError: the database cannot be read.
+            StoreError: the copy cannot be written.
+        """
+        copy = self.copy_of(file)
+        if copy is None:
+            return Statement(file, sql, repeat)
+        how, text = in_duckdb(sql, file, copy.columns, copy.views)
+        if how == "unsaid":
+            raise ValueError(text)
+        return Statement(copy.path if how == "copy" else file, text, repeat)
+
+    def in_sqlite(self, file: Path, sql: str) -> Statement | None:
+        """The statement in SQLite, if the database is one of SQLite's."""
+        return Statement(file, sql) if database(file).engine == "sqlite" else None
+
+    def copy_of(self, file: Path) -> Copy | None:
+        """The copy, made once; None of a database of DuckDB's own."""
+        return None if database(file).engine == "duckdb" else self._copy(file)
+
+    def _copied(self, file: Path) -> Copy:
+        copy = duckdb_copy(file)
+        for note in copy.notes:
+            self._warn(f"{file.name} in DuckDB: {note}")
+        return copy
+
+
+def speaker(engine: EngineName, warn: Callable[[str], None]) -> Speaker:
+    """Who says statements for an engine."""
+    return InDuckDB(warn) if engine == "duckdb" else Own()

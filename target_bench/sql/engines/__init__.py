@@ -1,0 +1,1 @@
+"""The engines that run SQL, each behind limits."""

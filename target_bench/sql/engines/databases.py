@@ -1,0 +1,70 @@
+"""Which file a statement runs on, and on which engine."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from target_bench.core.errors import DataError
+from target_bench.sql.engines.base import EngineName
+
+
+class Database(NamedTuple):
+    """A database file in one state: a file that changed is another database.
+
+    Attributes:
+        path: absolute.
+        engine: what runs it.
+        state: device, inode, bytes and time of change.
+    """
+
+    path: str
+    engine: EngineName
+    state: tuple[int, ...]
+
+
+def database(path: Path, engine: EngineName | None = None) -> Database:
+    """The database in a file; the engine is told by the file's first bytes unless it is named.
+
+    Raises:
+        DataError: there is no such file, it cannot be read, or it is of neither engine.
+    """
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise DataError(
+            f"database {path}: {error.strerror}. Put it there, or leave its queries out."
+        ) from error
+    state = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+    absolute = str(path.absolute())
+    return Database(absolute, engine or _engine(absolute, state), state)
+
+
+def ran_in(asked: str, files: Iterable[Path | None]) -> str:
+    """The engines that statements on these files run in; several with ``+``.
+
+    Args:
+        asked: ``duckdb`` for DuckDB whatever the file, ``sqlite`` for that of the file.
+        files: database files; None and what cannot be read tell nothing.
+    """
+    found: set[str] = set()
+    for file in {file for file in files if file is not None}:
+        with suppress(DataError):
+            found.add("duckdb" if asked == "duckdb" else database(file).engine)
+    return "+".join(sorted(found)) or asked
+
+
+@lru_cache(maxsize=4096)
+def _engine(path: str, state: tuple[int, ...]) -> EngineName:  # noqa: ARG001 (part of the key)
+    try:
+        with Path(path).open("rb") as file:
+            first = file.read(16)
+    except OSError as error:
+        raise DataError(f"database {path} cannot be read: {error.strerror}") from error
+    if first == b"SQLite format 3\0":
+        return "sqlite"
+    if first[8:12] == b"DUCK":
+        return "duckdb"
+    what = "begins neither as SQLite nor as DuckDB does" if first else "is an empty file"
+    raise DataError(f"database {path} {what}. Fetch or copy it again.")

@@ -1,0 +1,266 @@
+"""Predicted SQL against gold SQL: both are run, and what they give is compared."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import tee
+from pathlib import Path
+from typing import Literal
+
+from target_bench.core.errors import DataError
+from target_bench.core.schema import Executed
+from target_bench.metrics.sql import JudgedQuery, Rule, verdict
+from target_bench.sql.dialect.agreement import agree
+from target_bench.sql.dialect.engine_choice import Speaker
+from target_bench.sql.gold_results import GoldResults
+from target_bench.sql.normalisation import for_test_suite
+from target_bench.sql.result_preview import Shape, beginning
+from target_bench.sql.statements import LONGEST
+from target_bench.sql.workers.pool import Pool, Statement
+from target_bench.sql.workers.trial import Links, Prediction, Trials, Tried
+
+LeftOut = Literal["missing", "unusable", "engines"]
+"""Why a query is not runnable: its database is missing, or cannot be read, or the engine that
+judges cannot say the gold or has another result of it than SQLite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A prediction and what it is judged against.
+
+    Attributes:
+        query_id: the query.
+        gold_sql: the gold, in the dialect of its database.
+        gold_file: the database of the gold, or None if it is missing.
+        sql: the prediction, or None if there is none.
+        file: the database the prediction runs on, or None if there is none of the name it gave.
+        problem: what is wrong, if there is no prediction or no database to run it on.
+        stopped: the limit that was met while the answer was read, or None.
+    """
+
+    query_id: str
+    gold_sql: str
+    gold_file: Path | None
+    sql: str | None
+    file: Path | None
+    problem: str = ""
+    stopped: Executed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A case, judged.
+
+    Attributes:
+        case: the case.
+        query: the judgement under every rule.
+        gold: what the gold gave, or None if it was not run; with the beginning of it alone
+            (``beginning``), because all of it would for many cases fill the memory.
+        predicted: what the prediction gave, or None if there was none; its beginning too.
+        gold_shape: how many rows and columns the gold gave, or None if it was not run.
+        predicted_shape: how many the prediction gave, or None if there was none.
+        reason: what went wrong, in words; empty if nothing did, or if the result is wrong.
+        left_out: why the query is not runnable; None if it is.
+        links: which tables and columns prediction and gold use; None without a prediction, or on
+            a database whose schema is not known.
+    """
+
+    case: Case
+    query: JudgedQuery
+    gold: Executed | None
+    predicted: Executed | None
+    gold_shape: Shape | None
+    predicted_shape: Shape | None
+    reason: str
+    left_out: LeftOut | None = None
+    links: Links | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Untold:
+    """Why nobody can say whether a prediction is right: in a word, and in many."""
+
+    kind: LeftOut
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Golds:
+    """The statements of a case's gold; None for what is not to be run.
+
+    Attributes:
+        case: the case.
+        statements: the gold, and the gold as Spider's rule has it; then both in SQLite where
+            another engine judges.
+        untold: why the gold cannot be run, or None.
+    """
+
+    case: Case
+    statements: tuple[Statement | None, ...] = (None, None, None, None)
+    untold: _Untold | None = None
+
+
+class Judge:
+    """Runs and compares.
+
+    Args:
+        pool: runs predictions.
+        golds: runs gold statements, or knows what they gave.
+        speaker: says a statement in the dialect of the engine that judges.
+        rule: which rule the verdicts follow.
+        repeats: how often gold and prediction are run, for measures of efficiency; 1 for none.
+    """
+
+    def __init__(
+        self, pool: Pool, golds: GoldResults, speaker: Speaker, rule: Rule, repeats: int = 1
+    ) -> None:
+        self._pool = pool
+        self._golds = golds
+        self._speaker = speaker
+        self._rule: Rule = rule
+        self._repeats = repeats
+        self._trials = Trials(pool)
+
+    def judged(self, cases: Iterable[Case]) -> Iterator[Judged]:
+        """The cases in their order.
+
+        A case whose database is missing or cannot be read is not runnable.
+
+        Raises:
+            StoreError: the result of a gold statement cannot be recorded.
+            BudgetError: the pool's budget is spent.
+        """
+        return self._pool.do(self._jobs(cases))
+
+    def _jobs(self, cases: Iterable[Case]) -> "Iterator[partial[Judged]]":
+        plans, again = tee(map(self._plan, cases))
+        results = self._golds.run(s for plan in again for s in plan.statements if s)
+        for plan in plans:
+            found = [next(results) if statement else None for statement in plan.statements]
+            yield self._job(plan, found)
+
+    def _plan(self, case: Case) -> _Golds:
+        if case.gold_file is None:
+            return _Golds(case, untold=_Untold("missing", "the database of the query is missing"))
+        say, file = self._speaker, case.gold_file
+        rewritten = for_test_suite(case.gold_sql)
+        same = rewritten == case.gold_sql
+        try:
+            gold = say.statement(file, case.gold_sql, self._repeats)
+            also = say.in_sqlite(file, case.gold_sql)
+            theirs = None if same else say.statement(file, rewritten)
+            theirs_also = None if same else say.in_sqlite(file, rewritten)
+        except ValueError as error:
+            reason = f"the gold has no translation: {error}"
+            return _Golds(case, untold=_Untold("engines", reason))
+        except DataError as error:
+            return _Golds(case, untold=_Untold("unusable", str(error)))
+        return _Golds(case, (gold, theirs, also, theirs_also))
+
+    def _job(self, plan: _Golds, golds: Sequence[Executed | None]) -> "partial[Judged]":
+        """The rest of the work on a case, for another thread."""
+        case, (gold, rewritten, *in_sqlite) = plan.case, golds
+        untold = plan.untold or _untold((gold, rewritten), in_sqlite)
+        asked: Prediction | Executed | None = case.stopped
+        if untold is None and case.sql is not None and gold is not None:
+            asked = Executed("error", message=case.problem)
+            if case.file is not None:
+                try:
+                    copy = self._speaker.copy_of(case.file)
+                    asked = Prediction(
+                        case.sql, case.file, copy, case.gold_sql, gold, rewritten, self._repeats
+                    )
+                except DataError as error:
+                    asked = Executed("unusable", message=str(error))
+        return partial(self._judged, case, gold, asked, untold)
+
+    def _judged(
+        self,
+        case: Case,
+        gold: Executed | None,
+        asked: Prediction | Executed | None,
+        untold: _Untold | None,
+    ) -> Judged:
+        if untold is not None:
+            return _left_out(case, gold, untold)
+        tried = self._trials.tried(asked) if isinstance(asked, Prediction) else None
+        if isinstance(asked, Executed):
+            tried = Tried(asked)
+        predicted = tried.predicted if tried else None
+        if predicted and predicted.outcome == "unusable" and case.file == case.gold_file:
+            return _left_out(case, gold, _Untold("unusable", predicted.message))
+        values, rewritten = (tried.values, tried.rewritten) if tried else ({}, None)
+        stopped = tried.stopped if tried else {}
+        query = verdict(gold, predicted, values, rewritten, self._rule, stopped)
+        return Judged(
+            case,
+            query,
+            gold and beginning(gold),
+            predicted,
+            _shape(gold),
+            tried.shape if tried else None,
+            _reason(case, query, gold, predicted) or _stops(stopped, self._rule),
+            links=self._links(case),
+        )
+
+    def _links(self, case: Case) -> Links | None:
+        if case.sql is None or case.gold_file is None or len(case.sql) > LONGEST:
+            return None
+        return self._trials.linked(case.gold_sql, case.sql, case.gold_file)
+
+
+def _untold(
+    golds: Sequence[Executed | None], in_sqlite: Sequence[Executed | None]
+) -> _Untold | None:
+    """Why what the gold gave says nothing of the prediction."""
+    for result in (*golds, *in_sqlite):
+        if result is not None and result.outcome == "unusable":
+            return _Untold("unusable", result.message)
+    names = ("the gold", "the gold as ex[spider] runs it, without DISTINCT,")
+    for name, repeated, here, there in zip(names, (False, True), golds, in_sqlite, strict=True):
+        reason = here and there and _differing(name, repeated, here, there)
+        if reason:
+            return _Untold("engines", reason)
+    return None
+
+
+def _differing(name: str, repeated: bool, here: Executed, in_sqlite: Executed) -> str | None:
+    """What two engines gave of one statement that is not the same, or None."""
+    if agree(here, in_sqlite, repeated):
+        return None
+    if in_sqlite.outcome != "executed":
+        if here.outcome != "executed":
+            return None  # it fails in both, which SQLite counts as 0
+        return f"{name} fails in SQLite alone: {in_sqlite.outcome}: {in_sqlite.message}"
+    if here.outcome != "executed":
+        return f"{name} fails in this engine alone: {here.outcome}: {here.message}"
+    return f"{name} gives another result in this engine than in SQLite"
+
+
+def _left_out(case: Case, gold: Executed | None, untold: _Untold) -> Judged:
+    query = JudgedQuery("not_runnable")
+    shown, shape = gold and beginning(gold), _shape(gold)
+    return Judged(case, query, shown, None, shape, None, untold.reason, untold.kind)
+
+
+def _shape(gold: Executed | None) -> Shape | None:
+    return None if gold is None else Shape(len(gold.rows), len(gold.columns))
+
+
+def _reason(
+    case: Case, query: JudgedQuery, gold: Executed | None, predicted: Executed | None
+) -> str:
+    if query.verdict == "gold_failed" and gold is not None:
+        return f"gold: {gold.outcome}: {gold.message}"
+    if query.verdict == "no_prediction":
+        return case.problem
+    return predicted.message if predicted is not None else ""
+
+
+def _stops(stopped: Mapping[str, Executed], rule: Rule) -> str:
+    """What stopped the comparison under the rule of the verdict, or under others and which."""
+    if rule in stopped:
+        return stopped[rule].message
+    names = [name if name == "soft_f1" else f"ex[{name}]" for name in stopped]
+    messages = dict.fromkeys(found.message for found in stopped.values())
+    return f"{' and '.join(names)} 0: {'; '.join(messages)}" if stopped else ""

@@ -1,0 +1,77 @@
+"""``target-bench check``."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from target_bench.testing.retriever_checks import CHECKS
+from tests.cli.inside import Inside
+
+FILE = """
+class Mine:
+    def __init__(self, extra: int = 0) -> None:
+        self.extra = extra
+
+    def embed_corpus(self, corpus):
+        print("indexing")
+        self.ids = list(corpus.ids)
+
+    def retrieve(self, query, top_k):
+        return self.ids[: top_k + self.extra]
+"""
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> str:
+    (tmp_path / "mine.py").write_text(FILE, encoding="utf-8")
+    return "mine.py:Mine"
+
+
+def test_a_built_in(inside: Inside) -> None:
+    out = inside.good("check", "random:seed=2")
+    assert out.startswith(f"random:seed=2: {len(CHECKS) - 2} checks passed, 0 failed, 2 skipped\n")
+
+
+def test_a_class_in_a_file(inside: Inside, mine: str) -> None:
+    done = inside("check", mine)
+    assert done.code == 0
+    assert done.out.startswith(
+        f"mine.py:Mine: {len(CHECKS) - 5} checks passed, 0 failed, 5 skipped\n"
+    )
+    assert "indexing" not in done.out
+
+
+def test_a_fault_is_exit_code_3(inside: Inside, mine: str) -> None:
+    done = inside("check", f"{mine}:extra=1")
+    assert done.code == 3
+    assert (
+        "  failed  top_k\n    retrieve('How high is Everest?', 1) on the ten ordinary" in done.out
+    )
+    assert "Error: mine.py:Mine:extra=1 does not keep the contract: top_k\n" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_json_and_skips(inside: Inside, mine: str) -> None:
+    skips = ("--skip", "top_k=known", "--skip", "notes", "--skip", "one_table")
+    done = inside("check", f"{mine}:extra=1", *skips, "--json")
+    outcomes = {o["check"]: o for o in json.loads(done.out)["outcomes"]}
+    assert outcomes["top_k"] == {"check": "top_k", "status": "skipped", "detail": "known"}
+    assert outcomes["notes"]["detail"] == "left out with --skip"
+
+
+def test_tolerance(inside: Inside) -> None:
+    assert "0 failed" in inside.good("check", "lsa:dims=2", "--tolerance", "0.1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("bm26",), "Did you mean bm25"),
+        (("nowhere.py:Mine",), "there is no file"),
+        (("bm25:size=3",), "unknown setting 'size'"),
+        (("bm25", "--skip", "speed"), "unknown check 'speed'"),
+    ],
+)
+def test_mistakes_are_exit_code_2(inside: Inside, arguments: tuple[str, ...], message: str) -> None:
+    assert message in inside.bad(2, "check", *arguments)

@@ -1,0 +1,82 @@
+"""What is said and asked before requests that may cost money."""
+
+from pathlib import Path
+
+import pytest
+import typer
+
+from target_bench.cli import payment
+from target_bench.core.errors import ConfigError
+from target_bench.evaluation.stages.consent import Estimate
+from tests.cli.inside import Inside
+
+DEAR = """
+from pathlib import Path
+
+
+class Dear:
+    paid = True
+
+    def generate(self, request):
+        with Path("sent").open("a") as file:
+            file.write("x")
+        return "x"
+
+    def estimated_cost(self, n_requests, input_tokens):
+        return n_requests / 8
+"""
+
+
+def test_paid_requests_without_a_terminal(
+    inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody can be asked, so nothing is sent; ``--yes`` sends."""
+    (tmp_path / "dear.py").write_text(DEAR, encoding="utf-8")
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+    dear = ("run", "mini", "--task", "qa", "--retriever", "oracle", "--generator", "dear.py:Dear")
+    message = inside.bad(2, *dear)
+    for part in ("dear.py:Dear: 144 requests", "tokens; cost about 18.00", "--yes"):
+        assert part in message
+    assert not (tmp_path / "sent").exists()
+    assert "144 of 144 answered" in inside.telling("cost about 18.00", *dear, "--yes")
+    assert (tmp_path / "sent").read_text() == "x" * 144
+    assert "reused" in inside.good(*dear), "nothing is left to ask about"
+
+
+@pytest.mark.parametrize(("said", "agreed"), [("y\n", True), ("n\n", False), ("\n", False)])
+def test_paid_requests_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], said: str, agreed: bool
+) -> None:
+    class Terminal:
+        def isatty(self) -> bool:
+            return True
+
+        def readline(self) -> str:
+            return said
+
+    monkeypatch.setattr("sys.stdin", Terminal())
+    assert payment.agreed(Estimate("openai:model=x", 1200, 3_000_000, None)) is agreed
+    captured = capsys.readouterr()
+    assert "openai:model=x: 1,200 requests with about 3,000,000 tokens" in captured.err
+    assert "cost unknown (no prices or no max_tokens given)" in captured.err
+
+
+def test_the_question_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C at the question is an interruption, and no fault of ours."""
+
+    def interrupted(*_: object, **__: object) -> bool:
+        raise typer.Abort
+
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("typer.confirm", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        payment.agreed(Estimate("x", 1, 9, None))
+
+
+def test_small_costs_are_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+    with pytest.raises(ConfigError, match="--yes"):
+        payment.agreed(Estimate("x", 1, 9, 0.0012))
+    assert "cost about 0.0012" in capsys.readouterr().err

@@ -1,0 +1,211 @@
+"""``target-bench sweep``."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from target_bench.cli import main
+from target_bench.core.errors import ConfigError
+from tests.evaluation.sweeps.workplace import (
+    TWELVE,
+    contents,
+    produced,
+    ran,
+    recorded,
+    sweep,
+    write,
+)
+from tests.runs.processes import CAN_MOUNT, finish, in_own_mounts, with_read_only
+
+SMALL = """
+corpora: {name: mini, limit: 9}
+retrievers: ["plugins.py:Slow", bm25]
+"""
+
+
+def test_dry_run_and_run(tmp_path: Path) -> None:
+    """The cells, a table of them, and the second time nothing to do."""
+    write(tmp_path, SMALL)
+    code, out, err = ran(tmp_path, "--dry-run")
+    assert (code, err) == (0, "")
+    assert out.count(" new ") == 2
+    assert "2 cells, 0 of them done; runs in " in out
+    assert not (tmp_path / "runs").exists()
+
+    code, out, err = ran(tmp_path)
+    assert code == 0, err
+    assert "2 cells: 2 done" in out
+    assert "runs/sweep.results.csv (.parquet, .json) and .sweep.json" in out
+    lines = [line.partition(" ")[2] for line in err.splitlines()]
+    assert lines[0] == "[1/2] begins: retrieval | mini test | plugins.py:Slow"
+    assert any(line.startswith("[2/2] done in ") and "recall@10" in line for line in lines)
+
+    code, out, err = ran(tmp_path, "--dry-run", "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert [cell["state"] for cell in found["cells"]] == ["done", "done"]
+    assert [cell["recorded"] for cell in found["cells"]] == [9, 9]
+    assert "2 cells: 2 reused" in ran(tmp_path, "--quiet")[1]
+
+
+def test_json_quiet_and_verbose(tmp_path: Path) -> None:
+    write(tmp_path, SMALL)
+    code, out, err = ran(tmp_path, "--json", "--quiet", "--out", "elsewhere")
+    assert (code, err) == (0, "")
+    cells = json.loads(out)["cells"]
+    assert [cell["retriever"] for cell in cells] == ["plugins.py:Slow", "bm25"]
+    assert cells[1]["recall@10"] > 0.5
+    assert len(contents(tmp_path / "elsewhere")) == 2
+    code, _, err = ran(tmp_path, "--verbose")
+    assert code == 0
+    assert "] bm25: embed mini" in err
+    assert ran(tmp_path, "--verbose", "--quiet")[0] == 2
+
+
+def test_failed_cells_are_told_at_the_end(tmp_path: Path) -> None:
+    """Exit code 3, a table of the others, and tracebacks where they are asked for."""
+    write(tmp_path, SMALL.replace("Slow", "Broken"))
+    code, out, err = ran(tmp_path)
+    assert code == 3
+    assert "2 cells: 1 done, 1 failed" in out
+    assert "Error: cell 1 failed (retrieval | mini test | plugins.py:Broken): retriever" in err
+    assert "The query is" in err
+    assert "Traceback" not in err
+    assert "the same command runs what failed again." in err
+    assert "Traceback" in ran(tmp_path, "--verbose")[2]
+
+
+def test_failed_queries_are_told(tmp_path: Path) -> None:
+    write(tmp_path, f"on_error: record\n{SMALL.replace('Slow', 'Broken')}")
+    code, out, err = ran(tmp_path, "--quiet")
+    assert code == 3
+    assert "2 cells: 2 done" in out
+    assert "plugins.py:Broken): 9 of 9 queries failed (scored 0)" in err
+
+
+def test_lost_worker(tmp_path: Path) -> None:
+    write(tmp_path, SMALL.replace("Slow", "Deadly"))
+    code, out, err = ran(tmp_path, "--workers", "2")
+    assert code == 3
+    assert "2 cells: 1 done, 1 failed" in out
+    assert "the process of this cell died twice, killed by SIGKILL" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (SMALL.replace("corpora", "corpus"), "sweep.yaml:2: corpus: unknown key 'corpus'. Did you"),
+        (SMALL.replace("mini", "minni"), "sweep.yaml:2: corpora: unknown corpus 'minni'. Did you"),
+        ("corpora: [mini\n", "sweep.yaml:2: no YAML"),
+    ],
+)
+def test_what_cannot_be(tmp_path: Path, text: str, told: str) -> None:
+    write(tmp_path, text)
+    for arguments in (("--dry-run",), ()):
+        code, out, err = ran(tmp_path, *arguments)
+        assert (code, out) == (2, "")
+        assert told in err
+        assert "Traceback" not in err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_arguments_that_cannot_be(tmp_path: Path) -> None:
+    write(tmp_path, SMALL)
+    assert "workers=0" in ran(tmp_path, "--workers", "0")[2]
+    assert "--memory: memory='much'" in ran(tmp_path, "--memory", "much")[2]
+    on_ray = ("--address here:1", "--cpus 2", "--retries 0", "--shards 2", "--patience 1")
+    for option in on_ray:
+        assert "only for --executor ray" in ran(tmp_path, *option.split())[2]
+    told = ran(tmp_path, "--executor", "ray", "--workers", "2")
+    assert (told[0], "--workers 2: only for --executor local" in told[2]) == (2, True)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_options_of_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are given reach the executor; the others are its own."""
+    given: list[tuple[str, dict[str, object]]] = []
+
+    def named(name: str, **settings: object) -> None:
+        given.append((name, settings))
+        raise ConfigError("enough")
+
+    monkeypatch.setattr("target_bench.evaluation.sweeps.executors.named", named)
+    for options in ("--cpus 2.5 --retries 3 --shards 4 --patience 60 --address auto", ""):
+        monkeypatch.setattr(
+            sys, "argv", ["target-bench", "sweep", "x.yaml", "--executor", "ray", *options.split()]
+        )
+        with pytest.raises(SystemExit):
+            main()
+    settings = {"address": "auto", "cpus": 2.5, "retries": 3, "shards": 4, "patience": 60.0}
+    assert given == [("ray", settings), ("ray", {})]
+
+
+def test_paid_generators(tmp_path: Path) -> None:
+    """Told by the dry run, and asked for before anything runs."""
+    write(tmp_path, TWELVE.replace(":Counting", ":Paid").replace("[a, b, c, d]", "a"))
+    code, out, err = ran(tmp_path, "--dry-run")
+    assert (code, err) == (0, "")
+    assert "To be sent to plugins.py:Paid:label=a,seconds=0.004: 36 requests with about" in out
+    assert "cost about 18.0000" in out
+    code, out, err = ran(tmp_path)
+    assert (code, out) == (2, "")
+    assert "pass --yes to send them" in err
+    assert not produced(tmp_path)
+    code, out, err = ran(tmp_path, "--yes", "--quiet")
+    assert code == 0, err
+    assert "36 requests" in err
+    assert set(produced(tmp_path).values()) == {1}
+
+
+FILL_AND_MEND = """
+mkdir disk
+mount -t tmpfs -o size="$0" none disk
+"$@" > out1 2> err1
+echo $? > code1
+mount -o remount,size=10m disk
+"$@" > out2 2> err2
+echo $? > code2
+cp -r disk runs
+"""
+
+
+@pytest.mark.parametrize("pages", [1, 12, 40])
+def test_full_disk(tmp_path: Path, pages: int) -> None:
+    """A message, exit code 4, nothing lost; the same command goes on when there is room."""
+    write(tmp_path, TWELVE)
+    assert ran(tmp_path, "--out", "whole", "--quiet")[0] == 0
+    (tmp_path / "produced").unlink()
+    script = in_own_mounts(
+        FILL_AND_MEND, str(pages * 4096), *sweep("--out", "disk", "--workers", "2", "--quiet")
+    )
+    assert finish(script, tmp_path)[0] == 0
+    text = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.glob("*[12]")}
+    assert int(text["code1"]) == 4, text["err1"]
+    assert "No space left on device" in text["err1"]
+    assert "Make room and run the same command again" in text["err1"]
+    assert "Traceback" not in text["err1"]
+    assert int(text["code2"]) == 0, text["err2"]
+    assert contents(tmp_path / "runs") == contents(tmp_path / "whole")
+    assert len(recorded(tmp_path / "runs")) == 12 * 12
+
+
+if not CAN_MOUNT:  # a skip would count as a failure
+    del test_full_disk
+
+
+def test_read_only_folder(tmp_path: Path) -> None:
+    """What is finished is shown; anything new is refused before it is asked."""
+    write(tmp_path, SMALL)
+    assert ran(tmp_path, "--quiet")[0] == 0
+    asked = (tmp_path / "ranked").read_bytes()
+    runs = tmp_path / "runs"
+    code, out, err = finish(with_read_only(runs, sweep("--quiet")), tmp_path)
+    assert (code, err) == (0, "")
+    assert "2 cells: 2 reused" in out
+    write(tmp_path, SMALL + "k: 3\n")
+    code, out, err = finish(with_read_only(runs, sweep("--quiet")), tmp_path)
+    assert (code, out) == (4, "")
+    assert "sweep.sweep.json cannot be written: Read-only file system" in err
+    assert (tmp_path / "ranked").read_bytes() == asked

@@ -1,0 +1,53 @@
+"""What the tests of the indexes share: all of them, and a search by brute force."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from target_bench.core import registry
+from target_bench.core.vectors import VectorIndex, Vectors
+
+EXACT = {"exact": "numpy", "faiss-flat": "faiss", "torch": "torch"}
+APPROXIMATE = {"faiss-hnsw": "faiss", "faiss-ivf:lists=1": "faiss", "hnswlib": "hnswlib"}
+MODULES = EXACT | APPROXIMATE
+
+
+def index(spec: str) -> VectorIndex:
+    """The index of that name; skipped where its library is missing."""
+    pytest.importorskip(MODULES.get(spec) or MODULES[spec.partition(":")[0]])
+    device = ":device=cpu" if spec == "torch" else ""
+    found = registry.create("index", spec + device)
+    assert isinstance(found, VectorIndex)
+    return found
+
+
+def built(spec: str, vectors: NDArray[Any]) -> VectorIndex:
+    made = index(spec)
+    made.build(vectors)
+    return made
+
+
+def clustered(n: int, d: int = 24, seed: int = 0) -> Vectors:
+    """Unit vectors around a few centres."""
+    random = np.random.default_rng(seed)
+    centres = np.random.default_rng(99).standard_normal((8, d))
+    vectors = centres[random.integers(0, 8, n)] + 0.7 * random.standard_normal((n, d))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors.astype(np.float32)
+
+
+def best_rows(vectors: NDArray[Any], queries: NDArray[Any], k: int) -> list[list[int]]:
+    """By brute force: exactly added products, rounded to 1e-6 of both lengths; the earlier row."""
+    found = []
+    for query in queries.astype(np.float64):
+        products = [math.fsum((query * row).tolist()) for row in vectors.astype(np.float64)]
+        lengths = np.linalg.norm(query) * np.linalg.norm(vectors.astype(np.float64), axis=1)
+        with np.errstate(divide="ignore"):
+            steps = 2.0 ** (np.rint(np.log2(lengths)) - 20)
+        whole = [s and float(np.rint(p / s) * s) for p, s in zip(products, steps, strict=True)]
+        keys = [(-product, i) for i, product in enumerate(whole)]
+        found.append([i for _, i in sorted(keys)[:k]])
+    return found

@@ -1,0 +1,196 @@
+"""BM25 weights against bm25s, and shards against the whole."""
+
+import gc
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import bm25s
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from target_bench.components.lexical import postings
+from target_bench.components.lexical.postings import Formula, Postings
+from target_bench.core import array_files
+from target_bench.core.errors import StoreError
+from target_bench.data.tables import MemoryCorpus
+from target_bench.retrievers.bm25 import BM25
+from tests.builders import ROOT
+from tests.retrievers.tables import TABLES, ask, table
+
+METHODS = ["lucene", "robertson", "atire", "bm25l", "bm25+"]
+LIMIT = 2**24
+LETTERS = "abcdefg"
+
+
+def _documents(text: str) -> list[list[str]]:
+    return [list(document) for document in text.split(" ")]
+
+
+def _dense(index: Postings, terms: str = LETTERS) -> Any:
+    """(terms, tables) weights in the order of the letters."""
+    whole = np.concatenate([shard.toarray() for shard in index.shards], axis=1)
+    rows = [index.vocabulary.get(term) for term in terms]
+    empty = np.zeros(whole.shape[1])
+    return np.stack([empty if row is None else whole[row] for row in rows])
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(
+    text=st.text(f"{LETTERS} ", min_size=1, max_size=80).filter(str.strip),
+    k1=st.sampled_from([0.0, 0.5, 1.5]),
+    b=st.sampled_from([0.0, 0.75, 1.0]),
+    delta=st.sampled_from([0.0, 0.5, 1.0]),
+)
+@settings(deadline=None, max_examples=25)
+def test_weights_are_those_of_bm25s(
+    method: str, text: str, k1: float, b: float, delta: float
+) -> None:
+    assume(k1 or method not in ("bm25l", "bm25+"))  # bm25s divides 0 by 0
+    documents = _documents(text)
+    index = Postings.build(([d] for d in documents), Formula(method, k1, b, delta, [1.0]))
+    numbers = {letter: i for i, letter in enumerate(sorted(set("".join(text.split()))))}
+    model = bm25s.BM25(method=method, k1=k1, b=b, delta=delta, dtype="float64")
+    encoded = [[numbers[letter] for letter in d] for d in documents]
+    model.index((encoded, numbers), create_empty_token=False, show_progress=False)
+    for letter, number in numbers.items():
+        entries = slice(model.scores["indptr"][number], model.scores["indptr"][number + 1])
+        expected = np.zeros(len(documents))
+        expected[model.scores["indices"][entries]] = model.scores["data"][entries]
+        assert _dense(index, letter)[0] == pytest.approx(expected, abs=1e-9)
+        if model.nonoccurrence_array is not None:
+            absent = index.absent[index.vocabulary[letter]]
+            assert absent == pytest.approx(model.nonoccurrence_array[number], abs=1e-9)
+    assert model.nonoccurrence_array is not None or not index.absent.any()
+
+
+@pytest.mark.parametrize(("method", "delta"), [("bm25l", 0.0), ("bm25+", 0.0), ("bm25+", 0.5)])
+def test_term_frequency_without_weight(method: str, delta: float) -> None:
+    """With k1=0 a term counts or does not, however often it occurs."""
+    documents = [[["a", "a"]], [["a", "b"]], [["c"]]]
+    dense = _dense(Postings.build(documents, Formula(method, 0.0, 0.75, delta, [1.0])), "abc")
+    assert dense[0, 0] == pytest.approx(dense[0, 1])
+    assert (dense > 0).tolist() == [[True, True, False], [False, True, False], [False, False, True]]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(
+    text=st.text(f"{LETTERS} ", min_size=1, max_size=60),
+    piece=st.integers(1, 4),
+    share=st.sampled_from([1, 2**18, 2**21, 2**24]),
+)
+@settings(deadline=None, max_examples=25)
+def test_shards_are_the_whole_cut_up(method: str, text: str, piece: int, share: int) -> None:
+    """Bit for bit, whatever the pieces: their statistics are of all tables."""
+    tables = [[d, d[:2]] for d in _documents(text)]
+    formula = Formula(method, 0.5, 0.75, 0.5, [0.4, 0.6])
+    whole = Postings.build(tables, formula)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(postings, "_PIECE_TABLES", piece)
+        patch.setattr(postings, "_COUNTS_SHARE", share)
+        patch.setattr(postings, "_SHARD_PIECES", 2)
+        limited = Postings.build(tables, formula, memory=LIMIT)
+        pieces = Postings.build(tables, formula)
+    assert len(pieces.shards) == -(-len(tables) // (2 * piece))
+    if share == 2**24 and all(fields[0] for fields in tables):
+        assert len(limited.shards) == -(-len(tables) // piece)
+    for index in (limited, pieces):
+        assert index.vocabulary == whole.vocabulary
+        assert (_dense(index) == _dense(whole)).all()
+        assert (index.absent == whole.absent).all()
+
+
+def _many() -> MemoryCorpus:
+    titles = [f"{t.context['title']} {i}" for i in range(40) for t in TABLES]
+    return MemoryCorpus(table(f"t{i}", title) for i, title in enumerate(titles))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_memory_limit_changes_nothing(
+    method: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    corpus = _many()
+    unlimited = BM25(method=method)  # type: ignore[arg-type]  # one of them
+    unlimited.embed_corpus(corpus)
+    monkeypatch.setattr(postings, "_PIECE_TABLES", 16)
+    monkeypatch.setattr(postings, "_COUNTS_SHARE", 2**14)
+    limited, loaded = BM25(method=method), BM25(method=method)  # type: ignore[arg-type]  # same
+    for retriever in (limited, loaded):
+        retriever.limit_memory(LIMIT)
+    limited.embed_corpus(corpus)
+    limited.save(tmp_path)
+    loaded.load(tmp_path, corpus)
+    for retriever in (limited, loaded):
+        assert len(retriever._index._postings.shards) > 3  # type: ignore[union-attr]  # bm25s
+        assert ask(retriever, k=30) == ask(unlimited, k=30)
+
+
+def _scratch(folder: Path) -> list[Path]:
+    return list(folder.glob("target-bench-*"))
+
+
+def test_temporary_files_go_with_the_retriever(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(postings, "_PIECE_TABLES", 16)
+    monkeypatch.setattr(postings, "_COUNTS_SHARE", 2**14)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    retriever = BM25()
+    retriever.limit_memory(LIMIT)
+    retriever.embed_corpus(_many())
+    (folder,) = _scratch(tmp_path)
+    assert not list(folder.glob("counts-*"))
+    del retriever
+    gc.collect()
+    assert _scratch(tmp_path) == []
+
+
+_PROGRAM = """
+import sys, tempfile
+from target_bench.retrievers import postings
+tempfile.tempdir = sys.argv[1]
+postings._PIECE_TABLES, postings._COUNTS_SHARE = 1, 2**24
+formula = postings.Formula("lucene", 0.5, 0.75, 0.5, [1.0])
+def tables():
+    yield from [[["a"]], [["b"]]]
+    if sys.argv[2] == "fail":
+        raise ValueError
+index = postings.Postings.build(tables(), formula, 2**24)
+assert len(index.shards) == 2
+"""
+
+
+@pytest.mark.parametrize("how", ["finish", "fail"])
+def test_temporary_files_go_with_the_process(tmp_path: Path, how: str) -> None:
+    command = [sys.executable, "-c", _PROGRAM, str(tmp_path), how]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ("ValueError" in done.stderr) == (how == "fail")
+    assert done.returncode == (how == "fail")
+    assert _scratch(tmp_path) == []
+
+
+def test_no_room_for_temporary_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(postings, "_PIECE_TABLES", 16)
+    monkeypatch.setattr(postings, "_COUNTS_SHARE", 2**14)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    write, written = array_files.write_sparse, []
+
+    def full(folder: Path, name: str, matrix: Any) -> None:
+        written.append(name)
+        if len(written) > 2:
+            raise OSError("11423 requested and 8160 written")  # numpy's words for a full disk
+        write(folder, name, matrix)
+
+    monkeypatch.setattr(array_files, "write_sparse", full)
+    retriever = BM25()
+    retriever.limit_memory(LIMIT)
+    with pytest.raises(StoreError, match=rf"{tmp_path}: .*8160 written\)\. Make room.*\$TMPDIR"):
+        retriever.embed_corpus(_many())
+
+
+def test_no_table_at_all() -> None:
+    index = Postings.build([], Formula("lucene", 0.5, 0.75, 0.5, [1.0]))
+    assert [shard.shape for shard in index.shards] == [(0, 0)]

@@ -1,0 +1,102 @@
+"""Scores -> rankings: every way against sorting all scores."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from target_bench.components import top_k
+from target_bench.core.ranking import significant
+from target_bench.core.schema import TableId
+
+Found = list[list[tuple[int, float]]]
+
+
+def _simply(scores: NDArray[Any], k: int, offsets: NDArray[Any] | None = None) -> Found:
+    """All positive scores, sorted by rounded score and then by place."""
+    found = []
+    for i, row in enumerate(scores):
+        shifted = significant(row + (0 if offsets is None else offsets[i]))
+        places = [j for j in range(len(row)) if row[j] > 0]
+        places.sort(key=lambda j: (-shifted[j], j))
+        found.append([(j, float(shifted[j])) for j in places[:k]])
+    return found
+
+
+def _ranked(
+    queries: Any, shards: Sequence[Any], k: int, offsets: NDArray[Any] | None = None
+) -> Found:
+    ids = [TableId("0", str(i)) for i in range(sum(shard.shape[1] for shard in shards))]
+    ranked = top_k.rank_product(queries, shards, ids, k, offsets)
+    rows = np.asarray(ranked.rows)
+    assert ((rows[:, 1:] < 0) | (rows[:, :-1] >= 0)).all()
+    return [
+        [(int(row), float(score)) for row, score in zip(places, values, strict=True) if row >= 0]
+        for places, values in zip(ranked.rows, ranked.scores, strict=True)
+    ]
+
+
+def _random(seed: int, n_tables: int) -> tuple[Any, Any]:
+    """Queries and weights with many ties and many scores that differ by less than rounding."""
+    draw = np.random.default_rng(seed)
+    weights = draw.choice([0, 0, 0, 1, 2, 3 + 4e-11, 3 - 4e-11, 1e-6], (6, n_tables))
+    weights += draw.choice([0, 0, 1e-14], weights.shape) * (weights > 0)
+    queries = draw.choice([0, 0, 1, 2], (4, 6)).astype(float)
+    queries[draw.integers(4)] = 0
+    return csr_matrix(queries), csr_matrix(weights)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_tables=st.sampled_from([1, 2, 63, 64, 65, 200, 700]),
+    k=st.sampled_from([1, 2, 3, 10, 1000]),
+    cuts=st.lists(st.integers(0, 700), max_size=3),
+    wide=st.sampled_from([0, 100, 10_000]),
+    shifted=st.booleans(),
+)
+@settings(deadline=None, max_examples=150)
+def test_every_way_is_the_simple_way(
+    seed: int, n_tables: int, k: int, cuts: list[int], wide: int, shifted: bool
+) -> None:
+    queries, weights = _random(seed, n_tables)
+    offsets = np.array([0.0, 0.5, 1.25, 1e-6]) if shifted else None
+    edges = sorted({0, n_tables, *(cut for cut in cuts if cut < n_tables)})
+    shards = [weights[:, i:j].tocsr() for i, j in pairwise(edges)]
+    expected = _simply((queries @ weights).toarray(), k, offsets)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(top_k, "WIDE", wide)
+        found = _ranked(queries, shards, k, offsets)
+    assert [[place for place, _ in row] for row in found] == [
+        [place for place, _ in row] for row in expected
+    ]
+    for row, other in zip(found, expected, strict=True):
+        assert [s for _, s in row] == [s for _, s in other]
+
+
+@given(seed=st.integers(0, 2**32 - 1), k=st.integers(1, 20))
+@settings(deadline=None, max_examples=50)
+def test_the_bound_is_below_the_best(seed: int, k: int) -> None:
+    draw = np.random.default_rng(seed)
+    scores = draw.choice([0.0, 1.0, 2.0], 1500) * draw.random(1500).round(draw.integers(1, 7))
+    assert top_k._bound(scores, k) <= np.sort(scores)[-k]
+
+
+def test_scores_of_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = np.array([[0.0, 1.0, 1.0], [2.0, -1.0, 0.0], [0.0, 0.0, 0.0]])
+    ids = [TableId("0", str(i)) for i in range(3)]
+    monkeypatch.setattr(top_k, "BLOCK_CELLS", 3)
+    ranked = top_k.rank_scores(lambda block: scores[block], 3, ids, 2)
+    assert ranked.rows.tolist() == [[1, 2], [0, -1], [-1, -1]]
+    assert len(top_k.rank_scores(lambda block: scores[block], 0, ids, 2)) == 0
+
+
+def test_blocks_cover_the_queries() -> None:
+    assert top_k.blocks(5, 100, 200) == [slice(0, 2), slice(2, 4), slice(4, 5)]
+    assert top_k.blocks(2, 100, 10) == [slice(0, 1), slice(1, 2)]
+    assert top_k.blocks(0, 0) == []

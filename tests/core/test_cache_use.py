@@ -1,0 +1,120 @@
+"""Who read which cache, in this thread or another, and what is no loan."""
+
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from pathlib import Path
+from threading import Barrier, Event, Thread
+
+import pytest
+
+from target_bench.components.remote.answer_cache import Answer, AnswerCache
+from target_bench.core import cache_use
+
+
+class _Noted:
+    answers_are_noted = True
+
+
+def test_notes_of_other_threads_count() -> None:
+    with cache_use.watched() as watch:
+        assert watch.used() == []
+        thread = Thread(target=cache_use.note, args=("a",))
+        thread.start()
+        thread.join()
+        cache_use.note("b")
+        assert watch.used() == ["a", "b"]
+        assert watch.used() == []
+
+
+def test_what_was_made_in_this_watch_is_no_loan() -> None:
+    cache_use.made("store", ["early"])
+    with cache_use.watched() as watch:
+        cache_use.made("store", ["x", "y"])
+        cache_use.found("a cache", "store", ["x", "y"])
+        cache_use.found("a cache", "store", [])
+        assert watch.used() == []
+        cache_use.found("a cache", "other", ["x"])
+        assert watch.used() == ["a cache"]
+        cache_use.found("a cache", "store", ["x", "early"])
+        assert watch.used() == ["a cache"]
+        with cache_use.watched() as inner:
+            cache_use.found("a cache", "store", ["x"])
+            assert inner.used() == ["a cache"]
+
+
+def test_turned_off_in_this_thread_alone() -> None:
+    seen: list[bool] = []
+    with cache_use.turned_off():
+        assert cache_use.is_off()
+        thread = Thread(target=lambda: seen.append(cache_use.is_off()))
+        thread.start()
+        thread.join()
+    assert not cache_use.is_off()
+    assert seen == [False]
+
+
+def test_answers_to_equal_prompts_of_a_run_are_no_loan(tmp_path: Path) -> None:
+    """As text-to-SQL or fact verification have them; those of an earlier run are."""
+    cache = AnswerCache(tmp_path / "answers.sqlite", pytest.fail)
+    with cache_use.watched() as watch:
+        cache.put("key", Answer("yes"))
+        assert cache.get("key") == Answer("yes")
+        assert cache.get("other") is None
+        cache_use.answered(_Noted(), any_cached=True)
+        assert watch.used() == []
+    with cache_use.watched() as watch:
+        assert cache.get("key") == Answer("yes")
+        assert watch.used() == ["recorded answers"]
+    cache.close()
+
+
+def test_a_generator_with_a_cache_of_its_own_is_believed() -> None:
+    """Whatever others recorded in the same run."""
+    with cache_use.watched() as watch:
+        cache_use.made(cache_use.ANSWERS, ["another request, of a retriever"])
+        cache_use.answered(object(), any_cached=False)
+        cache_use.answered(_Noted(), any_cached=True)
+        assert watch.used() == []
+        cache_use.answered(object(), any_cached=True)
+        assert watch.used() == ["recorded answers"]
+
+
+def test_what_another_run_made_at_the_same_time_is_a_loan() -> None:
+    """Its own threads are those in its context; of another thread nobody knows whose it is."""
+    seen: dict[str, list[str]] = {}
+    both, made, read = Barrier(2), Event(), Event()
+
+    def first() -> None:
+        with cache_use.watched() as watch:
+            both.wait(60)
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(copy_context().run, cache_use.made, "store", ["a"]).result()
+                pool.submit(cache_use.made, "store", ["nobody's"]).result()
+            cache_use.found("cache", "store", ["a"])
+            seen["own"] = watch.used()
+            made.set()
+            read.wait(60)
+
+    def second() -> None:
+        with cache_use.watched() as watch:
+            both.wait(60)
+            made.wait(60)
+            cache_use.found("cache", "store", ["a"])
+            seen["other's"] = watch.used()
+            cache_use.found("cache", "store", ["nobody's"])
+            seen["nobody's"] = watch.used()
+            read.set()
+
+    with ThreadPoolExecutor(2) as pool:
+        for run in [pool.submit(first), pool.submit(second)]:
+            run.result(60)
+    assert seen == {"own": [], "other's": ["cache"], "nobody's": ["cache"]}
+
+
+def test_what_a_thread_of_a_plug_in_makes_is_of_the_only_run() -> None:
+    with cache_use.watched() as watch:
+        thread = Thread(target=cache_use.made, args=("store", ["x"]))
+        thread.start()
+        thread.join()
+        cache_use.found("cache", "store", ["x"])
+        assert watch.used() == []

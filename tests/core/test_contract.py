@@ -1,0 +1,302 @@
+"""Answers of a retriever, held to the contract."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.core.contract import retrieve
+from target_bench.core.interfaces import Corpus, Retriever
+from target_bench.core.schema import Query, Retrieval, Table, TableId
+from target_bench.data.tables import MemoryCorpus
+
+CORPUS = MemoryCorpus(Table(TableId("db", f"t{i}"), ("a",), ((str(i),),)) for i in range(6))
+A, B, C, D, E, F = CORPUS.ids
+K = 4
+
+Answer = Callable[[str], Any]
+
+
+class Plain:
+    """Two methods and no base class."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self.asked: list[str] = []
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        """Nothing to do."""
+
+    def retrieve(self, query: str, top_k: int) -> Any:
+        self.asked.append(query)
+        return self.answer(query)
+
+
+class Based(Retriever):
+    """With the base class, and no batch call of its own."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        """Nothing to do."""
+
+    def retrieve(self, query: str, top_k: int) -> Any:
+        return self.answer(query)
+
+
+class Batched(Based):
+    """A batch call of its own."""
+
+    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> list[Any]:
+        return [self.answer(query) for query in queries]
+
+
+KINDS = [Plain, Based, Batched]
+
+
+def _queries(*texts: str) -> list[Query]:
+    return [Query(f"id of {text}", text, (A,)) for text in texts]
+
+
+def _ask(retriever: Any, *texts: str, stop: bool = False) -> list[Retrieval]:
+    return retrieve(retriever, _queries(*texts), K, CORPUS, stop)
+
+
+def _one(answer: Any, kind: type[Any] = Plain) -> Retrieval:
+    (retrieval,) = _ask(kind(lambda _query: answer), "q")
+    return retrieval
+
+
+class NoScalar:
+    """Like a tensor of several numbers."""
+
+    def __float__(self) -> float:
+        raise RuntimeError("not one number")
+
+
+FAULTS: list[tuple[Any, str]] = [
+    (None, "returned None; an empty list says that nothing was found"),
+    ("t1", "returned str, not a list of tables"),
+    ({A: 1.0}, "returned dict, not a list of tables"),
+    (3, "returned int, not a list of tables"),
+    ([(A, float("nan"))], "returned the score nan for table db/t0"),
+    ([(A, 1.0), (B, float("inf"))], "returned the score inf for table db/t1"),
+    ([(A, float("-inf"))], "returned the score -inf for table db/t0"),
+    ([(A, float("inf")), (B, float("-inf"))], "returned the score inf for table db/t0"),
+    ([(A, np.float32("nan"))], "for table db/t0"),
+    ([(A, None)], "returned the score None for table db/t0"),
+    ([(A, "high")], "returned the score 'high' for table db/t0"),
+    ([(A, [1.0, 2.0])], "returned the score [1.0, 2.0] for table db/t0"),
+    ([(A, NoScalar())], "for table db/t0"),
+    ([(A, 10**400)], "for table db/t0"),
+    ([TableId("db", "zz")], "returned db/zz, which is no id of a table in the corpus"),
+    ([("db", "zz")], "returned ('db', 'zz'), which is no id of a table"),
+    ([A, ("t1", "db")], "returned ('t1', 'db'), which is no id of a table"),
+    ([(("db", "zz"), 1.0)], "returned ('db', 'zz'), which is no id of a table"),
+    ([["db", "zz"]], "which is no id of a table"),
+    (["t1"], "returned 't1', which is no id of a table"),
+    ([""], "returned '', which is no id of a table"),
+    ([1], "returned 1, which is no id of a table"),
+    ([1.5, 2.5], "returned 1.5, which is no id of a table"),
+    ([None], "returned None, which is no id of a table"),
+    ([{"id": A}], "which is no id of a table"),
+    ([CORPUS[A]], "which is no id of a table"),
+    ([()], "returned (), which is no id of a table"),
+    ([("db", "t1", 0.5)], "returned ('db', 't1', 0.5), which is no id of a table"),
+    ([(A, 1.0, "why")], "a table is an id or a pair (id, score)"),
+    ([(A,)], "a table is an id or a pair (id, score)"),
+    ([A, B, A], "returned the table db/t0 twice"),
+    ([(A, 2.0), (A, 1.0)], "returned the table db/t0 twice"),
+    ([A, ["db", "t0"]], "twice"),
+    ([A, B, C, D, E], "returned 5 tables where at most 4 were asked for"),
+    ([(t, 1.0) for t in (A, B, C, D, E)], "returned 5 tables where at most 4"),
+    ([(A, 1.0), B], "returned some tables with a score and some without"),
+    ([A, (B, 1.0)], "returned some tables with a score and some without"),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("answer", "fault"), FAULTS)
+def test_faults(answer: Any, fault: str, kind: type[Any]) -> None:
+    """Each is the error of its query and of no other."""
+    retriever = kind(lambda query: answer if query == "bad" else [B])
+    before, bad, after = _ask(retriever, "fine", "bad", "good")
+    assert bad.query_id == "id of bad"
+    assert fault in (bad.error or "")
+    assert (bad.tables, bad.scores) == ((), ())
+    assert before == Retrieval("id of fine", (B,))
+    assert after == Retrieval("id of good", (B,))
+
+
+def _raise_on_bad(query: str) -> list[TableId]:
+    if query == "bad":
+        raise LookupError("no such word")
+    return [C]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_query_of_a_batch_raises(kind: type[Any]) -> None:
+    found = _ask(kind(_raise_on_bad), "a", "bad", "b")
+    assert [r.error for r in found] == [None, "raised LookupError: no such word", None]
+    assert [r.tables for r in found] == [(C,), (), (C,)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_stop_ends_with_the_query_that_raised(kind: type[Any]) -> None:
+    found = _ask(kind(_raise_on_bad), "a", "bad", "b", stop=True)
+    assert [r.error for r in found] == [None, "raised LookupError: no such word"]
+
+
+def test_stop_asks_no_further_query() -> None:
+    retriever = Plain(_raise_on_bad)
+    _ask(retriever, "a", "bad", "b", stop=True)
+    assert retriever.asked == ["a", "bad"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_generator_that_raises(kind: type[Any]) -> None:
+    """The exception comes while the answer is read, and is a fault all the same."""
+
+    def answer(query: str) -> Any:
+        yield A
+        if query == "bad":
+            raise LookupError("no such word")
+
+    found = _ask(kind(answer), "a", "bad", "b")
+    assert [r.error for r in found] == [None, "raised LookupError: no such word", None]
+
+
+def test_interrupts_are_no_faults() -> None:
+    def answer(query: str) -> Any:
+        raise KeyboardInterrupt
+
+    for kind in KINDS:
+        with pytest.raises(KeyboardInterrupt):
+            _ask(kind(answer), "a")
+
+
+def test_exit_is_a_fault() -> None:
+    """A plug-in that calls sys.exit must not end the run as if it had gone well."""
+
+    def answer(query: str) -> Any:
+        raise SystemExit(0)
+
+    for kind in KINDS:
+        (found,) = _ask(kind(answer), "a")
+        assert found.error == "raised SystemExit: 0"
+
+
+@pytest.mark.parametrize(
+    ("returned", "fault"),
+    [
+        (None, "retrieve_batch returned None for 2 queries"),
+        ([], "retrieve_batch returned 0 rankings for 2 queries"),
+        ([[A], [B], [C]], "retrieve_batch returned 3 rankings for 2 queries"),
+        ([[A]], "retrieve_batch returned 1 rankings for 2 queries"),
+        (7, "raised TypeError"),
+    ],
+)
+def test_batch_of_the_wrong_length(returned: Any, fault: str) -> None:
+    class Odd(Batched):
+        def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Any:
+            return returned
+
+    found = _ask(Odd(lambda _query: [A]), "a", "b")
+    assert len(found) == 2
+    assert all(fault in (r.error or "") for r in found)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("answer", "tables"),
+    [
+        (lambda: [], ()),
+        (lambda: (), ()),
+        (lambda: [F], (F,)),
+        (lambda: [C, A, B], (C, A, B)),
+        (lambda: (D, A), (D, A)),
+        (lambda: [("db", "t3"), ("db", "t0")], (D, A)),
+        (lambda: [["db", "t3"], ["db", "t0"]], (D, A)),
+        (lambda: iter([D, A]), (D, A)),
+        (lambda: dict.fromkeys([D, A]).keys(), (D, A)),
+    ],
+)
+def test_unscored_answers(
+    answer: Callable[[], Any], tables: tuple[TableId, ...], kind: type[Any]
+) -> None:
+    """Fewer than asked for, or none; the order is kept."""
+    (found,) = _ask(kind(lambda _query: answer()), "q")
+    assert found == Retrieval("id of q", tables)
+    assert all(type(table) is TableId for table in found.tables)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ([(B, 2.0), (A, 1.0)], ((B, A), (2.0, 1.0), False)),
+        ([(B, 1.0), (A, 2.0)], ((A, B), (2.0, 1.0), True)),
+        ([(B, 1), (A, -1)], ((B, A), (1.0, -1.0), False)),
+        ([(C, 1.0), (A, 1.0), (B, 1.0)], ((A, B, C), (1.0, 1.0, 1.0), False)),
+        ([(C, 1 + 2**-52), (A, 1.0)], ((C, A), (1 + 2**-52, 1.0), False)),
+        ([(A, 1.0), (C, 1 + 2**-49)], ((C, A), (1.0, 1.0), True)),
+        ([(B, 2e-12), (C, 1e-12), (A, 3e-12)], ((A, B, C), (3e-12, 2e-12, 1e-12), True)),
+        ([(C, np.float32(0.1)), (A, np.float32(0.1) + 2**-27)], ((A, C), (0.1, 0.1), True)),
+        ([(D, 3.0), (C, 1.0), (A, 2.0)], ((D, A, C), (3.0, 2.0, 1.0), True)),
+        ([(["db", "t1"], 2.0), (["db", "t0"], 1.0)], ((B, A), (2.0, 1.0), False)),
+        ([[("db", "t1"), 2.0], [("db", "t0"), 1.0]], ((B, A), (2.0, 1.0), False)),
+        ([(B, np.float32(0.5)), (A, np.int64(0))], ((B, A), (0.5, 0.0), False)),
+        ([(B, np.array(0.5)), (A, np.float64(0.25))], ((B, A), (0.5, 0.25), False)),
+        ([(A, 0.0), (B, -1e308)], ((A, B), (0.0, -1e308), False)),
+    ],
+)
+def test_scored_answers(
+    answer: Any, expected: tuple[tuple[TableId, ...], tuple[float, ...], bool], kind: type[Any]
+) -> None:
+    """By score, ties by table order; another order than the scores say is flagged."""
+    tables, scores, resorted = expected
+    found = _one(answer, kind)
+    assert (found.tables, found.resorted, found.error) == (tables, resorted, None)
+    assert found.scores == pytest.approx(scores)
+    assert all(type(score) is float for score in found.scores)
+    assert all(type(table) is TableId for table in found.tables)
+
+
+rankings = st.lists(
+    st.tuples(st.sampled_from(CORPUS.ids), st.sampled_from([0.0, 0.1, 0.1 + 2**-56, 0.5, -2.0])),
+    unique_by=lambda pair: pair[0],
+    max_size=K,
+)
+
+
+@given(st.lists(rankings, min_size=1, max_size=5))
+def test_batches_change_nothing(answers: list[list[tuple[TableId, float]]]) -> None:
+    """Scored rankings of a batch are sorted one by one."""
+    texts = [str(i) for i in range(len(answers))]
+    batched = Batched(lambda query: answers[int(query)])
+    together = _ask(batched, *texts)
+    assert together == [r for text in texts for r in _ask(batched, text)]
+    places = CORPUS.positions
+    for retrieval, answer in zip(together, answers, strict=True):
+        ordered = sorted(answer, key=lambda pair: (-pair[1], places[pair[0]]))
+        assert list(retrieval.tables) == [table for table, _ in ordered]
+
+
+def test_no_query() -> None:
+    assert all(_ask(kind(lambda _query: [A])) == [] for kind in KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_keys_are_taken_out_of_errors(monkeypatch: pytest.MonkeyPatch, kind: type[Any]) -> None:
+    """A retriever may raise what a server said, and a server may repeat the key."""
+    monkeypatch.setenv("MY_API_KEY", "a-key-for-nobody-1")
+
+    def answer(_: str) -> Any:
+        raise LookupError("wrong key: a-key-for-nobody-1")
+
+    (found,) = _ask(kind(answer), "a")
+    assert found.error == "raised LookupError: wrong key: ***"

@@ -1,0 +1,334 @@
+"""Saved indexes: whole or not there, and only for what they are of."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench.core import index_store
+from target_bench.core.errors import (
+    ConfigError,
+    DataError,
+    MissingExtraError,
+    PluginError,
+    StoreError,
+    TargetBenchError,
+)
+from target_bench.core.files import sha256_of
+from target_bench.core.index_store import load_index, save_index
+from target_bench.core.interfaces import Corpus, Retriever
+from target_bench.core.registry import BASELINES, create
+from target_bench.core.schema import TableId
+from target_bench.data.tables import MemoryCorpus
+from tests.retrievers.tables import TABLES, ask, built, corpus
+
+SPECS = [*BASELINES, "bm25f", "bm25:method=bm25+", "bm25:backend=rank-bm25", "tfidf:ngram=2"]
+
+
+class Plain:
+    """A user's retriever without any base class, with hooks."""
+
+    def __init__(self, suffix: str = "") -> None:
+        self.suffix = suffix
+        self.fault: BaseException | None = None
+
+    def embed_corpus(self, corpus: Corpus) -> None:
+        self.names = [table_id.table_id for table_id in corpus.ids]
+
+    def retrieve(self, query: str, top_k: int) -> list[TableId]:
+        return [TableId("0", name) for name in self.names[:top_k]]
+
+    def save(self, folder: Path) -> None:
+        (folder / "deep").mkdir()
+        (folder / "deep" / "names.json").write_text(json.dumps(self.names))
+        if self.fault:
+            raise self.fault
+
+    def load(self, folder: Path, corpus: Corpus) -> None:
+        if self.fault:
+            raise self.fault
+        self.names = json.loads((folder / "deep" / "names.json").read_text())
+
+
+class Hookless:
+    """No save, no load."""
+
+    def embed_corpus(self, corpus: Corpus) -> None: ...
+    def retrieve(self, query: str, top_k: int) -> list[TableId]:
+        return []
+
+
+class Inherited(Retriever):
+    """The hooks of the base class."""
+
+    def embed_corpus(self, corpus: Corpus) -> None: ...
+    def retrieve(self, query: str, top_k: int) -> list[TableId]:
+        return []
+
+
+class Unidentifiable(Plain):
+    """Keeps nothing of what it is made with."""
+
+    def __init__(self, *suffix: str) -> None:
+        super().__init__()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "a" / "index"
+
+
+@pytest.fixture
+def saved(folder: Path) -> Path:
+    """The index of a plain retriever."""
+    retriever = Plain()
+    retriever.embed_corpus(corpus())
+    save_index(retriever, corpus(), folder)
+    return folder
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_loaded_index_ranks_as_the_saved_one(spec: str, folder: Path) -> None:
+    retriever = built(spec)
+    save_index(retriever, corpus(), folder)
+    loaded: Retriever = create("retriever", spec)
+    load_index(loaded, corpus(), str(folder))
+    if spec == "random":
+        assert list(loaded.retrieve("x", 5)) == list(retriever.retrieve("x", 5))
+    else:
+        assert ask(loaded) == ask(retriever)
+
+
+def test_layout(saved: Path) -> None:
+    record = json.loads((saved / "index.json").read_text())
+    sha256 = sha256_of(saved / "data" / "deep" / "names.json")
+    assert record["format"] == index_store.FORMAT
+    assert record["files"] == {"deep/names.json": sha256}
+    assert record["corpus"] == {"fingerprint": corpus().fingerprint, "tables": len(TABLES)}
+    assert set(record["retriever"]) == {"class", "config", "code", "packages"}
+    assert [path.name for path in saved.parent.iterdir()] == ["index"]
+
+
+def test_users_own_retriever(saved: Path) -> None:
+    retriever = Plain()
+    load_index(retriever, corpus(), saved)
+    assert retriever.names == [table.id.table_id for table in TABLES]
+
+
+def test_saving_the_same_again_replaces_it(saved: Path) -> None:
+    before = (saved / "index.json").stat().st_ino
+    retriever = Plain()
+    load_index(retriever, corpus(), saved)
+    retriever.names = ["fruit"]
+    save_index(retriever, corpus(), saved)
+    load_index(retriever, corpus(), saved)
+    assert retriever.names == ["fruit"]
+    assert (saved / "index.json").stat().st_ino != before
+    assert [path.name for path in saved.parent.iterdir()] == ["index"]
+
+
+def test_an_index_may_be_saved_over_itself(folder: Path) -> None:
+    """Its arrays are mapped from the very files that are replaced."""
+    save_index(built("bm25"), corpus(), folder)
+    loaded = create("retriever", "bm25")
+    loaded.limit_memory(2**24)
+    load_index(loaded, corpus(), folder)
+    save_index(loaded, corpus(), folder)
+    assert ask(loaded) == ask(built("bm25"))
+
+
+def _refused(action: Callable[..., None], *arguments: Any) -> str:
+    with pytest.raises(TargetBenchError) as caught:
+        action(*arguments)
+    assert type(caught.value) is DataError
+    return str(caught.value)
+
+
+def test_another_corpus(saved: Path) -> None:
+    other = MemoryCorpus(TABLES[:3])
+    for action in (load_index, save_index):
+        retriever = Plain()
+        retriever.embed_corpus(other)
+        message = _refused(action, retriever, other, saved)
+        assert str(saved) in message
+        assert f"fingerprint: '{corpus().fingerprint}' there, '{other.fingerprint}' here" in message
+        assert "corpus.tables: 8 there, 3 here" in message
+
+
+def test_other_settings(saved: Path) -> None:
+    for action in (load_index, save_index):
+        message = _refused(action, Plain("x"), corpus(), saved)
+        assert "something else. retriever.config.suffix: '' there, 'x' here. " in message
+
+
+@pytest.mark.parametrize("name", ["code", "packages", "class"])
+def test_other_code_package_or_class(saved: Path, name: str) -> None:
+    record = json.loads((saved / "index.json").read_text())
+    record["retriever"][name] = {"numpy": "1.0"} if name == "packages" else "before"
+    (saved / "index.json").write_text(json.dumps(record))
+    message = _refused(load_index, Plain(), corpus(), saved)
+    what = "packages.numpy: '1.0' there, None here" if name == "packages" else f"{name}: 'before'"
+    assert f"retriever.{what}" in message
+
+
+def _edit(folder: Path, **entries: Any) -> None:
+    path = folder / "index.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **entries}))
+
+
+def _truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda f: _edit(f, format=99), "format 99, and this version of target-bench reads 2"),
+        (lambda f: (f / "index.json").write_text("[]"), "format None"),
+        (lambda f: (f / "index.json").write_text("{"), "cannot be read"),
+        (lambda f: (f / "index.json").unlink(), "there is no index here (no index.json)"),
+        (shutil.rmtree, "there is no such folder"),
+        (lambda f: _edit(f, files=None), "lists no files; delete the folder and index again"),
+        (lambda f: _edit(f, corpus=None), "corpus: None there"),
+        (lambda f: _truncate(f / "data/deep/names.json"), "not the content that was saved"),
+        (lambda f: (f / "data/deep/names.json").unlink(), "names.json: missing"),
+    ],
+)
+def test_damaged_indexes(saved: Path, damage: Callable[[Path], object], message: str) -> None:
+    damage(saved)
+    found = _refused(load_index, Plain(), corpus(), saved)
+    assert message in found
+    assert str(saved) in found
+
+
+@pytest.mark.parametrize("name", ["index.json", "notes.txt"])
+def test_a_folder_with_something_else_is_left_alone(folder: Path, name: str) -> None:
+    folder.mkdir(parents=True)
+    (folder / name).write_text("precious")
+    message = _refused(save_index, built("random"), corpus(), folder)
+    assert "is not empty, and no index to replace. Save into another folder" in message
+    assert (folder / name).read_text() == "precious"
+
+
+def test_an_empty_folder_is_taken(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    save_index(built("random"), corpus(), folder)
+    load_index(create("retriever", "random"), corpus(), folder)
+
+
+def test_a_file_is_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    _refused(save_index, built("random"), corpus(), tmp_path / "file")
+    with pytest.raises(StoreError, match="the index cannot be written"):
+        save_index(built("random"), corpus(), tmp_path / "file" / "index")
+
+
+@pytest.mark.parametrize("action", [save_index, load_index])
+@pytest.mark.parametrize("retriever", [Hookless(), Inherited()])
+def test_without_hooks(action: Callable[..., None], retriever: Any, folder: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot save or load its index: give it the methods"):
+        action(retriever, corpus(), folder)
+    assert not folder.parent.exists()
+
+
+def _faulty(fault: BaseException) -> Plain:
+    retriever = Plain()
+    retriever.embed_corpus(corpus())
+    retriever.fault = fault
+    return retriever
+
+
+@pytest.mark.parametrize("action", [save_index, load_index])
+@pytest.mark.parametrize(
+    ("fault", "expected", "message"),
+    [
+        (KeyError("x"), PluginError, "Plain raised KeyError in (save|load): 'x'"),
+        (OSError("full"), StoreError, r"index: Plain cannot (save|load) its index \(full\)"),
+        (SystemExit(3), PluginError, "Plain raised SystemExit"),
+        (NotImplementedError(), ConfigError, "Plain cannot save or load its index"),
+        (MissingExtraError("a", "b", "c"), MissingExtraError, "c needs the package 'a'"),
+    ],
+)
+def test_hooks_that_raise(
+    action: Callable[..., None],
+    fault: BaseException,
+    expected: type[Exception],
+    message: str,
+    saved: Path,
+) -> None:
+    """What was saved before is still there."""
+    with pytest.raises(expected, match=message):
+        action(_faulty(fault), corpus(), saved)
+    assert [path.name for path in saved.parent.iterdir()] == ["index"]
+    load_index(Plain(), corpus(), saved)
+
+
+@pytest.mark.parametrize("action", [save_index, load_index])
+def test_retriever_that_cannot_be_identified(action: Callable[..., None], saved: Path) -> None:
+    with pytest.raises(ConfigError, match="Unidentifiable cannot be identified"):
+        action(Unidentifiable(), corpus(), saved)
+
+
+def test_nothing_is_there_before_all_of_it_is(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if the process had died just before the last step."""
+
+    class Died(BaseException):
+        pass
+
+    def die(whole: Path, folder: Path) -> None:
+        assert (whole / "index.json").is_file()
+        assert whole.parent == folder.parent
+        raise Died
+
+    monkeypatch.setattr(index_store, "_put_in_place", die)
+    with pytest.raises(Died):
+        save_index(built("tfidf"), corpus(), folder)
+    assert not folder.exists()
+
+
+def test_what_a_killed_process_left_goes(folder: Path) -> None:
+    """After a day; a younger one may be of a process that is still at it."""
+    save_index(built("tfidf"), corpus(), folder)
+    old, young = (folder.with_name(f".{folder.name}.{name}") for name in ("old", "young"))
+    for left in (old, young):
+        left.mkdir()
+    os.utime(old, (1, 1))
+    save_index(built("tfidf"), corpus(), folder)
+    assert not old.exists()
+    assert young.exists()
+
+
+def test_everything_is_synced_before_the_renaming(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[bool] = []
+    monkeypatch.setattr("os.fsync", lambda _: synced.append(folder.exists()))
+    save_index(built("tfidf"), corpus(), folder)
+    n_files = sum(1 for path in folder.rglob("*"))
+    assert len(synced) > n_files
+    assert synced.count(True) <= 1
+
+
+def test_the_old_index_stays_where_the_new_one_cannot_take_its_name(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, calls = Path.replace, iter(range(9))
+
+    def full_at_second(path: Path, target: Path) -> Path:
+        if next(calls) == 1:
+            raise OSError(28, "No space left on device")
+        return real(path, target)
+
+    retriever = Plain()
+    retriever.embed_corpus(corpus())
+    monkeypatch.setattr(Path, "replace", full_at_second)
+    with pytest.raises(StoreError, match="No space left"):
+        save_index(retriever, corpus(), saved)
+    load_index(Plain(), corpus(), saved)
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]

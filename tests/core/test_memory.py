@@ -1,0 +1,75 @@
+"""Amounts of memory as users write them."""
+
+from contextlib import suppress
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.core.errors import ConfigError
+from target_bench.core.memory import n_bytes
+
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+UNITS |= {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+numbers = st.tuples(st.integers(0, 10**12), st.integers(0, 999)).map(
+    lambda parts: f"{parts[0]}.{parts[1]:03}"
+)
+
+
+@pytest.mark.parametrize(
+    ("amount", "expected"),
+    [
+        (1, 1),
+        (10**30, 10**30),
+        (np.int64(5), 5),
+        ("1", 1),
+        ("500MB", 500_000_000),
+        ("500 mb", 500_000_000),
+        (" 1.5 GB\n", 1_500_000_000),
+        ("2GiB", 2**31),
+        ("2gi", 2**31),
+        ("2g", 2 * 10**9),
+        ("0.5KiB", 512),
+        ("1.0000000001t", 10**12 + 100),
+        ("12B", 12),
+        ("9007199254740993", 9007199254740993),
+    ],
+)
+def test_amounts(amount: Any, expected: int) -> None:
+    assert n_bytes(amount) == expected
+
+
+@pytest.mark.parametrize(
+    "amount",
+    [
+        *(0, -1, True, False, None, 0.5, float("nan"), float("inf"), [], b"1"),
+        *("", " ", "MB", "-1MB", "0", "0GB", "0.5", "0.0001KB", "1e9", "1,000", "1_000", "1.MB"),
+        *(".5GB", "5iB", "i", "1 M B", "1PB", "1MBit", "1.5.5", "much", "9" * 400, "9" * 5000),
+        *("1" + "0" * 18, "0x10", "1MB 2MB", "nan", "inf"),
+    ],
+)
+def test_what_is_no_amount(amount: Any) -> None:
+    with pytest.raises(ConfigError, match=r"expected an amount such as 500MB or 2GiB"):
+        n_bytes(amount)
+
+
+@given(numbers, st.sampled_from(sorted(UNITS)), st.booleans(), st.sampled_from(["", " ", "\t"]))
+def test_any_amount(number: str, unit: str, with_b: bool, space: str) -> None:
+    """Exactly the number times its unit, rounded down, however it is spelled."""
+    expected = int(Fraction(number) * UNITS[unit])
+    text = f"{number}{space}{unit}{'b' if with_b else ''}"
+    for spelled in (text, text.upper(), f" {text} "):
+        if expected:
+            assert n_bytes(spelled) == expected
+        else:
+            with pytest.raises(ConfigError):
+                n_bytes(spelled)
+
+
+@given(st.text(max_size=12) | st.integers() | st.floats())
+def test_anything_is_an_amount_or_an_error(amount: Any) -> None:
+    with suppress(ConfigError):
+        assert n_bytes(amount) > 0

@@ -1,0 +1,262 @@
+"""The rules that turn scores into a ranking: no scale and no order of tables decides."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.typing import NDArray
+
+from target_bench.core.ranking import (
+    DOUBLE,
+    SINGLE,
+    Settled,
+    graded,
+    rises,
+    settled,
+    significant,
+    top_k,
+)
+
+coarse = st.sampled_from([-1.0, -0.0, 0.0, 0.1, 0.1 + 1e-15, 0.1 + 1e-7, 0.5, 3.0])
+fine = st.floats(min_value=-1000, max_value=1000, allow_nan=False, width=32)
+Floats = NDArray[np.float64]
+
+SCALES = (1e-300, 1e-8, 1e-6, 3.7, 1e6, 1e290)
+
+
+@st.composite
+def score_matrices(draw: st.DrawFn) -> Floats:
+    """A few rows of scores, most of them full of ties."""
+    n_rows = draw(st.integers(min_value=1, max_value=4))
+    n_columns = draw(st.integers(min_value=1, max_value=40))
+    cells = draw(st.sampled_from([coarse, fine, coarse | fine]))
+    row = st.lists(cells, min_size=n_columns, max_size=n_columns)
+    return np.array(draw(st.lists(row, min_size=n_rows, max_size=n_rows)))
+
+
+def _by_sorting(scores: Floats, k: int) -> list[list[int]]:
+    """Best first, by the first 32 binary digits, then by column."""
+    mantissas, exponents = np.frexp(scores)
+    whole = np.ldexp(np.trunc(mantissas * 2.0**32 + np.copysign(0.5, mantissas)), exponents - 32)
+    return [np.lexsort((np.arange(len(row)), -row))[:k].tolist() for row in whole]
+
+
+@given(score_matrices(), st.data())
+def test_top_k_is_a_sort(scores: Floats, data: st.DataObject) -> None:
+    """For k below, at and above the number of columns."""
+    m = scores.shape[1]
+    k = data.draw(st.sampled_from([1, max(1, m - 1), m, m + 1, m + 7]))
+    best, found = top_k(scores, k)
+    assert best.shape == found.shape == (len(scores), min(k, m))
+    assert best.tolist() == _by_sorting(scores, k)
+    assert found.tolist() == np.take_along_axis(significant(scores), best, axis=1).tolist()
+
+
+@given(score_matrices())
+def test_top_k_of_float32_is_a_sort(scores: Floats) -> None:
+    """Scores are rounded in double precision, whatever they come in."""
+    single = scores.astype(np.float32)
+    assert top_k(single, 5)[0].tolist() == _by_sorting(single.astype(np.float64), 5)
+
+
+@given(score_matrices(), st.integers(min_value=1, max_value=50))
+def test_top_k_leaves_its_argument_alone(scores: Floats, k: int) -> None:
+    before = scores.copy()
+    top_k(scores, k)
+    assert (scores == before).all()
+
+
+@given(score_matrices(), st.sampled_from([2.0**-900, 2.0**-20, 2.0, 2.0**900]))
+def test_a_power_of_two_changes_nothing(scores: Floats, scale: float) -> None:
+    best, found = top_k(scores, 9)
+    again, scaled = top_k(scores * scale, 9)
+    assert (best == again).all()
+    assert (found * scale == scaled).all()
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 3, 4, 5, 8, 9, 1000, 1024, 1025])
+def test_all_tied(n_columns: int) -> None:
+    """Columns keep their order, around the powers of two as well."""
+    for value in (0.0, -3.5, 7.25, 1e-200):
+        scores = np.full((2, n_columns), value)
+        for k in (1, n_columns):
+            assert top_k(scores, k)[0].tolist() == [list(range(min(k, n_columns)))] * 2
+
+
+def test_more_columns_than_fit_into_a_key() -> None:
+    scores = np.zeros((1, 2**21 + 3))
+    scores[0, [5, 2**21 + 1]] = 1.0
+    assert top_k(scores, 4)[0].tolist() == [[5, 2**21 + 1, 0, 1]]
+
+
+def test_one_column() -> None:
+    assert top_k(np.array([[3.0], [-1.0]]), 5)[0].tolist() == [[0], [0]]
+
+
+def test_no_column_and_no_row() -> None:
+    assert top_k(np.zeros((2, 0)), 5)[0].shape == (2, 0)
+    assert top_k(np.zeros((0, 3)), 2)[0].shape == (0, 2)
+
+
+@pytest.mark.parametrize("bad", [np.nan, -np.nan, np.inf, np.finfo(np.float64).max])
+@pytest.mark.parametrize("n_columns", [1, 2, 10])
+def test_scores_that_cannot_rank(bad: float, n_columns: int) -> None:
+    scores = np.zeros((2, n_columns))
+    scores[1, -1] = bad
+    with pytest.raises(ValueError, match="scores must be finite"):
+        top_k(scores, 1)
+
+
+def test_minus_infinity_is_last() -> None:
+    best, found = top_k(np.array([[-np.inf, -1e300, -np.inf, 0.0]]), 3)
+    assert best.tolist() == [[3, 1, 0]]
+    assert found[0].tolist() == [0.0, pytest.approx(-1e300), -np.inf]
+
+
+@given(score_matrices())
+def test_significant_moves_a_score_by_its_tenth_digit(scores: Floats) -> None:
+    found = significant(scores)
+    assert found is not scores
+    assert (np.abs(found - scores) <= 2.0**-32 * np.abs(scores)).all()
+    assert (significant(found) == found).all()
+    assert not np.signbit(found[found == 0]).any()
+
+
+@given(
+    hnp.arrays(np.float64, (3, 40), elements=st.floats(0.001, 1000)),
+    st.randoms(use_true_random=False),
+)
+def test_sums_in_any_order_are_equal(terms: Floats, random: Any) -> None:
+    """What a batch or a thread changes of a lexical score: the order of its additions."""
+    order = np.random.default_rng(random.getrandbits(32)).permutation(40)
+    one, other = terms.sum(axis=1), terms[:, order].cumsum(axis=1)[:, -1]
+    off = np.abs(significant(one) - significant(other))
+    step = 2.0 ** (np.frexp(one)[1] - 32)
+    near_edge = np.abs(np.abs(one / step % 1) - 0.5) < 1e-4
+    assert (off[~near_edge] == 0).all()
+
+
+@pytest.mark.parametrize("digits", [SINGLE, DOUBLE])
+@pytest.mark.parametrize("unit", [1.0, 1 + 1e-7, 1 - 1e-7, 0.8, 1.3])
+def test_graded_by_the_nearest_power_of_two(unit: float, digits: int) -> None:
+    scores = np.array([0.3, -0.3, 1e-12, -1e-12, 1.0])
+    found = graded(scores, unit, digits)
+    assert found.tolist() == (np.rint(scores * 2.0**digits) / 2.0**digits).tolist()
+    assert not np.signbit(found[2:4]).any()
+    for scale in (2.0**-700, 2.0**700, 2.0**1000):
+        assert graded(scores * scale, unit * scale, digits).tolist() == (found * scale).tolist()
+
+
+def test_graded_by_no_unit() -> None:
+    """The product of a vector of zeros."""
+    assert graded(np.zeros(3), np.array([0.0, 1.0, 4.0]), SINGLE).tolist() == [0.0] * 3
+
+
+def _settle(scores: Any, rows: Any = None) -> Settled:
+    values = np.atleast_2d(np.asarray(scores))
+    places = np.arange(values.shape[1])[None, :] if rows is None else np.atleast_2d(rows)
+    return settled(np.asarray(places), values)
+
+
+def _order(scores: Any) -> list[int]:
+    found: list[int] = _settle(scores).rows[0].tolist()
+    return found
+
+
+distinct = st.lists(
+    st.floats(-50, 50, allow_nan=False), min_size=2, max_size=20, unique=True
+).filter(lambda found: np.diff(np.sort(np.abs(found))).min() > 1e-4)
+"""Scores far enough apart for every transformation below, in single precision too."""
+
+INCREASING: dict[str, Callable[[Floats], Floats]] = {
+    **{f"times {scale:g}": lambda x, scale=scale: x * scale for scale in SCALES},  # type: ignore[misc]
+    "plus 1000": lambda x: x + 1000,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x / 4)),
+    "sharp sigmoid": lambda x: 1 / (1 + np.exp(-x / 2)),
+    "tanh": lambda x: np.tanh(x / 10),
+    "log": lambda x: np.log(x + 51),
+    "cube": lambda x: x**3,
+    "exp": np.exp,
+    "minus the reciprocal": lambda x: -1 / (x + 51),
+}
+
+
+@pytest.mark.parametrize("name", INCREASING)
+@given(scores=distinct)
+def test_an_increasing_function_ranks_alike(name: str, scores: list[float]) -> None:
+    values = np.array(scores)
+    plain = np.argsort(-values).tolist()
+    changed = INCREASING[name](values)
+    gaps = np.diff(np.sort(changed))
+    assume((gaps > 0).all())  # else floats do not tell them apart
+    assert _order(changed) == plain
+    assert not _settle(changed).tied.any()
+
+
+@given(
+    scores=st.lists(st.sampled_from([0.0, 0.5, 0.5 + 2**-53, 1.0, 1.0 - 2**-24]), max_size=12),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_a_ranking_is_a_sort(scores: list[float], seed: int) -> None:
+    """By score, then by place, in whatever order the tables come."""
+    values = np.array(scores)
+    expected = np.lexsort((np.arange(len(values)), -values)).tolist()
+    places = np.random.default_rng(seed).permutation(len(values))
+    found = _settle(values[places], places)
+    assert found.rows[0].tolist() == expected
+    assert found.scores[0].tolist() == values[expected].tolist()
+    assert found.tied[0] == (len(set(scores)) < len(scores))
+
+
+@given(st.lists(st.sampled_from([3.0, 2.0, 1.0]), min_size=1, max_size=9), st.integers(1, 9))
+def test_a_shorter_ranking_begins_a_longer_one(scores: list[float], k: int) -> None:
+    """Of a retriever that puts equal scores in the order of the corpus."""
+    order = np.lexsort((np.arange(len(scores)), -np.array(scores)))
+    values = np.array(scores)[order]
+    long, short = _settle(values, order), _settle(values[:k], order[:k])
+    assert short.rows[0].tolist() == long.rows[0, :k].tolist()
+
+
+def test_scores_that_run_out_of_digits_rank_as_they_are() -> None:
+    """A sigmoid in single precision near 1: each score is a unit or two from the next."""
+    ladder = np.float32(1) - np.arange(1, 30, dtype=np.float32) * np.float32(2**-24)
+    for k in range(1, 30):
+        assert _order(ladder[::-1][-k:]) == list(range(k - 1, -1, -1))
+    assert not _settle(ladder).tied.any()
+
+
+def test_a_score_does_not_depend_on_those_below() -> None:
+    """Whether these are whole numbers, single or double precision."""
+    first = [float(np.float32(0.99999985)), float(np.float32(0.9999999))]
+    for last in (0.5, 0.1, 1e-20):
+        assert _settle([[*first, last]], [[5, 2, 1]]).rows.tolist() == [[2, 5, 1]]
+        scaled = [1e-6 * score for score in [*first, last]]
+        assert _settle([scaled], [[5, 2, 1]]).rows.tolist() == [[2, 5, 1]]
+
+
+def test_unfilled_places_stay_last() -> None:
+    found = _settle([[9.0, 7.0, 8.0], [1.0, 9.0, 9.0]], [[1, -1, -1], [4, 0, -1]])
+    assert found.rows.tolist() == [[1, -1, -1], [0, 4, -1]]
+    assert found.scores.tolist() == [[9.0, 0.0, 0.0], [9.0, 1.0, 0.0]]
+    assert found.moved.tolist() == [False, True]
+    assert found.tied.tolist() == [False, False]
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0), (0, 0)])
+def test_nothing_to_settle(shape: tuple[int, int]) -> None:
+    assert settled(np.zeros(shape, dtype=np.int64), np.zeros(shape)).rows.shape == shape
+
+
+def test_scores_as_large_as_floats_go() -> None:
+    assert _order([-1e308, 1e308, 0.0, 1.7e308]) == [3, 1, 2, 0]
+
+
+def test_rises() -> None:
+    assert rises(np.array([0.3, 0.2, 0.21]))
+    assert not rises(np.array([0.91234567, 0.9123455, 0.9123458, 0.5]))
+    assert not rises(np.array([]))
+    assert not rises(np.array([0.3]))

@@ -1,0 +1,232 @@
+"""What a name with settings stands for."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError
+from target_bench.core.registry import Spec, canonical, create, parse, parse_settings, resolve
+from target_bench.retrievers.bm25 import BM25
+from target_bench.retrievers.random import Random
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", {}),
+        ("k1=1", {"k1": 1}),
+        (" k1 = 1 , b = 0.5 ", {"k1": 1, "b": 0.5}),
+        ("k1=1e-3", {"k1": 0.001}),
+        ("k1=1E+3,b=-2e5", {"k1": 1000.0, "b": -200000.0}),
+        ("k1=1.5e-3", {"k1": 0.0015}),
+        ("n=-5", {"n": -5}),
+        ("f=true,g=false,h=null", {"f": True, "g": False, "h": None}),
+        ("f=", {"f": None}),
+        ("fields=[title,header]", {"fields": ["title", "header"]}),
+        (
+            "fields=[[title, header], [rows]],b=1",
+            {"fields": [["title", "header"], ["rows"]], "b": 1},
+        ),
+        ("m={a: 1, b: [2, 3]}", {"m": {"a": 1, "b": [2, 3]}}),
+        ("t='a,b=[',k=1", {"t": "a,b=[", "k": 1}),
+        ('t="a,\'b",k=1', {"t": "a,'b", "k": 1}),
+        (r"t='[^\W_]+'", {"t": r"[^\W_]+"}),
+        (r"t=\w+", {"t": r"\w+"}),
+        ("t='1'", {"t": "1"}),
+        ("t=a=b", {"t": "a=b"}),
+        ("t=gpt-4o:mini", {"t": "gpt-4o:mini"}),
+        ("a=1,", {"a": 1}),
+        ("größe=3", {"größe": 3}),
+    ],
+)
+def test_settings(text: str, expected: dict[str, Any]) -> None:
+    found = parse_settings(text, text)
+    assert found == expected
+    assert {k: type(v) for k, v in found.items()} == {k: type(v) for k, v in expected.items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("k1", "expected key=value, found 'k1'. Settings look like bm25:"),
+        ("k1=1,rows", "expected key=value, found 'rows'"),
+        ("=1", "expected key=value, found '=1'"),
+        ("k 1=1", "expected key=value"),
+        ("1k=1", "expected key=value"),
+        ("k1=1,b=2,k1=1", "k1 is set twice"),
+        ("fields=[title", "a bracket or quote is not closed"),
+        ("fields=title]", "a bracket or quote is not closed"),
+        ("t='title", "a bracket or quote is not closed"),
+        (r"t=[^\W_]+", "the value of t is not YAML"),
+        ("t=[a}", "the value of t is not YAML"),
+        ("t=!!python/name:os.system", "the value of t is not YAML"),
+    ],
+)
+def test_broken_settings(text: str, message: str) -> None:
+    """The message says what is wrong and shows the whole text."""
+    whole = f"bm25:{text}"
+    with pytest.raises(ConfigError) as caught:
+        parse("retriever", whole)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith(repr(whole))
+
+
+@pytest.mark.parametrize("value", ["1e5f3a", "7e2b", "2024-02-30", "0b_", "1e5 tables"])
+def test_words_that_begin_like_numbers(value: str) -> None:
+    """A commit or a date is a word, or refused with a message; never another exception."""
+    try:
+        found = parse_settings(f"revision={value}", "bm25")
+    except ConfigError:
+        return
+    assert str(found["revision"]) == value
+
+
+YAML_WORDS = {"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none"}
+words = st.from_regex(r"[a-z][a-z0-9_]{0,9}", fullmatch=True).filter(lambda w: w not in YAML_WORDS)
+values = st.one_of(
+    st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.booleans(), words
+)
+
+
+def _written(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@given(st.dictionaries(words, st.one_of(values, st.lists(values, max_size=3)), max_size=5))
+def test_settings_round_trip(settings: dict[str, Any]) -> None:
+    items = (
+        f"{key}=[{','.join(map(_written, value))}]"
+        if isinstance(value, list)
+        else f"{key}={_written(value)}"
+        for key, value in settings.items()
+    )
+    text = ",".join(items)
+    found = parse("retriever", f"bm25:{text}").settings
+    assert found == settings
+    assert [type(v) for v in found.values()] == [type(v) for v in settings.values()]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("bm25", Spec("bm25", {})),
+        ("bm25:", Spec("bm25", {})),
+        ("BM-25:k1=2", Spec("BM-25", {"k1": 2})),
+        ("unheard-of:k1=2", Spec("unheard-of", {"k1": 2})),
+        ("package.module:Class", Spec("package.module:Class", {})),
+        ("package.module:Class:k1=2,t=a:b", Spec("package.module:Class", {"k1": 2, "t": "a:b"})),
+        ("some/file.py:Class", Spec("some/file.py:Class", {})),
+        ("./my file.py:Class:k1=2", Spec("./my file.py:Class", {"k1": 2})),
+        ("/a/b.c/d.py:Class:x=[a,b]", Spec("/a/b.c/d.py:Class", {"x": ["a", "b"]})),
+        ("m.py:Outer:inner=n.py:Inner", Spec("m.py:Outer", {"inner": "n.py:Inner"})),
+        ("module:Outer:inner=n.py:Inner", Spec("module:Outer", {"inner": "n.py:Inner"})),
+        ("bm25:t=n.py:Inner", Spec("bm25", {"t": "n.py:Inner"})),
+    ],
+)
+def test_parse(text: str, expected: Spec) -> None:
+    assert parse("retriever", text) == expected
+
+
+@pytest.mark.parametrize("name", ["bm25", "BM25", "bm-25", "Bm_25"])
+def test_spelling_of_names(name: str) -> None:
+    assert isinstance(create("retriever", name), BM25)
+    assert canonical("retriever", name) == "bm25"
+
+
+def test_canonical_leaves_other_names_alone() -> None:
+    assert canonical("corpus", "OTT-QA") == "ottqa"
+    assert canonical("corpus", "WikiTables") == "WikiTables"
+
+
+@pytest.mark.parametrize("kind", ["retriever", "corpus", "task"])
+def test_every_built_in_name_resolves(kind: registry.Kind) -> None:
+    assert registry.names(kind)[: len(registry.BUILT_IN[kind])] == list(registry.BUILT_IN[kind])
+    for name in registry.BUILT_IN[kind]:
+        assert isinstance(resolve(kind, name), type)
+
+
+def test_settings_reach_the_constructor() -> None:
+    retriever = create("retriever", "bm25:k1=1e-1,b=1,fields=[[title],[rows]],rows=3,fold=false")
+    assert (retriever.k1, retriever.b, retriever.rows, retriever.fold) == (0.1, 1.0, 3, False)
+    assert [list(field) for field in retriever.fields] == [["title"], ["rows"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (
+            "bm26",
+            [
+                "unknown retriever 'bm26'",
+                "Did you mean bm25 or bm25f?",
+                "Known: bm25, bm25f, tfidf",
+            ],
+        ),
+        ("tf-idff", ["unknown retriever 'tf-idff'", "Did you mean tfidf?"]),
+        ("xyzzy", ["unknown retriever 'xyzzy'. Known: bm25"]),
+        ("bm25:kl=1", ["retriever bm25: unknown setting 'kl'", "Did you mean k1", "stopwords"]),
+        (
+            "dense:encoder=minilm:max_tokens=64,device=cpu",
+            ["unknown setting 'device'", "encoder='minilm:max_tokens=64,device=...'"],
+        ),
+        ("bm25:stemer=none", ["unknown setting 'stemer'", "Did you mean stemmer?"]),
+        ("bm25:k1=high", ["retriever bm25: setting k1='high'", "valid number"]),
+        ("bm25:stemmer=german", ["setting stemmer='german'", "'english' or 'none'"]),
+        ("bm25:fields=title", ["setting fields='title'"]),
+        ("bm25:fields=[name]", ["setting fields=['name']", "'title'"]),
+        ("bm25:rows=few", ["setting rows='few'", "'all'"]),
+        ("bm25:b=2", ["retriever 'bm25:b=2'", "b from 0 to 1"]),
+        ("random:seed=1.5", ["setting seed=1.5", "integer"]),
+    ],
+)
+def test_refusals(text: str, parts: list[str]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        create("retriever", text)
+    for part in parts:
+        assert part in str(caught.value)
+
+
+def test_names_that_are_no_plugins_are_shown_too() -> None:
+    with pytest.raises(ConfigError, match=r"Did you mean oracle\?.*qdrant, oracle, no-context"):
+        create("retriever", "oracel", also=("oracle", "no-context"))
+
+
+def test_module_and_class() -> None:
+    made = create("retriever", "target_bench.retrievers.random:Random:seed=4")
+    assert isinstance(made, Random)
+    assert made.seed == 4
+
+
+@pytest.mark.parametrize(
+    ("target", "parts"),
+    [
+        ("no_such_module:Class", ["there is no module 'no_such_module'"]),
+        ("target_bench.nowhere:Class", ["there is no module 'target_bench.nowhere'"]),
+        (
+            "target_bench.retrievers.random:Rnd",
+            ["no 'Rnd' in target_bench.retrievers.random", "Random"],
+        ),
+        ("math:Class", ["no 'Class' in math. Classes and functions there: none"]),
+        ("math:pi", ["math:pi"]),
+        ("builtins:int", ["builtins:int"]),
+    ],
+)
+def test_module_or_class_that_is_not_there(target: str, parts: list[str]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        create("retriever", target)
+    for part in parts:
+        assert part in str(caught.value)
+
+
+def test_nan_is_a_number_too() -> None:
+    assert math.isnan(parse("retriever", "bm25:k1=.nan").settings["k1"])
+
+
+def test_a_path_is_no_module(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="there is no file"):
+        create("retriever", f"{tmp_path}/gone.py:Class")

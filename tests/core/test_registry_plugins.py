@@ -1,0 +1,216 @@
+"""Plug-ins from files, modules and installed packages."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError
+from target_bench.core.registry import create
+
+MINE = """
+class Mine:
+    def __init__(self, size: int, mode: str = "fast", **options: object) -> None:
+        self.size, self.mode, self.options = size, mode, options
+
+class Closed:
+    def __init__(self, untyped=3, odd: "object()" = None) -> None:
+        self.untyped, self.odd = untyped, odd
+"""
+
+
+def _write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _install(folder: Path, name: str, entries: str) -> None:
+    """What ``pip install`` leaves of a package with entry points."""
+    info = folder / f"{name}-1.0.dist-info"
+    _write(info / "METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    _write(info / "entry_points.txt", entries)
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    """A file with plug-ins, in a folder whose name holds a space and dots."""
+    return _write(tmp_path / "my plug.ins" / "mine.py", MINE)
+
+
+def test_file_and_class(mine: Path) -> None:
+    made = create("retriever", f"{mine}:Mine:size=3,mode=slow,extra=[1]")
+    assert (made.size, made.mode, made.options) == (3, "slow", {"extra": [1]})
+
+
+def test_relative_file(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(mine.parent)
+    assert create("retriever", "mine.py:Mine:size=3").size == 3
+    assert create("retriever", "./mine.py:Mine:size='4'").size == 4
+
+
+def test_nothing_is_left_beside_a_file(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compiled file that a full disk cuts short would break the next run."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    create("retriever", f"{mine}:Mine:size=3")
+    assert sys.dont_write_bytecode is False
+    assert not list(mine.parent.rglob("*.pyc"))
+
+
+def test_two_files_of_one_name(tmp_path: Path) -> None:
+    """Each is a module of its own."""
+    one = _write(tmp_path / "one" / "same.py", "class A:\n    where = 1\n")
+    two = _write(tmp_path / "two" / "same.py", "class A:\n    where = 2\n")
+    assert [create("retriever", f"{path}:A").where for path in (one, two)] == [1, 2]
+
+
+def test_file_that_changes_is_read_again(tmp_path: Path) -> None:
+    path = _write(tmp_path / "plug.py", "class A:\n    where = 1\n")
+    assert create("retriever", f"{path}:A").where == 1
+    _write(path, "class A:\n    where = 'elsewhere'\n")
+    assert create("retriever", f"{path}:A").where == "elsewhere"
+
+
+def test_missing_required_setting(mine: Path) -> None:
+    with pytest.raises(ConfigError, match=r"needs the setting size, as in size=\.\.\."):
+        create("retriever", f"{mine}:Mine:mode=slow")
+
+
+def test_a_class_of_a_file_is_called_as_its_user_does(mine: Path) -> None:
+    module = registry.resolve("retriever", f"{mine}:Mine").__module__
+    with pytest.raises(ConfigError, match=rf"^retriever {mine.name}:Mine: needs the setting size"):
+        create("retriever", f"{module}:Mine")
+
+
+def test_wrong_type(mine: Path) -> None:
+    with pytest.raises(ConfigError, match=r"setting size='big': .*valid integer"):
+        create("retriever", f"{mine}:Mine:size=big")
+
+
+def test_unknown_setting_of_a_closed_class(mine: Path) -> None:
+    with pytest.raises(ConfigError, match=r"unknown setting 'untypd'\. Did you mean untyped\?"):
+        create("retriever", f"{mine}:Closed:untypd=1")
+
+
+def test_settings_without_a_usable_type_go_through(mine: Path) -> None:
+    made = create("retriever", f"{mine}:Closed:untyped=abc,odd=[1]")
+    assert (made.untyped, made.odd) == ("abc", [1])
+
+
+def test_missing_class_lists_those_there(mine: Path) -> None:
+    with pytest.raises(
+        ConfigError, match=r"no 'Yours' in .*Classes and functions there: Mine, Closed$"
+    ):
+        create("retriever", f"{mine}:Yours")
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("raise ValueError('no luck')", "raised ValueError: no luck"),
+        ("def broken(:", "raised SyntaxError"),
+        ("import no_such_module_at_all", "raised ModuleNotFoundError"),
+    ],
+)
+def test_file_that_raises(tmp_path: Path, text: str, fault: str) -> None:
+    path = _write(tmp_path / "bad.py", text)
+    for _ in range(2):
+        with pytest.raises(ConfigError) as caught:
+            create("retriever", f"{path}:Class")
+        assert fault in str(caught.value)
+        assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("raise ValueError('no luck')", "ValueError: no luck"),
+        ("from math import no_such_function", "no_such_function"),
+        ("import no_such_module_at_all", "no_such_module_at_all"),
+        ("def broken(:", "SyntaxError"),
+    ],
+)
+def test_module_that_raises(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, fault: str
+) -> None:
+    """As with a file: the message names the plug-in and what importing it raised."""
+    name = "bad_plugin"
+    _write(tmp_path / f"{name}.py", text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ConfigError) as caught:
+        create("retriever", f"{name}:Class")
+    assert name in str(caught.value)
+    assert fault in str(caught.value)
+
+
+def test_constructor_that_raises(tmp_path: Path) -> None:
+    text = "class A:\n    def __init__(self):\n        raise OSError('no disk')\n"
+    path = _write(tmp_path / "raises.py", text)
+    with pytest.raises(ConfigError, match=r"raises\.py:A': OSError: no disk"):
+        create("retriever", f"{path}:A")
+
+
+def test_annotations_that_exist_only_for_type_checkers(tmp_path: Path) -> None:
+    text = (
+        "from __future__ import annotations\n"
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    from elsewhere import Thing\n"
+        "class A:\n    def __init__(self, thing: Thing = 1) -> None:\n        self.thing = thing\n"
+    )
+    path = _write(tmp_path / "lazy.py", text)
+    assert create("retriever", f"{path}:A:thing=2").thing == 2
+
+
+def test_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _write(tmp_path / "their_package.py", MINE)
+    _install(
+        tmp_path,
+        "theirs",
+        "[target_bench.retrievers]\nTheir-Search = their_package:Mine\n"
+        "[target_bench.corpora]\nlake = their_package:Closed\n",
+    )
+    assert "Their-Search" not in registry.names("retriever")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert registry.names("retriever") == [*registry.BUILT_IN["retriever"], "Their-Search"]
+    assert registry.names("corpus")[-1] == "lake"
+    for name in ("Their-Search", "their_search", "THEIRSEARCH"):
+        assert create("retriever", f"{name}:size=3").size == 3
+    with pytest.raises(ConfigError, match=r"Did you mean Their-Search\?"):
+        create("retriever", "Their-Serch")
+
+
+def test_built_ins_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No package replaces a built-in by taking its name."""
+    _install(tmp_path, "taker", "[target_bench.retrievers]\nrandom = nowhere:Taker\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert registry.names("retriever") == [*registry.BUILT_IN["retriever"]]
+    assert create("retriever", "random:seed=2").seed == 2
+
+
+def test_two_packages_with_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("one", "two"):
+        _install(tmp_path, name, f"[target_bench.retrievers]\nsearch = {name}:Search\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ConfigError) as caught:
+        create("retriever", "search")
+    for part in ("two installed packages", "'search'", "one:Search", "two:Search"):
+        assert part in str(caught.value)
+
+
+def test_one_plugin_seen_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same target from two places is no conflict (an editable install leaves two traces)."""
+    _write(tmp_path / "twice_package.py", MINE)
+    for name in ("one", "two"):
+        _install(tmp_path, name, "[target_bench.retrievers]\ntwice = twice_package:Mine\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert create("retriever", "twice:size=1").size == 1
+
+
+def test_entry_point_that_cannot_be_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _install(tmp_path, "gone", "[target_bench.retrievers]\ngone = gone_package:Mine\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ConfigError, match=r"'gone': there is no module 'gone_package'"):
+        create("retriever", "gone")

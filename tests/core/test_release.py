@@ -1,0 +1,314 @@
+"""Reading release files, and what a broken one is told apart by."""
+
+import gzip
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.core.errors import DataError
+from target_bench.core.release import Release, Seen, decode, field
+from tests.builders import HOWS, How, write_release, zipped
+
+SOURCE = "https://example.org/data"
+TEXT = "first\nzweite, größer\n第三\u2028\n"
+
+
+def _release(folder: Path, *subfolders: str) -> Release:
+    return Release(folder, SOURCE, subfolders)
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_content_is_the_same_however_it_is_packed(tmp_path: Path, how: How) -> None:
+    path = write_release(tmp_path, "a.txt", TEXT, how)
+    release = _release(tmp_path)
+    assert release.require("a.txt") == path
+    assert release.text(path) == TEXT
+    assert release.content(path) == TEXT.encode()
+
+
+@given(content=st.binary(max_size=2000), how=st.sampled_from(HOWS))
+def test_bytes_come_back(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, how: How
+) -> None:
+    folder = tmp_path_factory.mktemp("files")
+    path = write_release(folder, "a.bin", content, how)
+    assert _release(folder).content(path) == content
+
+
+@given(text=st.text().filter(lambda text: not text.startswith("\ufeff")), how=st.sampled_from(HOWS))
+def test_text_comes_back(tmp_path_factory: pytest.TempPathFactory, text: str, how: How) -> None:
+    folder = tmp_path_factory.mktemp("files")
+    path = write_release(folder, "a.txt", text.encode(), how)
+    assert _release(folder).text(path) == text
+
+
+@given(records=st.lists(st.one_of(st.text(), st.integers(), st.dictionaries(st.text(), st.text()))))
+def test_json_lines_come_back(
+    tmp_path_factory: pytest.TempPathFactory, records: list[object]
+) -> None:
+    """Line separators of Unicode inside texts are no line ends; blank lines are skipped."""
+    folder = tmp_path_factory.mktemp("files")
+    lines = "\n\n".join(json.dumps(record, ensure_ascii=False) for record in records)
+    path = write_release(folder, "a.jsonl", lines)
+    assert [value for _, value in _release(folder).json_lines(path)] == records
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_hash_of_the_file_as_it_lies_there(tmp_path: Path, how: How) -> None:
+    path = write_release(tmp_path / "data", "a.txt", TEXT, how)
+    release = _release(tmp_path, "data")
+    assert release.hashes == {}
+    release.text(path)
+    expected = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert release.hashes == {f"data/{path.name}": expected}
+
+
+def test_places_in_order(tmp_path: Path) -> None:
+    """The folder itself, then sub-folders; in each the plain file, then .gz, then .zip."""
+    release = _release(tmp_path, "data", "other")
+    last = write_release(tmp_path / "other", "a.txt", "x")
+    assert release.find("a.txt") == last
+    better: list[tuple[Path, How]] = [
+        (tmp_path / "data", "zip"),
+        (tmp_path / "data", "gz"),
+        (tmp_path / "data", "plain"),
+        (tmp_path, "zip"),
+    ]
+    for folder, how in better:
+        assert write_release(folder, "a.txt", "x", how) == release.find("a.txt")
+    assert release.find("b.txt") is None
+
+
+def test_folder_of_the_name_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").mkdir()
+    assert _release(tmp_path).find("a.txt") is None
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as caught:
+        _release(tmp_path, "data").require("a.json", "b.json")
+    message = str(caught.value)
+    for part in ("a.json or b.json", ".gz", ".zip", str(tmp_path), SOURCE):
+        assert part in message
+
+
+def test_first_of_several_names(tmp_path: Path) -> None:
+    second = write_release(tmp_path, "b.json", "{}")
+    release = _release(tmp_path)
+    assert release.require("a.json", "b.json") == second
+    first = write_release(tmp_path, "a.json", "{}")
+    assert release.require("a.json", "b.json") == first
+
+
+@pytest.mark.parametrize("kept", [5, 20, -9, -1])
+def test_truncated_gzip(tmp_path: Path, kept: int) -> None:
+    path = tmp_path / "a.json.gz"
+    path.write_bytes(gzip.compress(TEXT.encode())[:kept])
+    with pytest.raises(DataError, match=r"a\.json\.gz: .*truncated or damaged.*Download it again"):
+        _release(tmp_path).content(path)
+
+
+@pytest.mark.parametrize("kept", [3, 40, -1])
+def test_truncated_zip(tmp_path: Path, kept: int) -> None:
+    path = tmp_path / "a.json.zip"
+    path.write_bytes(zipped({"a.json": TEXT.encode()})[:kept])
+    with pytest.raises(DataError, match=r"a\.json\.zip: .*truncated or damaged.*Download it again"):
+        _release(tmp_path).content(path)
+
+
+@pytest.mark.parametrize("name", ["a.txt.gz", "a.txt.zip"])
+def test_damaged_archive(tmp_path: Path, name: str) -> None:
+    """A flipped byte in the middle, and a file that never was an archive."""
+    how: How = "gz" if name.endswith("gz") else "zip"
+    path = write_release(tmp_path, "a.txt", TEXT * 50, how)
+    whole = bytearray(path.read_bytes())
+    whole[len(whole) // 3] ^= 0xFF
+    for raw in (bytes(whole), b"<html>404 not found</html>"):
+        path.write_bytes(raw)
+        with pytest.raises(DataError, match="truncated or damaged"):
+            _release(tmp_path).content(path)
+
+
+def test_encrypted_zip(tmp_path: Path) -> None:
+    raw = bytearray(zipped({"a.txt": TEXT.encode()}))
+    raw[6] |= 1
+    raw[raw.index(b"PK\x01\x02") + 8] |= 1
+    path = tmp_path / "a.txt.zip"
+    path.write_bytes(bytes(raw))
+    with pytest.raises(DataError, match=r"a\.txt\.zip"):
+        _release(tmp_path).content(path)
+
+
+@pytest.mark.parametrize("n", [0, 2])
+def test_zip_of_one_file_only(tmp_path: Path, n: int) -> None:
+    path = tmp_path / "a.json.zip"
+    path.write_bytes(zipped({f"{i}.json": b"{}" for i in range(n)}))
+    with pytest.raises(DataError, match=rf"a\.json\.zip: expected one file inside, found {n}"):
+        _release(tmp_path).content(path)
+
+
+def test_members_of_a_zip(tmp_path: Path) -> None:
+    """In archive order, without folders."""
+    path = tmp_path / "all.zip"
+    path.write_bytes(zipped({"all/": b"", "all/b": b"1", "all/a": b"2"}))
+    assert list(_release(tmp_path).members(path)) == [("all/b", b"1"), ("all/a", b"2")]
+
+
+def test_invalid_utf8_names_line_and_byte(tmp_path: Path) -> None:
+    path = write_release(tmp_path, "a.txt", b"fine\ncaf\xe9\n")
+    with pytest.raises(DataError, match=r"a\.txt: not valid UTF-8 at line 2 .*0xe9 at offset 8"):
+        _release(tmp_path).text(path)
+    with pytest.raises(DataError, match=r"here: not valid UTF-8 at line 1 .*0xff at offset 0"):
+        decode(b"\xff", "here")
+
+
+def test_byte_order_mark_is_dropped(tmp_path: Path) -> None:
+    path = write_release(tmp_path, "a.json", b"\xef\xbb\xbf[1]")
+    assert _release(tmp_path).json(path) == [1]
+
+
+def test_bad_json_names_line_and_column(tmp_path: Path) -> None:
+    path = write_release(tmp_path, "a.json", '{"a": 1,\n "b": }')
+    with pytest.raises(DataError, match=r"a\.json: not valid JSON at line 2, column 7: Expecting"):
+        _release(tmp_path).json(path)
+
+
+def test_bad_json_line_names_line_and_column(tmp_path: Path) -> None:
+    path = write_release(tmp_path, "a.jsonl", '{"a": 1}\n\n{"a": 1')
+    lines = _release(tmp_path).json_lines(path)
+    assert next(lines) == (f"{path}, line 1", {"a": 1})
+    with pytest.raises(DataError, match=r"a\.jsonl, line 3: not valid JSON at column 8"):
+        next(lines)
+
+
+def test_field() -> None:
+    record = {"a": 1, "b": "x"}
+    assert field(record, "a", int, "here") == 1
+    with pytest.raises(DataError, match="here: no field 'c'; it has a, b"):
+        field(record, "c", int, "here")
+    with pytest.raises(DataError, match="here: no field 'c'; it has no field"):
+        field({}, "c", int, "here")
+    with pytest.raises(DataError, match="here: field 'b' should be int, but is str: 'x'"):
+        field(record, "b", int, "here")
+    with pytest.raises(DataError, match="here: expected a JSON object, found list"):
+        field([], "b", int, "here")
+
+
+def test_what_was_seen_is_told_from_another_state(tmp_path: Path) -> None:
+    """Content, size, files that were missing, and what a pattern matched."""
+    write_release(tmp_path / "data", "a.txt", "one")
+    write_release(tmp_path, "b.csv", "x")
+
+    def seen() -> Seen:
+        release = _release(tmp_path, "data")
+        release.text(release.require("a.txt"))
+        assert release.find("c.txt") is None
+        assert release.find_folder("d") is None
+        assert [path.name for path in release.matching("*.csv")] == ["b.csv"]
+        return Seen.from_json(json.loads(json.dumps(release.seen.to_json())))
+
+    before = seen()
+    assert before.still_true(tmp_path)
+    changes: list[tuple[str, bytes | None]] = [
+        ("data/a.txt", b"two"),
+        ("data/a.txt", b"longer"),
+        ("data/a.txt", None),
+        ("a.txt", b"one"),
+        ("a.txt.gz", b""),
+        ("data/c.txt.zip", b""),
+        ("d/x", b""),
+        ("e.csv", b""),
+        ("b.csv", None),
+    ]
+    for name, content in changes:
+        path = tmp_path / name
+        old = path.read_bytes() if path.exists() else None
+        _put(path, content)
+        assert not before.still_true(tmp_path), name
+        _put(path, old)
+        if path.parent.name == "d":
+            path.parent.rmdir()
+        assert before.still_true(tmp_path), name
+
+
+def _put(path: Path, content: bytes | None) -> None:
+    if content is None:
+        path.unlink()
+    else:
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+
+
+def test_what_matters_not(tmp_path: Path) -> None:
+    """A file that no pattern matched and nobody looked for; a copy of the folder."""
+    write_release(tmp_path / "one", "a.txt", "x")
+    release = _release(tmp_path / "one")
+    release.text(release.require("a.txt"))
+    write_release(tmp_path / "one", "other.txt", "y")
+    assert release.seen.still_true(tmp_path / "one")
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    assert release.seen.still_true(tmp_path / "two")
+
+
+def test_file_outside_the_folder(tmp_path: Path) -> None:
+    path = write_release(tmp_path / "elsewhere", "q.jsonl", "{}")
+    release = _release(tmp_path / "data")
+    assert list(release.json_lines(path)) == [(f"{path}, line 1", {})]
+    assert set(release.hashes) == {path.resolve().as_posix()}
+    assert release.seen.still_true(tmp_path / "data")
+    path.write_text("[]", encoding="utf-8")
+    assert not release.seen.still_true(tmp_path / "data")
+
+
+def test_repeated_key(tmp_path: Path) -> None:
+    path = write_release(tmp_path, "a.jsonl", '{"a": 1}\n{"b": {"a": 1, "a": 2}}\n')
+    with pytest.raises(
+        DataError, match=r"a\.jsonl, line 2: not usable JSON: the key 'a' occurs tw"
+    ):
+        list(_release(tmp_path).json_lines(path))
+
+
+@pytest.mark.parametrize("line", ["[" * 100_000, "1" * 5000])
+def test_json_that_python_cannot_hold(tmp_path: Path, line: str) -> None:
+    path = write_release(tmp_path, "a.jsonl", line)
+    with pytest.raises(DataError, match=r"a\.jsonl, line 1: not usable JSON"):
+        list(_release(tmp_path).json_lines(path))
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_json_lines_are_read_as_a_stream(tmp_path: Path, how: How) -> None:
+    """What follows need not be sound to read what comes before."""
+    path = write_release(tmp_path, "a.jsonl", b'\xef\xbb\xbf{"a": 1}\r\n\xff\n', how)
+    lines = _release(tmp_path).json_lines(path)
+    assert next(lines) == (f"{path}, line 1", {"a": 1})
+    with pytest.raises(DataError, match=r"line 2: not valid UTF-8 \(byte 0xff at position 0 of"):
+        next(lines)
+
+
+def test_file_that_cannot_be_read(tmp_path: Path) -> None:
+    """Gone since it was found."""
+    path = write_release(tmp_path, "a.txt", "x")
+    release = _release(tmp_path)
+    path.unlink()
+    with pytest.raises(DataError, match=r"a\.txt: cannot be read: No such file"):
+        release.text(path)
+
+
+def test_a_remark_is_counted(tmp_path: Path) -> None:
+    """One note for each kind, in the order of the first; other notes stay where they are."""
+    release = Release(tmp_path, "")
+    for place in range(1200):
+        release.remark("lines are odd", f"line {place}")
+    release.notes.append("another thing")
+    release.remark("cells are even", "cell 1")
+    release.remark("lines are odd", "line 9999")
+    assert release.notes == [
+        "1,201 lines are odd (the first: line 0)",
+        "another thing",
+        "1 cells are even (the first: cell 1)",
+    ]

@@ -1,0 +1,100 @@
+"""An environment in which another package changed the version of a required one."""
+
+import os
+import subprocess
+import sys
+from importlib import import_module, metadata
+from pathlib import Path
+
+import pytest
+
+from target_bench import TARGET, ConfigError
+from target_bench.core import requirements
+
+PROGRAM = """
+import sys
+from target_bench.cli import main
+sys.argv = ["target-bench", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.fixture
+def old_numpy(tmp_path: Path) -> Path:
+    """A folder that, first on the path, makes numpy 1.26.4 the installed one."""
+    folder = tmp_path / "site" / "numpy-1.26.4.dist-info"
+    folder.mkdir(parents=True)
+    text = "Metadata-Version: 2.1\nName: numpy\nVersion: 1.26.4\n"
+    (folder / "METADATA").write_text(text, encoding="utf-8")
+    return folder.parent
+
+
+@pytest.fixture
+def declared() -> None:
+    if not any(d.name == requirements.DISTRIBUTION for d in metadata.distributions()):
+        pytest.skip("target-bench runs from its source folder, which declares nothing")
+
+
+@pytest.mark.usefixtures("declared")
+def test_an_old_numpy_is_named_in_place_of_an_internal_error(
+    old_numpy: Path, tmp_path: Path
+) -> None:
+    paths = os.pathsep.join([str(old_numpy), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, "run", "mini", "--retriever", "bm25"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": paths},
+    )
+    assert done.returncode == 2
+    assert "numpy 1.26.4 is installed; target-bench needs numpy>=" in done.stderr
+    assert "Internal error" not in done.stderr
+
+
+@pytest.mark.usefixtures("declared")
+def test_the_api_names_it_too(old_numpy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(old_numpy)
+    requirements.check.cache_clear()
+    with pytest.raises(ConfigError, match=r"numpy 1\.26\.4 is installed"):
+        TARGET("mini")
+    monkeypatch.undo()
+    requirements.check()
+
+
+@pytest.mark.usefixtures("declared")
+def test_an_error_in_a_command_that_makes_no_benchmark(
+    old_numpy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def failing(**_: object) -> int:
+        raise ImportError("pyarrow requires NumPy 2.0 or newer, found 1.26.4")
+
+    command_line = import_module("target_bench.cli.main")
+    monkeypatch.setattr(command_line, "app", failing)
+    with pytest.raises(SystemExit) as ended:
+        command_line.main()
+    assert ended.value.code == 1
+    assert "Internal error: ImportError" in capsys.readouterr().err
+    monkeypatch.syspath_prepend(old_numpy)
+    with pytest.raises(SystemExit) as ended:
+        command_line.main()
+    assert ended.value.code == 2
+    assert "numpy 1.26.4 is installed" in capsys.readouterr().err
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    needed = ["scipy>=1.14", "no-such-package>=2", "torch>=99; extra == 'dense'"]
+    monkeypatch.setattr(metadata, "requires", lambda _: needed)
+    assert requirements.conflicts() == [
+        "target-bench needs no-such-package>=2, which is not installed."
+    ]
+
+
+def test_nothing_is_declared_where_target_bench_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def absent(name: str) -> list[str]:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "requires", absent)
+    assert requirements.conflicts() == []

@@ -1,0 +1,114 @@
+"""Tables as text: whatever the width, nothing of the data is lost."""
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.core import text_tables
+from target_bench.core.text_tables import Column, TextTable, lines, text
+
+WIDTHS = (40, 60, 80, 100, 200, None)
+
+NAMES = st.text('abcxyz0189:=,[]"-_.表', min_size=1, max_size=70)
+SENTENCES = st.lists(st.text("abc,.-é", min_size=1, max_size=12), min_size=1, max_size=30)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> TextTable:
+    """Tables of names, figures with intervals below them, and sentences."""
+    columns = [
+        Column(
+            draw(NAMES),
+            right=draw(st.booleans()),
+            prose=prose,
+            below=not prose and draw(st.booleans()),
+        )
+        for prose in draw(st.lists(st.booleans(), min_size=1, max_size=8))
+    ]
+    sentences = SENTENCES.map(" ".join)
+    figures = st.lists(NAMES, max_size=2).map("\n".join)
+    rows = st.tuples(*(sentences if column.prose else figures for column in columns))
+    return TextTable(columns, draw(st.lists(rows, max_size=5)))
+
+
+@given(table=tables(), width=st.sampled_from(WIDTHS))
+def test_every_name_and_figure_stands_in_one_piece(table: TextTable, width: int | None) -> None:
+    printed = lines(table, width)
+    for row in table.rows:
+        for column, cell in zip(table.columns, row, strict=True):
+            if column.prose:
+                assert all(any(word in line for line in printed) for word in cell.split())
+            else:
+                assert all(any(part in line for line in printed) for part in cell.split("\n"))
+
+
+@given(table=tables(), width=st.sampled_from(WIDTHS))
+def test_a_row_a_line_only_where_it_fits(table: TextTable, width: int | None) -> None:
+    printed = lines(table, width)
+    if width is not None and any(line.startswith(" ─") for line in printed):
+        assert max(map(text_tables._cell_len, printed)) <= width
+
+
+TABLE = TextTable(
+    [
+        Column("run"),
+        Column("score", right=True),
+        Column("95%", right=True, below=True, label="95% of the score"),
+        Column("what it is", prose=True),
+    ],
+    [
+        ["bm25", "0.988", ".973-.998", "Words that are rare count more than words that are not."],
+        ["tfidf", "0.936", ".908-.964", "Cosine."],
+    ],
+    "recall@10",
+)
+
+
+def test_the_first_layout_that_fits() -> None:
+    assert text([TABLE]) == (
+        "recall@10\n"
+        "\n"
+        " run    score        95%  what it is\n"
+        " ────────────────────────────────────────────────────────────────────────────────\n"
+        " bm25   0.988  .973-.998  Words that are rare count more than words that are not.\n"
+        " tfidf  0.936  .908-.964  Cosine."
+    )
+    assert lines(TABLE, 45)[3:6] == [
+        " bm25       0.988  Words that are rare count",
+        "        .973-.998  more than words that are",
+        "                   not.",
+    ]
+    assert lines(TABLE, 30)[:5] == [
+        "run: bm25",
+        "  score: 0.988",
+        "  95% of the score: .973-.998",
+        "  what it is: Words that are rare count more than words that are not.",
+        "",
+    ]
+
+
+def test_rules_and_empty_cells() -> None:
+    table = TextTable([Column("a"), Column("b")], [["x", ""], ["y", "1"]], rules=frozenset({1}))
+    assert lines(table) == [" a  b", " ────", " x", " ────", " y  1"]
+    assert lines(table, 3) == ["a: x", "", "a: y", "  b: 1"]
+
+
+def test_control_characters_move_no_cursor() -> None:
+    assert lines(TextTable([Column("a")], [["x\x1b[2Jy\rz"]]))[-1] == r" x\x1b[2Jy\rz"
+
+
+def test_an_output_that_encodes_ascii_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", out := io.TextIOWrapper(raw, "ascii", newline="\n"))
+    text_tables.print_tables(TextTable([Column("é")], [["1–2"]]))
+    out.flush()
+    assert raw.getvalue() == b" \\xe9\n ---\n 1-2\n"
+
+
+def test_width_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "72")
+    assert text_tables.terminal_width() is None
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    assert text_tables.terminal_width() == 72

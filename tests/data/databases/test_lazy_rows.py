@@ -1,0 +1,183 @@
+"""Rows that stay in the database until they are asked for."""
+
+import pickle
+import sqlite3
+import tracemalloc
+from contextlib import closing
+from multiprocessing import get_context
+from pathlib import Path
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from target_bench.core.errors import DataError
+from target_bench.core.registry import create
+from target_bench.core.schema import Table, TableId
+from target_bench.core.serialization import Serializer
+from target_bench.data.databases import connection, lazy_rows
+from target_bench.data.databases.lazy_rows import LazyRows
+from target_bench.data.tables import MemoryCorpus
+
+N = 23
+
+
+def _write(path: Path, n: int = N) -> Path:
+    script = 'CREATE TABLE "a b" (i INTEGER, t TEXT)'
+    if path.suffix == ".duckdb":
+        with duckdb.connect(path) as database:
+            database.execute(script)
+            database.execute(f"INSERT INTO \"a b\" SELECT range, 'r' || range FROM range({n})")
+    else:
+        with closing(sqlite3.connect(path)) as other, other:
+            other.execute(script)
+            other.executemany('INSERT INTO "a b" VALUES (?, ?)', [(i, f"r{i}") for i in range(n)])
+    return path
+
+
+def _rows(path: Path) -> LazyRows:
+    (table,) = connection.stored_tables(path)
+    return LazyRows(path, table.source, "v1")
+
+
+@pytest.fixture(scope="module", params=["sqlite", "duckdb"])
+def rows(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> LazyRows:
+    """23 rows, in either engine."""
+    return _rows(_write(tmp_path_factory.mktemp("lazy") / f"x.{request.param}"))
+
+
+EXPECTED = [[i, f"r{i}"] for i in range(N)]
+
+_bound = st.none() | st.integers(-30, 30)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    outer=st.tuples(_bound, _bound),
+    start=_bound,
+    stop=_bound,
+    step=st.sampled_from([None, 1, 2, -1]),
+)
+def test_slices_are_those_of_a_list(
+    rows: LazyRows,
+    outer: tuple[int | None, int | None],
+    start: int | None,
+    stop: int | None,
+    step: int | None,
+) -> None:
+    one, two = slice(*outer), slice(start, stop, step)
+    assert list(rows[one]) == EXPECTED[one]
+    found = rows[one][two]
+    assert list(found) == EXPECTED[one][two]
+    assert len(found) == len(EXPECTED[one][two])
+    assert bool(found) == bool(EXPECTED[one][two])
+    assert found == EXPECTED[one][two]
+
+
+def test_indices_are_those_of_a_list(rows: LazyRows) -> None:
+    assert [rows[i] for i in range(-N, N)] == [EXPECTED[i] for i in range(-N, N)]
+    for wrong in (N, -N - 1):
+        with pytest.raises(IndexError):
+            rows[wrong]
+    assert [row[0] for row in rows[5:9]] == [5, 6, 7, 8]
+    with pytest.raises(IndexError):
+        rows[5:9][4]
+    assert rows[3:4][-1] == [3, "r3"]
+    assert [9, "r9"] in rows
+    assert list(reversed(rows)) == EXPECTED[::-1]
+
+
+def test_equal_like_a_list(rows: LazyRows) -> None:
+    assert rows == EXPECTED == rows
+    assert rows != EXPECTED[:-1]
+    assert rows[:3] == [tuple(row) for row in EXPECTED[:3]]
+    assert rows != "text"
+
+
+def test_batches(rows: LazyRows, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading on is the same whatever the size of a batch."""
+    monkeypatch.setattr(lazy_rows, "BATCH", 4)
+    assert list(rows) == EXPECTED
+    assert [rows[i] for i in range(N)] == EXPECTED
+
+
+def _total(rows: LazyRows) -> int:
+    return sum(int(str(row[0])) for row in rows)
+
+
+def test_pickled_and_read_in_another_process(rows: LazyRows) -> None:
+    rows[0]
+    again = pickle.loads(pickle.dumps(rows))
+    assert again == rows
+    assert list(again) == EXPECTED
+    reading = iter(rows)
+    next(reading)
+    with get_context("spawn").Pool(1) as pool:
+        assert pool.apply(_total, (rows,)) == sum(range(N))
+    assert len(list(reading)) == N - 1
+
+
+def test_thousands_hold_nothing_open(tmp_path: Path) -> None:
+    path = _write(tmp_path / "x.sqlite")
+    many = [_rows(path) for _ in range(3000)]
+    assert all(found[0] == [0, "r0"] for found in many)
+
+
+def test_memory_stays_small(tmp_path: Path) -> None:
+    """200,000 rows are walked through in a few batches' worth of memory; a serializer reads few."""
+    rows = _rows(_write(tmp_path / "x.sqlite", 200_000))
+    tracemalloc.start()
+    assert sum(1 for _ in rows) == len(rows) == 200_000
+    table = Table(TableId("x", "a b"), ["i", "t"], rows)
+    assert Serializer(("header", "rows"), "csv", 2)(table) == "i,t\n0,r0\n1,r1"
+    assert MemoryCorpus([table]).fingerprint
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 3_000_000
+
+
+def test_auto_indexes_the_first_rows_of_a_database_table(tmp_path: Path) -> None:
+    rows = _rows(_write(tmp_path / "x.sqlite", 1_002))
+    lazy = Table(TableId("x", "a b"), ["i", "t"], rows)
+    held = Table(TableId("0", "h"), ["i", "t"], [["0", f"r{i}"] for i in range(1_002)])
+    for table, n in ((lazy, 1_000), (held, 1_002)):
+        assert Serializer(("rows",), "csv", "auto")(table).count("\n") + 1 == n
+        assert Serializer(("rows",), "csv", "all")(table).count("\n") + 1 == 1_002
+    bm25 = create("retriever", "bm25")
+    bm25.embed_corpus(MemoryCorpus([lazy]))
+    assert [len(bm25.retrieve(word, 5)) for word in ("r999", "r1000")] == [1, 0]
+
+
+def test_faults_when_read(tmp_path: Path) -> None:
+    path = _write(tmp_path / "x.sqlite", 5_000)
+    rows = _rows(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:8192] + b"\xff" * (len(whole) - 8192))
+    with pytest.raises(DataError, match=r"x\.sqlite: cannot be read as SQLite: .*malformed"):
+        list(rows)
+    path.write_bytes(whole[:-4096])
+    with pytest.raises(DataError, match="it is truncated: "):
+        len(rows)
+    path.unlink()
+    with pytest.raises(DataError, match=r"x\.sqlite: cannot be read: No such file"):
+        len(rows)
+
+
+def test_storage_order_whatever_indexes_there_are(tmp_path: Path) -> None:
+    path = tmp_path / "x.sqlite"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE t (a TEXT PRIMARY KEY)")  # its index holds every column
+        database.executemany("INSERT INTO t VALUES (?)", [("c",), ("a",), ("b",)])
+    assert _rows(path) == [["c"], ["a"], ["b"]]
+
+
+def test_fingerprint_follows_the_version() -> None:
+    def corpus(version: str, source: str = '"t"') -> MemoryCorpus:
+        rows = LazyRows(Path("gone.sqlite"), source, version)
+        return MemoryCorpus([Table(TableId("x", "t"), ["a"], rows)])
+
+    assert corpus("1").fingerprint == corpus("1").fingerprint
+    assert (
+        len({corpus("1").fingerprint, corpus("2").fingerprint, corpus("1", '"u"').fingerprint}) == 3
+    )

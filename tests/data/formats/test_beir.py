@@ -1,0 +1,193 @@
+"""BEIR's layout: documents as tables, judgements as gold tables."""
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench import corpora
+from target_bench.core.errors import DataError
+from target_bench.core.schema import TableId
+from tests.builders import Record, json_lines
+
+DOCUMENTS: list[Record] = [
+    {"_id": "d1", "title": "Cups", "text": "first line\n\n  second\u2028line\n"},
+    {"_id": 2, "text": "", "table": [["Year", None, 3], ["2001", None, 1.5]]},
+    {"_id": "d3", "title": None, "text": "x", "metadata": {"table": [["a"], [["b"]]]}},
+]
+QUERIES: list[Record] = [
+    {"_id": "q1", "text": "Who won?"},
+    {"_id": "q2", "text": "And then?", "metadata": {"hard": True}},
+    {"_id": "q3", "text": "Not judged"},
+]
+QRELS = "query-id\tcorpus-id\tscore\nq2\t2\t1\nq1\td1\t2\nq1\td3\t0\nq2\td3\t1\n"
+
+
+def _write(
+    folder: Path,
+    documents: list[Any] = DOCUMENTS,
+    queries: list[Any] = QUERIES,
+    qrels: str = QRELS,
+    split: str = "test",
+) -> Path:
+    (folder / "qrels").mkdir(parents=True, exist_ok=True)
+    (folder / "corpus.jsonl").write_text(json_lines(documents), encoding="utf-8")
+    (folder / "queries.jsonl").write_text(json_lines(queries), encoding="utf-8")
+    (folder / "qrels" / f"{split}.tsv").write_text(qrels, encoding="utf-8", newline="")
+    return folder
+
+
+def _fault(folder: Path) -> str:
+    with pytest.raises(DataError) as caught:
+        corpora.load(folder)
+    assert str(folder) in str(caught.value) or "(from corpus.jsonl" in str(caught.value)
+    return str(caught.value)
+
+
+def _soundly_loaded(folder: Path) -> None:
+    dataset = corpora.load(folder)
+    assert dataset.split == "test"
+    one, two, three = dataset.corpus
+    assert [t.id.table_id for t in (one, two, three)] == ["d1", "2", "d3"]
+    assert (list(one.header), list(one.rows)) == (
+        ["text"],
+        [["first line"], ["  second"], ["line"]],
+    )
+    assert (list(two.header), list(two.rows)) == (["Year", "", "3"], [["2001", None, 1.5]])
+    assert (list(three.header), list(three.rows)) == (["a"], [['["b"]']])
+    assert [t.context for t in (one, two, three)] == [{"title": t} for t in ("Cups", "", "")]
+    assert [(q.id, q.text, q.gold) for q in dataset.queries] == [
+        ("q2", "And then?", (TableId("0", "2"), TableId("0", "d3"))),
+        ("q1", "Who won?", (TableId("0", "d1"),)),
+    ]
+    assert dataset.queries[0].metadata == {"hard": True}
+
+
+def test_every_field(tmp_path: Path) -> None:
+    """Read as BEIR, though TARGET's layout may have a ``corpus.jsonl`` too; cached or not."""
+    _write(tmp_path)
+    _soundly_loaded(tmp_path)
+    _soundly_loaded(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "qrels",
+    [
+        "\ufeff" + QRELS,
+        QRELS.replace("\n", "\r\n"),
+        QRELS.replace("\n", "\n\n"),
+        QRELS.partition("\n")[2],
+        QRELS.rstrip("\n"),
+        QRELS + "q1\td1\t2\n",
+    ],
+)
+def test_forms_of_the_judgements(tmp_path: Path, qrels: str) -> None:
+    """Byte-order mark, Windows line ends, blank lines, no header, a line twice."""
+    _soundly_loaded(_write(tmp_path, qrels=qrels))
+
+
+def test_packed(tmp_path: Path) -> None:
+    _write(tmp_path)
+    for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv"):
+        raw = (tmp_path / name).read_bytes()
+        (tmp_path / name).unlink()
+        (tmp_path / f"{name}.gz").write_bytes(gzip.compress(raw))
+    _soundly_loaded(tmp_path)
+
+
+def test_splits(tmp_path: Path) -> None:
+    _write(tmp_path)
+    _write(tmp_path, qrels="q3\td1\t1\n", split="dev")
+    assert corpora.load(tmp_path).info.splits == ("test", "validation")
+    assert [query.id for query in corpora.load(tmp_path, "dev").queries] == ["q3"]
+    _write(tmp_path, split="validation")
+    assert "validation.tsv: dev.tsv is the same split" in _fault(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("q9\td1\t1", "line 2: query-id 'q9' is not in queries.jsonl"),
+        ("q1\td9\t1", "line 2: corpus-id 'd9' is not in corpus.jsonl"),
+        ("q1\td1\tyes", "line 2: expected query-id, corpus-id and a whole-number score"),
+        ("q1\td1\t1.0", "line 2: expected query-id, corpus-id and a whole-number score"),
+        ("q1\td1\t", "line 2: expected query-id, corpus-id and a whole-number score"),
+        ("q1\td1", "line 2: expected query-id, corpus-id and a whole-number score"),
+        ("q1 0 d1 1", "line 2: expected query-id, corpus-id and a whole-number score"),
+        ("q1\t0\td1\t1", "line 2: expected query-id, corpus-id and a whole-number score"),
+        ("q1\td1\t1\nq1\td1\t0", "line 3: 'q1' and 'd1' have the score 0, but 1 above"),
+        ("x" * 200_000, "line 2: expected query-id, corpus-id"),
+    ],
+)
+def test_broken_judgement(tmp_path: Path, line: str, fault: str) -> None:
+    qrels = f"query-id\tcorpus-id\tscore\n{line}\nq1\td1\t1\n"
+    assert f"test.tsv, {fault}" in _fault(_write(tmp_path, qrels=qrels))
+
+
+def test_nothing_relevant(tmp_path: Path) -> None:
+    assert "3 tables and 0 queries" in _fault(_write(tmp_path, qrels="q1\td1\t0\nq2\td1\t-1\n"))
+
+
+def test_queries_that_nothing_is_relevant_to_are_told(tmp_path: Path) -> None:
+    folder = _write(tmp_path, qrels="q1\td1\t1\nq2\td1\t0\nq2\td2\t-1\n")
+    for _ in range(2):  # read, and from the cache
+        dataset = corpora.load(folder)
+        assert [query.id for query in dataset.queries] == ["q1"]
+        assert "1 queries of qrels/test.tsv have no score above 0 and are left out" in " ".join(
+            dataset.notes
+        )
+
+
+def test_no_judgements(tmp_path: Path) -> None:
+    (_write(tmp_path) / "qrels" / "test.tsv").unlink()
+    assert "qrels: no test.tsv" in _fault(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("document", "fault"),
+    [
+        ("text", "line 2: expected a JSON object, found str"),
+        ({"text": "x"}, "line 2: no field '_id'; it has text"),
+        ({"_id": 1.5, "text": "x"}, "line 2: field '_id' should be text or a whole number"),
+        ({"_id": "d"}, "line 2: no field 'text'"),
+        ({"_id": "d", "text": None}, "line 2: field 'text' should be str, but is NoneType"),
+        ({"_id": "d", "text": "x", "title": 5}, "line 2: field 'title' should be str, but is int"),
+        ({"_id": "d", "text": "x", "table": []}, "line 2: field 'table' should be a list of rows"),
+        ({"_id": "d", "text": "x", "table": {}}, "line 2: field 'table' should be a list of rows"),
+        ({"_id": "d1", "text": "x"}, "table 0/d1 occurs twice"),
+    ],
+)
+def test_broken_document(tmp_path: Path, document: Any, fault: str) -> None:
+    _write(tmp_path, documents=[DOCUMENTS[0], document])
+    with pytest.raises(DataError) as caught:
+        corpora.load(tmp_path)
+    assert fault in str(caught.value)
+    assert "corpus.jsonl" in str(caught.value)
+
+
+def test_ragged_table(tmp_path: Path) -> None:
+    """A row longer than the header gives the header a column without a name, and is noted."""
+    document = {"_id": "d", "text": "x", "table": [["a"], ["1", "2"]]}
+    dataset = corpora.load(_write(tmp_path, documents=[*DOCUMENTS, document]))
+    table = dataset.corpus["0", "d"]
+    assert [list(table.header), *map(list, table.rows)] == [["a", ""], ["1", "2"]]
+    (note,) = (note for note in dataset.notes if "rows are not" in note)
+    assert "corpus.jsonl, line 4, field 'table', row 1: 2 cells under 1 columns" in note
+
+
+@pytest.mark.parametrize(
+    ("query", "fault"),
+    [
+        ({"_id": "q1", "text": "again"}, "line 2: _id 'q1' occurs twice"),
+        ({"_id": "q2"}, "line 2: no field 'text'; it has _id"),
+        (["q2"], "line 2: expected a JSON object, found list"),
+    ],
+)
+def test_broken_query(tmp_path: Path, query: Any, fault: str) -> None:
+    assert f"queries.jsonl, {fault}" in _fault(_write(tmp_path, queries=[QUERIES[0], query]))
+
+
+def test_missing_queries(tmp_path: Path) -> None:
+    (_write(tmp_path) / "queries.jsonl").unlink()
+    assert "no queries.jsonl" in _fault(tmp_path)

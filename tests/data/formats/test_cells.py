@@ -1,0 +1,106 @@
+"""Values of other systems as cells and as JSON."""
+
+import datetime
+import enum
+from collections import OrderedDict
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import pyarrow
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.core.errors import DataError
+from target_bench.data.formats.cells import arrow_grid, cells, plain
+from tests.data.strategies import any_cell
+
+
+class Colour(enum.StrEnum):
+    RED = "red"
+
+
+@given(st.lists(any_cell))
+def test_cells_stay_as_they_are(row: list[Any]) -> None:
+    assert cells(row) is row
+
+
+DAY = datetime.datetime(2020, 2, 29, 1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        (DAY, "2020-02-29T01:02:03"),
+        (DAY.replace(tzinfo=datetime.UTC), "2020-02-29T01:02:03+00:00"),
+        (DAY.date(), "2020-02-29"),
+        (DAY.time(), "01:02:03"),
+        (datetime.timedelta(hours=1), "1:00:00"),
+        (Decimal("1.50"), "1.50"),
+        (UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+        (bytearray(b"x"), b"x"),
+        (memoryview(b"x"), b"x"),
+        (Colour.RED, "red"),
+        (np.str_("x"), "x"),
+        (np.int64(5), 5),
+        (np.float32(0.5), 0.5),
+        (np.bool_(True), True),
+        (np.datetime64("2020-02-29T01:02:03.000000001", "ns"), "2020-02-29T01:02:03.000000001"),
+        ([1, "ö", None, b"\xff"], '[1, "ö", null, "ff"]'),
+        ((1, (2,)), "[1, [2]]"),
+        (OrderedDict(a=DAY.date()), '{"a": "2020-02-29"}'),
+        ({5: 1}, '{"5": 1}'),
+        (np.array([[1, 2]]), "[[1, 2]]"),
+        (np.array([]), "[]"),
+    ],
+)
+def test_other_values(value: Any, cell: Any) -> None:
+    (found,) = cells([value])
+    assert (type(found), found) == (type(cell), cell)
+
+
+@pytest.mark.parametrize("value", [object(), 2j, Fraction(1, 2), len, np.longdouble(1), [object()]])
+def test_values_that_are_no_cells(value: Any) -> None:
+    with pytest.raises(TypeError, match="is neither text, number nor date"):
+        cells([value])
+
+
+def test_json_keeps_lists_and_bytes() -> None:
+    value = {"a": [b"x", {"b": DAY.date()}], "c": (1,)}
+    assert plain(value) == {"a": [b"x", {"b": "2020-02-29"}], "c": [1]}
+
+
+def test_grid_of_an_arrow_table() -> None:
+    """Columns of one name stay apart; the index that pandas adds goes, a column like it stays."""
+    arrays = [pyarrow.array([1]), pyarrow.array(["x"]), pyarrow.array([2]), pyarrow.array([3])]
+    names = ["a", "a", "__index_level_0__", "__index_level_x"]
+    assert arrow_grid(pyarrow.table(arrays, names=names), "here") == (
+        ["a", "a", "__index_level_x"],
+        [[1, "x", 3]],
+    )
+    assert arrow_grid(pyarrow.table({}), "here") == ([], [])
+
+
+def test_values_that_python_has_not() -> None:
+    table = pyarrow.table({"when": pyarrow.array([2**62], pyarrow.timestamp("s"))})
+    with pytest.raises(DataError, match=r"here, column 'when': a value cannot be read.*Cast it to"):
+        arrow_grid(table, "here")
+
+
+def test_durations_are_the_same_with_and_without_pandas() -> None:
+    """With pandas installed Arrow gives its Timedelta, which writes ``0 days 00:01:01``."""
+    column = pyarrow.array([61 * 10**9, None], pyarrow.duration("ns"))
+    _, rows = arrow_grid(pyarrow.table({"lap": column}), "here")
+    assert rows == [["0:01:01"], [None]]
+
+
+def test_periods_of_pandas_are_refused() -> None:
+    """Arrow keeps the year 2020 as 50."""
+    stored = {"ARROW:extension:name": "pandas.period", "ARROW:extension:metadata": '{"freq": "Y"}'}
+    field = pyarrow.field("year", pyarrow.int64(), metadata=stored)
+    table = pyarrow.table([pyarrow.array([50])], schema=pyarrow.schema([field]))
+    with pytest.raises(DataError, match="here, column 'year': holds periods of pandas"):
+        arrow_grid(table, "here")

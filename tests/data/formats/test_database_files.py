@@ -1,0 +1,282 @@
+"""SQLite and DuckDB files as corpora."""
+
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.interfaces import Dataset
+from target_bench.core.schema import Table
+from target_bench.data import cache, splits
+from tests.data.written import asked, write_queries
+
+
+def _sqlite(path: Path, script: str) -> Path:
+    with closing(sqlite3.connect(path)) as database, database:
+        database.executescript(script)
+    return path
+
+
+def _duckdb(path: Path, script: str) -> Path:
+    with duckdb.connect(path) as database:
+        database.execute(script)
+    return path
+
+
+def _load(path: Path, table: str = "t") -> Dataset:
+    write_queries(path.parent / "queries.jsonl", [asked(table)])
+    return splits.load(path)
+
+
+def _fault(path: Path) -> str:
+    with pytest.raises(DataError) as caught:
+        _load(path)
+    assert str(path) in str(caught.value) or f"(from {path.name}" in str(caught.value)
+    return str(caught.value)
+
+
+def _without_types(table: Table) -> dict[str, Any]:
+    return {k: v for k, v in table.context.items() if k not in ("column_types", "schema")}
+
+
+SCHEMA = '''
+CREATE TABLE city (id INTEGER PRIMARY KEY, name TEXT, size REAL, flag BLOB);
+INSERT INTO city VALUES (2, 'Öhringen', 2.5, x'00ff'), (1, NULL, 0.5, NULL);
+CREATE TABLE "order" ("select" TEXT, "a ""b""" BIGINT, city INTEGER,
+    PRIMARY KEY ("a ""b""", "select"), FOREIGN KEY (city) REFERENCES city (id));
+INSERT INTO "order" VALUES ('x', 9223372036854775807, 1);
+CREATE TABLE "empty 1" (a);
+'''
+
+
+@pytest.mark.parametrize("suffix", ["sqlite", "sqlite3", "db", "duckdb"])
+def test_every_field(tmp_path: Path, suffix: str) -> None:
+    """Reserved words, quotes and blanks in names; an empty table; keys; no view, no index."""
+    if suffix == "duckdb":
+        script = SCHEMA.replace("(a)", "(a INTEGER)").replace("x'00ff'", "'\\x00\\xff'::BLOB")
+        path = _duckdb(tmp_path / "shop.duckdb", script + "CREATE VIEW v AS SELECT * FROM city")
+    else:
+        more = "CREATE VIEW v AS SELECT * FROM city; CREATE INDEX i ON city (name);"
+        path = _sqlite(tmp_path / f"shop.{suffix}", SCHEMA + more)
+    dataset = _load(path, "city")
+    city, empty, order = dataset.corpus
+    assert [t.id for t in (city, empty, order)] == [
+        ("shop", "city"),
+        ("shop", "empty 1"),
+        ("shop", "order"),
+    ]
+    assert list(city.header) == ["id", "name", "size", "flag"]
+    rows = [list(row) for row in city.rows]
+    expected = [[2, "Öhringen", 2.5, b"\0\xff"], [1, None, 0.5, None]]
+    assert sorted(map(repr, rows)) == sorted(map(repr, expected))
+    assert _without_types(city) == {"title": "city", "primary_key": ["id"]}
+    assert city.context["column_types"][0] == "INTEGER"
+    assert city.context["schema"].startswith("CREATE TABLE city")
+    assert (list(empty.header), list(empty.rows)) == (["a"], [])
+    assert _without_types(empty) == {"title": "empty 1"}
+    assert list(order.header) == ["select", 'a "b"', "city"]
+    assert [list(row) for row in order.rows] == [["x", 2**63 - 1, 1]]
+    assert _without_types(order) == {
+        "title": "order",
+        "primary_key": ['a "b"', "select"],
+        "foreign_keys": [["city", "city.id"]],
+    }
+    assert dataset.queries[0].gold == (("shop", "city"),)
+    assert dataset.notes == ("1 of 3 tables have no rows", "tables without rows: shop/empty 1")
+    assert dataset.databases == {"shop": path}
+    assert "text_to_sql" in dataset.info.tasks
+    assert splits.load(path).corpus.fingerprint == dataset.corpus.fingerprint
+
+
+def test_foreign_key_without_a_column(tmp_path: Path) -> None:
+    script = "CREATE TABLE a (x PRIMARY KEY); CREATE TABLE t (y REFERENCES a);"
+    corpus = _load(_sqlite(tmp_path / "x.db", script)).corpus
+    assert corpus["x", "t"].context["foreign_keys"] == [["y", "a"]]
+
+
+@pytest.mark.parametrize("content", [b"no database", b"SQLite format 3\0" + b"x" * 200])
+@pytest.mark.parametrize("suffix", ["db", "duckdb"])
+def test_no_database(tmp_path: Path, content: bytes, suffix: str) -> None:
+    path = tmp_path / f"x.{suffix}"
+    path.write_bytes(content)
+    assert "cannot be read as SQLite: file is not a database. Is it whole" in _fault(path)
+
+
+def test_suffixes_in_capitals(tmp_path: Path) -> None:
+    for name in ("a.sqlite", "b.DB", "c.SQLITE"):
+        _sqlite(tmp_path / name, "CREATE TABLE t (x); INSERT INTO t VALUES (1)")
+    write_queries(tmp_path / "queries.jsonl", [{**asked("t"), "database_id": "a"}])
+    assert {i.database_id for i in splits.load(tmp_path).corpus.ids} == {"a", "b", "c"}
+    assert splits.is_path("b.DB")
+
+
+def test_link_to_no_database(tmp_path: Path) -> None:
+    _sqlite(tmp_path / "a.sqlite", "CREATE TABLE t (x)")
+    (tmp_path / "b.sqlite").symlink_to(tmp_path / "gone")
+    with pytest.raises(DataError, match=r"b\.sqlite: a link to .*gone, which is not there"):
+        splits.load(tmp_path)
+
+
+def test_empty_file(tmp_path: Path) -> None:
+    """To SQLite that is a database without tables."""
+    (tmp_path / "x.db").touch()
+    assert "0 tables and 1 queries; both are needed" in _fault(tmp_path / "x.db")
+
+
+def test_corrupt_sqlite(tmp_path: Path) -> None:
+    rows = ", ".join(f"('{'x' * 100}{i}')" for i in range(2000))
+    path = _sqlite(tmp_path / "x.db", f"CREATE TABLE t (a); INSERT INTO t VALUES {rows};")
+    raw = path.read_bytes()
+    path.write_bytes(raw[: len(raw) // 2])
+    assert "cannot be read as SQLite: " in _fault(path)
+    path.write_bytes(raw[:8192] + b"\xff" * (len(raw) - 8192))
+    assert "cannot be read as SQLite: " in _fault(path)
+
+
+def test_corrupt_duckdb(tmp_path: Path) -> None:
+    path = _duckdb(tmp_path / "x.duckdb", "CREATE TABLE t AS SELECT range AS a FROM range(100000)")
+    raw = path.read_bytes()
+    path.write_bytes(raw[:5000])
+    assert "cannot be read as DuckDB: " in _fault(path)
+    path.write_bytes(b"\0" * 8 + b"DUCK" + b"\0" * 100)
+    assert "cannot be read as DuckDB: " in _fault(path)
+
+
+def test_locked_sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _sqlite(tmp_path / "x.db", "CREATE TABLE t (a);")
+    connect: Any = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, timeout=0.1, **k))
+    with closing(connect(path, isolation_level=None)) as writer:
+        writer.execute("BEGIN EXCLUSIVE")
+        assert "database is locked. Close the program that writes it" in _fault(path)
+    assert len(_load(path).corpus) == 1
+
+
+def test_locked_duckdb(tmp_path: Path) -> None:
+    """Another process has it open for writing."""
+    path = _duckdb(tmp_path / "x.duckdb", "CREATE TABLE t (a INTEGER)")
+    script = (
+        "import duckdb, sys; d = duckdb.connect(sys.argv[1]);"
+        "d.execute('INSERT INTO t VALUES (1)');"
+        "print(flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", script, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        message = _fault(path)
+        writer.communicate(b"")
+    assert "cannot be read as DuckDB: " in message
+    assert "lock" in message
+
+
+def test_nothing_is_left_beside_the_database(tmp_path: Path) -> None:
+    """SQLite leaves files of its write-ahead log where a reader may not remove them."""
+    path = _sqlite(tmp_path / "x.db", "PRAGMA journal_mode=WAL; CREATE TABLE t (a);")
+    write_queries(tmp_path / "queries.jsonl", [asked("t")])
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    assert len(splits.load(path).corpus) == 1
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
+
+
+def test_text_that_is_no_utf8(tmp_path: Path) -> None:
+    """The bytes stay visible."""
+    path = _sqlite(tmp_path / "x.db", "CREATE TABLE t (a); INSERT INTO t VALUES ('é');")
+    path.write_bytes(path.read_bytes().replace("é".encode(), b"\xe9x"))
+    (found,) = _load(path).corpus
+    assert [list(row) for row in found.rows] == [["\\xe9x"]]
+
+
+def test_types_of_duckdb(tmp_path: Path) -> None:
+    values: dict[str, tuple[str, Any]] = {
+        "day": ("DATE '2020-02-29'", "2020-02-29"),
+        "moment": ("TIMESTAMP '2020-02-29 01:02:03.5'", "2020-02-29T01:02:03.500000"),
+        "clock": ("TIME '01:02:03'", "01:02:03"),
+        "price": ("1.50::DECIMAL(9, 2)", "1.50"),
+        "many": ("[1, NULL, 3]", "[1, null, 3]"),
+        "deep": ("{'k': [1.5], 'day': DATE '2020-01-01'}", '{"k": ["1.5"], "day": "2020-01-01"}'),
+        "raw": ("{'b': '\\xFF'::BLOB}", '{"b": "ff"}'),
+        "named": ("MAP {'a': 1}", '{"a": 1}'),
+        "large": ("170141183460469231731687303715884105727::HUGEINT", 2**127 - 1),
+        "span": ("INTERVAL 36 HOUR", "1 day, 12:00:00"),
+        "key": (
+            "'00000000-0000-0000-0000-000000000001'::UUID",
+            "00000000-0000-0000-0000-000000000001",
+        ),
+        "flag": ("true", True),
+        "kind": ("'b'::ENUM ('a', 'b')", "b"),
+        "real": ("'nan'::DOUBLE", float("nan")),
+        "none": ("NULL::INTEGER", None),
+    }
+    columns = ", ".join(f"{expression} AS {name}" for name, (expression, _) in values.items())
+    path = _duckdb(tmp_path / "x.duckdb", f"CREATE TABLE t AS SELECT {columns}")
+    (found,) = _load(path).corpus
+    got = dict(zip(found.header, found.rows[0], strict=True))
+    assert repr(got) == repr({name: value for name, (_, value) in values.items()})
+
+
+def test_schemas_of_duckdb(tmp_path: Path) -> None:
+    """A table of the main schema goes by its name, any other by schema and name."""
+    script = """
+    CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (1);
+    CREATE SCHEMA "other one"; CREATE TABLE "other one".t (a INTEGER PRIMARY KEY);
+    INSERT INTO "other one".t VALUES (2);
+    CREATE TEMP TABLE gone (a INTEGER);
+    """
+    corpus = _load(_duckdb(tmp_path / "x.duckdb", script)).corpus
+    assert list(corpus.ids) == [("x", "t"), ("x", "other one.t")]
+    assert [list(table.rows) for table in corpus] == [[[1]], [[2]]]
+    assert corpus["x", "other one.t"].context["primary_key"] == ["a"]
+
+
+def test_duckdb_under_another_suffix(tmp_path: Path) -> None:
+    """What a file is shows in its first bytes."""
+    path = _duckdb(tmp_path / "x.db", "CREATE TABLE t AS SELECT 1 AS a")
+    (found,) = _load(path).corpus
+    assert (found.id, list(found.header), found.rows) == (("x", "t"), ["a"], [[1]])
+    assert found.context["title"] == "t"
+
+
+def test_queries_of_its_own_go_first(tmp_path: Path) -> None:
+    path = _sqlite(tmp_path / "shop.db", "CREATE TABLE t (a); CREATE TABLE u (a);")
+    write_queries(tmp_path / "queries.jsonl", [asked("t", query="general")])
+    assert splits.load(path).queries[0].text == "general"
+    write_queries(tmp_path / "shop.queries.jsonl", [asked("u", query="own", split="dev")])
+    dataset = splits.load(path)
+    assert (dataset.queries[0].text, dataset.split) == ("own", "dev")
+    given = write_queries(tmp_path / "given.jsonl", [asked("t", database_id="shop")])
+    assert splits.from_database(path, given).queries[0].gold == (("shop", "t"),)
+    with pytest.raises(ConfigError, match="corpus shop has no split 'train'"):
+        splits.from_database(path, given, "train")
+
+
+def test_missing_files(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"x\.db: there is no such file"):
+        splits.from_database(tmp_path / "x.db")
+    path = _sqlite(tmp_path / "x.db", "CREATE TABLE t (a);")
+    with pytest.raises(DataError, match=r"no x\.queries\.jsonl or queries\.jsonl"):
+        splits.load(path)
+    with pytest.raises(DataError, match=r"gone\.jsonl: there is no such file"):
+        splits.from_database(path, tmp_path / "gone.jsonl")
+
+
+def test_gold_table_of_another_database(tmp_path: Path) -> None:
+    path = _sqlite(tmp_path / "x.db", "CREATE TABLE t (a);")
+    write_queries(tmp_path / "queries.jsonl", [asked("t", database_id="y")])
+    with pytest.raises(DataError, match=r"gold table y/t, which is not among the 1 tables"):
+        splits.load(path)
+
+
+def test_database_without_queries_as_distractors(tmp_path: Path) -> None:
+    path = _sqlite(tmp_path / "x.db", "CREATE TABLE t (a); CREATE TABLE u (a);")
+    dataset = splits.load("mini", distractors=[f"{path}:n=1"])
+    (added,) = dataset.distractors[0].ids
+    assert added.database_id == "x"
+    assert dataset.databases["x"] == path
+    assert not [entry for entry in cache.entries() if entry.folder.name.startswith("x-")]

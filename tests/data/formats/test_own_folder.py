@@ -1,0 +1,383 @@
+"""A user's own folder: tables as CSV, TSV, Parquet and JSON lines."""
+
+import csv
+import gzip
+import io
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from target_bench import corpora
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.schema import Table, TableId
+from tests.builders import Record, json_lines
+from tests.data.strategies import exact
+from tests.data.written import asked, write_own, write_queries
+
+CSV = 'Year,Winner\n2001,Ann\n2002,"Bo, ""B"""\n'
+
+
+def _load(folder: Path, name: str, content: str | bytes) -> Table:
+    """The one table of a folder."""
+    (folder / "tables").mkdir(parents=True, exist_ok=True)
+    raw = content.encode() if isinstance(content, str) else content
+    (folder / "tables" / name).write_bytes(raw)
+    write_queries(folder / "queries.jsonl", [asked(name.partition(".")[0])])
+    (found,) = corpora.load(folder).corpus
+    return found
+
+
+def _grid(table: Table) -> list[list[Any]]:
+    return [list(table.header), *(list(row) for row in table.rows)]
+
+
+def _fault(folder: Path, name: str, content: str | bytes) -> str:
+    with pytest.raises(DataError) as caught:
+        _load(folder, name, content)
+    assert str(folder / "tables" / name) in str(caught.value)
+    return str(caught.value)
+
+
+GRID = [["Year", "Winner"], ["2001", "Ann"], ["2002", 'Bo, "B"']]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("t.csv", CSV),
+        ("t.CSV", CSV),
+        ("t.csv", CSV.replace("\n", "\r\n")),
+        ("t.csv", CSV.replace("\n", "\r")),
+        ("t.csv", "\ufeff" + CSV),
+        ("t.csv", '\ufeff"Year","Winner"\n' + CSV.partition("\n")[2]),
+        ("t.csv", "\n\n" + CSV.replace("\n", "\n\n")),
+        ("t.csv", CSV.rstrip("\n")),
+        ("t.csv.gz", gzip.compress(CSV.encode(), mtime=0)),
+        (
+            "t.tsv",
+            CSV.replace(",2", "\t2")
+            .replace("Year,", "Year\t")
+            .replace("1,", "1\t")
+            .replace('2,"', '2\t"'),
+        ),
+        ("t.jsonl", json_lines(dict(zip(GRID[0], row, strict=True)) for row in GRID[1:])),
+    ],
+)
+def test_one_table_in_many_forms(tmp_path: Path, name: str, content: str | bytes) -> None:
+    found = _load(tmp_path, name, content)
+    assert _grid(found) == GRID
+    assert (found.id, dict(found.context)) == (TableId("0", "t"), {"title": "t"})
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ("", "the file is empty; its first line is the header"),
+        ("\n\r\n", "the file is empty"),
+        ("\ufeff", "the file is empty"),
+        ('a,b\n"1,2\n3,4\n', "unexpected end of data. Quote cells that hold quotes"),
+        ('a,b\n"1"x,2\n', "line 2: ',' expected after '\"'"),
+        (b"a,b\n1,\xe9\n", "not valid UTF-8 at line 2 (byte 0xe9 at offset 6). Convert the file"),
+        ("a,b\n1,é\n".encode("utf-16"), "not valid UTF-8 at line 1"),
+        ("a,b\n1,2\n".encode("utf-16-le"), "line 1: a NUL byte, which no text file holds. Convert"),
+        ("a,b\n1,\0\n", "line 2: a NUL byte"),
+    ],
+)
+def test_broken_csv(tmp_path: Path, content: str | bytes, fault: str) -> None:
+    assert fault in _fault(tmp_path, "t.csv", content)
+
+
+@pytest.mark.parametrize("size", [131_072, 131_073, 3_000_000])
+def test_huge_cell(tmp_path: Path, size: int) -> None:
+    """Larger than the csv module takes by default; its limit stays what it was."""
+    before = csv.field_size_limit()
+    assert _grid(_load(tmp_path, "t.csv", f"a,b\n1,{'x' * size}\n"))[1] == ["1", "x" * size]
+    assert csv.field_size_limit() == before
+
+
+def test_line_ends_inside_cells_are_kept(tmp_path: Path) -> None:
+    found = _load(tmp_path, "t.csv", 'a\n"x\r\ny\nz\rw"\n')
+    assert _grid(found) == [["a"], ["x\r\ny\nz\rw"]]
+
+
+@settings(deadline=None)
+@given(data=st.data(), suffix=st.sampled_from(["csv", "tsv", "csv.gz"]))
+def test_any_text_comes_back_from_csv(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, suffix: str
+) -> None:
+    text = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=6)
+    width = data.draw(st.integers(1, 3))
+    row = st.lists(text, min_size=width, max_size=width)
+    grid = data.draw(st.lists(row, min_size=1, max_size=4))
+    file = io.StringIO(newline="")
+    csv.writer(file, delimiter="\t" if suffix == "tsv" else ",").writerows(grid)
+    raw = b"\xef\xbb\xbf" + file.getvalue().encode()
+    packed = gzip.compress(raw) if suffix.endswith("gz") else raw
+    found = _load(tmp_path_factory.mktemp("mine"), f"t.{suffix}", packed)
+    assert _grid(found) == grid
+
+
+COLUMNS = {
+    "text": st.text(max_size=5),
+    "whole": st.integers(-(2**63), 2**63 - 1),
+    "real": st.floats(),
+    "flag": st.booleans(),
+    "raw": st.binary(max_size=4),
+}
+
+
+@settings(deadline=None)
+@given(data=st.data())
+def test_any_typed_columns_come_back_from_parquet(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Also columns of one name."""
+    kinds = data.draw(st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=4))
+    n = data.draw(st.integers(0, 4))
+    values = [
+        data.draw(st.lists(st.none() | COLUMNS[kind], min_size=n, max_size=n)) for kind in kinds
+    ]
+    types = {"text": "string", "whole": "int64", "real": "double", "flag": "bool", "raw": "binary"}
+    arrays = [
+        pyarrow.array(column, types[kind]) for kind, column in zip(kinds, values, strict=True)
+    ]
+    folder = tmp_path_factory.mktemp("mine")
+    (folder / "tables").mkdir()
+    parquet.write_table(pyarrow.table(arrays, names=kinds), folder / "tables" / "t.parquet")
+    write_queries(folder / "queries.jsonl", [asked("t")])
+    (found,) = corpora.load(folder).corpus
+    rows = [list(row) for row in zip(*values, strict=True)]
+    assert exact(found) == exact(Table(TableId("0", "t"), kinds, rows, {"title": "t"}))
+
+
+@settings(deadline=None)
+@given(
+    rows=st.lists(
+        st.fixed_dictionaries(
+            {"a": st.text() | st.integers() | st.floats() | st.booleans() | st.none()},
+            optional={"b": st.text()},
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_any_records_come_back_from_json_lines(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[Record]
+) -> None:
+    """A name that a record lacks is an empty cell."""
+    found = _load(tmp_path_factory.mktemp("mine"), "t.jsonl", json_lines(rows))
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    cells = [[row.get(name) for name in names] for row in rows]
+    assert exact(found) == exact(Table(TableId("0", "t"), names, cells, {"title": "t"}))
+
+
+def test_nested_values_become_json(tmp_path: Path) -> None:
+    found = _load(tmp_path, "t.jsonl", json_lines([{"a": [1, {"b": None}], "c": {}}]))
+    assert _grid(found) == [["a", "c"], ['[1, {"b": null}]', "{}"]]
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ('{"a": 1}\n5\n', "line 2: expected an object a row, found int"),
+        ('{"a": 1}\n{"a": \n', "line 2: not valid JSON at column"),
+        ('{"a": 1, "a": 2}\n', "line 1: not usable JSON: the key 'a' occurs twice"),
+        ("", "no row names any column"),
+        ("{}\n{}\n", "no row names any column"),
+        (b'{"a": "\xff"}\n', "line 1: not valid UTF-8"),
+    ],
+)
+def test_broken_json_lines(tmp_path: Path, content: str | bytes, fault: str) -> None:
+    assert fault in _fault(tmp_path, "t.jsonl", content)
+
+
+def test_broken_parquet(tmp_path: Path) -> None:
+    assert "cannot be read as Parquet" in _fault(tmp_path, "t.parquet", b"no parquet")
+
+
+def test_parquet_with_values_that_python_has_not(tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    column = pyarrow.array([2**60], pyarrow.timestamp("ms"))
+    path = tmp_path / "tables" / "t.parquet"
+    parquet.write_table(pyarrow.table({"when": column}), path)
+    write_queries(tmp_path / "queries.jsonl", [asked("t")])
+    with pytest.raises(DataError, match=rf"{path}, column 'when': a value cannot be read.*Cast it"):
+        corpora.load(tmp_path)
+
+
+def test_parquet_without_columns(tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    parquet.write_table(pyarrow.table({}), tmp_path / "tables" / "t.parquet")
+    write_queries(tmp_path / "queries.jsonl", [asked("t")])
+    with pytest.raises(DataError, match=r"tables/t\.parquet.*table 0/t has no header"):
+        corpora.load(tmp_path)
+
+
+def test_ids_are_paths(tmp_path: Path) -> None:
+    """Without suffix, in the order of their names; hidden files and READMEs are no tables."""
+    write_own(tmp_path, {"b.csv": "x\n", "a.v2.csv": "x\n"}, [asked("sub/c")])
+    (tmp_path / "tables" / "sub" / ".hidden").mkdir(parents=True)
+    for name in ("c.csv", ".hidden/d.csv", ".e.csv", "README.md"):
+        (tmp_path / "tables" / "sub" / name).write_text("x\n1\n", encoding="utf-8")
+    dataset = corpora.load(tmp_path)
+    assert [i.table_id for i in dataset.corpus.ids] == ["a.v2", "b", "sub/c"]
+    assert dataset.corpus["0", "sub/c"].context == {"title": "c"}
+    assert dataset.notes == ("2 of 3 tables have no rows",)
+
+
+@pytest.mark.parametrize("name", ["t.xlsx", "t.json", "t.parquet.gz", "t.csv.zip", "t.txt", "t"])
+def test_table_file_in_an_unknown_format(tmp_path: Path, name: str) -> None:
+    """A table that is left out in silence makes the others easier to find."""
+    write_own(tmp_path, {"a.csv": "x\n", name: "?"}, [asked("a")])
+    with pytest.raises(DataError, match=rf"tables/{name}: tables/ holds \.csv, .*Convert this fi"):
+        corpora.load(tmp_path)
+
+
+def test_two_files_of_one_table(tmp_path: Path) -> None:
+    write_own(tmp_path, {"a.csv": "x\n", "a.tsv": "x\n"}, [asked("a")])
+    with pytest.raises(DataError, match=r"a\.tsv: a\.csv is the same table; keep one of them"):
+        corpora.load(tmp_path)
+
+
+def test_more_about_tables(tmp_path: Path) -> None:
+    write_own(tmp_path, {"a.csv": "x\n1\n", "b.csv": "x\n1\n", "c.csv": "x\n1\n"}, [asked("a")])
+    about: list[Record] = [
+        {"table_id": "c", "title": "Cups", "section_title": "S", "year": 2001},
+        {"table_id": "a"},
+    ]
+    write_queries(tmp_path / "tables.jsonl", about)
+    corpus = corpora.load(tmp_path).corpus
+    assert [i.table_id for i in corpus.ids] == ["c", "a", "b"]
+    assert corpus["0", "c"].context == {"title": "Cups", "section_title": "S", "year": 2001}
+    assert corpus["0", "a"].context == {"title": "a"}
+
+
+@pytest.mark.parametrize(
+    ("about", "fault"),
+    [
+        ([{"table_id": "z"}], "line 1: table_id 'z' has no file in tables/"),
+        ([{"table_id": "a"}, {"table_id": "a"}], "line 2: table_id 'a' occurs twice"),
+        ([{"title": "x"}], "line 1: no field 'table_id'; it has title"),
+        (["a"], "line 1: expected a JSON object, found str"),
+    ],
+)
+def test_broken_list_of_tables(tmp_path: Path, about: list[Any], fault: str) -> None:
+    write_own(tmp_path, {"a.csv": "x\n1\n"}, [asked("a")])
+    write_queries(tmp_path / "tables.jsonl", about)
+    with pytest.raises(DataError) as caught:
+        corpora.load(tmp_path)
+    assert f"{tmp_path / 'tables.jsonl'}, {fault}" in str(caught.value)
+
+
+def test_tables_in_the_folder_itself(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x\n1\n", encoding="utf-8")
+    (tmp_path / "notes.txt").write_text("no table", encoding="utf-8")
+    for name in ("queries.jsonl", "shop.queries.jsonl"):
+        write_queries(tmp_path / name, [asked("a")])
+    write_queries(tmp_path / "tables.jsonl", [{"table_id": "a", "title": "A"}])
+    assert list(corpora.load(tmp_path).corpus.ids) == [("0", "a")]
+
+
+def test_splits(tmp_path: Path) -> None:
+    """Queries without a split belong to the test split."""
+    records = [
+        asked("a", query_id=1),
+        asked("a", query_id=2, split=None),
+        asked("a", query_id=3, split="dev"),
+        asked("a", query_id=4, split="my own/split"),
+    ]
+    write_own(tmp_path, {"a.csv": "x\n1\n"}, records)
+    assert corpora.load(tmp_path).info.splits == ("test", "dev", "my own/split")
+    for split, ids in {None: ["1", "2"], "dev": ["3"], "my own/split": ["4"]}.items():
+        assert [query.id for query in corpora.load(tmp_path, split).queries] == ids
+    with pytest.raises(ConfigError, match=r"has no split 'train'\. It has test, dev, my own/split"):
+        corpora.load(tmp_path, "train")
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"split": 5}, "line 1: field 'split' should be str, but is int: '5'"),
+        ({"table_id": "z"}, "query 'q1' has gold table 0/z, which is not among the 1 tables"),
+        ({"query": None}, "line 1: field 'query' should be str, but is NoneType"),
+    ],
+)
+def test_broken_queries(tmp_path: Path, changes: Record, fault: str) -> None:
+    write_own(tmp_path, {"a.csv": "x\n1\n"}, [asked("a") | changes])
+    with pytest.raises(DataError) as caught:
+        corpora.load(tmp_path)
+    assert fault in str(caught.value)
+    assert "queries.jsonl" in str(caught.value)
+
+
+def test_query_that_is_no_object(tmp_path: Path) -> None:
+    write_own(tmp_path, {"a.csv": "x\n1\n"}, [])
+    (tmp_path / "queries.jsonl").write_text('"q"\n', encoding="utf-8")
+    with pytest.raises(DataError, match=r"queries\.jsonl, line 1: expected a JSON object, found s"):
+        corpora.load(tmp_path)
+
+
+def test_folders_with_versions_have_two_names(tmp_path: Path) -> None:
+    names = ("shop-1.0", "shop-1.1", "Läden 東京")
+    folders = [write_own(tmp_path / name, {"a.csv": "x\n1\n"}, [asked("a")]) for name in names]
+    found = [corpora.load(folder).info.name for folder in folders]
+    assert found == ["shop-1-0", "shop-1-1", "läden-東京"]
+
+
+def test_another_separator_is_noted(tmp_path: Path) -> None:
+    folder = write_own(tmp_path, {"a.csv": "x;y\n1;2\n"}, [asked("a")])
+    assert corpora.load(folder).notes == (
+        "1 of 1 tables have a single column with ; or a tab in its name "
+        "(is a comma the separator?)",
+    )
+
+
+def test_no_queries(tmp_path: Path) -> None:
+    write_own(tmp_path, {"a.csv": "x\n1\n"}, [])
+    with pytest.raises(DataError, match="1 tables and 0 queries; both are needed"):
+        corpora.load(tmp_path)
+    (tmp_path / "queries.jsonl").unlink()
+    with pytest.raises(DataError, match=rf"no queries\.jsonl .* in the folder {tmp_path}: Write"):
+        corpora.load(tmp_path)
+
+
+@pytest.mark.parametrize("fill", [[], ["tables/.keep"], ["readme.txt", "data.json"]])
+def test_folder_in_no_layout(tmp_path: Path, fill: list[str]) -> None:
+    for name in fill:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    with pytest.raises(DataError) as caught:
+        corpora.load(tmp_path)
+    for part in (str(tmp_path), "tables/*.csv", "corpus/<split>.parquet", "qrels/<split>.tsv"):
+        assert part in str(caught.value)
+
+
+def test_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="nowhere: there is no such folder or database file"):
+        corpora.load(tmp_path / "nowhere")
+    with pytest.raises(DataError, match="nowhere: there is no such folder"):
+        corpora.from_folder(tmp_path / "nowhere")
+    (tmp_path / "a.csv").write_text("x\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"a\.csv: expected a folder, or a database file ending in"):
+        corpora.load(tmp_path / "a.csv")
+
+
+def test_folder_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Faults name file and corpus though the folder is just a dot."""
+    monkeypatch.chdir(write_own(tmp_path / "mine", {"a.csv": "x\n1\n"}, [asked("a")]))
+    assert corpora.load(".").info.name == "mine"
+    write_own(Path(), {"b.jsonl": "{}\n{}\n"}, [asked("a")])
+    with pytest.raises(DataError, match=r"tables/b\.jsonl: no row names any column"):
+        corpora.load(".")
+    (Path("tables") / "b.jsonl").unlink()
+    (Path("tables") / "b.parquet").unlink(missing_ok=True)
+    parquet.write_table(pyarrow.table({}), "tables/b.parquet")
+    with pytest.raises(
+        DataError, match=r"mine, split test \(from .*b\.parquet.*: table 0/b has no"
+    ):
+        corpora.load(".")

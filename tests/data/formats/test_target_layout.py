@@ -1,0 +1,400 @@
+"""TARGET's own layout: Parquet or JSON lines, whole or in shards, local or as on the hub."""
+
+import datetime
+import gzip
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from target_bench import corpora
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.interfaces import Dataset
+from target_bench.core.schema import Table, TableId
+from target_bench.corpora.ottqa import OTTQA
+from target_bench.data.formats.target_layout import TargetLayout
+from target_bench.data.read_split import read
+from tests.builders import Record, json_lines, ottqa_question, ottqa_table, write_ottqa
+from tests.data.strategies import exact
+from tests.data.written import (
+    FORMS,
+    SHAPES,
+    Form,
+    Shape,
+    corpus_records,
+    query,
+    query_records,
+    table,
+    write_records,
+    write_shards,
+    write_target,
+)
+
+TABLES = [
+    table("a", title="A", section_title="S"),
+    table("b", database_id="1", title="Größe", section_title=""),
+    table("b", ("x", ""), ("", "y"), title="B", section_title="T"),
+]
+QUERIES = [query(1, "a"), query(2, "b", "a"), query(3, "b", database_id="1")]
+
+
+def _all(dataset: Dataset) -> list[str]:
+    return [exact(table) for table in dataset.corpus]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_field(tmp_path: Path, form: Form, shape: Shape) -> None:
+    folder = write_target(tmp_path / "My data!", TABLES, QUERIES, "validation", form, shape)
+    dataset = corpora.load(folder)
+    assert (dataset.info.name, dataset.split, dataset.notes) == ("my-data", "validation", ())
+    assert _all(dataset) == [exact(table) for table in TABLES]
+    assert dataset.queries == tuple(QUERIES)
+    assert len(dataset.files) == (2 if shape == "local" else 4)
+
+
+def test_one_file_for_any_split(tmp_path: Path) -> None:
+    write_records(tmp_path / "corpus.parquet", corpus_records(TABLES))
+    write_records(tmp_path / "queries" / "dev.jsonl", query_records(QUERIES[:1]))
+    write_records(tmp_path / "queries" / "test.jsonl", query_records(QUERIES[1:]))
+    first = corpora.load(tmp_path)
+    assert (first.split, first.info.splits) == ("test", ("test", "validation"))
+    other = corpora.load(tmp_path, "val")
+    assert (len(first.queries), len(other.queries)) == (2, 1)
+    assert first.corpus.fingerprint == other.corpus.fingerprint
+
+
+def test_packed_lines(tmp_path: Path) -> None:
+    write_target(tmp_path, TABLES, QUERIES)
+    path = tmp_path / "corpus" / "test.jsonl"
+    (tmp_path / "corpus" / "test.jsonl.gz").write_bytes(gzip.compress(path.read_bytes()))
+    with pytest.raises(DataError, match=r"'test' of the corpus is there more than once: test\.js"):
+        corpora.load(tmp_path)
+    path.unlink()
+    assert _all(corpora.load(tmp_path)) == [exact(table) for table in TABLES]
+
+
+def test_layout_of_a_registered_corpus(tmp_path: Path) -> None:
+    """Its declaration stays what it is."""
+    write_target(tmp_path / "ottqa", TABLES, QUERIES, "validation", shape="hub")
+    dataset = corpora.load("ottqa", data_dir=tmp_path)
+    assert dataset.info is OTTQA.info
+    assert len(dataset.corpus) == 3
+
+
+def test_one_repository_of_the_hub(tmp_path: Path) -> None:
+    """The corpus without its queries: enough for distractors."""
+    write_shards(tmp_path / "any-corpus" / "data", "train", corpus_records(TABLES), 2)
+    dataset = corpora.load("mini", distractors=[f"{tmp_path}/any-corpus"])
+    assert [str(i) for i in dataset.distractors[0].ids if i.table_id == "a"] == ["0/a"]
+    with pytest.raises(DataError, match="no queries of the split 'train'; there is nothing"):
+        corpora.load(tmp_path / "any-corpus")
+
+
+def test_splits_with_tables_alone_come_last(tmp_path: Path) -> None:
+    write_target(tmp_path, TABLES, QUERIES, "validation")
+    write_records(tmp_path / "corpus" / "test.jsonl", corpus_records(TABLES[:1]))
+    write_records(tmp_path / "corpus" / "train.jsonl", corpus_records(TABLES[:1]))
+    dataset = corpora.load(tmp_path)
+    assert dataset.info.splits == ("validation", "test", "train")
+    assert dataset.split == "validation"
+    with pytest.raises(DataError, match=r"no queries of the split 'train'; there is validation"):
+        corpora.load(tmp_path, "train")
+    with pytest.raises(ConfigError, match="has no split 'other'"):
+        corpora.load(tmp_path, "other")
+
+
+def test_folder_of_ones_own_that_is_called_corpus(tmp_path: Path) -> None:
+    """Not every folder whose name ends so is a repository of the hub."""
+    folder = tmp_path / "my-corpus"
+    (folder / "tables").mkdir(parents=True)
+    (folder / "tables" / "t.csv").write_text("x\n1\n", encoding="utf-8")
+    write_records(folder / "queries.jsonl", [{"query_id": 1, "query": "?", "table_id": "t"}])
+    assert list(corpora.load(folder).corpus.ids) == [("0", "t")]
+
+
+def test_authors_files_are_still_read(tmp_path: Path) -> None:
+    write_ottqa(tmp_path, [ottqa_table("x")], [ottqa_question("q", "x")])
+    assert len(read(OTTQA(), tmp_path, "validation").corpus) == 1
+
+
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_missing_shard(tmp_path: Path, missing: int) -> None:
+    write_target(tmp_path, TABLES, QUERIES)
+    (tmp_path / "corpus" / "test.jsonl").unlink()
+    paths = write_shards(tmp_path / "corpus", "test", corpus_records(TABLES), 3)
+    assert _all(corpora.load(tmp_path)) == [exact(table) for table in TABLES]
+    paths[missing].unlink()
+    with pytest.raises(DataError) as caught:
+        corpora.load(tmp_path)
+    for part in (
+        f"{tmp_path / 'corpus'}: split 'test' of the corpus should have 3 shards, but has 2",
+        f"test-{missing:05}-of-00003 is missing",
+        "Download the folder again",
+    ):
+        assert part in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["test-00000-of-00002", "test-00001-of-00003"],
+        ["test-00000-of-00001", "test"],
+        ["test-00000-of-00001", "test-00000-of-00001-0123456789abcdef"],
+    ],
+)
+def test_shards_that_do_not_belong_together(tmp_path: Path, names: list[str]) -> None:
+    write_target(tmp_path, TABLES, QUERIES)
+    (tmp_path / "corpus" / "test.jsonl").unlink()
+    for name in names:
+        write_records(tmp_path / "corpus" / f"{name}.jsonl", corpus_records(TABLES))
+    with pytest.raises(DataError, match="'test' of the corpus is there more than once"):
+        corpora.load(tmp_path)
+
+
+def test_shards_with_a_hash_in_their_name(tmp_path: Path) -> None:
+    write_target(tmp_path, TABLES, QUERIES)
+    path = tmp_path / "corpus" / "test.jsonl"
+    path.rename(tmp_path / "corpus" / "test-00000-of-00001-0123456789abcdef.jsonl")
+    assert len(corpora.load(tmp_path).corpus) == 3
+
+
+def test_several_corpora_in_one_folder(tmp_path: Path) -> None:
+    """None is chosen in silence."""
+    for name in ("fetaqa", "ottqa"):
+        write_shards(tmp_path / f"{name}-corpus" / "data", "test", corpus_records(TABLES), 1)
+    with pytest.raises(DataError, match=r"more than once, in fetaqa-corpus/data, ottqa-corpus/d"):
+        corpora.load(tmp_path)
+
+
+def _with(folder: Path, form: Form, **changes: Any) -> Path:
+    """The first record of the corpus with other fields."""
+    records: list[Record] = corpus_records([TABLES[0]])
+    records[0] |= changes
+    write_target(folder, [], QUERIES[:1], form=form, shape="local") if form == "jsonl" else None
+    write_records(folder / "queries" / f"test.{form}", query_records(QUERIES[:1]))
+    path = folder / "corpus" / f"test.{form}"
+    if form == "parquet":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        parquet.write_table(pyarrow.table({k: [v] for k, v in records[0].items()}), path)
+    else:
+        path.write_text(json_lines(records), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"table": "a,b"}, "field 'table' should be a list of rows, the header first, but is str"),
+        ({"table": ["a", "b"]}, "field 'table' should be a list of rows"),
+        ({"table": None}, "field 'table' should be a list of rows.* but is NoneType"),
+        ({"table": []}, "field 'table' should be a list of rows"),
+        ({"table_id": 1.0}, "field 'table_id' should be text or a whole number, but is float: 1"),
+        ({"table_id": None}, "field 'table_id' should be text or a whole number, but is NoneType"),
+        ({"table_id": True}, "field 'table_id' should be text or a whole number, but is bool"),
+        ({"database_id": 0.5}, "field 'database_id' should be text or a whole number"),
+        ({"context": ["x"]}, r"field 'context' should be an object, but is list: \['x'\]"),
+        ({"context": "title"}, "field 'context' should be an object, but is str: 'title'"),
+        ({"context": 0}, "field 'context' should be an object, but is int: 0"),
+    ],
+)
+def test_field_of_the_wrong_type(tmp_path: Path, form: Form, changes: Record, fault: str) -> None:
+    folder = _with(tmp_path, form, **changes)
+    kind = "record" if form == "parquet" else "line"
+    with pytest.raises(DataError, match=rf"corpus.test\.{form}, {kind} 1: {fault}"):
+        corpora.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("grid", "whole", "fault"),
+    [
+        ([["a"], ["1", "2"]], [["a", ""], ["1", "2"]], "2 cells under 1 columns"),
+        ([["a", "b"], []], [["a", "b"], ["", ""]], "0 cells under 2 columns"),
+        ([["a", "b"], [1]], [["a", "b"], [1, None]], "1 cells under 2 columns"),
+    ],
+)
+def test_ragged_table(tmp_path: Path, grid: Any, whole: Any, fault: str) -> None:
+    dataset = corpora.load(_with(tmp_path, "jsonl", table=grid))
+    table = dataset.corpus["0", "a"]
+    assert [list(table.header), *map(list, table.rows)] == whole
+    (note,) = (note for note in dataset.notes if "rows are not" in note)
+    assert f"corpus/test.jsonl, line 1, field 'table', row 1: {fault}" in note
+
+
+def test_table_without_header(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as caught:
+        corpora.load(_with(tmp_path, "jsonl", table=[[], []]))
+    for part in ("corpus/test.jsonl", "table 0/a", "has no header"):
+        assert part in str(caught.value)
+
+
+def test_typed_cells(tmp_path: Path) -> None:
+    """Numbers in headers become text, null no name; dates and decimals become text."""
+    day = datetime.date(2020, 2, 29)
+    cases: list[tuple[list[Any], list[str], list[Any]]] = [
+        ([[1, None], [2, None]], ["1", ""], [2, None]),
+        ([[b"x\xff"], [b"\0"]], ["x\\xff"], [b"\0"]),
+        ([[day], [day]], ["2020-02-29"], ["2020-02-29"]),
+        ([[Decimal("1.50")], [Decimal("-2.25")]], ["1.50"], ["-2.25"]),
+        ([[1.5], [float("inf")]], ["1.5"], [float("inf")]),
+        ([[True], [False]], ["True"], [False]),
+        (
+            [[datetime.timedelta(1)], [datetime.timedelta(2)]],
+            ["1 day, 0:00:00"],
+            ["2 days, 0:00:00"],
+        ),
+        ([[["x"]], [["y", None]]], ['["x"]'], ['["y", null]']),
+        ([[{"k": b"\xff"}], [{"k": None}]], ['{"k": "ff"}'], ['{"k": null}']),
+    ]
+    for number, (grid, header, row) in enumerate(cases):
+        dataset = corpora.load(_with(tmp_path / str(number), "parquet", table=grid))
+        (found,) = dataset.corpus
+        assert (list(found.header), [list(r) for r in found.rows]) == (header, [row])
+
+
+def test_types_of_parquet_without_a_python_value(tmp_path: Path) -> None:
+    folder = write_target(tmp_path, [TABLES[0]], QUERIES[:1])
+    (folder / "corpus" / "test.jsonl").unlink()
+    times = pyarrow.array([[[2**60]]], pyarrow.list_(pyarrow.list_(pyarrow.timestamp("ms"))))
+    path = folder / "corpus" / "test.parquet"
+    parquet.write_table(pyarrow.table({"table_id": ["a"], "table": times}), path)
+    with pytest.raises(DataError, match=r"test\.parquet, records 1 to 1: a value cannot be read"):
+        corpora.load(folder)
+
+
+def test_twice_the_same_column(tmp_path: Path) -> None:
+    folder = _with(tmp_path, "parquet")
+    path = folder / "corpus" / "test.parquet"
+    old = parquet.read_table(path)
+    parquet.write_table(old.append_column("table_id", pyarrow.array(["z"])), path)
+    with pytest.raises(DataError, match=r"test\.parquet: there are 2 columns named 'table_id'"):
+        corpora.load(folder)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"no parquet at all", None])
+def test_no_parquet_file(tmp_path: Path, content: bytes | None) -> None:
+    """Also one that was cut off."""
+    folder = _with(tmp_path, "parquet")
+    path = folder / "corpus" / "test.parquet"
+    path.write_bytes(path.read_bytes()[:-20] if content is None else content)
+    with pytest.raises(DataError, match=rf"{path}: cannot be read as Parquet: .*again\."):
+        corpora.load(folder)
+
+
+def test_damaged_page(tmp_path: Path) -> None:
+    """The footer is sound, the data are not."""
+    folder = _with(tmp_path, "parquet", table=[["a"], ["x" * 5000]])
+    path = folder / "corpus" / "test.parquet"
+    raw = bytearray(path.read_bytes())
+    raw[4:40] = b"\xff" * 36
+    path.write_bytes(bytes(raw))
+    with pytest.raises(DataError, match=r"test\.parquet"):
+        corpora.load(folder)
+
+
+def test_missing_column(tmp_path: Path) -> None:
+    folder = write_target(tmp_path, TABLES, QUERIES)
+    write_records(folder / "corpus" / "test.jsonl", [{"table": [["a"]]}])
+    with pytest.raises(DataError, match=r"test\.jsonl, line 1: no field 'table_id'; it has table"):
+        corpora.load(folder)
+
+
+def test_null_is_as_good_as_missing(tmp_path: Path) -> None:
+    folder = _with(tmp_path, "jsonl", database_id=None, context=None)
+    records = [{"query_id": 7, "query": "?", "table_id": "a", "database_id": None, "answer": None}]
+    write_records(folder / "queries" / "test.jsonl", records)
+    dataset = corpora.load(folder)
+    assert list(dataset.corpus.ids) == [TableId("0", "a")]
+    assert dict(dataset.corpus["0", "a"].context) == {}
+    assert dataset.queries[0].gold == (TableId("0", "a"),)
+    assert dataset.queries[0].answer == ""
+    assert dataset.queries[0].id == "7"
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"query_id": 1.5}, "line 1: field 'query_id' should be text or a whole number"),
+        ({"query": 5}, "line 1: field 'query' should be str, but is int"),
+        ({"table_id": 2.0}, "line 1: field 'table_id' should be text or a whole number"),
+        ({"table_id": ["a", None]}, "line 1: field 'table_id' should be text or a whole number"),
+        ({"table_id": []}, "query 'q1' names no gold table"),
+        ({"table_id": "zz"}, "query 'q1' has gold table 0/zz, which is not among the 3 tables"),
+        ({"answer": {"a": 1}}, "line 1: field 'answer' should be a text or a list of texts"),
+    ],
+)
+def test_broken_query(tmp_path: Path, changes: Record, fault: str) -> None:
+    folder = write_target(tmp_path, TABLES, QUERIES)
+    records = query_records(QUERIES)
+    records[0] |= changes
+    write_records(folder / "queries" / "test.jsonl", records)
+    with pytest.raises(DataError) as caught:
+        corpora.load(folder)
+    assert fault in str(caught.value)
+    assert "queries/test.jsonl" in str(caught.value)
+
+
+def test_other_columns_are_metadata(tmp_path: Path) -> None:
+    """Bytes too, as in the hub's images."""
+    records = query_records(QUERIES[:1])
+    records[0] |= {"difficulty": "hard", "image": {"bytes": b"\xff"}, "n": 3, "nothing": None}
+    write_target(tmp_path, TABLES, [], form="parquet", shape="hub")
+    for path in (tmp_path / "any-queries" / "data").glob("*"):
+        path.unlink()
+    write_shards(tmp_path / "any-queries" / "data", "test", records, 1)
+    for _ in range(2):
+        (found,) = corpora.load(tmp_path).queries
+        assert found.metadata == {"difficulty": "hard", "image": {"bytes": b"\xff"}, "n": 3}
+
+
+def test_empty(tmp_path: Path) -> None:
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "test.jsonl").write_text("\n\n", encoding="utf-8")
+    (tmp_path / "queries.jsonl").write_text("", encoding="utf-8")
+    with pytest.raises(DataError, match=r"test\.jsonl.*0 tables and 0 queries; both are needed"):
+        corpora.load(tmp_path)
+
+
+def test_blank_lines_line_ends_and_byte_order_mark(tmp_path: Path) -> None:
+    folder = write_target(tmp_path, TABLES, QUERIES)
+    path = folder / "corpus" / "test.jsonl"
+    text = "\ufeff" + path.read_text(encoding="utf-8").replace("\n", "\r\n\r\n")
+    path.write_text(text, encoding="utf-8", newline="")
+    assert _all(corpora.load(folder)) == [exact(table) for table in TABLES]
+
+
+@settings(deadline=None, max_examples=25)
+@given(data=st.data(), form=st.sampled_from(FORMS))
+def test_any_text_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, form: Form
+) -> None:
+    text = st.text(max_size=6)
+    width = data.draw(st.integers(1, 3))
+    rows = st.lists(st.lists(text, min_size=width, max_size=width), max_size=3)
+    names = data.draw(st.lists(text, min_size=1, max_size=4, unique=True))
+    given_tables = [
+        Table(
+            TableId(data.draw(text), name),
+            data.draw(st.lists(text, min_size=width, max_size=width)),
+            data.draw(rows),
+            {"title": data.draw(text)},
+        )
+        for name in names
+    ]
+    gold = given_tables[0].id
+    asked = [query(1, gold.table_id, database_id=gold.database_id)]
+    folder = write_target(tmp_path_factory.mktemp("data"), given_tables, asked, form=form)
+    found = list(TargetLayout(folder).tables(_release(folder), "test"))
+    assert [exact(table) for table in found] == [exact(table) for table in given_tables]
+
+
+def _release(folder: Path) -> Any:
+    from target_bench.core.release import Release
+
+    return Release(folder, "")

@@ -1,0 +1,267 @@
+"""Distractors: which tables are drawn, where they stand, and what stays as it was."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from target_bench import corpora
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.interfaces import Corpus, Dataset
+from target_bench.core.schema import Table, TableId
+from target_bench.data.distractors import MixedCorpus, _parse, mixed
+from target_bench.data.tables import MemoryCorpus
+from tests.builders import json_lines, ottqa_question, ottqa_table, write_ottqa, write_release
+from tests.data.strategies import exact, tables
+from tests.data.written import asked, query, table, write_own, write_queries, write_target
+
+
+def _mix(
+    base: Sequence[Table], source: Sequence[Table], spec: str = "x", same: bool = False
+) -> Corpus:
+    return MixedCorpus(MemoryCorpus(base), MemoryCorpus(source), same, _parse(spec))
+
+
+def _others(mixture: Corpus, base: Sequence[Table]) -> list[TableId]:
+    own = {t.id for t in base}
+    return [table_id for table_id in mixture.ids if table_id not in own]
+
+
+@settings(deadline=None)
+@given(base=tables(), source=tables(), seed=st.integers(0, 3))
+def test_nothing_is_lost_or_repeated(base: list[Table], source: list[Table], seed: int) -> None:
+    """The base keeps its order and content; what is new is the source's, if need be renamed."""
+    ours = {t.id: exact(t) for t in base}
+    new = [t for t in source if ours.get(t.id) != exact(t)]
+    assume(new)
+    mixture = _mix(base, source, f"x:seed={seed}")
+    assert [exact(t) for t in mixture if t.id in ours] == list(ours.values())
+    found = [mixture[table_id] for table_id in _others(mixture, base)]
+    assert len(mixture.ids) == len(set(mixture.ids)) == len(mixture) == len(base) + len(found)
+    drawn, wanted, all_there = (
+        Counter(exact(t)[len(repr(tuple(t.id))) :] for t in some) for some in (found, new, source)
+    )
+    assert wanted <= drawn <= all_there
+    for name in {t.id.database_id for t in source} - {"0"}:
+        kept = {t.id in mixture for t in new if t.id.database_id == name and t.id not in ours}
+        assert len(kept) <= 1, "a database is renamed as a whole"
+    assert [t.id for t in mixture] == list(mixture.ids)
+
+
+@settings(deadline=None)
+@given(base=tables(), source=tables(), data=st.data())
+def test_nested_and_deterministic(
+    base: list[Table], source: list[Table], data: st.DataObject
+) -> None:
+    """Fewer are a part of more, in the same order, whatever the order of the source."""
+    n = data.draw(st.integers(1, len(source)))
+    shuffled = data.draw(st.permutations(source))
+    seed = data.draw(st.integers(-5, 5))
+    ours = {t.id: exact(t) for t in base}
+    assume(n <= sum(ours.get(t.id) != exact(t) for t in source))
+    many = _mix(base, source, f"x:seed={seed}")
+    few = _mix(base, source, f"x:seed={seed},n={n}")
+    again = _mix(base, shuffled, f"x:n={n},seed={seed}")
+    assert list(few.ids) == [i for i in many.ids if i in few]
+    assert len(_others(few, base)) == n
+    assert few.ids == again.ids
+    assert few.fingerprint == again.fingerprint
+    assert few.fingerprint == MemoryCorpus(list(few)).fingerprint
+    assert few.groups == MemoryCorpus(list(few)).groups
+
+
+def test_renamed_whatever_the_order() -> None:
+    """The name that a taken database gets tells its tables, not the order they came in."""
+    base = [table("a", database_id="d")]
+    source = [table(name, ("2", name), database_id="d") for name in ("a", "b", "c")]
+    here, there = (_mix(base, some) for some in (source, source[::-1]))
+    assert set(_others(here, base)) == set(_others(there, base))
+    assert here.ids == there.ids
+
+
+def _many(n: int, name: str = "t") -> list[Table]:
+    return [table(f"{name}{i}") for i in range(n)]
+
+
+def test_seeds_draw_other_tables() -> None:
+    base, source = _many(3), _many(100, "s")
+    drawn = [frozenset(_others(_mix(base, source, f"x:n=20,seed={s}"), base)) for s in range(20)]
+    assert len(set(drawn)) == 20
+    assert _mix(base, source, "x:n=20").ids == _mix(base, source, "x:n=20,seed=0").ids
+
+
+def test_distractors_stand_between(tmp_path: Path) -> None:
+    """Evenly: a retriever that ranks by corpus order gains nothing."""
+    base, source = _many(200), _many(2000, "s")
+    mixture = _mix(base, source)
+    places = [mixture.positions[t.id] for t in base]
+    halves = sum(place < len(mixture) / 2 for place in places)
+    assert 90 <= halves <= 110
+    first = [sum(i in {t.id for t in base} for i in mixture.ids[k : k + 220]) for k in (0, 1980)]
+    assert all(10 <= n <= 30 for n in first)
+
+
+@pytest.fixture
+def ottqa(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """OTT-QA with two validation tables and five train tables, one of which has the same id."""
+    monkeypatch.delenv(corpora.ENVIRONMENT, raising=False)
+    folder = tmp_path / "data" / "ottqa"
+    write_ottqa(folder, [ottqa_table("a"), ottqa_table("b")], [ottqa_question("q", "a")])
+    train = [ottqa_table(name) for name in ("a", "c", "d", "e", "f")]
+    write_release(folder, "train_tables.jsonl", json_lines(train))
+    return tmp_path / "data"
+
+
+def _load(folder: Path, *specs: str) -> Dataset:
+    return corpora.load("ottqa", data_dir=folder, distractors=specs)
+
+
+def test_another_split(ottqa: Path) -> None:
+    """Ids stay as they are; what is in the corpus already is left out and said."""
+    plain, dataset = _load(ottqa), _load(ottqa, "ottqa:split=train")
+    assert {i.table_id for i in dataset.corpus.ids} == set("abcdef")
+    assert {i.database_id for i in dataset.corpus.ids} == {"0"}
+    assert dataset.queries == plain.queries
+    (added,) = dataset.distractors
+    assert added.spec == "ottqa:split=train"
+    assert {i.table_id for i in added.ids} == set("cdef")
+    assert list(added.ids) == [i for i in dataset.corpus.ids if i.table_id in "cdef"]
+    note = "1 tables are in the corpus already and were left out"
+    assert added.notes == (note,)
+    assert dataset.notes[-1] == f"distractors ottqa:split=train: {note}"
+    assert set(dataset.files) == {
+        "dev_tables.jsonl",
+        "dev.json",
+        "ottqa train: train_tables.jsonl",
+    }
+
+
+def test_own_corpus_in_validation_split(ottqa: Path) -> None:
+    """Nothing is left to draw from the split itself."""
+    with pytest.raises(ConfigError, match=r"all tables were asked for, but there are 0 \(2 more"):
+        _load(ottqa, "ottqa")
+
+
+@pytest.mark.parametrize(
+    ("spec", "fault"),
+    [
+        ("ottqa:split=train,n=5", r"5 tables were asked for, but there are 4 \(1 more are in the"),
+        ("ottqa:split=train,n=0", "n=0 should be a whole number from 1"),
+        ("ottqa:split=train,n=-1", "n=-1 should be a whole number from 1"),
+        ("ottqa:split=train,n=1.5", "n=1.5 should be a whole number from 1"),
+        ("ottqa:split=train,n=true", "n=True should be a whole number from 1"),
+        ("ottqa:split=train,n=all", "n='all' should be a whole number from 1"),
+        ("ottqa:split=train,seed=x", "seed='x' should be a whole number"),
+        ("ottqa:split=train,seed=false", "seed=False should be a whole number"),
+        ("ottqa:split=train,colour=red", "unknown setting 'colour'; known: split, n, seed"),
+        ("ottqa:split=train,n=1,n=2", "n is set twice"),
+        ("ottqa:split=nothing", "ottqa has no split 'nothing'"),
+        ("ottqaa:split=train", "unknown corpus 'ottqaa'. Did you mean ottqa"),
+        ("", "unknown corpus"),
+    ],
+)
+def test_what_cannot_be(ottqa: Path, spec: str, fault: str) -> None:
+    with pytest.raises(ConfigError, match=fault):
+        _load(ottqa, spec)
+
+
+def test_data_that_is_not_there(ottqa: Path) -> None:
+    """The data folder of the one corpus is not that of the other."""
+    with pytest.raises(DataError, match="there is no such folder"):
+        _load(ottqa, "./nowhere:n=5")
+    with pytest.raises(DataError, match=r"the data of corpus fetaqa is not here"):
+        corpora.load("ottqa", data_dir=ottqa / "ottqa", distractors=["fetaqa"])
+
+
+def test_ids_tell_no_dataset(ottqa: Path) -> None:
+    """Nothing in an id says that a table is a distractor."""
+    dataset = _load(ottqa, "mini:n=7,seed=3", "ottqa:split=train,n=2", "mini:n=4,seed=3,split=dev")
+    first, _, third = dataset.distractors
+    assert [len(d.ids) for d in dataset.distractors] == [7, 2, 4]
+    assert not any("mini" in str(i) or "~" in str(i) for i in dataset.corpus.ids)
+    assert not set(first.ids) & set(third.ids)
+    assert len(dataset.corpus) == 2 + 7 + 2 + 4
+    ids = [i for i in dataset.corpus.ids if i.table_id in "ab"]
+    assert ids == [("0", "a"), ("0", "b")]
+    assert len(set(dataset.corpus.ids)) == len(dataset.corpus)
+
+
+def test_copies_are_counted(tmp_path: Path) -> None:
+    """A distractor with the cells of a gold table is credited by the metrics that credit copies."""
+    mine = write_own(tmp_path / "mine", {"a.csv": "x\n1\n", "b.csv": "x\n2\n"}, [asked("a")])
+    more = write_own(tmp_path / "more", {"d.csv": "x\n1\n", "c.csv": "x\n3\n"}, [asked("d")])
+    dataset = corpora.load(mine, distractors=[str(more)])
+    note = "1 tables have header and rows of a table of the corpus (recall[dup] credits them)"
+    assert dataset.distractors[0].notes == (note,)
+    groups = dict(zip(dataset.corpus.ids, dataset.corpus.groups, strict=True))
+    assert groups[TableId("0", "d")] == groups[TableId("0", "a")]
+
+
+def test_another_split_that_uses_the_same_ids(tmp_path: Path) -> None:
+    """A table that is left out for its id alone is not said to be in the corpus."""
+    folder = write_target(tmp_path, [table("t"), table("u")], [query(1, "t")])
+    write_target(tmp_path, [table("t", ("9", "other")), table("u"), table("v")], [], "train")
+    (found,) = corpora.load(folder, distractors=[f"{folder}:split=train"]).distractors
+    assert found.notes[1:] == (
+        "1 tables are in the corpus already and were left out",
+        "1 tables have the id of another table of the corpus and were left out",
+    )
+
+
+def test_two_folders_of_one_name(tmp_path: Path) -> None:
+    """They are two corpora: equal ids are no reason to leave a table out, equal tables are."""
+    one = write_own(tmp_path / "one" / "data", {"a.csv": "x\n1\n"}, [asked("a")])
+    two = write_own(tmp_path / "two" / "data", {"a.csv": "x\n2\n"}, [asked("a")])
+    three = write_own(tmp_path / "three" / "data", {"a.csv": "x\n3\n"}, [asked("a")])
+    dataset = corpora.load(one, distractors=[f"{two}:n=1", str(three)])
+    ids = set(dataset.corpus.ids) - {TableId("0", "a")}
+    assert {i.table_id for i in ids} == {"a"}
+    assert all(i.database_id.startswith("0~") for i in ids)
+    assert {dataset.corpus[i].rows[0][0] for i in dataset.corpus.ids} == {"1", "2", "3"}
+    with pytest.raises(ConfigError, match=r"there are 0 \(1 more are in the corpus already\)"):
+        mixed(dataset, [str(two)])
+    same = corpora.load(one)
+    with pytest.raises(ConfigError, match="there are 0"):
+        mixed(same, [f"{tmp_path}/one/../one/data"])
+
+
+def test_distractors_need_no_queries(tmp_path: Path) -> None:
+    mine = write_own(tmp_path / "mine", {"a.csv": "x\n1\n"}, [asked("a")])
+    other = tmp_path / "other"
+    (other / "tables").mkdir(parents=True)
+    (other / "tables" / "z.csv").write_text("x\n9\n", encoding="utf-8")
+    target = write_target(tmp_path / "target", [table("t")], [query(1, "t")], "train")
+    dataset = corpora.load(mine, distractors=[str(other), f"{target}:split=train"])
+    assert set(dataset.corpus.ids) == {("0", "a"), ("0", "z"), ("0", "t")}
+
+
+def test_notes_about_distractors_are_kept(tmp_path: Path) -> None:
+    mine = write_own(tmp_path / "mine", {"a.csv": "x\n1\n"}, [asked("a")])
+    other = write_own(tmp_path / "other", {"z.csv": "x,\n"}, [asked("z")])
+    notes = " ".join(corpora.load(mine, distractors=[str(other)]).notes)
+    assert "1 of 1 tables have no rows" in notes
+    assert "1 of 1 tables have some empty column names" in notes
+
+
+def test_unknown_id_in_a_mixture() -> None:
+    mixture = _mix(_many(2), _many(2, "s"))
+    for table_id in (("0", "s2"), ("x", "t0"), ("", "")):
+        assert table_id not in mixture
+        with pytest.raises(KeyError):
+            mixture[table_id]
+
+
+def test_loader_with_settings_as_distractors(tmp_path: Path) -> None:
+    """The part after the last colon is what to draw; settings of the loader come before."""
+    write_queries(tmp_path / "queries.jsonl", [asked("a")])
+    asked_for = _parse("plug.py:Shop:currency=USD:split=train,n=3")
+    assert (asked_for.name, asked_for.split, asked_for.n) == (
+        "plug.py:Shop:currency=USD",
+        "train",
+        3,
+    )
+    assert _parse("./a:b").name == "./a:b"
+    assert _parse("./a:b:n=1").name == "./a:b"

@@ -1,0 +1,37 @@
+"""Links among the files of a corpus: followed to files, and told where they lead elsewhere."""
+
+from pathlib import Path
+
+import pytest
+
+from target_bench import corpora
+from target_bench.core.errors import DataError
+from tests.data.written import asked, write_own
+
+CSV = "Year,Winner\n2001,Ann\n"
+
+
+def test_a_link_to_a_folder_would_be_left_out(tmp_path: Path) -> None:
+    folder = write_own(tmp_path / "own", {"a.csv": CSV}, [asked("a")])
+    (tmp_path / "more").mkdir()
+    (folder / "tables" / "b").symlink_to(tmp_path / "more")
+    with pytest.raises(DataError, match=r"b: a link to a folder, which is not searched"):
+        corpora.load(folder)
+
+
+def test_a_link_to_a_file_is_read(tmp_path: Path) -> None:
+    folder = write_own(tmp_path / "own", {"a.csv": CSV}, [asked("a")])
+    (tmp_path / "b.csv").write_text(CSV)
+    (folder / "tables" / "b.csv").symlink_to(tmp_path / "b.csv")
+    assert [i.table_id for i in corpora.load(folder).corpus.ids] == ["a", "b"]
+
+
+def test_link_to_nothing(tmp_path: Path) -> None:
+    """A table that is not there is told, not left out; a lock file of an editor is no table."""
+    queries = [{"query_id": "q", "query": "x", "table_id": "t"}]
+    write_own(tmp_path, {"t.csv": "a,b\n1,2\n"}, queries)
+    (tmp_path / "tables" / ".#t.csv").symlink_to("nobody@nowhere")
+    assert len(corpora.load(tmp_path).corpus) == 1
+    (tmp_path / "tables" / "u.csv").symlink_to("gone.csv")
+    with pytest.raises(DataError, match=r"u\.csv: a link to gone\.csv, which is not there"):
+        corpora.load(tmp_path)

@@ -1,0 +1,173 @@
+"""What is run on what: tasks and corpora by their names, and loading them once."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench import corpora
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.data.select import Loaded, Loader, name_of, once, task_named, tasks_and_corpora
+from tests.builders import Recorder, ottqa_question, ottqa_table, write_ottqa
+
+MINI = corpora.load("mini")
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("retrieval", "retrieval"),
+        ("Table Retrieval", "retrieval"),
+        ("table-retrieval", "retrieval"),
+        ("qa", "question_answering"),
+        ("QA", "question_answering"),
+        ("table_qa", "question_answering"),
+        ("Table Question Answering", "question_answering"),
+        ("fv", "fact_verification"),
+        ("Fact Verification", "fact_verification"),
+        ("fact-checking", "fact_verification"),
+    ],
+)
+def test_tasks_by_any_name(name: str, short: str) -> None:
+    assert task_named(name) == short
+
+
+@pytest.mark.parametrize(("name", "near"), [("retrival", "retrieval"), ("fact", "fact_verific")])
+def test_unknown_task(name: str, near: str) -> None:
+    with pytest.raises(ConfigError, match=f"unknown task '{name}'.*{near}"):
+        task_named(name)
+
+
+def test_a_task_alone_is_about_every_corpus_that_serves_it() -> None:
+    pairs = tasks_and_corpora("qa")
+    assert {task for task, _ in pairs} == {"question_answering"}
+    assert {"mini", "fetaqa", "ottqa"} <= {corpus for _, corpus in pairs}
+    assert "tabfact" not in {corpus for _, corpus in pairs}
+    assert ("fact_verification", "tabfact") in tasks_and_corpora("fv")
+
+
+def test_a_corpus_by_name_or_by_value() -> None:
+    assert tasks_and_corpora(("qa", "mini")) == [("question_answering", "mini")]
+    assert tasks_and_corpora(("qa", ["mini", "ottqa"])) == [
+        ("question_answering", "mini"),
+        ("question_answering", "ottqa"),
+    ]
+    ((task, corpus),) = tasks_and_corpora(("retrieval", MINI))
+    assert (task, corpus) == ("retrieval", MINI)
+
+
+def test_a_corpus_that_is_named_twice_is_run_once() -> None:
+    """Under any of its names; two datasets are two, even under one name."""
+    pairs = tasks_and_corpora(("retrieval", ["ottqa", "OTT-QA", "mini", "ottqa"]))
+    assert once(pairs) == [("retrieval", "ottqa"), ("retrieval", "mini")]
+    both = [("retrieval", "mini"), ("question_answering", "mini")]
+    assert once([*both, *both]) == both
+    other = replace(MINI, queries=MINI.queries[:3])
+    assert len(once(tasks_and_corpora(("retrieval", [MINI, other, MINI])))) == 2
+
+
+@pytest.mark.parametrize(
+    ("task", "corpus", "part"),
+    [
+        ("qa", "tabfact", "corpus tabfact does not serve the task question_answering; it serves"),
+        ("fv", "fetaqa", "corpus fetaqa does not serve the task fact_verification"),
+        ("qa", "minni", "Did you mean mini"),
+        ("qa", replace(MINI, info=replace(MINI.info, tasks=("retrieval",))), "does not serve"),
+    ],
+)
+def test_corpora_that_cannot_be(task: str, corpus: Any, part: str) -> None:
+    with pytest.raises(ConfigError, match=part):
+        tasks_and_corpora((task, corpus))
+
+
+def test_names_of_corpora() -> None:
+    assert name_of("OTT-QA") == "ottqa"
+    assert name_of(Path("tables")) == "tables"
+    assert name_of(MINI) == "mini test"
+
+
+# loading
+
+
+def test_loaded_once() -> None:
+    recorder = Recorder()
+    loader = Loader(None, recorder)
+    first = loader.load("mini", None, ())
+    assert loader.load("mini", None, ()) is first
+    assert loader.load("mini", "dev", ()) is not first
+    assert recorder.stages == ["load mini", "load mini"]
+    assert first.seconds > 0
+    assert first.dataset.info.name == "mini"
+
+
+def test_what_a_user_should_know_is_told_once(tmp_path: Path) -> None:
+    write_ottqa(tmp_path, [ottqa_table("Cup")], [ottqa_question("q1", "Cup", question="")])
+    recorder = Recorder()
+    loader = Loader(tmp_path, recorder)
+    for _ in range(2):
+        loader.load("ottqa", None, ())
+    assert len(recorder.warnings) == 1
+    assert recorder.warnings[0].startswith("ottqa validation: 1 of 1 queries are empty")
+
+
+def test_a_dataset_is_its_own_split() -> None:
+    loader = Loader(None, Recorder())
+    assert loader.load(MINI, None, ()).dataset.queries == MINI.queries
+    assert loader.load(MINI, "test", ()).dataset.queries == MINI.queries
+    with pytest.raises(ConfigError, match=r"split='dev'.* is its split test"):
+        loader.load(MINI, "dev", ())
+
+
+def test_missing_data(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="Download"):
+        Loader(tmp_path, Recorder()).load("ottqa", None, ())
+
+
+def test_how_it_was_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a stored run can be gone on with, from any folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "a.csv").write_text("x,y\n1,2\n", encoding="utf-8")
+    (tmp_path / "own" / "queries.jsonl").write_text(
+        '{"query_id": "q", "query": "?", "table_id": "a"}\n', encoding="utf-8"
+    )
+    loader = Loader(None, Recorder())
+    assert loader.load("mini", None, ()).asked["corpus"] == "mini"
+    assert loader.load("./own", None, ()).asked["corpus"] == str(tmp_path / "own")
+    assert loader.load(MINI, None, ()).asked["corpus"] is None
+    assert Loaded(MINI, 0.0).limited(3).asked["limit"] == 3
+
+
+# the queries of a task
+
+
+def test_queries_of_a_task() -> None:
+    loaded = Loaded(MINI, 0.0)
+    assert loaded.of_task("retrieval").dataset.queries == MINI.queries
+    questions = loaded.of_task("question_answering").dataset.queries
+    statements = loaded.of_task("fact_verification").dataset.queries
+    assert (len(questions), len(statements)) == (144, 79)
+    assert {q.metadata["task"] for q in questions} == {"question_answering"}
+    assert loaded.of_task("fact_verification").limited(5).dataset.queries == statements[:5]
+
+
+def test_a_query_without_a_task_is_about_every_task() -> None:
+    plain = tuple(replace(query, metadata={}) for query in MINI.queries)
+    loaded = Loaded(replace(MINI, queries=plain), 0.0)
+    for task in ("question_answering", "fact_verification"):
+        assert loaded.of_task(task).dataset.queries == plain
+
+
+def test_no_query_of_a_task() -> None:
+    loaded = Loaded(MINI, 0.0)
+    with pytest.raises(ConfigError, match="no query of mini test is about the task table_to_text"):
+        loaded.of_task("table_to_text")
+
+
+def test_limits() -> None:
+    loaded = Loaded(MINI, 1.5)
+    assert loaded.limited(None) is loaded
+    assert loaded.limited(2).dataset.queries == MINI.queries[:2]
+    assert loaded.limited(10**6).dataset.queries == MINI.queries
+    assert loaded.limited(2).seconds == 1.5

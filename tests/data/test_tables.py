@@ -1,0 +1,260 @@
+"""The corpus in memory: a sized, ordered, addressable collection with a fingerprint."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.core.errors import DataError
+from target_bench.core.schema import Cell, CorpusInfo, Query, Table, TableId
+from target_bench.data.tables import MemoryCorpus, dataset, decoded, encoded_context, table_notes
+from tests.data.strategies import any_cell, tables
+
+INFO = CorpusInfo("shop", "Shop", ("retrieval",), ("test",), "ours", "us", "https://example.org")
+
+
+def _table(
+    name: str = "t",
+    header: Sequence[str] = ("a", "b"),
+    rows: Sequence[Sequence[Cell]] = (("1", "2"), ("3", "4")),
+    context: Mapping[str, Any] | None = None,
+) -> Table:
+    return Table(TableId("0", name), header, rows, context or {"title": "T"})
+
+
+@given(tables())
+def test_collection(given_tables: list[Table]) -> None:
+    corpus = MemoryCorpus(iter(given_tables))
+    assert len(corpus) == len(given_tables)
+    assert list(corpus) == list(corpus) == given_tables
+    assert list(corpus.ids) == [table.id for table in given_tables]
+    assert dict(corpus.positions) == {table.id: i for i, table in enumerate(given_tables)}
+    assert all(table.id in corpus and corpus[table.id] is table for table in given_tables)
+
+
+@given(tables(), st.integers(min_value=1, max_value=8))
+def test_batches(given_tables: list[Table], n: int) -> None:
+    batches = list(MemoryCorpus(given_tables).batches(n))
+    assert [table for batch in batches for table in batch] == given_tables
+    assert all(len(batch) == n for batch in batches[:-1])
+    assert 1 <= len(batches[-1]) <= n
+
+
+@pytest.mark.parametrize("n", [0, -1])
+def test_batches_of_nothing(n: int) -> None:
+    with pytest.raises(ValueError, match="at least one table"):
+        list(MemoryCorpus([_table()]).batches(n))
+
+
+def test_addressing() -> None:
+    corpus = MemoryCorpus([_table()])
+    assert corpus["0", "t"] is corpus[TableId("0", "t")]
+    assert ("0", "t") in corpus
+    assert all(other not in corpus for other in (("1", "t"), ("0", "u"), "t", None, 5))
+    with pytest.raises(KeyError):
+        corpus["0", "u"]
+
+
+def test_no_tables() -> None:
+    corpus = MemoryCorpus([])
+    assert len(corpus) == 0
+    assert list(corpus.batches(3)) == []
+    assert list(corpus.groups) == []
+    assert corpus.fingerprint
+
+
+@given(tables())
+def test_same_content_same_fingerprint(given_tables: list[Table]) -> None:
+    """Lists or tuples, context in another order: the content is what counts."""
+    again = [
+        Table(
+            TableId(*table.id),
+            tuple(table.header),
+            tuple(tuple(row) for row in table.rows),
+            dict(reversed(list(table.context.items()))),
+        )
+        for table in given_tables
+    ]
+    assert MemoryCorpus(again).fingerprint == MemoryCorpus(given_tables).fingerprint
+    assert MemoryCorpus(again).groups == MemoryCorpus(given_tables).groups
+
+
+@given(tables(), st.data())
+def test_any_change_changes_the_fingerprint(given_tables: list[Table], data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(given_tables) - 1))
+    table = given_tables[place]
+    row: Sequence[Cell] = ["new"] * len(table.header)
+    changed = data.draw(
+        st.sampled_from(
+            [
+                replace(table, id=TableId(table.id.database_id + "x", table.id.table_id)),
+                replace(table, id=TableId(table.id.database_id, table.id.table_id + "x" * 9)),
+                replace(table, header=[table.header[0] + "x", *table.header[1:]]),
+                replace(table, rows=[*table.rows, row]),
+                replace(table, context={**table.context, "new key": ""}),
+            ]
+        )
+    )
+    others = [*given_tables[:place], changed, *given_tables[place + 1 :]]
+    if len({other.id for other in others}) == len(others):
+        assert MemoryCorpus(others).fingerprint != MemoryCorpus(given_tables).fingerprint
+
+
+@given(st.lists(any_cell, min_size=2, max_size=2, unique_by=lambda cell: (type(cell), repr(cell))))
+def test_every_cell_counts(two: list[Cell]) -> None:
+    """Also between types: 1, 1.0, "1" and b"1" are four different cells."""
+    one, other = (MemoryCorpus([_table(rows=[["x", cell]])]) for cell in two)
+    assert one.fingerprint != other.fingerprint
+
+
+def test_moving_content_changes_the_fingerprint() -> None:
+    """Content at another place is other content."""
+    first, second = _table("t"), _table("u", rows=[("5", "6")])
+    variants = [
+        [first, second],
+        [second, first],
+        [first],
+        [_table("u"), _table("t", rows=[("5", "6")])],
+        [_table(header=("a", "b"), rows=[]), second],
+        [_table(header=("1", "2"), rows=[("a", "b"), ("3", "4")]), second],
+        [_table(rows=[("3", "4"), ("1", "2")]), second],
+        [_table(context={"title": "T", "section_title": None}), second],
+        [_table(context={"section_title": "T"}), second],
+    ]
+    fingerprints = [MemoryCorpus(variant).fingerprint for variant in variants]
+    assert len(set(fingerprints)) == len(fingerprints)
+
+
+def test_groups_of_copies() -> None:
+    """Same header and rows, whatever the id and the context."""
+    corpus = MemoryCorpus(
+        [
+            _table("a"),
+            _table("b", header=("a", "c")),
+            _table("c", context={"title": "Another"}),
+            _table("d", rows=()),
+            _table("e"),
+            _table("f", rows=()),
+        ]
+    )
+    assert list(corpus.groups) == [0, 1, 0, 3, 0, 3]
+
+
+def test_ids_must_be_unique() -> None:
+    """A table id may recur in another database, not in its own."""
+    other = Table(TableId("1", "t"), ["a"], [])
+    assert len(MemoryCorpus([_table(), other])) == 2
+    with pytest.raises(DataError, match="table 0/t occurs twice; ids must be unique"):
+        MemoryCorpus([_table(), _table("u"), _table(), _table()])
+
+
+def test_tables_must_be_rectangular() -> None:
+    with pytest.raises(DataError, match="table 0/t, row 2: 1 cells under 2 columns"):
+        MemoryCorpus([_table(rows=[("1", "2"), ("3",)])])
+    with pytest.raises(DataError, match="table 0/t has no header"):
+        MemoryCorpus([_table(header=(), rows=())])
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"id": ("0", "t")}, r"a table's id should be a TableId of two texts, but is \('0', 't'\)"),
+        ({"id": TableId("0", 5)}, "a table's id should be a TableId of two texts"),  # type: ignore[arg-type]
+        ({"header": "ab"}, "table 0/t: a column name is no text: 'ab'"),
+        ({"header": ["a", None]}, "table 0/t: a column name is no text"),
+        ({"header": 5}, "table 0/t: header and rows should be lists of cells"),
+        ({"rows": ["12"]}, "table 0/t, row 1: expected a list of cells, found '12'"),
+        ({"rows": [["1", "2"], 5]}, "table 0/t: header and rows should be lists of cells"),
+        ({"rows": [["1", ["2"]]]}, r"table 0/t, row 1: a cell cannot be list \(\['2'\]\)"),
+        ({"rows": [["1", {"a": 1}]]}, "table 0/t, row 1: a cell cannot be dict"),
+        ({"rows": [["1", 2j]]}, "table 0/t, row 1: a cell cannot be complex"),
+    ],
+)
+def test_tables_of_the_wrong_form(changes: dict[str, Any], fault: str) -> None:
+    with pytest.raises(DataError, match=fault):
+        MemoryCorpus([replace(_table(), **changes)])
+
+
+def test_number_of_too_many_digits() -> None:
+    """Python writes no whole number of more than 4,300 digits."""
+    corpus = MemoryCorpus([_table(rows=[["1", 10**5000]])])
+    with pytest.raises(DataError, match="table 0/t: Exceeds the limit"):
+        corpus.fingerprint  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        {"$bytes": "00"},
+        {"$bytes": "no hex"},
+        {"a": {"$bytes": b"x"}},
+        {"$bytes$": 1, "$bytes": [{"$bytes$$": b"y"}]},
+        {"a": [b"x", {"$bytes": None}], "$other": "z"},
+    ],
+)
+def test_context_comes_back(context: dict[str, Any]) -> None:
+    """Bytes are written as an object of one key; a real object of that key is another thing."""
+    assert decoded(encoded_context(_table(context=context))) == context
+
+
+def test_context_that_is_no_json() -> None:
+    with pytest.raises(DataError, match="table 0/t, context: "):
+        encoded_context(_table(context={"a": object()}))
+    with pytest.raises(DataError, match="table 0/t, context: "):
+        encoded_context(_table(context={"a": 1, 5: 2}))  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"id": 5}, "query 5: id should be text, not 5"),
+        ({"text": None}, "query 'q': text should be text, not None"),
+        ({"database_id": 0}, "query 'q': database_id should be text, not 0"),
+        ({"gold": None}, "query 'q': gold should be a tuple of TableId, not None"),
+        ({"gold": TableId("0", "t")}, "query 'q': gold should be a tuple of TableId"),
+        ({"gold": (TableId("0", 5),)}, "query 'q': gold should be a tuple of TableId"),  # type: ignore[arg-type]
+    ],
+)
+def test_queries_of_the_wrong_form(changes: dict[str, Any], fault: str) -> None:
+    query = replace(Query("q", "x", (TableId("0", "t"),)), **changes)
+    with pytest.raises(DataError, match=f"corpus shop, split test.*: {fault}"):
+        dataset(INFO, "test", [_table()], [query])
+
+
+def test_dataset_is_checked_and_noted() -> None:
+    gold = (TableId("0", "t"),)
+    queries = [Query("q1", "What?", gold), Query("q2", "\t ", gold)]
+    found = dataset(INFO, "test", [_table()], iter(queries), {"a.txt": "00"})
+    assert found.queries == tuple(queries)
+    assert found.files == {"a.txt": "00"}
+    assert found.notes == ("1 of 2 queries are empty",)
+
+
+def test_text_that_was_stored_as_bytes_is_told() -> None:
+    binary = Table(TableId("0", "t"), ["a"], [["x"], [b"caf\xc3\xa9"]], {})
+    note, _ = table_notes([binary, _table()])
+    assert note.startswith("1 of 2 tables have cells of bytes, which are read as hexadecimal")
+
+
+@pytest.mark.parametrize(
+    ("queries", "fault"),
+    [
+        ([Query("q", "x", (TableId("0", "t"),))] * 2, "query id 'q' occurs twice"),
+        ([Query("q", "x", ())], "query 'q' names no gold table"),
+        (
+            [Query("q", "x", (TableId("0", "t"), TableId("1", "t")))],
+            "query 'q' has gold table 1/t, which is not among the 1 tables",
+        ),
+    ],
+)
+def test_dataset_refuses(queries: list[Query], fault: str) -> None:
+    with pytest.raises(DataError, match=f"corpus shop, split test.*: {fault}"):
+        dataset(INFO, "test", [_table()], queries, {})
+
+
+def test_faults_of_tables_name_the_corpus() -> None:
+    with pytest.raises(DataError, match=r"corpus shop, split test.*: table 0/t has no header"):
+        dataset(INFO, "test", [_table(header=(), rows=())], [], {})

@@ -1,0 +1,72 @@
+"""What a sweep's file may say."""
+
+from pathlib import Path
+
+import pytest
+
+from target_bench.core.errors import ConfigError
+from target_bench.evaluation.sweeps.sweep_config import SweepConfig
+from target_bench.evaluation.sweeps.yaml_lines import Document
+
+LEAST = "corpora: mini\nretrievers: bm25\n"
+
+
+def _config(folder: Path, text: str) -> SweepConfig:
+    path = folder / "s.yaml"
+    path.write_text(text, encoding="utf-8")
+    return SweepConfig.of(Document.read(path))
+
+
+def test_least(tmp_path: Path) -> None:
+    """A single value stands for a list of one."""
+    config = _config(tmp_path, LEAST)
+    assert [entry.name for entry in config.corpora] == ["mini"]
+    assert [entry.name for entry in config.retrievers] == ["bm25"]
+    assert (config.k, config.distractors, config.generators) == ([1, 5, 10], [[]], [])
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("retreivers: [lsa]", "s.yaml:3: retreivers: unknown key 'retreivers'. Did you mean retr"),
+        ("k: [5, 0]", "s.yaml:3: k[1]: input should be greater than or equal to 1, not 0"),
+        ("k: [true]", "s.yaml:3: k[0]: input should be a valid integer, not True"),
+        ("k: []", "s.yaml:3: k: the list is empty"),
+        ("seeds: [-1]", "s.yaml:3: seeds[0]: "),
+        ("latency: 501", "s.yaml:3: latency: input should be less than or equal to 500"),
+        (
+            "generators: {name: x, gpus: .inf}",
+            "s.yaml:3: generators.gpus: input should be a finite",
+        ),
+        ("name: ../x", "s.yaml:3: name: string should match pattern"),
+        ("on_error: go", "s.yaml:3: on_error: input should be 'stop' or 'record', not 'go'"),
+        ("scoring:\n  lables: strict", "s.yaml:4: scoring.lables: unknown key 'lables'. Did you"),
+        ("distractors:\n  - name: ottqa\n    m: 3", "s.yaml:5: distractors[0].m: unknown key"),
+        ("distractors:\n  - [{n: 3}]", "s.yaml:4: distractors[0][0]: the entry name is missing"),
+        ("generators:\n  - {label: x}", "s.yaml:4: generators[0]: the entry name is missing"),
+        ("table_formats: [markdwon]", "s.yaml:3: table_formats[0]: input should be 'text'"),
+    ],
+)
+def test_what_cannot_be(tmp_path: Path, more: str, told: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        _config(tmp_path, LEAST + more + "\n")
+    assert told in str(error.value)
+
+
+def test_all_problems_are_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as error:
+        _config(tmp_path, "corpora: [{nmae: mini}]\nk: [0]\nlimit: a\n")
+    told = str(error.value).splitlines()
+    assert [line.rpartition("s.yaml")[2].split(":")[1] for line in told] == [
+        "1",
+        "1",
+        "1",
+        "2",
+        "3",
+    ]
+    assert "s.yaml:1: the entry retrievers is missing" in str(error.value)
+
+
+def test_no_mapping(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"s.yaml:1: expected entries such as corpora"):
+        _config(tmp_path, "- mini\n")

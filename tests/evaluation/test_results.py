@@ -1,0 +1,112 @@
+"""What a run returns."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from target_bench.core.errors import ConfigError
+from target_bench.evaluation.results import Results
+from target_bench.evaluation.target import TARGET
+from target_bench.metrics import intervals
+from tests.builders import Recorder, ottqa_question, ottqa_table, write_ottqa
+
+COLUMNS = ["corpus", "split", "task", "retriever", "generator", "query_id"]
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """One retriever on one corpus."""
+    folder = tmp_path_factory.mktemp("one")
+    return TARGET(("retrieval", "mini"), out=folder).run("bm25", top_k=[1, 5, 10])
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """One retriever on two corpora."""
+    folder = tmp_path_factory.mktemp("two")
+    tables = [ottqa_table("Cup_0"), ottqa_table("Cup_[1]", header=[["[b]", []], ["c", []]])]
+    write_ottqa(folder, tables, [ottqa_question("q1", "Cup_0"), ottqa_question("q2", "Cup_[1]")])
+    pairs = ("retrieval", ["ottqa", "mini"])
+    target = TARGET(pairs, data_dir=folder, out=folder / "runs", observer=Recorder())
+    return target.run("bm25:fields=[title,header]", top_k=1)
+
+
+def test_single_result(one: Results) -> None:
+    (result,) = one
+    assert len(one) == 1
+    assert one[0] is result
+    assert one.scores is result.scores
+    assert one.per_query is result.per_query
+    assert (result.corpus, result.split, result.task) == ("mini", "test", "retrieval")
+    assert (result.retriever, result.generator) == ("bm25", None)
+    assert result.errors == {}
+
+
+def test_every_metric_is_there(one: Results) -> None:
+    ranked = ("recall", "recall[dup]", "recall_micro", "full_recall", "success", "precision")
+    names = (*ranked, "capped_recall", "capped_recall[target]", "ndcg")
+    expected = {f"{name}@{k}" for name in names for k in (1, 5, 10)}
+    assert set(one.scores) == set(one.per_query) == expected | {"mrr", "map", "r_precision"}
+    for score in one.scores.values():
+        assert 0 <= score.low <= score.value <= score.high <= 1
+        assert score.n == 280
+        assert score.signature.endswith(intervals.SIGNATURE)
+
+
+def test_per_query_values_average_to_the_score(one: Results) -> None:
+    for name, values in one.per_query.items():
+        assert values.shape == (280,)
+        if "micro" not in name and "target" not in name:
+            assert one.scores[name].value == pytest.approx(np.mean(values))
+
+
+def test_several_results_need_a_choice(two: Results) -> None:
+    assert [result.corpus for result in two] == ["ottqa", "mini"]
+    for attribute in ("scores", "per_query"):
+        with pytest.raises(ConfigError, match=r"2 results; choose one.*0: ottqa, 1: mini"):
+            getattr(two, attribute)
+    assert [result.corpus for result in two[1:]] == ["mini"]
+    assert isinstance(two[1:], Results)
+    assert two[-1].corpus == "mini"
+
+
+def test_prints_as_a_table(one: Results, two: Results) -> None:
+    text = str(one)
+    assert repr(one) == text == str(one[0])
+    assert "mini test: retrieval, 280 queries" in text
+    assert f"{one.scores['recall@10'].value:.3f}" in text
+    assert max(map(len, text.split("\n"))) <= 100
+    both = str(two)
+    assert both.index("ottqa validation") < both.index("mini test")
+    assert both.replace("\n", "").replace(" ", "").count("bm25:fields=[title,header]") == 2
+
+
+def test_nothing_prints() -> None:
+    assert str(Results([])) == ""
+
+
+def test_to_arrow(one: Results, two: Results) -> None:
+    table = one.to_arrow()
+    assert table.column_names == [*COLUMNS, *one.scores]
+    assert table.column("query_id").to_pylist() == list(one[0].query_ids)
+    assert table.column("recall@5").to_pylist() == one.per_query["recall@5"].tolist()
+    both = two.to_arrow()
+    assert both.num_rows == 2 + 280
+    assert both.column("corpus").to_pylist() == ["ottqa"] * 2 + ["mini"] * 280
+
+
+def test_to_pandas(one: Results) -> None:
+    pytest.importorskip("pandas")
+    frame = one.to_pandas()
+    assert list(frame.columns) == [*COLUMNS, *one.scores]
+    assert frame["recall@10"].mean() == pytest.approx(one.scores["recall@10"].value)
+
+
+def test_to_json(two: Results) -> None:
+    document = two.to_json()
+    assert [result["corpus"] for result in document["results"]] == ["ottqa", "mini"]
+    first = document["results"][0]
+    assert first["n_queries"] == 2
+    assert first["scores"]["recall@1"] == two[0].scores["recall@1"].to_json()
+    assert Path(first["folder"]).is_dir()

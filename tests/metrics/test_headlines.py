@@ -1,0 +1,69 @@
+"""Which metrics speak for a run."""
+
+import pytest
+
+from target_bench.core.schema import Query, Score, TableId
+from target_bench.evaluation.target import TARGET
+from target_bench.metrics.headlines import (
+    answer_metrics,
+    have_short_answers,
+    headline,
+    in_order,
+    main_metrics,
+)
+
+LONG = "He won the race in a time of two hours"
+RECORDED = ["sacrebleu", "chrf", "rougeL", "exact_match", "token_f1"]
+
+
+def _queries(*answers: str | tuple[str, ...]) -> list[Query]:
+    return [Query(f"q{i}", "?", (TableId("", "t"),), a) for i, a in enumerate(answers)]
+
+
+@pytest.mark.parametrize(
+    ("answers", "short"),
+    [
+        (["Rome"], True),
+        (["a b c d"], True),
+        (["a b c d e"], False),
+        ([LONG, "Rome", "1896"], True),
+        ([LONG, LONG, "1896"], False),
+        ([(LONG, "Rome"), LONG, "1"], True),
+        ([], False),
+        ([""], False),
+    ],
+)
+def test_short_answers(answers: list[str | tuple[str, ...]], short: bool) -> None:
+    """In the median over queries, each by its shortest reference."""
+    assert have_short_answers(_queries(*answers)) is short
+
+
+def test_what_leads_depends_on_the_references() -> None:
+    scores = {name: Score(0.5, 0.4, 0.6, 10, "") for name in RECORDED}
+    long, short = in_order(scores, _queries(LONG)), in_order(scores, _queries("Rome"))
+    assert list(long) == RECORDED
+    assert list(short) == ["exact_match", "token_f1", "sacrebleu", "chrf", "rougeL"]
+    assert answer_metrics(long) == ["sacrebleu", "rougeL", "exact_match", "token_f1"]
+    assert answer_metrics(["recall@1", *short]) == main_metrics(["recall@1", *short])
+    assert main_metrics(list(short)) == ["exact_match", "token_f1"]
+    every = ["exact_match", "token_f1", "sacrebleu", "rougeL"]
+    assert answer_metrics(short, every=True) == every
+    assert (headline(list(long)), headline(["mrr", *short])) == ("sacrebleu", "exact_match")
+
+
+def test_other_tasks() -> None:
+    labels = {name: Score(0.5, 0.4, 0.6, 10, "") for name in ("f1_macro", "accuracy")}
+    assert list(in_order(labels, _queries("True"))) == ["f1_macro", "accuracy"]
+    assert answer_metrics(labels) == ["accuracy", "f1_macro"]
+    assert headline(["recall@1", "recall@10", "mrr"]) == "recall@10"
+    assert headline(["ter"]) == "ter"
+
+
+def test_a_run_records_its_scores_in_this_order(tmp_path: object) -> None:
+    (result,) = TARGET(("qa", "mini"), out=f"{tmp_path}").run("bm25", top_k=[1], limit=20)
+    assert headline(list(result.scores)) == "exact_match"
+    printed = str(result)
+    assert printed.index("exact") < printed.index("token_f1")
+    assert "sacrebleu" not in printed
+    assert "rougeL" not in printed
+    assert {"sacrebleu", "rougeL"} <= set(result.to_json()["scores"])

@@ -1,0 +1,68 @@
+"""Runs on the embedded corpus, and what was packed of them; made once."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from target_bench import TARGET
+from target_bench.reporting.leaderboard.card import Card
+from target_bench.reporting.leaderboard.pack import pack
+from tests.cli.conftest import inside  # noqa: F401
+from tests.reporting.leaderboard.forging import Files, files_of
+
+TASKS = ("retrieval", "question_answering", "fact_verification", "text_to_sql")
+
+
+def card(name: str = "Our BM25", author: str = "Ann Other") -> Card:
+    return Card(
+        name=name,
+        authors=(author,),
+        retriever_kind="lexical",
+        parameters=0,
+        training_data={"mini": "no"},
+        hardware="2 cores",
+        licence="Apache-2.0",
+        open_weights=True,
+        code="https://example.org/code",
+    )
+
+
+def run_all(out: Path, retriever: str, tasks: Sequence[str] = TASKS) -> list[Path]:
+    return [
+        TARGET((task, "mini"), out=out).run(retriever, top_k=[1, 5, 10])[0].folder for task in tasks
+    ]
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Run folders of BM25, one a task."""
+    return run_all(tmp_path_factory.mktemp("runs"), "bm25")
+
+
+@pytest.fixture(scope="session")
+def packed_bm25(runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All tasks."""
+    return pack(runs, card(), tmp_path_factory.mktemp("packed") / "bm25.tbs.zip")
+
+
+@pytest.fixture(scope="session")
+def packed_retrieval(runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Table retrieval alone."""
+    return pack(runs[:1], card(), tmp_path_factory.mktemp("packed") / "retrieval.tbs.zip")
+
+
+@pytest.fixture
+def everything(packed_bm25: Path) -> Files:
+    return files_of(packed_bm25)
+
+
+@pytest.fixture
+def rankings(packed_retrieval: Path) -> Files:
+    return files_of(packed_retrieval)
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Path:
+    """Where a hostile submission is written."""
+    return tmp_path / "hostile.tbs.zip"

@@ -1,0 +1,149 @@
+"""The submissions in ``benchmarks/leaderboard``: sound, small, and what README.md says."""
+
+import hashlib
+import importlib
+import json
+import re
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from target_bench.core.schema import MARKS
+from target_bench.reporting.leaderboard import entry
+from target_bench.reporting.leaderboard.archive import SUFFIX
+from target_bench.reporting.leaderboard.card_file import read_card
+from target_bench.reporting.leaderboard.entry import Entry
+from target_bench.reporting.leaderboard.read_submission import opened
+from tests.builders import ROOT
+from tests.reporting.leaderboard.forging import files_of
+
+HERE = ROOT / "benchmarks" / "leaderboard"
+PATHS = sorted(HERE.glob(f"*{SUFFIX}"))
+NAMES = [path.name.removesuffix(SUFFIX) for path in PATHS]
+CORPORA = {
+    "ottqa": ("validation", 2214),
+    "fetaqa": ("test", 2003),
+    "tabfact": ("test", 12779),
+    "spider": ("validation", 1034),
+    "bird": ("validation", 1534),
+}
+
+
+@pytest.fixture
+def board_readme(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(HERE)
+    return importlib.import_module("board_readme")
+
+
+def _entry(name: str) -> Entry:
+    return entry.read(HERE / f"{name}{entry.SUFFIX}")
+
+
+def test_all_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(HERE)
+    assert set(importlib.import_module("regenerate").BASELINES) == set(NAMES)
+    wanted = {"random", "tfidf", "bm25", "bm25f", "lsa", "dense", "hybrid", "rows", "best"}
+    assert set(NAMES) == wanted
+    entries = {path.name.removesuffix(entry.SUFFIX) for path in HERE.glob(f"*{entry.SUFFIX}")}
+    assert entries == wanted
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_entry_and_submission_agree(name: str) -> None:
+    found = _entry(name)
+    assert found.id == name
+    assert found.verdict == "accepted"
+    with opened(HERE / f"{name}{SUFFIX}") as submission:
+        assert found.fingerprint == submission.fingerprint
+        assert found.card == submission.card == read_card(HERE / "cards" / f"{name}.yaml")
+        assert not submission.partial
+    files = files_of(HERE / f"{name}{SUFFIX}")
+    predictions = {
+        hashlib.sha256(raw).hexdigest() for path, raw in files.items() if "retrieval.jsonl" in path
+    }
+    assert {run.predictions_sha256 for run in found.runs} == predictions
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_corpus_in_full(name: str) -> None:
+    runs = {run.corpus: run for run in _entry(name).runs}
+    assert {c: (run.split, run.counts.asked) for c, run in runs.items()} == CORPORA
+    for run in runs.values():
+        assert run.cutoffs == (1, 5, 10)
+        values = run.per_query["recall@10"]
+        assert np.nanmean(values) == pytest.approx(run.scores["recall@10"].value, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ids_and_no_text_of_a_data_set(name: str) -> None:
+    for path, raw in files_of(HERE / f"{name}{SUFFIX}").items():
+        if path.endswith("retrieval.jsonl"):
+            for line in raw.splitlines():
+                assert set(json.loads(line)) <= {"query_id", "tables", *MARKS}
+
+
+def test_all_rank_the_same_tables() -> None:
+    found = {
+        (r.corpus, r.corpus_fingerprint, r.queries_fingerprint)
+        for n in NAMES
+        for r in _entry(n).runs
+    }
+    assert len(found) == len(CORPORA)
+
+
+def test_orders_that_hold_whatever_the_machine() -> None:
+    """The figures that README.md and issue trackers will be asked about."""
+    tens = {n: {r.corpus: r.scores["recall@10"].value for r in _entry(n).runs} for n in NAMES}
+    for corpus in ("ottqa", "fetaqa", "tabfact"):
+        assert tens["random"][corpus] < 0.03
+        assert tens["tfidf"][corpus] < tens["bm25"][corpus] < tens["best"][corpus]
+        assert max(tens["bm25"][corpus], tens["dense"][corpus]) < tens["hybrid"][corpus]
+
+
+def test_small() -> None:
+    assert sum(path.stat().st_size for path in PATHS) < 8_000_000
+
+
+def test_readme_says_what_the_entries_say(board_readme: ModuleType) -> None:
+    written = (HERE / "README.md").read_text(encoding="utf-8")
+    assert written == board_readme.readme(HERE), "run regenerate.py --tables"
+    assert "{{" not in written
+
+
+def test_every_figure_of_the_paper_has_a_reason(board_readme: ModuleType) -> None:
+    paper = json.loads((HERE / "paper.json").read_text(encoding="utf-8"))
+    figures = {(figure["corpus"], figure["system"]) for figure in paper["figures"]}
+    assert len(figures) == len(paper["figures"]) == 4 * len(CORPORA)
+    rows = re.findall(
+        r"^\| \S+ \| OTT-QA (?:BM25|TF-IDF).* \| ([^|]*) \|$", board_readme.readme(HERE), re.M
+    )
+    assert len(rows) == len(figures)
+    assert all(rows)
+
+
+@pytest.mark.parametrize(
+    ("values", "reasons"),
+    [
+        ((0.5, 0.55, 0.51, 0.45, 0.6), ["formula", "ties"]),
+        ((0.5, 0.51, 0.51, 0.45, 0.6), ["ties"]),
+        ((0.5, 0.51, 0.51, 0.51, 0.51), ["the rest is not found"]),
+        ((0.5, 0.55, 0.503, 0.503, 0.503), ["formula"]),
+        ((0.5, 0.55, 0.52, 0.52, 0.52), ["formula", "the rest is not found"]),
+    ],
+)
+def test_reasons(board_readme: ModuleType, values: tuple[float, ...], reasons: list[str]) -> None:
+    """The paper's figure, ours, the formula's, and the range that ties leave."""
+    assert board_readme._reasons("ottqa", *values) == reasons
+    assert board_readme._reasons("spider", *values) == ["another split"]
+
+
+def test_docs_name_no_other_figure(board_readme: ModuleType) -> None:
+    """The main README's figures of the paper's settings are those of ``reproduced.json``."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    reproduced = json.loads((HERE / "reproduced.json").read_text(encoding="utf-8"))
+    rows = re.findall(r"^\| `'((?:bm25|tfidf):[^']+)'` \| (\.\d{3}) \| \.\d{3} \|$", text, re.M)
+    assert len(rows) == 4
+    known = {one["retriever"]: one["runs"]["ottqa"]["recall@10"] for one in reproduced.values()}
+    for spec, shown in rows:
+        assert f"{known[spec]:.3f}" == f"0{shown}"

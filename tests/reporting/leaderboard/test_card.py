@@ -1,0 +1,146 @@
+import re
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from target_bench.core.errors import DataError
+from target_bench.reporting.leaderboard.archive import RefusedError
+from target_bench.reporting.leaderboard.card import Card, answer
+from target_bench.reporting.leaderboard.card_file import read_card
+from target_bench.reporting.leaderboard.submission_documents import card_of
+from tests.reporting.leaderboard.conftest import card
+
+GOOD = """\
+name: Wide Retriever
+authors: [Ann Other, 李雷]
+retriever_kind: dense
+parameters: 110M
+training_data:
+  ottqa: yes
+  fetaqa: no
+  bird: unknown
+hardware: one A100
+licence: MIT
+open_weights: true
+paper: https://example.org/a?b=1
+"""
+
+
+def written(folder: Path, text: str | bytes) -> Path:
+    path = folder / "card.yaml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_card(tmp_path: Path) -> None:
+    found = read_card(written(tmp_path, GOOD))
+    assert found.parameters == 110_000_000
+    assert found.authors == ("Ann Other", "李雷")
+    assert found.training_data == {"ottqa": "yes", "fetaqa": "no", "bird": "unknown"}
+    assert found.contact is None
+    assert Card.model_validate(found.model_dump(mode="json")) == found
+
+
+@pytest.mark.parametrize(
+    ("line", "changed", "told"),
+    [
+        (1, "name: <script>alert(1)</script>", "without HTML"),
+        (1, 'name: "a\\u202Eb"', r"U\+202E"),
+        (1, 'name: "a\\u0007b"', r"U\+0007"),
+        (1, "name: " + "x" * 81, "at most 80"),
+        (1, "name: 12", "valid string"),
+        (2, "authors: []", "at least 1"),
+        (2, "authors: [Ann, <b>Bo</b>]", "authors.1"),
+        (3, "retriever_kind: magic", "'lexical'"),
+        (4, "parameters: many", "such as 0, 110M or 7.5B"),
+        (4, "parameters: -1", "greater than or equal"),
+        (6, "  ottqa: perhaps", "training_data.ottqa"),
+        (7, "  ../etc: no", "pattern"),
+        (9, "hardware: ''", "is empty"),
+        (11, "open_weights: maybe", "valid boolean"),
+        (12, "paper: javascript:alert(1)", "https://"),
+        (12, "paper: https://ann:secret@example.org", "password"),
+        (12, "paper: https://exa mple.org", "percent-encode"),
+        (12, "paper: 'https://example.org/\"onload=x'", "percent-encode"),
+        (12, "paper: data:text/html,x", "https://"),
+        (12, "website: https://example.org", "no such field"),
+        (12, "name: again", "there twice"),
+        (12, "paper: &a https://example.org", "anchor"),
+        (12, "paper: *a", "anchor or alias"),
+        (12, "paper: !!python/object/apply:os.system [ls]", "tag"),
+        (12, "paper: !!str https://example.org", "tag"),
+        (12, "paper: [[[[[[[[1]]]]]]]]", "nested deeper"),
+        (12, "paper: {", "not valid YAML"),
+        (12, "? [a]\n: b", "needs a name"),
+    ],
+)
+def test_faults_stand_with_their_line(tmp_path: Path, line: int, changed: str, told: str) -> None:
+    lines = GOOD.splitlines()
+    lines[line - 1] = changed
+    with pytest.raises(DataError, match=told) as caught:
+        read_card(written(tmp_path, "\n".join(lines) + "\n"))
+    found = re.search(r"card\.yaml, line (\d+): ", str(caught.value))
+    assert found
+    assert line <= int(found[1]) <= line + 1
+    assert str(caught.value).replace("\n", "").isprintable()
+
+
+def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as caught:
+        read_card(written(tmp_path, "name: X\nparameters: no\n"))
+    assert "card.yaml: authors: is missing" in str(caught.value)
+    assert "card.yaml, line 2: parameters" in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"name: \xff", b"", b"- a", b"x" * 70_000, b"\0"])
+def test_no_card(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(DataError, match=r"card\.yaml"):
+        read_card(written(tmp_path, content))
+
+
+def test_bomb_of_aliases(tmp_path: Path) -> None:
+    pairs = zip("abcdefg", "bcdefgh", strict=True)
+    grown = [f"{name}: &{name} [{f'*{before},' * 9}]" for before, name in pairs]
+    text = "\n".join(['a: &a ["x", "x"]', *grown])
+    tracemalloc.start()
+    with pytest.raises(DataError, match="line 1"):
+        read_card(written(tmp_path, text))
+    assert tracemalloc.get_traced_memory()[1] < 10 * 1024 * 1024
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "x" * 3_000_000},
+        {"name": "\ud800"},
+        {"name": "a\u2066b"},
+        {"hardware": "<img src=x onerror=alert(1)>"},
+        {"authors": ["x"] * 51},
+        {"code": "JaVaScRiPt:alert(1)"},
+        {"parameters": 10**16},
+        {"parameters": True},
+        {"training_data": {f"c{i}": "no" for i in range(101)}},
+        {"more": 1},
+        {"name": None},
+    ],
+    ids=lambda change: ascii(change)[:40],
+)
+def test_hostile_cards_in_archives(change: dict[str, object]) -> None:
+    with pytest.raises(RefusedError, match=r"card\.json") as caught:
+        card_of(card().model_dump(mode="json") | change)
+    assert caught.value.check == "card"
+    assert len(str(caught.value)) < 500
+
+
+def test_typed_answers() -> None:
+    assert answer("authors", "Ann, Bo ,") == ["Ann", "Bo"]
+    assert answer("parameters", "unknown") is None
+    assert answer("parameters", "7") == 7
+    assert answer("open_weights", "Yes") is True
+    assert answer("paper", "") is None
+    assert answer("training_data", "No", "mini") == "no"
+    for name, text in (("name", ""), ("parameters", "x"), ("retriever_kind", "y"), ("code", "z")):
+        with pytest.raises(DataError, match=name):
+            answer(name, text)

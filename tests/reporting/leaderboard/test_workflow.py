@@ -1,0 +1,196 @@
+"""The example of a workflow for a leaderboard's repository: what it may do, and its steps run."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.builders import ROOT
+from tests.reporting.leaderboard.forging import files_of, packed, with_lines
+
+WORKFLOW = ROOT / "examples" / "leaderboard" / ".github" / "workflows" / "leaderboard.yml"
+TEXT = WORKFLOW.read_text(encoding="utf-8")
+PARSED: dict[Any, Any] = yaml.safe_load(TEXT)
+JOBS: dict[str, Any] = PARSED["jobs"]
+
+Shell = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def _steps() -> list[dict[str, Any]]:
+    return [step for job in JOBS.values() for step in job["steps"]]
+
+
+def _step(job: str, name: str) -> str:
+    (run,) = [s["run"] for s in JOBS[job]["steps"] if str(s.get("name")).startswith(name)]
+    return str(run)
+
+
+def test_strangers_meet_no_right_and_no_secret() -> None:
+    assert set(PARSED[True]) == {"pull_request", "push"}  # YAML reads the key `on` as true
+    assert PARSED["permissions"] == {"contents": "read"}
+    assert "secrets." not in TEXT
+    assert [job for job, found in JOBS.items() if "permissions" in found] == ["deploy"]
+    assert JOBS["verify"]["if"] == "github.event_name == 'pull_request'"
+    assert JOBS["build"]["if"] == "github.event_name == 'push'"
+    assert JOBS["deploy"]["needs"] == "build"
+
+
+def test_the_job_with_rights_runs_one_action_of_github() -> None:
+    (step,) = JOBS["deploy"]["steps"]
+    assert step["uses"].startswith("actions/deploy-pages@")
+    assert "run" not in step
+
+
+def test_actions_are_pinned() -> None:
+    for line in TEXT.splitlines():
+        if "uses:" in line:
+            assert re.fullmatch(r".*uses: actions/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", line)
+
+
+def test_nothing_is_pasted_into_a_script() -> None:
+    assert not [step["name"] for step in _steps() if "${{" in step.get("run", "")]
+
+
+def test_the_token_is_not_left_in_the_checkout() -> None:
+    found = [step["with"] for step in _steps() if "actions/checkout@" in step.get("uses", "")]
+    assert len(found) == 2
+    assert all(given["persist-credentials"] is False for given in found)
+
+
+def test_only_this_project_and_tools_of_the_runner_are_called() -> None:
+    """A misspelt command of ours would otherwise be found in production."""
+    called = re.findall(r"^\s*(?:if )?(target-bench [a-z]+(?: build)?)", TEXT, re.MULTILINE)
+    assert set(called) == {"target-bench verify", "target-bench leaderboard build"}
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    """Runs a step as a runner does, in a repository with one commit."""
+    repository = tmp_path / "repository"
+    (repository / "submissions").mkdir(parents=True)
+    (repository / "submissions" / "there.tbs.zip").write_bytes(b"x")
+    temp = tmp_path / "temp"
+    temp.mkdir()
+    environment = {
+        **os.environ,
+        "RUNNER_TEMP": str(temp),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_SYSTEM": os.devnull,
+    }
+
+    def run(script: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
+            cwd=repository,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+
+    run(f"git init -q -b main . && {COMMIT}")
+    return run
+
+
+COMMIT = "git add -A && git -c user.name=a -c user.email=a@b.invalid commit -q -m x"
+CHECK = _step("verify", "See that")
+
+
+@pytest.mark.parametrize("name", ["a", "our-bm25_2.1"])
+def test_an_added_submission_is_listed(shell: Shell, tmp_path: Path, name: str) -> None:
+    shell(f"touch submissions/{name}.tbs.zip; {COMMIT}")
+    shell(CHECK)
+    assert (tmp_path / "temp" / "added").read_text() == f"submissions/{name}.tbs.zip\n"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "echo y > submissions/there.tbs.zip",
+        "git mv submissions/there.tbs.zip submissions/mine.tbs.zip",
+        "rm submissions/there.tbs.zip",
+        "touch submissions/mine.entry.json",
+        "ln -s /etc/passwd submissions/mine.tbs.zip",
+        "touch 'submissions/-x.tbs.zip'",
+        "touch 'submissions/a b.tbs.zip'",
+        "touch 'submissions/$(id).tbs.zip'",
+        "touch $'submissions/a\\nb.tbs.zip'",
+        "mkdir submissions/sub; touch submissions/sub/mine.tbs.zip",
+        "mkdir -p .github/workflows; touch .github/workflows/x.yml",
+    ],
+)
+def test_any_other_change_fails(shell: Shell, change: str) -> None:
+    shell(f"touch submissions/good.tbs.zip; {change}; {COMMIT}")
+    shell(CHECK, code=1)
+
+
+def test_no_change_fails(shell: Shell) -> None:
+    shell(f"{COMMIT} --allow-empty")
+    shell(CHECK, code=1)
+
+
+def test_a_good_submission_and_a_forged_one(
+    shell: Shell, tmp_path: Path, packed_retrieval: Path
+) -> None:
+    """The steps of a pull request, then those of the main branch, with the real command."""
+    submissions = tmp_path / "repository" / "submissions"
+    (submissions / "there.tbs.zip").unlink()
+    shell(COMMIT)
+    shutil.copyfile(packed_retrieval, submissions / "good.tbs.zip")
+    shell(COMMIT)
+    shell(CHECK)
+    done = shell(_step("verify", "Verify"))
+    assert "good.tbs.zip: accepted" in done.stdout
+    first, *_, last = done.stdout.splitlines()
+    assert last == f"::{first.removeprefix('::stop-commands::')}::"
+    assert json.loads((submissions / "good.entry.json").read_text())["verdict"] == "accepted"
+
+    forged = with_lines(
+        files_of(packed_retrieval), "runs/0/retrieval.jsonl", lambda lines: [*lines, lines[0]]
+    )
+    packed(submissions / "forged.tbs.zip", forged)
+    (tmp_path / "temp" / "added").write_text(
+        "submissions/forged.tbs.zip\nsubmissions/good.tbs.zip\n"
+    )
+    done = shell(_step("verify", "Verify"), code=5)
+    assert "forged.tbs.zip: rejected" in done.stdout
+
+
+def test_the_main_branch_verifies_once(
+    shell: Shell, tmp_path: Path, packed_retrieval: Path
+) -> None:
+    repository = tmp_path / "repository"
+    (repository / "submissions" / "there.tbs.zip").unlink()
+    shutil.copyfile(packed_retrieval, repository / "submissions" / "good.tbs.zip")
+    verify = _step("build", "Verify")
+    assert "good.tbs.zip: accepted" in shell(verify).stdout
+    entry = repository / "submissions" / "good.entry.json"
+    assert json.loads(entry.read_text())["id"] == "good"
+    entry.unlink()
+    assert shell(verify).stdout == ""
+    assert entry.exists()
+
+
+@pytest.mark.parametrize("job", ["verify", "build"])
+def test_the_site_is_built(shell: Shell, tmp_path: Path, packed_retrieval: Path, job: str) -> None:
+    """For a pull request from what the main branch verified; the entry is not in the checkout."""
+    repository = tmp_path / "repository"
+    (repository / "submissions" / "there.tbs.zip").unlink()
+    shutil.copyfile(packed_retrieval, repository / "submissions" / "good.tbs.zip")
+    shell(_step("build", "Verify"))
+    if job == "verify":
+        (repository / "submissions" / "good.entry.json").unlink()
+    shell(_step(job, "Build the site"))
+    assert (repository / "site" / "index.html").is_file()

@@ -1,0 +1,151 @@
+"""Pictures: the right numbers, the same bytes twice, and messages for what cannot be drawn."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from target_bench.core.errors import ConfigError, DataError, MissingExtraError
+from target_bench.core.interfaces import Observer
+from target_bench.metrics.significance import of_mean
+from target_bench.reporting.plots import draw, plot_data, style
+from target_bench.runs.scored import Measured, ScoredRun, read_scored
+from tests.builders import rewrite
+from tests.runs.stored import Runs, copied
+
+Draw = Callable[[Runs, Path], None]
+PICTURES: dict[str, Draw] = {
+    "recall": lambda runs, path: draw.recall_at_k([runs.bm25, runs.tfidf], path),
+    "distractors": lambda runs, path: draw.over_distractors([runs.bm25, runs.mixed], path),
+    "pareto": lambda runs, path: draw.pareto([runs.bm25, runs.tfidf], path, "mrr"),
+    "slices": lambda runs, path: draw.by_slice([runs.bm25, runs.tfidf], path, ["task"]),
+    "answers": lambda runs, path: draw.by_slice(
+        [runs.answers, runs.other], path, ["gold_tables"], "sacrebleu"
+    ),
+}
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Runs:
+    return copied(tmp_path)
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_same_bytes_twice(runs: Runs, tmp_path: Path, name: str) -> None:
+    for suffix in (".svg", ".png"):
+        one, other = tmp_path / f"one{suffix}", tmp_path / "new" / f"other{suffix}"
+        PICTURES[name](runs, one)
+        PICTURES[name](runs, other)
+        assert one.read_bytes() == other.read_bytes()
+        assert b"dc:date" not in one.read_bytes()
+    ElementTree.parse(tmp_path / "one.svg")
+    assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["other.png", "other.svg"]
+
+
+def test_recall_at_every_k_is_that_of_the_run(runs: Runs) -> None:
+    run = read_scored(runs.bm25)
+    recall, low, high = plot_data.recall_at_every_k(run, None, Observer())
+    assert len(recall) == 10
+    for k in (1, 10):
+        stored = run.scores[f"recall@{k}"]
+        found = recall[k - 1], low[k - 1], high[k - 1]
+        assert found == pytest.approx((stored.value, stored.low, stored.high))
+    assert sorted(recall) == list(recall)
+
+
+def test_front() -> None:
+    points = [(1, 0.5), (2, 0.4), (2, 0.9), (3, 0.9), (0.5, 0.1), (1, 0.5)]
+    assert draw.front(points) == [4, 0, 5, 2]
+    assert draw.front([]) == []
+
+
+def test_names_are_told_apart_and_fit() -> None:
+    name = "bm25:fields=[[title,section],[header,rows]],k1=0.9,b=0.4,stemmer=none"
+    lines = style.label(name).split("\n")
+    assert max(map(len, lines)) <= 34
+    assert "".join(lines) == name
+    assert all(line.endswith(",") for line in lines[:-1])
+    assert style.label("x" * 80).replace("\n", "") == "x" * 80
+    looks = [str(style.line_style(i)) for i in range(30)]
+    assert len(set(looks)) == len(looks)
+
+
+def test_parts_without_a_judged_query_keep_their_place(
+    runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have a label that says so, and no bar; also the first."""
+    seen: list[tuple[float, float]] = []
+    labels: list[str] = []
+
+    def saved(drawn: Any, _: Path) -> None:
+        (axes,) = drawn.axes
+        seen.append(axes.get_ylim())
+        labels.extend(text.get_text() for text in axes.get_yticklabels())
+
+    first = "fact_verification"
+
+    def measured(run: ScoredRun, metric: str) -> Measured:
+        found = whole(run, metric)
+        unjudged = np.array([task == first for task in run.slices["task"]])
+        values = np.where(unjudged, np.nan, found.values)
+        return replace(found, values=values, statistics=of_mean(values))
+
+    whole = ScoredRun.measured
+    monkeypatch.setattr(ScoredRun, "measured", measured)
+    monkeypatch.setattr(style, "save", saved)
+    draw.by_slice([runs.bm25, runs.tfidf], tmp_path / "a.svg", ["task"])
+    assert seen == [(2.5, -0.5)]
+    assert labels[0].replace("\n", "") == f"task={first} (0)"
+    assert labels[1].endswith("(144)")
+
+
+def test_times_from_a_cache_are_not_drawn(runs: Runs, tmp_path: Path) -> None:
+    """Neither point nor place on the front; the names stand below the picture."""
+    (other,) = plot_data.read([runs.other])
+    for folder in (runs.tfidf, runs.root / other.manifest["asked"]["retrieval_run"]):
+        rewrite(
+            folder / "manifest.json",
+            lambda manifest: manifest["from_caches"].update(retrieve=["embedding cache"]),
+        )
+    timed, cached = plot_data.read([runs.bm25, runs.tfidf])
+    assert draw.milliseconds(timed) is not None
+    assert draw.milliseconds(cached) is None
+    draw.pareto([runs.bm25, runs.tfidf], tmp_path / "a.svg")
+    text = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert "without a time of its own: tfidf" in text
+    with pytest.raises(ConfigError, match="without anything from a cache"):
+        draw.pareto([runs.tfidf], tmp_path / "b.svg")
+    assert draw.milliseconds(other) is None
+
+
+def test_faults(runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "a.svg"
+    with pytest.raises(ConfigError, match=r"ends in .svg or .png"):
+        draw.pareto([runs.bm25], tmp_path / "a.pdf")
+    with pytest.raises(DataError, match=r"asked different queries \(280 and 20\)"):
+        draw.recall_at_k([runs.bm25, runs.first], out)
+    other = copied(tmp_path / "other").tfidf
+    another = {"corpus_fingerprint": "0" * 64}
+    rewrite(other / "manifest.json", lambda manifest: manifest["identity"].update(another))
+    with pytest.raises(DataError, match="of different tables under the name mini"):
+        draw.recall_at_k([runs.bm25, other], out)
+    with pytest.raises(ConfigError, match=r"about retrieval and .* about question_answering"):
+        draw.pareto([runs.bm25, runs.answers], out)
+    with pytest.raises(ConfigError, match="holds no rankings; name the retrieval run retrieval-"):
+        draw.recall_at_k([runs.answers], out)
+    with pytest.raises(ConfigError, match="all runs have 0 distractors"):
+        draw.over_distractors([runs.bm25, runs.tfidf], out)
+    with pytest.raises(ConfigError, match="no metric 'x'"):
+        draw.pareto([runs.bm25], out, "x")
+    assert not out.exists()
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"target-bench\[plots\]"):
+        draw.pareto([runs.bm25], out)

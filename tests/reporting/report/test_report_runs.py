@@ -1,0 +1,160 @@
+"""Which runs stand in one report."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.interfaces import Observer
+from target_bench.evaluation.target import TARGET
+from target_bench.reporting.report import Limits, summary, write_report
+from target_bench.reporting.report.line_reader import Lines
+from target_bench.reporting.report.report_runs import open_runs
+from tests.builders import Recorder, only, rewrite
+from tests.reporting.report.written import own_corpus, ranked
+
+
+def test_labels_tell_runs_apart(mini_runs: list[Path], tmp_path: Path) -> None:
+    """A run has its retriever's name; two of one name have the end of their folder's too."""
+    runs, _ = open_runs(mini_runs, None, Observer())
+    assert [run.label for run in runs] == ["bm25", "tfidf", "random"]
+    others = ranked(tmp_path, "bm25", "bm25", "bm25", top_k=[1, 5, 10])[:1]
+    others += ranked(tmp_path, "bm25", top_k=[3])
+    runs, _ = open_runs(others, None, Observer())
+    assert [run.label for run in runs] == [f"bm25 [{folder.name[-6:]}]" for folder in others]
+
+
+def test_other_queries_are_refused(mini_runs: list[Path], tmp_path: Path) -> None:
+    limited = ranked(tmp_path, "bm25", limit=5)
+    with pytest.raises(ConfigError, match=r"different queries.*Write a report of each"):
+        open_runs([mini_runs[0], *limited], None, Observer())
+
+
+def test_other_splits_are_refused(mini_runs: list[Path], tmp_path: Path) -> None:
+    validation = ranked(tmp_path, "bm25", split="validation")
+    with pytest.raises(ConfigError, match=r"different splits .test and validation"):
+        open_runs([mini_runs[0], *validation], None, Observer())
+
+
+def test_other_corpora_are_refused(mini_runs: list[Path], tmp_path: Path) -> None:
+    own = own_corpus(tmp_path / "own", ("one", "two"))
+    other = only(TARGET(("retrieval", own), out=tmp_path / "runs").run("bm25", top_k=1)).folder
+    with pytest.raises(ConfigError, match="different corpora"):
+        open_runs([mini_runs[0], other], None, Observer())
+
+
+def test_changed_data_are_refused(tmp_path: Path) -> None:
+    own = own_corpus(tmp_path / "own", ("one", "two"))
+    run = only(TARGET(("retrieval", own), out=tmp_path / "runs").run("bm25", top_k=1)).folder
+    (own / "tables" / "t0.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    with pytest.raises(DataError, match="not what they were"):
+        open_runs([run], None, Observer())
+
+
+def test_times_from_a_cache_are_left_out(tmp_path: Path) -> None:
+    """A dash in their place, and the reason above the table."""
+    (run,) = ranked(tmp_path, "bm25", limit=5)
+    rewrite(
+        run / "manifest.json",
+        lambda manifest: manifest["from_caches"].update(embed_corpus=["saved index"]),
+    )
+    (opened,), _ = open_runs([run], None, Observer())
+    times = summary.timings(opened)
+    assert times["index"] is None
+    assert times["retrieve"] is not None
+    path = tmp_path / "report.html"
+    write_report([run], path)
+    page = path.read_text(encoding="utf-8")
+    assert "– is a time that is not shown: from a cache (saved index)." in page
+
+
+def test_answers_without_rankings_have_no_recall(tmp_path: Path) -> None:
+    """As in the tables of `run`: nothing was to be ranked, which is not a recall of 0."""
+    target = TARGET(("question_answering", "mini"), out=tmp_path / "runs", observer=Recorder())
+    folders = [
+        only(target.run(name, generator="extractive", limit=20)).folder
+        for name in ("bm25", "no-context")
+    ]
+    path = tmp_path / "r.html"
+    page = write_report(folders, path).read_text(encoding="utf-8")
+    page = page[: page.index("<script")]
+    assert page.count('<polyline class="line"') == 1
+    assert "no-context + extractive: recall@10" not in page
+    (one, other), _ = open_runs(folders, None, Observer())
+    assert one.scores["recall@10"]["value"] > 0
+    assert other.scores["recall@10"]["value"] is None
+    assert np.isnan(other.values["recall@10"]).all()
+    assert not np.isnan(other.values["exact_match"]).any()
+    alone = write_report(folders[1:], path).read_text(encoding="utf-8")
+    assert "recall-title" not in alone[: alone.index("<script")]
+    (ranking,) = ranked(tmp_path / "alone", "no-context")
+    (by_itself,), _ = open_runs([ranking], None, Observer())
+    assert by_itself.scores["recall@10"]["value"] == 0
+
+
+def test_one_run_twice_and_none(mini_runs: list[Path]) -> None:
+    with pytest.raises(ConfigError, match="named twice"):
+        open_runs([mini_runs[0], mini_runs[0] / ".." / mini_runs[0].name], None, Observer())
+    with pytest.raises(ConfigError, match="at least one"):
+        open_runs([], None, Observer())
+
+
+def test_unfinished_runs_are_refused(mini_runs: list[Path], tmp_path: Path) -> None:
+    run = Path(shutil.copytree(mini_runs[0], tmp_path / mini_runs[0].name))
+    rankings = run / "retrieval.jsonl"
+    whole = rankings.read_bytes()
+    rankings.write_bytes(whole[:-20])
+    with pytest.raises(StoreError, match="is not there; finish the run"):
+        open_runs([run], None, Observer())
+    rankings.write_bytes(whole)
+    (run / "scores.json").unlink()
+    with pytest.raises(StoreError, match=r"not finished \(no scores\.json\); run the same command"):
+        open_runs([run], None, Observer())
+
+
+def test_damaged_scores_have_the_message_of_other_commands(
+    mini_runs: list[Path], tmp_path: Path
+) -> None:
+    run = Path(shutil.copytree(mini_runs[0], tmp_path / mini_runs[0].name))
+    scores = run / "scores.json"
+    whole = scores.read_bytes()
+    scores.write_bytes(whole.replace(b'"asked": 2', b'"asked": 3'))
+    expected = r"cannot be read \(it is not what was written\); remove it and run the same command"
+    with pytest.raises(StoreError, match=expected):
+        open_runs([run], None, Observer())
+    rewrite(scores, lambda _: {"counts": {}})
+    with pytest.raises(StoreError, match=r"scores\.json: holds no scores"):
+        open_runs([run], None, Observer())
+
+
+def test_a_file_that_cannot_be_written(mini_runs: list[Path], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(StoreError, match="cannot be written"):
+        write_report(mini_runs[:1], tmp_path / "file" / "report.html")
+    for folder in (tmp_path, Path(), Path("/")):
+        with pytest.raises(ConfigError, match="is a folder; name a file"):
+            write_report(mini_runs[:1], folder)
+
+
+@pytest.mark.parametrize("limits", [{"depth": 0}, {"megabytes": 0}, {"megabytes": float("nan")}])
+def test_limits_that_cannot_be(limits: dict[str, float]) -> None:
+    with pytest.raises(ConfigError):
+        Limits(**limits)  # type: ignore[arg-type]
+
+
+def test_lines_take_the_last_of_each(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    lines = [json.dumps({"query_id": f"q{i % 3}", "n": i, "text": "é" * i}) for i in range(7)]
+    path.write_text("\n".join(lines) + '\n{"query_id": "q9", "to', encoding="utf-8")
+    found = Lines(path)
+    assert [(found.get(q) or {})["n"] for q in ("q0", "q1", "q2")] == [6, 4, 5]
+    assert "q9" not in found
+    assert found.get("q9") is None
+    found.close()
+    path.write_text('{"query_id": 1}\nnonsense\n', encoding="utf-8")
+    with pytest.raises(StoreError, match=r"x.jsonl, line 2: damaged"):
+        Lines(path)
+    assert Lines(tmp_path / "none").get("q0") is None

@@ -1,0 +1,116 @@
+"""Runs for reports, and what a written report holds, read as a browser does."""
+
+import base64
+import json
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+from target_bench.core.schema import GenerationRequest, Message
+from target_bench.evaluation.target import TARGET
+from tests.builders import Recorder, only, rewrite
+
+_BLOCK = re.compile(r'<script type="text/plain" id="block-([\w-]+)">([A-Za-z0-9+/=]*)</script>')
+
+HOSTILE = (
+    "<script>document.title='owned'</script>",
+    "</script><script>document.title='owned'</script>",
+    "<img src=x onerror=\"document.title='owned'\">",
+    "<a href=\"javascript:document.title='owned'\">link</a>",
+    '"><svg onload=document.title="owned">',
+    "<!-- <script> -->",
+    "]]></style></title></textarea>",
+    "{{ 7 * 7 }} {% raw %} ${document.title} <%= 1 %>",
+    "\u2028\u2029 line separators",
+    "\u202egnirts desrever\u202c and \u2066isolate",
+    "zero\u200bwidth, a\u0301ccents, \U0001f600, \ufeff",
+    "half \ud800 a pair",
+)
+"""Texts that try to be more than text."""
+
+
+class Recording:
+    """A generator that keeps what it is asked, and answers with the first cell."""
+
+    def __init__(self) -> None:
+        self.sent: dict[str, tuple[Message, ...]] = {}
+
+    def generate(self, request: GenerationRequest) -> str:
+        self.sent[request.query_id] = request.messages
+        tables = [table for table in request.tables if table.rows]
+        return str(tables[0].rows[0][0]) if tables else ""
+
+
+def ranked(out: Path, *retrievers: str, **asked: Any) -> list[Path]:
+    """Folders of retrieval runs on mini."""
+    target = TARGET(("retrieval", "mini"), out=out, observer=Recorder())
+    return [only(target.run(name, **asked)).folder for name in retrievers]
+
+
+def own_corpus(folder: Path, texts: tuple[str, ...] = HOSTILE) -> Path:
+    """A corpus with these texts as titles, column names, cells, questions, answers and ids."""
+    tables = folder / "tables"
+    tables.mkdir(parents=True)
+    about, queries = [], []
+    for i, text in enumerate(texts):
+        whole = text.replace("\ud800", "")  # a run cannot record ids that are no UTF-8
+        quoted = whole.replace('"', '""')
+        (tables / f"t{i}.csv").write_text(
+            f'name {i},"{quoted}"\nrow {i},"{quoted}"\n', encoding="utf-8"
+        )
+        about.append({"table_id": f"t{i}", "title": text})
+        queries.append(
+            {
+                "query_id": f"q{i} {whole}",
+                "query": f"row {i} {text}",
+                "table_id": f"t{i}",
+                "answer": text,
+                "kind": whole[:20],
+            }
+        )
+    for name, records in (("tables.jsonl", about), ("queries.jsonl", queries)):
+        lines = "".join(json.dumps(record) + "\n" for record in records)
+        (folder / name).write_text(lines, encoding="ascii")
+    return folder
+
+
+def hostile_runs(folder: Path) -> list[Path]:
+    """Two runs of answers on ``own_corpus``, which say hostile things themselves."""
+    corpus = own_corpus(folder / "own")
+    predictions = folder / "predictions.jsonl"
+    asked = (corpus / "queries.jsonl").read_text(encoding="ascii").splitlines()
+    queries = [json.loads(line) for line in asked]
+    given = [{"query_id": q["query_id"], "text": q["answer"]} for q in queries[1:]]
+    given.insert(0, {"query_id": queries[0]["query_id"], "error": HOSTILE[0]})
+    lines = "".join(json.dumps(record) + "\n" for record in given)
+    predictions.write_text(lines, encoding="ascii")
+    target = TARGET(("qa", corpus), out=folder / "runs", observer=Recorder())
+    folders = [
+        only(target.run("bm25", generator=f"replay:file={predictions}")).folder,
+        only(target.run("tfidf", generator="extractive")).folder,
+    ]
+    for path, label in zip(folders, HOSTILE[:2], strict=True):
+        rename(path, label)
+    return folders
+
+
+def rename(folder: Path, label: str) -> None:
+    """Have a run say that its generator was called so."""
+    rewrite(folder / "manifest.json", lambda manifest: manifest["asked"].update(generator=label))
+
+
+def blocks(report: Path) -> dict[str, Any]:
+    """Name -> value of every block of a report."""
+    text = report.read_text(encoding="utf-8")
+    return {
+        name: json.loads(zlib.decompress(base64.b64decode(encoded)))
+        for name, encoded in _BLOCK.findall(text)
+    }
+
+
+def listed(found: dict[str, Any], kind: str) -> list[Any]:
+    """All queries, tables or texts, in the order of their numbers."""
+    names = [name for name in found if re.fullmatch(rf"{kind}-\d+", name)]
+    names.sort(key=lambda name: int(name.rpartition("-")[2]))
+    return [one for name in names for one in found[name]]

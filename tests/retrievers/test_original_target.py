@@ -1,0 +1,235 @@
+"""Classes written for the original TARGET package run as they are, and are told no dataset."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from target_bench import TARGET
+from target_bench.components.original_classes import (
+    construct_embedding_index,
+    importable,
+    json_table_str,
+    markdown_table_str,
+)
+from target_bench.core import registry
+from target_bench.core.contract import retrieve
+from target_bench.core.errors import ConfigError, PluginError
+from target_bench.core.identity import plugin_identity
+from target_bench.core.interfaces import Corpus
+from target_bench.core.schema import Query, TableId
+from target_bench.data.tables import MemoryCorpus
+from target_bench.retrievers.original_target import Compat
+from tests.retrievers.tables import TABLES, ask, corpus, same_rankings, table
+
+FILE = Path(__file__).with_name("target_style.py")
+REAL = importlib.util.find_spec("target_benchmark") is not None
+
+
+def _compat(name: str, tables: Corpus | None = None, **settings: Any) -> Compat:
+    retriever = Compat(f"{FILE}:{name}", settings)
+    retriever.embed_corpus(tables or corpus())
+    return retriever
+
+
+def _names(retriever: Compat, query: str, k: int) -> list[str]:
+    (found,) = retrieve(retriever, [Query("q", query, (TABLES[0].id,))], k, corpus(), False)
+    assert found.error is None, found.error
+    return [table_id.table_id for table_id in found.tables]
+
+
+def test_a_custom_class() -> None:
+    retriever = _compat("Overlapping")
+    assert _names(retriever, "which river has length 813", 1) == ["rivers"]
+    assert _names(retriever, "apple price", 1) == ["fruit"]
+    assert len(_names(retriever, "x", 20)) == len(TABLES)
+
+
+def test_a_class_that_makes_vectors() -> None:
+    retriever = _compat("Letters")
+    text = "fruit price apple 3 pear 4.5"
+    [(best, score), *others] = ask(retriever, [text], 3)[0]
+    assert best == TableId("0", "fruit")
+    assert score == pytest.approx(1)
+    assert all(-1 <= other <= score for _, other in others)
+    assert retriever.retrieve("東京", 1) == [(TABLES[0].id, 0.0)]  # no letter: ties, corpus order
+    together = ask(retriever, [text, "", "king"], 4)
+    same_rankings(together[:1], ask(retriever, [text], 4))
+
+
+def test_what_the_class_gets() -> None:
+    retriever = Compat(f"{FILE}:Overlapping", batch_size=3)
+    retriever.embed_corpus(corpus())
+    batches = retriever._asked.batches
+    assert [len(batch["table"]) for batch in batches] == [3, 3, 2]
+    first = batches[0]
+    assert list(first) == ["database_id", "table_id", "table", "context"]
+    assert first["table_id"] == ["fruit", "rivers", "kings"]
+    assert first["database_id"] == ["0", "0", "0"]
+    assert first["table"][0] == [["fruit", "price"], ["apple", 3], ["pear", 4.5]]
+    assert first["context"][1]["title"] == "Rivers of France"
+
+
+def test_the_name_is_opaque() -> None:
+    (name,) = _compat("Overlapping")._asked.corpora
+    assert name.isidentifier()
+    other = MemoryCorpus(TABLES[:3])
+    assert name in _compat("Overlapping")._asked.corpora
+    assert name not in _compat("Overlapping", other)._asked.corpora
+    assert name not in _compat("Overlapping", lower=False)._asked.corpora
+
+
+def test_the_name_through_the_harness(tmp_path: Path) -> None:
+    retriever = Compat(f"{FILE}:Overlapping")
+    TARGET(("Table Retrieval", "mini"), out=tmp_path).run(retriever, top_k=3)
+    names = list(retriever._asked.corpora)
+    assert names
+    assert not any("mini" in name for name in names)
+
+
+@pytest.mark.parametrize("form", ["dataframe", "pandas df"])
+def test_frames(form: str) -> None:
+    pytest.importorskip("pandas")
+    tables = _compat("Frames", form=form)._asked.tables
+    assert list(tables[0].columns) == ["fruit", "price"]
+    assert tables[0].to_numpy().tolist() == [["apple", 3], ["pear", 4.5]]
+    assert tables[3].shape == (0, 2)
+
+
+@pytest.mark.parametrize("form", ["json", "dictionary"])
+def test_dictionaries(form: str) -> None:
+    tables = _compat("Frames", form=form)._asked.tables
+    assert tables[0] == [{"fruit": "apple", "price": 3}, {"fruit": "pear", "price": 4.5}]
+
+
+def test_rows_are_limited() -> None:
+    retriever = Compat(f"{FILE}:Frames", {"form": "nested array"}, rows=1)
+    retriever.embed_corpus(corpus())
+    assert retriever._asked.tables[0] == [["fruit", "price"], ["apple", 3]]
+
+
+def test_numbers_as_ids_and_an_own_batch() -> None:
+    numbered = MemoryCorpus([table("3"), table("1"), table("2")])
+    retriever = _compat("InBatches", numbered)
+    assert retriever.retrieve_batch(["a", "b"], 2) == [[("0", "3"), ("0", "1")]] * 2
+    assert retriever._asked.seen["query"] == ["a", "b"]
+    assert retriever._asked.seen["table_id"] == [[], []]  # no gold table is told
+
+
+def test_a_ranking_that_is_none() -> None:
+    class Broken:
+        def embed_corpus(self, dataset_name: str, corpus: Any) -> None:
+            list(corpus)
+
+        def retrieve(self, query: str, dataset_name: str, top_k: int) -> Any:
+            return {"none": None, "text": "t", "half": [("0",)]}.get(query, [("0", "fruit")])
+
+    retriever = Compat(Broken())
+    retriever.embed_corpus(corpus())
+    asked = [Query(t, t, (TABLES[0].id,)) for t in ("none", "text", "half", "fine")]
+    found = retrieve(retriever, asked, 2, corpus(), False)
+    assert [f.error is None for f in found] == [False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [
+        ({"fruit": [1.0, 2.0, 3.0]}, r"of 2 numbers for table 0/rivers, of 3 for table 0/fruit"),
+        ({"kings": [np.nan, 0]}, r"table 'kings': gave a vector with NaN"),
+        ({"kings": [[1.0], [2.0]]}, r"table 'kings': gave an array of shape \(2, 1\)"),
+        ({"kings": "no"}, r"table 'kings': gave no vector of numbers"),
+    ],
+)
+def test_vectors_that_are_none(vectors: dict[str, Any], message: str) -> None:
+    class Given:
+        def embed_corpus(self, dataset_name: str, corpus_entry: Any) -> Any:
+            return vectors.get(corpus_entry["table_id"], [1.0, 2.0])
+
+        def embed_query(self, query: str, dataset_name: str) -> Any:
+            return [1.0, 2.0, 3.0]
+
+    with pytest.raises(PluginError, match=message):
+        Compat(Given()).embed_corpus(corpus())
+    vectors.clear()
+    retriever = Compat(Given())
+    retriever.embed_corpus(corpus())
+    with pytest.raises(PluginError, match="vectors of 3 numbers, embed_corpus of 2"):
+        retriever.retrieve("x", 1)
+
+
+def test_the_command_line_and_the_identity(tmp_path: Path) -> None:
+    spec = f"compat:target={FILE}:Overlapping,settings={{lower: false}}"
+    retriever = registry.create("retriever", spec)
+    identity, warning = plugin_identity(retriever)
+    assert warning is None
+    assert identity["config"]["settings"] == {"lower": False}
+    copy = tmp_path / "mine.py"
+    copy.write_text(FILE.read_text())
+    same = registry.create(
+        "retriever", f"compat:target={copy}:Overlapping,settings={{lower: false}}"
+    )
+    assert plugin_identity(same)[0] == identity
+    copy.write_text(FILE.read_text() + "\n# edited\n")
+    edited = registry.create(
+        "retriever", f"compat:target={copy}:Overlapping,settings={{lower: false}}"
+    )
+    assert plugin_identity(edited)[0] != identity
+
+
+def test_the_identity_of_an_object() -> None:
+    asked = Compat(f"{FILE}:Letters", {"num_rows": 1})._asked
+    identity, warning = plugin_identity(Compat(asked))
+    assert warning is None
+    assert identity["parts"]["target"]["config"] == {"num_rows": 1}
+
+
+@pytest.mark.skipif(REAL, reason="the real package is installed")
+def test_the_stand_in_is_gone_afterwards() -> None:
+    _compat("Overlapping")
+    assert not [name for name in sys.modules if name.startswith("target_benchmark")]
+    with importable():
+        import target_benchmark  # type: ignore[import-not-found]
+        from target_benchmark import dictionary_keys
+
+        assert target_benchmark.retrievers.AbsCustomEmbeddingRetriever
+        assert dictionary_keys.TABLE_ID_COL_NAME == "table_id"
+    assert "target_benchmark" not in sys.modules
+
+
+@pytest.mark.skipif(REAL, reason="the real package is installed")
+def test_what_the_stand_in_lacks(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("from target_benchmark.tasks import AbsTask\nclass Mine: pass\n")
+    with pytest.raises(ConfigError, match=r"pip install --no-deps target-benchmark"):
+        Compat(f"{path}:Mine")
+
+
+@pytest.mark.parametrize(
+    ("target", "settings", "message"),
+    [
+        (f"{FILE}:Nobody", {}, "no 'Nobody'"),
+        (f"{FILE}:Letters", {"rows": 3}, "making one raised TypeError"),
+        (f"{FILE}:Frames", {"form": "parquet"}, "expected_corpus_format='parquet' is none of"),
+        ("Letters", {}, "expected path/file.py:Class"),
+        (object(), {}, "object has no method embed_corpus"),
+        (dict, {}, "dict is a class"),
+        (object(), {"a": 1}, "not for an object"),
+    ],
+)
+def test_what_cannot_be(target: object, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Compat(target, settings)
+
+
+def test_helpers() -> None:
+    array: list[list[Any]] = [["a", "b"], [1, None], [2, "x"]]
+    assert markdown_table_str(array) == "| a | b |\n| --- | --- |\n| 1 | None |\n| 2 | x |\n"
+    assert markdown_table_str(array, 1).count("\n") == 3
+    assert markdown_table_str([]) == ""
+    assert json_table_str(array, 1) == '{"0": {"a": 1, "b": null}}'
+    pytest.importorskip("hnswlib")
+    index = construct_embedding_index([[1.0, 0.0], [0.0, 1.0]])
+    assert index.knn_query(np.array([0.1, 1.0]), k=1)[0].tolist() == [[1]]

@@ -1,0 +1,62 @@
+"""The runs of a folder, and the one that is meant."""
+
+from pathlib import Path
+
+import pytest
+
+from target_bench.core.errors import ConfigError
+from target_bench.runs.find import find, is_name, run_folders
+
+NAME = "retrieval-mini-test-bm25-0123456789ab"
+
+
+def _run(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text("{}")
+    return folder
+
+
+def test_repeats_of_a_sweep_are_runs_too(tmp_path: Path) -> None:
+    first = _run(tmp_path / NAME)
+    second = _run(tmp_path / "repeat-2" / NAME)
+    _run(tmp_path / "elsewhere" / NAME)
+    (tmp_path / "repeat-3").symlink_to(tmp_path / "elsewhere")
+    assert run_folders(tmp_path) == [first, second]
+    assert find("0123456789ab", tmp_path) == first
+    assert find(f"repeat-2/{NAME}", tmp_path) == second
+
+
+def test_a_run_that_was_only_repeated(tmp_path: Path) -> None:
+    second = _run(tmp_path / "repeat-2" / NAME)
+    assert find("0123456789ab", tmp_path) == second
+    with pytest.raises(ConfigError, match="neither a run folder nor the id"):
+        find("ba9876543210", tmp_path)
+
+
+def test_the_first_characters_are_enough(tmp_path: Path) -> None:
+    first = _run(tmp_path / NAME)
+    _run(tmp_path / "repeat-2" / NAME)
+    second = _run(tmp_path / "retrieval-mini-test-lsa-0123ffffffff")
+    for name in ("01234", "retrieval-mini-test-b", NAME[:-1], tmp_path / NAME[:-3]):
+        assert find(name, tmp_path) == first
+    assert find("0123f", tmp_path) == second
+    assert is_name("0123f", tmp_path)
+    assert not is_name("ottqa", tmp_path)
+    with pytest.raises(ConfigError, match=r"012: the beginning of .* needs 4 characters at least"):
+        find("012", tmp_path)
+    for name in ("9999", "mini"):
+        with pytest.raises(ConfigError, match="neither a run folder nor the id"):
+            find(name, tmp_path)
+
+
+def test_nothing_is_guessed(tmp_path: Path) -> None:
+    names = [f"retrieval-mini-test-bm25-0123456789{i:02d}" for i in range(25)]
+    for name in names:
+        _run(tmp_path / name)
+    with pytest.raises(ConfigError, match="0123: 25 runs begin so") as caught:
+        find("0123", tmp_path)
+    assert str(caught.value).count("\n  retrieval-mini-test-bm25-") == 20
+    assert "and 5 more" in str(caught.value)
+    with pytest.raises(ConfigError) as caught:
+        find("01234567890", tmp_path)
+    assert all(name in str(caught.value) for name in names[:10])

@@ -1,0 +1,221 @@
+"""Is a store whole, and what may go: damage is found, and nothing else is ever removed."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import portalocker
+import pytest
+
+from target_bench.runs.find import run_folders
+from target_bench.runs.integrity import check, removable, remove
+from target_bench.runs.store import FORMAT
+from tests.builders import without_seals
+from tests.runs.stored import Runs, copied
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Runs:
+    return copied(tmp_path)
+
+
+def _edit(path: Path, change: Callable[[str], str]) -> None:
+    path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def _unfinished(folder: Path, lines: int) -> Path:
+    """As a killed process leaves a run."""
+    for name in ("scores.json", "per_query.parquet", "statistics.parquet"):
+        (folder / name).unlink()
+    _edit(folder / "retrieval.jsonl", lambda text: "".join(text.splitlines(True)[:lines]) + '{"qu')
+    return folder
+
+
+def test_whole_store(runs: Runs) -> None:
+    found = [check(folder) for folder in run_folders(runs.root)]
+    assert {(c.state, c.problems, c.notes) for c in found} == {("finished", (), ())}
+    assert {(c.answered, c.asked) for c in found} == {(280, 280), (20, 20), (144, 144), (79, 79)}
+
+
+def test_unfinished_run(runs: Runs) -> None:
+    found = check(_unfinished(runs.bm25, 100))
+    assert (found.state, found.answered, found.asked) == ("unfinished", 100, 280)
+    assert found.notes == (
+        "retrieval.jsonl: the last line is torn; it is cut off when the run goes on",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("manifest.json", lambda text: text[:-40], "cannot be read"),
+        (
+            "manifest.json",
+            lambda text: text.replace('"mini"', '"maxi"'),
+            "damaged or edited",
+        ),
+        (
+            "manifest.json",
+            lambda text: text.replace(f'"format": {FORMAT}', f'"format": {FORMAT + 1}'),
+            "written by a newer target-bench",
+        ),
+        ("retrieval.jsonl", lambda text: text.replace("\n", "\n{\n", 1), "line 2: damaged"),
+        ("retrieval.jsonl", lambda text: text.split("\n", 1)[1], "1 of 280 scored queries have no"),
+        (
+            "retrieval.jsonl",
+            lambda text: text.replace("]]", ']], "error": "x"', 1),
+            r"retrieval.jsonl, line 1: damaged \(it is not what was written\)",
+        ),
+        (
+            "manifest.json",
+            lambda text: text.replace('"asked": {', '"asked": {"retrieval_run": [1],', 1),
+            "damaged or edited: it is not what was written",
+        ),
+        ("scores.json", lambda text: text[:-40], "scores.json: cannot be read"),
+        (
+            "scores.json",
+            lambda text: re.sub(r'"value": [\d.]+', '"value": "x"', text, count=1),
+            r"scores.json: cannot be read \(it is not what was written\)",
+        ),
+        ("scores.json", lambda text: text.replace('"failed"', '"gone"', 1), "cannot be read"),
+        (
+            "scores.json",
+            lambda text: text.replace('"value": 0.79', '"value": 0.89', 1),
+            r"scores.json: cannot be read \(it is not what was written\)",
+        ),
+        ("per_query.parquet", lambda _: "x", "per_query.parquet: damaged, or not of these scores"),
+        ("statistics.parquet", lambda _: "x", "statistics.parquet: damaged, or not of these"),
+    ],
+)
+def test_damage_is_found(runs: Runs, name: str, change: Callable[[str], str], message: str) -> None:
+    path = runs.bm25 / name
+    path.write_text(change(path.read_text("utf-8", errors="replace")), encoding="utf-8")
+    found = check(runs.bm25)
+    assert found.state == "damaged"
+    (problem,) = found.problems
+    assert re.search(message, problem), problem
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("manifest.json", lambda text: text.replace('"mini"', '"maxi"'), "hash .* edited or moved"),
+        (
+            "retrieval.jsonl",
+            lambda text: text.replace("]]", ']], "error": "x"', 1),
+            "1 queries are recorded as failed, but scores.json says 0",
+        ),
+        (
+            "manifest.json",
+            lambda text: text.replace('"asked": {', '"asked": {"retrieval_run": [1],', 1),
+            "asked.retrieval_run is ",
+        ),
+        (
+            "scores.json",
+            lambda text: re.sub(r'"value": [\d.]+', '"value": "x"', text, count=1),
+            "scores.json: cannot be read .* is not a number",
+        ),
+        (
+            "scores.json",
+            lambda text: text.replace('"value": 0.79', '"value": 0.89', 1),
+            "recall@1 is 0.89.* in scores.json, but .* gives 0.79",
+        ),
+        ("per_query.parquet", lambda _: "x", "per_query.parquet: cannot be read"),
+        ("statistics.parquet", lambda _: "x", "statistics.parquet: cannot be read"),
+    ],
+)
+def test_damage_of_an_earlier_version_is_found(
+    runs: Runs, name: str, change: Callable[[str], str], message: str
+) -> None:
+    """Its runs have no seals, which is noted; what contradicts itself is found all the same."""
+    without_seals(runs.bm25)
+    path = runs.bm25 / name
+    path.write_text(change(path.read_text("utf-8", errors="replace")), encoding="utf-8")
+    found = check(runs.bm25)
+    (problem,) = found.problems
+    assert re.search(message, problem), problem
+    assert "manifest.json has no seal: it is of an earlier target-bench" in found.notes
+
+
+def test_every_damaged_line_is_found(runs: Runs) -> None:
+    """The first are named, the others counted; the queries of the whole lines are there."""
+    _unfinished(runs.bm25, 100)
+    _edit(runs.bm25 / "retrieval.jsonl", lambda text: re.sub(r"(?m)^.", "x", text, count=22))
+    found = check(runs.bm25)
+    assert (found.state, found.answered) == ("damaged", 78)
+    lines = [int(re.search(r"line (\d+): damaged", p)[1]) for p in found.problems[:-1]]  # type: ignore[index]
+    assert lines == list(range(1, 21))
+    assert found.problems[-1].endswith("retrieval.jsonl: 2 more lines are damaged")
+    assert removable(runs.root) == []  # 78 answers can be kept
+
+
+def test_damage_of_answers(runs: Runs) -> None:
+    shutil.rmtree(
+        runs.root
+        / json.loads((runs.answers / "manifest.json").read_bytes())["asked"]["retrieval_run"]
+    )
+    _edit(runs.answers / "generations.jsonl", lambda text: text.replace('"text"', '"txet"', 1))
+    found = check(runs.answers)
+    assert found.problems[0].startswith("the run of its rankings is missing")
+    assert "generations.jsonl, line 1: damaged" in found.problems[1]
+
+
+def test_manifest_lost(runs: Runs) -> None:
+    (runs.bm25 / "manifest.json").unlink()
+    assert "manifest.json is missing" in check(runs.bm25).problems[0]
+    assert runs.bm25 not in [one.folder for one in removable(runs.root)]
+
+
+def test_finished_runs_stay(runs: Runs) -> None:
+    assert removable(runs.root) == []
+
+
+def test_what_may_go(runs: Runs) -> None:
+    """An unfinished run, one that was never begun, and leftovers in a finished one."""
+    _unfinished(runs.first, 5)
+    begun = runs.root / "retrieval-mini-test-x-0123456789ab"
+    begun.mkdir()
+    (begun / "lock").touch()
+    (runs.bm25 / "scores.77.tmp").write_text("half", encoding="utf-8")
+    found = {one.folder: one for one in removable(runs.root)}
+    assert set(found) == {runs.first, begun, runs.bm25}
+    assert found[runs.first].why == "unfinished, 5 of 20 queries answered"
+    assert found[begun].why == "never begun"
+    assert (found[runs.bm25].whole, found[runs.bm25].files) == (False, ("scores.77.tmp",))
+    before = set(runs.root.iterdir())
+    assert all(map(remove, found.values()))
+    assert before - set(runs.root.iterdir()) == {runs.first, begun}
+    assert check(runs.bm25).notes == ()
+
+
+def test_what_never_goes(runs: Runs, tmp_path: Path) -> None:
+    """Foreign folders and files, links, other formats, and what other runs are built on."""
+    foreign = runs.root / "my-notes-0123456789ab"
+    foreign.mkdir()
+    (foreign / "thesis.md").write_text("all of it", encoding="utf-8")
+    (runs.root / "results").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (runs.root / "link-0123456789ab").symlink_to(tmp_path / "elsewhere")
+    _unfinished(runs.first, 5)
+    (runs.first / "mine.txt").write_text("kept", encoding="utf-8")
+    _edit(
+        _unfinished(runs.mixed, 5) / "manifest.json",
+        lambda text: text.replace(f'"format": {FORMAT}', '"format": 99'),
+    )
+    rankings = json.loads((runs.answers / "manifest.json").read_bytes())["asked"]["retrieval_run"]
+    _unfinished(runs.root / rankings, 5)
+    assert removable(runs.root) == []
+
+
+def test_a_run_in_use_stays(runs: Runs) -> None:
+    _unfinished(runs.first, 5)
+    (one,) = removable(runs.root)
+    with (runs.first / "lock").open("rb+") as file:
+        portalocker.lock(file, portalocker.LOCK_EX)
+        assert removable(runs.root) == []
+        assert not remove(one)
+    (runs.first / "new.tmp").touch()
+    assert not remove(one)
+    assert (runs.first / "retrieval.jsonl").exists()

@@ -1,0 +1,168 @@
+"""SQLite's SQL in DuckDB's: both engines on the same data."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from target_bench.sql.dialect.copying import Copy, duckdb_copy
+from target_bench.sql.dialect.translation import to_duckdb
+from tests.sql.databases import database
+
+ODD = """
+CREATE TABLE t(i INTEGER, r REAL, s TEXT, n TEXT, d TEXT, z INTEGER, b BLOB);
+INSERT INTO t VALUES
+  (7, 2.5, 'abc', '12', '2020-02-29', 0, x'00ff'),
+  (-7, -2.5, 'ABC', '3.7x', '2021-03-01 10:20:30', 2, NULL),
+  (NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+  (3, 1e300, '', '-5', 'bad', 0, x''),
+  (2, 0.5, 'it''s "q"', '7', '1999-12-31', 1, x'41');
+CREATE TABLE "od d"("a b" TEXT, "A""q" INT, "order" REAL);
+INSERT INTO "od d" VALUES ('abc', 1, 2.0), ('x', 7, NULL);
+CREATE VIEW v AS SELECT i, s FROM t WHERE i > 0;
+"""
+
+Engines = tuple[sqlite3.Connection, duckdb.DuckDBPyConnection, Copy]
+
+
+@pytest.fixture(scope="module")
+def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engines]:
+    path = database(tmp_path_factory.mktemp("odd") / "odd.sqlite", ODD)
+    copy = duckdb_copy(path)
+    source = sqlite3.connect(path)
+    with duckdb.connect(copy.path, read_only=True) as target:
+        yield source, target, copy
+    source.close()
+
+
+def _same(sql: str, engines: Engines) -> None:
+    source, target, copy = engines
+    translated = to_duckdb(sql, copy.columns, copy.views)
+    expected = source.execute(sql).fetchall()
+    found = target.execute(translated).fetchall()
+    assert sorted(map(_comparable, found)) == sorted(map(_comparable, expected)), translated
+
+
+def _comparable(row: tuple[Any, ...]) -> str:
+    return repr([float(cell) if isinstance(cell, int | float) else cell for cell in row])
+
+
+EXPRESSIONS = (
+    """
+i / z;i / 2;i % 2;i % z;r / 2;r % 2;10 / 4;10 / 4.0;i * 1.0 / 3;2.0 * i;1.5;sum(i) / count(*)
+sum(i) * 1.0 / count(i);n + 1;n * 2;-n;'5' + '6';(i > 2) + (z > 0);(i > 2) * 1.0 / 2;i + NULL
+i || s;s || n;'a' || 1;length(i);length(s);length(b);substr(s, 1, 2);substr(s, -2);upper(s)
+substr(d, 1, 4) = 2020;substr(d, 1, 4) > 2000;substr(i, 1, 1);trim(s);replace(s, 'a', 'b')
+instr(s, 'b');unicode(s);hex(b);char(65);s GLOB 'a*';'x' LIKE 'X';s LIKE 'a%';i LIKE '7'
+n LIKE '1%';NOT s LIKE 'a%';s = 'ABC';s < 'b';n = 12;n = '12';n > 5;i = '7';i > '5';i < 'x'
+s > 5;1 = '1';i = 7.0;z = (i > 5);s IS 'abc';i IS NOT 7;i == 7;i IS NULL;i NOTNULL
+CAST(n AS INTEGER);CAST(n AS REAL);CAST(r AS INTEGER);CAST(i AS TEXT);CAST(s AS INT)
+CAST('12abc' AS INTEGER);CAST(' 12 ' AS REAL);CAST(2.9 AS INT);CAST(-2.9 AS INT)
+CAST(i > 2 AS TEXT);CAST(NULL AS INT);CAST(i AS NUMERIC) / 2;round(r);round(i);round(n);abs(n)
+max(i, z);min(i, r);coalesce(i, 0);ifnull(s, '-');nullif(z, 0);iif(i > 2, 1, 0);iif(i, 1, 0)
+CASE WHEN i > 2 THEN 'a' ELSE 'b' END;CASE i WHEN 7 THEN 1 ELSE 2.5 END;CASE s WHEN 'abc' THEN 1 END
+i BETWEEN 1 AND 5;n BETWEEN 1 AND 10;n BETWEEN '1' AND '4';i IN (7, 2);n IN (7, 12);i IN ('7', '2')
+i IN (SELECT z FROM t);n IN (SELECT i FROM t);i NOT IN (SELECT n FROM t WHERE n NOTNULL)
+NOT i;i AND z;i OR z;(SELECT i FROM t);(SELECT max(i) FROM t);EXISTS (SELECT 1 FROM t WHERE i = 9)
+strftime('%Y', d);strftime('%m-%d', d);strftime('%s', d);strftime('%j', d);date(d);time(d)
+datetime(d);julianday(d);julianday(d) - julianday('2020-01-01');strftime('%Y', d) - 2000
+strftime('%Y', d) > '2000';strftime('%Y', d) = 2020;date(d, '+1 day');date(d, '-2 months')
+date(d, 'start of month');d < '2020-12-31';d BETWEEN '2020-01-01' AND '2020-12-31'
+avg(n);sum(n);avg(i > 2);sum(s = 'abc');total(i);count(DISTINCT s);max(s);min(n);i, max(r)
+s, count(*);count(*) FILTER (WHERE i > 0);sum(i) OVER (ORDER BY i)
+row_number() OVER (ORDER BY i DESC)
+""".replace("\n", ";")
+    .strip(";")
+    .split(";")
+)
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_expressions(engines: Engines, expression: str) -> None:
+    _same(f"SELECT {expression} FROM t", engines)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        'SELECT "a b", "A""q" FROM "od d" WHERE "order" IS NULL',
+        'SELECT s FROM t WHERE s = "abc" OR "no such column" = s',
+        "SELECT `a b` FROM `od d` WHERE [order] > 1",
+        "SELECT s AS q, count(*) FROM t GROUP BY q HAVING count(*) > 0",
+        "SELECT z, s, max(r) FROM t GROUP BY z",
+        "SELECT z, s, min(r) FROM t GROUP BY z",
+        "SELECT s, count(*) FROM t GROUP BY z ORDER BY count(*) DESC, r",
+        "SELECT * FROM t GROUP BY z",
+        "SELECT strftime('%Y', d), count(*) FROM t GROUP BY strftime('%Y', d)",
+        "SELECT z, i FROM t GROUP BY z HAVING i > 2",
+        "SELECT i FROM t ORDER BY z LIMIT 2",
+        "SELECT i FROM t LIMIT 2",
+        "SELECT z FROM t GROUP BY z ORDER BY count(*) DESC LIMIT 1",
+        "SELECT s FROM t ORDER BY s DESC LIMIT 2",
+        "SELECT i FROM t ORDER BY i LIMIT 2 OFFSET 1",
+        "SELECT i, s FROM t ORDER BY 'nothing' LIMIT 1",
+        "SELECT i FROM v",
+        "SELECT i FROM v ORDER BY s LIMIT 1",
+        "SELECT i FROM t NATURAL JOIN v",
+        "SELECT i FROM t JOIN v USING (i)",
+        'SELECT t1.i FROM t t1, t t2 JOIN "od d" o ON t1.i = o."A""q" WHERE t1.s = o."a b"',
+        'SELECT t.i FROM t JOIN "od d" ON t.s = "a b"',
+        "SELECT count(*) FROM t JOIN v",
+        "SELECT i FROM t WHERE s != 'abc' INTERSECT SELECT i FROM v",
+        "SELECT i FROM t UNION SELECT z FROM t ORDER BY 1",
+        "WITH c AS (SELECT i, n AS m FROM t) SELECT count(*) FROM c WHERE m > 5",
+        "SELECT i FROM (SELECT i, i / 2 AS h FROM t) AS q WHERE h / 2 = 0",
+        "SELECT i, (SELECT count(*) FROM t AS o WHERE o.i < t.i) FROM t",
+        "SELECT i FROM t WHERE i",
+        "SELECT i FROM t WHERE n",
+        "SELECT T.I, T.R FROM T;",
+    ],
+)
+def test_queries(engines: Engines, sql: str) -> None:
+    _same(sql, engines)
+
+
+@pytest.mark.parametrize(
+    ("sql", "why"),
+    [
+        ("SELECT rowid FROM t", "rowid is not kept"),
+        ("SELECT n / 2 FROM t", "division"),
+        ("SELECT typeof(i) FROM t", "TYPEOF"),
+        ("SELECT i FROM t UNION SELECT s FROM t", "text and numbers in one column"),
+        ("SELECT CASE WHEN i > 2 THEN 1 ELSE 'none' END FROM t", "text and numbers"),
+        ("SELECT date(d, 'localtime') FROM t", "modifier 'localtime'"),
+        ("SELECT strftime('%q', d) FROM t", "format '%q'"),
+        ("SELECT *, count(*) FROM t", "star beside aggregates"),
+        ("SELECT 1; SELECT 2", "2 statements"),
+        ("DROP TABLE t", "no query"),
+        ("", "0 statements"),
+        ("SELECT FROM", "cannot be parsed|selects nothing"),
+        ("SELECT ((((", "cannot be parsed"),
+    ],
+)
+def test_what_has_no_translation(engines: Engines, sql: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        to_duckdb(sql, engines[2].columns, engines[2].views)
+
+
+def test_only_double_quotes_hold_strings(engines: Engines) -> None:
+    sql = to_duckdb("SELECT i FROM t WHERE s = `nothing`", engines[2].columns)
+    with pytest.raises(duckdb.BinderException, match="nothing"):
+        engines[1].execute(sql)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(["SELECT", "i", "s", "FROM", "t", "(", ")", ",", "'", '"', "/", "WHERE"])
+        | st.text(max_size=3)
+    )
+)
+def test_any_text_is_translated_or_refused(words: list[str]) -> None:
+    with suppress(ValueError):
+        assert to_duckdb(" ".join(words), {"t": {"i": "BIGINT", "s": "VARCHAR"}})

@@ -1,0 +1,101 @@
+"""The offline baseline of text-to-SQL."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from target_bench.core.schema import Cell, Table, TableId
+from target_bench.sql.baseline import compose
+from tests.sql.databases import database
+
+SINGER = Table(
+    TableId("concerts", "singer"),
+    ["singer_id", "name", "age", "country", "fee"],
+    [[1, "Ann", 52, "France", 10.5], [2, "Bo", 32, "France", 3], [4, "D'Arc", 41, None, 7.25]],
+)
+CONCERT = Table(
+    TableId("concerts", "the concert"),
+    ["concert_id", "stage name", "singer_id"],
+    [[1, "Main", "1"], [3, "Side", "2"]],
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "sql"),
+    [
+        ("How many singers are there?", 'SELECT count(*) FROM "singer"'),
+        (
+            "How many singers are from France?",
+            """SELECT count(*) FROM "singer" WHERE "country" = 'France'""",
+        ),
+        (
+            "What are the names and ages of singers older than 40?",
+            'SELECT "name", "age" FROM "singer" WHERE "age" > 40',
+        ),
+        ("What is the average age of all singers?", 'SELECT avg("age") FROM "singer"'),
+        (
+            "What is the minimum and maximum fee of the singers?",
+            'SELECT min("fee"), max("fee") FROM "singer"',
+        ),
+        (
+            "What is the name of the oldest singer?",
+            'SELECT "name" FROM "singer" ORDER BY "age" DESC LIMIT 1',
+        ),
+        (
+            "How many singers are there for each country?",
+            'SELECT "country", count(*) FROM "singer" GROUP BY "country"',
+        ),
+        ("Show the different countries of singers.", 'SELECT DISTINCT "country" FROM "singer"'),
+        (
+            "List the names of singers sorted by age in descending order.",
+            'SELECT "name" FROM "singer" ORDER BY "age" DESC',
+        ),
+        (
+            "What is the country of D'Arc, the singer?",
+            """SELECT "country" FROM "singer" WHERE "name" = 'D''Arc'""",
+        ),
+        ("Which concerts have which stage name?", 'SELECT "stage name" FROM "the concert"'),
+        ("Show all information about singers.", 'SELECT * FROM "singer"'),
+    ],
+)
+def test_templates(question: str, sql: str) -> None:
+    assert compose(question, [CONCERT, SINGER]) == sql
+
+
+def test_nothing_to_answer_from() -> None:
+    assert compose("How many?", []) is None
+    assert compose("How many?", [Table(TableId("d", "t"), [], [])]) is None
+
+
+_COLUMNS = ["name", "age of", 'a"b', "select", "Größe", "x'y"]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            ["how many", "name", "age", "oldest", "each", "sorted by", "40", "Ann", "not"]
+        )
+        | st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+    )
+)
+def test_always_sql_that_runs(words: list[str]) -> None:
+    """Whatever the question and however odd the names."""
+    rows: list[list[Cell]] = [["Ann", 40, "it's", None, 1.5, "x"], ["Bo", 7, '"', 3, 2.0, "y;--"]]
+    table = Table(TableId("d", 'the "t"'), _COLUMNS, rows)
+    sql = compose(" ".join(words), [table])
+    assert sql is not None
+    names = ", ".join('"' + name.replace('"', '""') + '"' for name in _COLUMNS)
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(f'CREATE TABLE "the ""t"""({names})')
+        connection.execute(sql).fetchall()
+
+
+def test_on_a_database(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(database(tmp_path / "c.sqlite"))) as connection:
+        sql = compose("How many singers are from France?", [CONCERT, SINGER])
+        assert connection.execute(sql or "").fetchall() == [(2,)]
