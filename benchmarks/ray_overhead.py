@@ -26,7 +26,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from target_bench.core.interfaces import Corpus, Observer, Ranking, Retriever
+from target_bench.core.interfaces import Corpus, Ranking, Retriever
+from target_bench.core.observer import Observer
 from target_bench.evaluation.sweeps.executors import Executor
 from target_bench.evaluation.sweeps.local_executor import Local
 from target_bench.evaluation.sweeps.ray_executor import Ray

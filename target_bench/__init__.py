@@ -7,7 +7,7 @@ Everything public is importable from here and loaded on first use, so that
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from target_bench.core.version import __version__
 
 if TYPE_CHECKING:
     from target_bench.core.errors import (
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
         Dataset,
         Generator,
         Metric,
-        Observer,
         Ranked,
         Retriever,
     )
+    from target_bench.core.observer import Observer
     from target_bench.core.release import Release
     from target_bench.core.schema import (
         CorpusInfo,
@@ -58,7 +58,7 @@ _HOME = {
     "Dataset": "core.interfaces",
     "Generator": "core.interfaces",
     "Metric": "core.interfaces",
-    "Observer": "core.interfaces",
+    "Observer": "core.observer",
     "Ranked": "core.interfaces",
     "Retriever": "core.interfaces",
     "Release": "core.release",

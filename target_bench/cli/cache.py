@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from target_bench.cli.options import AsJson, Debug
+from target_bench.core.files import cache_root
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +39,7 @@ def list_(only: Only = None, as_json: AsJson = False, debug: Debug = False) -> N
     from target_bench.data import cache
 
     corpora = [] if only is Part.embeddings else cache.entries()
-    embeddings = [] if only is Part.corpora else embedding_files.entries(cache.root())
+    embeddings = [] if only is Part.corpora else embedding_files.entries(cache_root())
     if as_json:
         shown = [
             {"part": part.value, **entry.to_json()}
@@ -72,7 +73,7 @@ def _corpora_table(entries: "Sequence[Entry]") -> "TextTable":
         ]
         for entry in entries
     ]
-    return TextTable(columns, rows, str(cache.root()))
+    return TextTable(columns, rows, str(cache_root()))
 
 
 def _embeddings_table(entries: "Sequence[Recorded]") -> "TextTable":
@@ -105,6 +106,6 @@ def clear(only: Only = None, debug: Debug = False) -> None:
     from target_bench.data import cache
 
     corpora = [] if only is Part.embeddings else cache.clear()
-    embeddings = [] if only is Part.corpora else embedding_files.clear(cache.root())
+    embeddings = [] if only is Part.corpora else embedding_files.clear(cache_root())
     sizes = [entry.bytes for entry in corpora] + [entry.bytes for entry in embeddings]
-    typer.echo(f"removed {len(sizes)} entries, {sum(sizes) / 1e6:.1f} MB, from {cache.root()}")
+    typer.echo(f"removed {len(sizes)} entries, {sum(sizes) / 1e6:.1f} MB, from {cache_root()}")

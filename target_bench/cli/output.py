@@ -11,7 +11,7 @@ import typer
 from target_bench.core.errors import PluginError, TargetBenchError
 
 if TYPE_CHECKING:
-    from target_bench.core.interfaces import Observer
+    from target_bench.core.observer import Observer
     from target_bench.core.schema import AnswerCounts
     from target_bench.evaluation.results import Result, Results
 

@@ -20,7 +20,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from target_bench.core.interfaces import Observer
+from target_bench.core.observer import Observer
 
 _EVERY = 60.0
 """Seconds between two lines on a stage, where no bar is drawn."""

@@ -286,3 +286,10 @@ def _place(table: Any, positions: Mapping[tuple[str, str], int]) -> int:
 
 def _shown(table: Any) -> str:
     return str(table) if isinstance(table, TableId) else repr(table)
+
+
+def is_paid(plugin: object) -> bool:
+    """Whether a plug-in, or one that it is made of, may cost money."""
+    parts = getattr(plugin, "parts", None)
+    inner = parts().values() if callable(parts) else ()
+    return bool(getattr(plugin, "paid", False)) or any(map(is_paid, inner))

@@ -4,6 +4,17 @@ import hashlib
 import os
 from pathlib import Path
 
+CACHE_ENVIRONMENT = "TARGET_BENCH_CACHE"
+"""The variable that names the cache folder."""
+
+
+def cache_root() -> Path:
+    """Return ``$TARGET_BENCH_CACHE``, else ``target-bench`` in the user's cache folder."""
+    named = os.environ.get(CACHE_ENVIRONMENT)
+    if named:
+        return Path(named).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "target-bench"
+
 
 def sha256_of(path: Path) -> str:
     """The SHA-256 of a file's content, in hexadecimal.

@@ -91,6 +91,15 @@ class Query:
     database_id: str = "0"
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The accepted answers."""
+        return (self.answer,) if isinstance(self.answer, str) else self.answer
+
+
+NO_CONTEXT = "no-context"
+"""The name of the mode in which nothing is retrieved: the lower bound of answers."""
+
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:

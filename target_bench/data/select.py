@@ -8,7 +8,8 @@ from typing import Any
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Dataset, Observer
+from target_bench.core.interfaces import Dataset
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Query
 from target_bench.data import splits
 from target_bench.data.distractors import mixed, resolved

@@ -11,7 +11,7 @@ from target_bench.core import contract, ranking, registry
 from target_bench.core.contract import RetrieverLike
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.identity import plugin_identity
-from target_bench.core.interfaces import Observer
+from target_bench.core.observer import Observer
 from target_bench.core.redaction import masked_settings
 from target_bench.core.serialization import Format
 from target_bench.data.select import Loaded

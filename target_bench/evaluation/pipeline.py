@@ -11,19 +11,15 @@ import numpy as np
 
 from target_bench.components.prompts.prompting import Prompter
 from target_bench.core import registry
-from target_bench.core.interfaces import Dataset, Metric, Observer
-from target_bench.core.schema import Counts, Retrieval, Score
+from target_bench.core.interfaces import Dataset, Metric
+from target_bench.core.observer import Observer
+from target_bench.core.schema import NO_CONTEXT, Counts, Retrieval, Score
 from target_bench.data.select import Loaded
 from target_bench.evaluation.inputs import Answering
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.stages.consent import Confirm
 from target_bench.evaluation.stages.generate import Answerer, GenerateStage
-from target_bench.evaluation.stages.retrieve import (
-    NO_CONTEXT,
-    RetrievalOptions,
-    RetrieveStage,
-    Subject,
-)
+from target_bench.evaluation.stages.retrieve import RetrievalOptions, RetrieveStage, Subject
 from target_bench.evaluation.stages.score import count, count_answers, score
 from target_bench.metrics.headlines import in_order
 from target_bench.runs import slices

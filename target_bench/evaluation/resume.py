@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.core.interfaces import Observer
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Query, Retrieval
 from target_bench.data.select import Loaded, Loader, task_named, tasks_and_corpora
 from target_bench.evaluation import pipeline

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Observer
+from target_bench.core.observer import Observer
 from target_bench.core.schema import OnError
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ class LangChain(WrappedModel):
     """Asks a chat model, or a chain that takes messages and gives a message or text.
 
     A failed answer has an ``error`` that begins with its kind: see
-    ``target_bench.components.remote.failures``, and ``raised`` for all else. Trying again is left to the
+    ``components.remote.failures``, and ``raised`` for all else. Trying again is left to the
     model (``max_retries``). It is asked in threads; ``concurrency=1`` suits one that bears none.
 
     Args:

@@ -21,7 +21,7 @@ class LlamaIndex(WrappedModel):
     """Asks an ``LLM`` of LlamaIndex through its method ``chat``.
 
     A failed answer has an ``error`` that begins with its kind: see
-    ``target_bench.components.remote.failures``, and ``raised`` for all else. Trying again is left to the
+    ``components.remote.failures``, and ``raised`` for all else. Trying again is left to the
     model (``max_retries``). It is asked in threads; ``concurrency=1`` suits one that bears none.
 
     Args:

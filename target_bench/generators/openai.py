@@ -22,7 +22,8 @@ from target_bench.components.remote.openai_api import Connection, Server
 from target_bench.components.remote.recorder import Recorder
 from target_bench.components.remote.served_model import Served
 from target_bench.components.remote.server_settings import check_at_least_one, check_prices
-from target_bench.core.interfaces import Generator, Observer, constructor_arguments
+from target_bench.core.interfaces import Generator, constructor_arguments
+from target_bench.core.observer import Observer
 from target_bench.core.reasoning import without_reasoning
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.core.tokens import estimated_tokens
@@ -49,7 +50,7 @@ class OpenAI(Generator):
 
     An answer that was recorded is not asked for again, in this run or any other; its ``cost`` is
     then what it did cost. A failed one has an ``error`` that begins with its kind: see
-    ``target_bench.components.remote.failures``. A wrong key, model or address ends the run if no request has
+    ``components.remote.failures``. A wrong key, model or address ends the run if no request has
     been answered yet.
 
     Args:

@@ -47,15 +47,11 @@ def have_short_answers(queries: Sequence[Query]) -> bool:
     Of a query with several references its shortest counts. Words are what white space divides.
     """
     words = [
-        min(len(reference.split()) for reference in _references(query))
+        min(len(reference.split()) for reference in query.references)
         for query in queries
         if query.answer
     ]
     return bool(words) and median(words) <= MOST_WORDS
-
-
-def _references(query: Query) -> Sequence[str]:
-    return (query.answer,) if isinstance(query.answer, str) else query.answer
 
 
 def answer_metrics(names: Iterable[str], every: bool = False) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from target_bench.core.errors import StoreError
-from target_bench.core.interfaces import Observer
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Query
 from target_bench.runs.run_identity import earlier_answers_fingerprint, earlier_note, is_earlier
 from target_bench.runs.store import Run, read_run

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import StoreError
-from target_bench.evaluation.stages.retrieve import NO_CONTEXT
+from target_bench.core.schema import NO_CONTEXT
 from target_bench.metrics.headlines import headline
 from target_bench.runs.differing import flat
 from target_bench.runs.find import run_folders

@@ -40,9 +40,9 @@ _MOVING = re.compile(
 
 def folder() -> Path:
     """``gold`` in the cache folder: $TARGET_BENCH_CACHE, or the user's."""
-    from target_bench.data.cache import root
+    from target_bench.core.files import cache_root
 
-    return root() / "gold"
+    return cache_root() / "gold"
 
 
 class GoldResults:

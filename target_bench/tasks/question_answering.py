@@ -29,7 +29,7 @@ class QuestionAnswering:
     def metrics(self, queries: Sequence[Query]) -> list[Metric[Any]]:
         """Every metric of generated text."""
         found: list[Metric[Any]] = []
-        number = number_of_references([references(query) for query in queries])
+        number = number_of_references([query.references for query in queries])
         found += text_metrics(number, READING)
         if self.bertscore is not None:
             from target_bench.metrics.bertscore import BERTScore
@@ -50,7 +50,7 @@ class QuestionAnswering:
         """
         return JudgedAnswers(
             [None if g.error is not None else self.parse(g.text) for g in generations],
-            [references(query) for query in dataset.queries],
+            [query.references for query in dataset.queries],
         )
 
     def settings(self) -> list[str]:
@@ -77,8 +77,3 @@ class QuestionAnswering:
 def _without_reasoning(text: str) -> str | None:
     said = without_reasoning(text)
     return None if text and not said else said
-
-
-def references(query: Query) -> tuple[str, ...]:
-    """The accepted answers of a query."""
-    return (query.answer,) if isinstance(query.answer, str) else query.answer

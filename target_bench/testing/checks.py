@@ -9,7 +9,7 @@ from unittest import SkipTest
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, PluginError
-from target_bench.core.interfaces import Observer
+from target_bench.core.observer import Observer
 from target_bench.core.redaction import masked_settings
 from target_bench.core.registry import FILE_MODULE
 

@@ -11,7 +11,7 @@ import pytest
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.identity import plugin_identity
-from target_bench.core.interfaces import Observer
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest, Message
 from tests.openai_server import OpenAIServer, answer, error, overflow, rate_limited, unknown_model
 

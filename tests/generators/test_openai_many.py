@@ -20,7 +20,7 @@ pytest.importorskip("openai")
 
 from target_bench.components.remote.endpoint import Patience
 from target_bench.core.errors import ConfigError, StoreError
-from target_bench.core.interfaces import Observer
+from target_bench.core.observer import Observer
 from target_bench.core.schema import GenerationRequest, Message
 from target_bench.generators.openai import OpenAI
 from tests import openai_server as served

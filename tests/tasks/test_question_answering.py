@@ -4,7 +4,7 @@ import numpy as np
 
 from target_bench.core.schema import Generation, Query
 from target_bench.metrics.text import JudgedAnswers
-from target_bench.tasks.question_answering import QuestionAnswering, references
+from target_bench.tasks.question_answering import QuestionAnswering
 from tests.tasks.asked import dataset_of
 
 ONE = Query("q1", "Who?", (), "Ann")
@@ -12,8 +12,8 @@ MORE = Query("q2", "Where?", (), ("USA", "United States"))
 
 
 def test_references() -> None:
-    assert references(ONE) == ("Ann",)
-    assert references(MORE) == ("USA", "United States")
+    assert ONE.references == ("Ann",)
+    assert MORE.references == ("USA", "United States")
 
 
 def test_a_failed_answer_is_none() -> None:

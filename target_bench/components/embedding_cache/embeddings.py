@@ -158,10 +158,10 @@ def _beginning(text: str) -> str:
 
 def _store(encoder: Encoder, kind: TextKind) -> EmbeddingStore | None:
     """Where the vectors of an encoder are recorded, or None if nothing tells them from others'."""
-    from target_bench.data.cache import root
+    from target_bench.core.files import cache_root
 
     identity = _identity(encoder, kind)
-    return None if identity is None else _opened(str(root() / FOLDER), identity, kind)
+    return None if identity is None else _opened(str(cache_root() / FOLDER), identity, kind)
 
 
 @lru_cache(maxsize=16)

@@ -44,7 +44,7 @@ _SHOWN = 60  # characters of a text in a message
 class OpenAIEmbeddings(Encoder):
     """Asks an embedding model, many texts a request and many requests at a time.
 
-    Vectors are those of the server, unchanged. ``target_bench.components.embedding_cache.embeddings.encoded`` records them as
+    Vectors are those of the server, unchanged. ``components.embedding_cache`` records them as
     they come, so that no text is sent twice. Nothing tells what weights a server has: if it puts
     others under the same name, clear the cache (``target-bench cache clear --only embeddings``).
 

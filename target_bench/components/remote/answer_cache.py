@@ -77,9 +77,9 @@ def storable_count(value: object) -> int | None:
 
 def file() -> Path:
     """``responses.sqlite`` in the cache folder: $TARGET_BENCH_CACHE, or the user's."""
-    from target_bench.data.cache import root
+    from target_bench.core.files import cache_root
 
-    return root() / "responses.sqlite"
+    return cache_root() / "responses.sqlite"
 
 
 def request_key(provider: str, base_url: str, body: Mapping[str, Any]) -> str:

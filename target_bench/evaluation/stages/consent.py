@@ -26,13 +26,6 @@ class Estimate:
 Confirm = Callable[[Estimate], bool]
 
 
-def is_paid(plugin: object) -> bool:
-    """Whether a plug-in, or one that it is made of, may cost money."""
-    parts = getattr(plugin, "parts", None)
-    inner = parts().values() if callable(parts) else ()
-    return bool(getattr(plugin, "paid", False)) or any(map(is_paid, inner))
-
-
 def ask(confirm: Confirm, estimate: Estimate) -> None:
     """Ask.
 

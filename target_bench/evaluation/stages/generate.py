@@ -8,7 +8,8 @@ from typing import Any, Protocol
 from target_bench.components.prompts.prompting import Prompted, Prompter
 from target_bench.core import cache_use
 from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
-from target_bench.core.interfaces import Dataset, Generator, Observer
+from target_bench.core.interfaces import Dataset, Generator
+from target_bench.core.observer import Observer
 from target_bench.core.redaction import without_secrets
 from target_bench.core.schema import Generation, GenerationRequest, Query, Retrieval
 from target_bench.core.tokens import estimated_tokens

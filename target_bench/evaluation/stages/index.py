@@ -10,7 +10,8 @@ import portalocker
 
 from target_bench.core import cache_use
 from target_bench.core.contract import RetrieverLike
-from target_bench.core.interfaces import Corpus, Observer
+from target_bench.core.interfaces import Corpus
+from target_bench.core.observer import Observer
 from target_bench.runs.run_identity import run_key
 
 

@@ -10,12 +10,13 @@ from typing import Any
 from target_bench.components.training import exposure
 from target_bench.core import cache_use, contract
 from target_bench.core.cache_use import Watch
-from target_bench.core.contract import RetrieverLike
+from target_bench.core.contract import RetrieverLike, is_paid
 from target_bench.core.errors import PluginError, StoreError, TargetBenchError
-from target_bench.core.interfaces import Dataset, Observer
-from target_bench.core.schema import OnError, Query, Retrieval
+from target_bench.core.interfaces import Dataset
+from target_bench.core.observer import Observer
+from target_bench.core.schema import NO_CONTEXT, OnError, Query, Retrieval
 from target_bench.evaluation.stages import index
-from target_bench.evaluation.stages.consent import Confirm, Estimate, ask, is_paid
+from target_bench.evaluation.stages.consent import Confirm, Estimate, ask
 from target_bench.evaluation.stages.latency import measure
 from target_bench.runs.environment import environment
 from target_bench.runs.record_log import RetrievalLog
@@ -38,8 +39,6 @@ class Mode:
     description: str
     rank: Rank
 
-
-NO_CONTEXT = "no-context"
 
 MODES = {
     "oracle": Mode("The gold tables: upper bound.", lambda q, k: Retrieval(q.id, q.gold[:k])),

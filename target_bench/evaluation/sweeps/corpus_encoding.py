@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 from target_bench.core.errors import TargetBenchError
-from target_bench.core.interfaces import Observer
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Table
 from target_bench.data.select import Loader
 from target_bench.evaluation import inputs

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.index_store import can_save
-from target_bench.core.interfaces import Observer
+from target_bench.core.observer import Observer
 from target_bench.core.seals import unsealed, wholly_sealed
 from target_bench.data.select import Loaded, Loader, tasks_and_corpora
 from target_bench.evaluation import inputs, pipeline

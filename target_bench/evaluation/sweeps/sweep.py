@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Observer
 from target_bench.core.memory import n_bytes
+from target_bench.core.observer import Observer
 from target_bench.evaluation.stages.consent import Estimate
 from target_bench.evaluation.sweeps.executors import Executor
 from target_bench.evaluation.sweeps.grid import cells

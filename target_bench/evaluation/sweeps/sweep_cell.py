@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from target_bench.core.errors import TargetBenchError
-from target_bench.core.interfaces import Observer
+from target_bench.core.observer import Observer
 from target_bench.core.redaction import masked_settings
 from target_bench.core.schema import OnError, Score
 from target_bench.core.serialization import Format

@@ -9,7 +9,6 @@ from target_bench.reporting.leaderboard.entry import Level
 from target_bench.reporting.leaderboard.leaks import words
 from target_bench.reporting.leaderboard.recompute import Checked
 from target_bench.reporting.leaderboard.suspicion import Alike, alike
-from target_bench.tasks.question_answering import references
 
 FEWEST = 50
 """Wrong tables, or wrong answers, below which likeness says nothing."""
@@ -153,7 +152,7 @@ def _same_answers(run: Checked, other: Other) -> tuple[int, int]:
     for query in _both(run, other):
         mine = words(run.predictions.found[query.id].generation.text)
         theirs = words(other.predictions.found[query.id].generation.text)
-        if len(theirs.split()) >= _WORDS and theirs not in map(words, references(query)):
+        if len(theirs.split()) >= _WORDS and theirs not in map(words, query.references):
             wrong += 1
             same += mine == theirs
     return wrong, same

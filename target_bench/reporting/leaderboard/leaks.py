@@ -10,7 +10,6 @@ from target_bench.core.serialization import cell_text
 from target_bench.reporting.leaderboard.entry import Level
 from target_bench.reporting.leaderboard.recompute import Checked
 from target_bench.reporting.leaderboard.suspicion import at_least
-from target_bench.tasks.question_answering import references
 
 PERFECT = 0.97
 """No system known has all gold tables on top for so large a share of a corpus."""
@@ -114,7 +113,7 @@ def gold_answers(run: Checked) -> Iterator[tuple[Level, str]]:
     long = [
         g
         for g, (query, _) in zip(given, queries, strict=True)
-        if min(len(text.split()) for text in references(query)) >= _WORDS
+        if min(len(text.split()) for text in query.references) >= _WORDS
     ]
     if task in VERBATIM and at_least(sum(long), len(long)) > VERBATIM[task]:
         yield (
@@ -134,14 +133,14 @@ def _verbatim(run: Checked) -> Callable[[int, Query], bool]:
 
         def same_words(_i: int, query: Query) -> bool:
             given = words(found[query.id].generation.text) if query.id in found else ""
-            return given != "" and given in map(words, references(query))
+            return given != "" and given in map(words, query.references)
 
         return same_words
     statements = _statements(run)
 
     def same_sql(_i: int, query: Query) -> bool:
         given = _squeezed(statements.get(query.id) or "")
-        return given != "" and given in map(_squeezed, references(query))
+        return given != "" and given in map(_squeezed, query.references)
 
     return same_sql
 
@@ -171,7 +170,7 @@ def _held(run: Checked) -> Callable[[Query, Retrieval], bool]:
         return words(" ".join([*said, *table.header, *cells]))
 
     def holds(query: Query, ranking: Retrieval) -> bool:
-        wanted = [f" {words(text)} " for text in references(query)]
+        wanted = [f" {words(text)} " for text in query.references]
         return any(text in f" {text_of(t)} " for t in ranking.tables for text in wanted)
 
     return holds

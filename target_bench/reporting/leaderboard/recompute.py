@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from target_bench.core import registry
 from target_bench.core.errors import BudgetError, ConfigError
-from target_bench.core.interfaces import Dataset, Observer
+from target_bench.core.interfaces import Dataset
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, Query, Retrieval, TableId
 from target_bench.data.select import Loaded, Loader
 from target_bench.data.splits import is_path

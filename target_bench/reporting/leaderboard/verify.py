@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.identity import installed_version
-from target_bench.core.interfaces import Observer
+from target_bench.core.observer import Observer
 from target_bench.reporting.leaderboard.archive import SUFFIX, RefusedError
 from target_bench.reporting.leaderboard.board import Other, others
 from target_bench.reporting.leaderboard.budget import MINUTES, Budget

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Observer
+from target_bench.core.observer import Observer
 from target_bench.evaluation.results import PERCENT
 from target_bench.metrics import intervals
 from target_bench.metrics.headlines import headline

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.core.interfaces import Observer
+from target_bench.core.observer import Observer
 from target_bench.data.select import Loader
 from target_bench.metrics import intervals
 from target_bench.metrics.retrieval import RetrievalMetric, judge, parse

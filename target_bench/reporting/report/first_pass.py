@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from target_bench.core.interfaces import Dataset, Observer
+from target_bench.core.interfaces import Dataset
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Query, TableId
 from target_bench.reporting.report.query_outcomes import RETRIEVED, answered, main_metric, ranked
 from target_bench.reporting.report.report_runs import ReportRun

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, StoreError
-from target_bench.core.interfaces import Observer
+from target_bench.core.observer import Observer
+from target_bench.core.schema import NO_CONTEXT
 from target_bench.data.select import Loaded
 from target_bench.evaluation.resume import StoredRun
-from target_bench.evaluation.stages.retrieve import NO_CONTEXT
 from target_bench.reporting.report.line_reader import Lines
 from target_bench.runs.run_identity import (
     answers_fingerprint,

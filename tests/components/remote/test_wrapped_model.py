@@ -8,7 +8,7 @@ import pytest
 
 from target_bench.components.remote.wrapped_model import WrappedModel
 from target_bench.core.errors import StoreError
-from target_bench.core.interfaces import Observer
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest, Message
 from tests.openai_server import OpenAIServer, answer
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Observer
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation
 from target_bench.evaluation.sweeps import ray_connection
 from target_bench.evaluation.sweeps.local_executor import Local

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from target_bench.core.errors import ConfigError, DataError, MissingExtraError
-from target_bench.core.interfaces import Observer
+from target_bench.core.observer import Observer
 from target_bench.metrics.significance import of_mean
 from target_bench.reporting.plots import draw, plot_data, style
 from target_bench.runs.scored import Measured, ScoredRun, read_scored

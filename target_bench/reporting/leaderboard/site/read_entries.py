@@ -11,7 +11,7 @@ from typing import NoReturn
 import numpy as np
 
 from target_bench.core.errors import DataError
-from target_bench.evaluation.stages.retrieve import NO_CONTEXT
+from target_bench.core.schema import NO_CONTEXT
 from target_bench.reporting.leaderboard.entry import SUFFIX, Entry, RunEntry
 from target_bench.reporting.leaderboard.site.entry_documents import check
 
