@@ -40,7 +40,7 @@ def export(
     debug: Debug = False,
 ) -> None:
     """Load the corpus of a run and write its rankings and judgements."""
-    from target_bench.data import splits
+    from target_bench.data import sources, splits
     from target_bench.runs import export as exporting
     from target_bench.runs.find import find
     from target_bench.runs.store import read_run
@@ -50,7 +50,7 @@ def export(
     name = corpus or manifest["asked"]["corpus"]
     if name is None:
         raise ConfigError(f"{folder} is of a corpus that was made in Python; name it with --corpus")
-    if splits.is_path(name) and not Path(name).exists():
+    if sources.is_path(name) and not Path(name).exists():
         raise ConfigError(f"{name}, which the run was of, is not there; name its place: --corpus")
     split, distractors = manifest["identity"]["split"], manifest["asked"]["distractors"]
     dataset = splits.load(name, split, data_dir, distractors)

@@ -11,7 +11,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.interfaces import Dataset
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Query
-from target_bench.data import splits
+from target_bench.data import sources, splits
 from target_bench.data.distractors import mixed, resolved
 from target_bench.data.read_split import notes_about
 
@@ -134,11 +134,11 @@ def tasks_and_corpora(
     task_name, wanted = (asked, None) if isinstance(asked, str) else asked
     task = task_named(task_name)
     if wanted is None:
-        names = [n for n in registry.names("corpus") if task in splits.loader(n).info.tasks]
+        names = [n for n in registry.names("corpus") if task in sources.loader(n).info.tasks]
         return [(task, name) for name in names]
     listed = [wanted] if isinstance(wanted, CorpusLike) else list(wanted)
     for corpus in listed:
-        info = corpus.info if isinstance(corpus, Dataset) else splits.loader(corpus).info
+        info = corpus.info if isinstance(corpus, Dataset) else sources.loader(corpus).info
         if task not in info.tasks:
             raise ConfigError(
                 f"corpus {info.name} does not serve the task {task}; it serves "
@@ -197,4 +197,4 @@ def _spelled(corpus: CorpusLike) -> str | None:
     """How a corpus can be asked for again, from any folder; None for a value in memory."""
     if isinstance(corpus, Dataset):
         return None
-    return str(Path(corpus).resolve()) if splits.is_path(corpus) else str(corpus)
+    return str(Path(corpus).resolve()) if sources.is_path(corpus) else str(corpus)

@@ -11,7 +11,7 @@ from target_bench.core import registry
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.identity import installed_version
 from target_bench.core.schema import MARKS, Generation, Retrieval
-from target_bench.data.splits import is_path
+from target_bench.data.sources import is_path
 from target_bench.reporting.leaderboard import archive
 from target_bench.reporting.leaderboard.archive import FORMAT, LARGEST_ARCHIVE, MOST_RUNS, SUFFIX
 from target_bench.reporting.leaderboard.card import Card

@@ -14,7 +14,7 @@ from target_bench.core.interfaces import Dataset
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, Query, Retrieval, TableId
 from target_bench.data.select import Loaded, Loader
-from target_bench.data.splits import is_path
+from target_bench.data.sources import is_path
 from target_bench.evaluation import inputs, pipeline
 from target_bench.evaluation.inputs import Answering
 from target_bench.evaluation.pipeline import Cell
