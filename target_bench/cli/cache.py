@@ -35,10 +35,11 @@ Only = Annotated[Part | None, typer.Option(help="Only this part of the cache.")]
 def list_(only: Only = None, as_json: AsJson = False, debug: Debug = False) -> None:
     """Print a line an entry."""
     from target_bench.components.embedding_cache import embedding_files
+    from target_bench.core.files import cache_root
     from target_bench.data import cache
 
     corpora = [] if only is Part.embeddings else cache.entries()
-    embeddings = [] if only is Part.corpora else embedding_files.entries(cache.root())
+    embeddings = [] if only is Part.corpora else embedding_files.entries(cache_root())
     if as_json:
         shown = [
             {"part": part.value, **entry.to_json()}
@@ -59,6 +60,7 @@ def list_(only: Only = None, as_json: AsJson = False, debug: Debug = False) -> N
 
 
 def _corpora_table(entries: "Sequence[Entry]") -> "TextTable":
+    from target_bench.core.files import cache_root
     from target_bench.core.text_tables import Column, TextTable
     from target_bench.data import cache
 
@@ -72,7 +74,7 @@ def _corpora_table(entries: "Sequence[Entry]") -> "TextTable":
         ]
         for entry in entries
     ]
-    return TextTable(columns, rows, str(cache.root()))
+    return TextTable(columns, rows, str(cache_root()))
 
 
 def _embeddings_table(entries: "Sequence[Recorded]") -> "TextTable":
@@ -102,9 +104,10 @@ def _minute(created: str) -> str:
 def clear(only: Only = None, debug: Debug = False) -> None:
     """Remove the entries and say how many there were."""
     from target_bench.components.embedding_cache import embedding_files
+    from target_bench.core.files import cache_root
     from target_bench.data import cache
 
     corpora = [] if only is Part.embeddings else cache.clear()
-    embeddings = [] if only is Part.corpora else embedding_files.clear(cache.root())
+    embeddings = [] if only is Part.corpora else embedding_files.clear(cache_root())
     sizes = [entry.bytes for entry in corpora] + [entry.bytes for entry in embeddings]
-    typer.echo(f"removed {len(sizes)} entries, {sum(sizes) / 1e6:.1f} MB, from {cache.root()}")
+    typer.echo(f"removed {len(sizes)} entries, {sum(sizes) / 1e6:.1f} MB, from {cache_root()}")

@@ -48,7 +48,7 @@ def verify_gold(
 ) -> None:
     """Load, run, keep the report and print it."""
     from target_bench.cli.progress import TerminalObserver
-    from target_bench.data.cache import root
+    from target_bench.core.files import cache_root
     from target_bench.data.select import Loader
     from target_bench.evaluation.scoring_options import Scoring
     from target_bench.sql import gold_check
@@ -60,7 +60,7 @@ def verify_gold(
         observer.stage(f"{corpus}: run gold SQL in {engine}")
         report = gold_check.verify_gold(dataset, engine, timeout, warn=observer.warning)
     whole = database is None and limit is None
-    path = gold_check.kept(report, root() / "verified") if whole else None
+    path = gold_check.kept(report, cache_root() / "verified") if whole else None
     if as_json:
         print_json(report)
     else:

@@ -179,6 +179,22 @@ class Generation:
 
 
 @dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a task found out about an answer, with what it was found out about.
+
+    Attributes:
+        query_id: the query.
+        fingerprint: a hash of all that the record follows from: the answer, the reference, the
+            data it was tried on, the settings. Empty in a record of an earlier version.
+        record: all that metrics and reports read of the judged answer, as JSON.
+    """
+
+    query_id: str
+    fingerprint: str
+    record: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Executed:
     """What a SQL statement gave.
 

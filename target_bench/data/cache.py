@@ -9,7 +9,6 @@ and holds the SHA-256 of its data; both are checked before it is used.
 import glob
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 import time
@@ -21,7 +20,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from target_bench.core.errors import DataError, StoreError
-from target_bench.core.files import sha256_of, sync
+from target_bench.core.files import cache_root, sha256_of, sync
 from target_bench.core.interfaces import CorpusLoader
 from target_bench.core.release import Release, Seen
 from target_bench.core.seals import check_file, sealed, unsealed
@@ -29,9 +28,6 @@ from target_bench.data.cache_parts import Part, Queries, Tables
 from target_bench.data.tables import from_files
 
 T = TypeVar("T")
-
-ENVIRONMENT = "TARGET_BENCH_CACHE"
-"""The variable that names the cache folder."""
 
 FORMAT = 3
 """The version of the layout; entries of another version are not used."""
@@ -41,14 +37,6 @@ DATABASES = "databases"
 
 _TEMPORARY = ".new-"
 _ABANDONED = 24 * 3600  # seconds
-
-
-def root() -> Path:
-    """``$TARGET_BENCH_CACHE``, else ``target-bench`` in the user's cache folder."""
-    named = os.environ.get(ENVIRONMENT)
-    if named:
-        return Path(named).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "target-bench"
 
 
 @dataclass(frozen=True)
@@ -148,11 +136,11 @@ def _opened(part: Part, entry: "Entry") -> Cached:
 def _read(part: Part) -> Cached:
     """Read the sources into a new entry, or into a temporary one that goes when it is closed."""
     try:
-        return _read_into(part, _new_folder(root() / "corpora"), keep=True)
+        return _read_into(part, _new_folder(cache_root() / "corpora"), keep=True)
     except OSError as error:
         note = (
-            f"the cache {root()} cannot be written ({error.strerror or error}), so "
-            f"{part.name} was read without it; name another folder with ${ENVIRONMENT}"
+            f"the cache {cache_root()} cannot be written ({error.strerror or error}), so "
+            f"{part.name} was read without it; name another folder with $TARGET_BENCH_CACHE"
         )
     return _read_without_cache(part, note)
 
@@ -162,9 +150,9 @@ def _read_without_cache(part: Part, note: str) -> Cached:
         fresh = _read_into(part, Path(tempfile.mkdtemp(prefix="target-bench-")), keep=False)
     except OSError as error:
         raise StoreError(
-            f"{part.name} fits neither into the cache {root()} nor into the temporary folder: "
-            f"{error.strerror or error}. Make room, or name other folders with ${ENVIRONMENT} "
-            "and $TMPDIR."
+            f"{part.name} fits neither into the cache {cache_root()} nor into the temporary "
+            f"folder: {error.strerror or error}. Make room, or name other folders with "
+            "$TARGET_BENCH_CACHE and $TMPDIR."
         ) from error
     return Cached(fresh.value, fresh.files, (*fresh.notes, note))
 
@@ -300,7 +288,7 @@ def entries() -> list[Entry]:
 
 def _entries(pattern: str) -> Iterator[Entry]:
     try:
-        folders = sorted((root() / "corpora").glob(pattern))
+        folders = sorted((cache_root() / "corpora").glob(pattern))
     except OSError:
         return
     for folder in folders:
@@ -358,8 +346,8 @@ def clear() -> list[Entry]:
     try:
         for entry in gone:
             _remove(entry.folder)
-        if (root() / DATABASES).exists():
-            _remove(root() / DATABASES)
+        if (cache_root() / DATABASES).exists():
+            _remove(cache_root() / DATABASES)
     except OSError as error:
         raise StoreError(f"{error.filename} cannot be removed: {error.strerror}") from error
     return gone

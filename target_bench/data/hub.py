@@ -33,8 +33,8 @@ from typing import Any
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.files import cache_root
 from target_bench.core.seals import sealed, unsealed
-from target_bench.data.cache import ENVIRONMENT, root
 from target_bench.data.hub_client import MAIN, Facts, Hub, Listing, short
 
 FORMAT = 1
@@ -169,7 +169,7 @@ def pull(name: str, revisions: Sequence[str] = (), say: Say = lambda _: None) ->
     for repository, revision in asked.items():
         say(f"asking {hub.endpoint} for {repository}, revision {revision}")
         listings.append(_with_known(hub.listing(repository, revision), known[repository]))
-    home = root() / "hub" / name / _pin(listings)
+    home = cache_root() / "hub" / name / _pin(listings)
     try:
         with _temporary(home.parent) as temporary:
             old = _recorded(home)
@@ -180,7 +180,8 @@ def pull(name: str, revisions: Sequence[str] = (), say: Say = lambda _: None) ->
     except OSError as error:
         raise StoreError(
             f"{error.filename or home} cannot be read or written: {error.strerror or error}. "
-            f"Nothing was left half-written. Make room, or name another folder with ${ENVIRONMENT}."
+            "Nothing was left half-written. Make room, or name another folder with "
+            "$TARGET_BENCH_CACHE."
         ) from error
 
 
@@ -347,7 +348,9 @@ def _newest(name: str) -> Pull | None:
     if not knows(name):
         return None
     try:
-        found = [_recorded(path.parent) for path in (root() / "hub" / name).glob(f"*/{SOURCE}")]
+        found = [
+            _recorded(path.parent) for path in (cache_root() / "hub" / name).glob(f"*/{SOURCE}")
+        ]
     except OSError:
         return None
     return max(filter(None, found), key=lambda pull: pull.pulled, default=None)
@@ -374,5 +377,6 @@ def _check_room(folder: Path, listings: list[Listing]) -> None:
     if sum(sizes) > free:
         raise StoreError(
             f"{folder.parent}: the files take {sum(sizes) / 1e6:,.1f} MB, but only "
-            f"{free / 1e6:,.1f} MB are free. Make room, or name another folder with ${ENVIRONMENT}."
+            f"{free / 1e6:,.1f} MB are free. Make room, or name another folder with "
+            "$TARGET_BENCH_CACHE."
         )

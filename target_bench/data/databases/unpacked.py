@@ -20,9 +20,9 @@ from pathlib import Path
 from uuid import uuid4
 
 from target_bench.core.errors import DataError, StoreError
-from target_bench.core.files import sha256_of
+from target_bench.core.files import cache_root, sha256_of
 from target_bench.core.seals import State, check_file, sealed, state, unsealed
-from target_bench.data.cache import DATABASES, root
+from target_bench.data.cache import DATABASES
 
 FORMAT = 2
 """The version of the layout; of another version none is used."""
@@ -85,7 +85,7 @@ def made(
     """
     key = hashlib.sha256(f"{FORMAT}\0{name}\0{version}".encode()).hexdigest()[:16]
     file = f"{name}.sqlite"
-    home = root() / DATABASES / key
+    home = cache_root() / DATABASES / key
     fault = _fault_of(home / file)
     if fault is None:
         return home / file
@@ -99,8 +99,8 @@ def made(
         return home / file if _fault_of(home / file) is None else _written(home, file, write)
     except OSError as error:
         raise StoreError(
-            f"database {name} fits neither into the cache {root()} nor into the temporary folder: "
-            f"{error.strerror or error}. Make room, or name other folders with "
+            f"database {name} fits neither into the cache {cache_root()} nor into the temporary "
+            f"folder: {error.strerror or error}. Make room, or name other folders with "
             "$TARGET_BENCH_CACHE and $TMPDIR."
         ) from error
 

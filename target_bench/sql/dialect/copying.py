@@ -39,9 +39,8 @@ from typing import Any
 import portalocker
 
 from target_bench.core.errors import StoreError
-from target_bench.core.files import sha256_of
+from target_bench.core.files import cache_root, sha256_of
 from target_bench.core.seals import DamageError, check_file, digest, sealed, unsealed
-from target_bench.data.cache import root
 from target_bench.sql.dialect.translation import view_to_duckdb
 from target_bench.sql.engines.sqlite_files import base_tables, columns, opened, quoted, views
 
@@ -91,7 +90,7 @@ def duckdb_copy(sqlite_file: Path, warn: Warn = warnings.warn) -> Copy:
         StoreError: the cache folder cannot be written, or has no room.
     """
     with opened(sqlite_file):
-        home = root() / "databases" / f"{sqlite_file.stem}-{_key(sqlite_file)}"
+        home = cache_root() / "databases" / f"{sqlite_file.stem}-{_key(sqlite_file)}"
     try:
         found = _found(home)
         if found is not None:
