@@ -59,19 +59,14 @@ class Loaded:
         return self._with(queries, database=name)
 
     def of_task(self, task: str) -> "Loaded":
-        """The same with the queries that are about a task only.
-
-        A query says in its metadata what it is about; one that says nothing is about every task.
+        """The same with the queries that are about a task only; all of them for retrieval.
 
         Raises:
             ConfigError: no query is about it.
         """
         if task == "retrieval":
             return self
-        queries = tuple(q for q in self.dataset.queries if q.metadata.get("task", task) == task)
-        if not queries:
-            name = f"{self.dataset.info.name} {self.dataset.split}"
-            raise ConfigError(f"no query of {name} is about the task {task}")
+        queries = of_task(self.dataset, task).queries
         some = len(queries) < len(self.dataset.queries)
         return replace(
             self._with(queries, about=task), only_about=task if some else self.only_about
@@ -80,6 +75,21 @@ class Loaded:
     def _with(self, queries: tuple[Query, ...], **asked: Any) -> "Loaded":
         dataset = replace(self.dataset, queries=queries)
         return replace(self, dataset=dataset, asked={**self.asked, **asked})
+
+
+def of_task(dataset: Dataset, task: str) -> Dataset:
+    """The dataset with the queries that are about a task only.
+
+    A query says in its metadata what it is about; one that says nothing is about every task.
+
+    Raises:
+        ConfigError: no query is about it.
+    """
+    queries = tuple(q for q in dataset.queries if q.metadata.get("task", task) == task)
+    if not queries:
+        name = f"{dataset.info.name} {dataset.split}"
+        raise ConfigError(f"no query of {name} is about the task {task}")
+    return replace(dataset, queries=queries)
 
 
 class Loader:

@@ -6,13 +6,13 @@ from typing import Any
 
 from target_bench.core.interfaces import Dataset
 from target_bench.core.schema import Query
-from target_bench.sql.execution import Judged
+from target_bench.sql.judged_answer import JudgedAnswer
 from target_bench.sql.linking import total
 
 _SHOWN = ("bird", "spider", "multiset", "soft_f1")
 
 
-def report(dataset: Dataset, judged: Sequence[Judged], engine: str) -> dict[str, Any]:
+def report(dataset: Dataset, judged: Sequence[JudgedAnswer], engine: str) -> dict[str, Any]:
     """Outcomes with their numbers of queries, scores of groups of queries, and schema linking.
 
     ``engine`` is what ran the statements, ``judged`` over how many queries the scores are,
@@ -37,7 +37,7 @@ def report(dataset: Dataset, judged: Sequence[Judged], engine: str) -> dict[str,
         "not_runnable": dict(why),
         "outcomes": dict(Counter(found.query.verdict for found in judged).most_common()),
         "left_out": {
-            found.case.query_id: found.reason
+            found.query_id: found.reason
             for found in judged
             if found.query.verdict == "not_runnable"
         },
@@ -55,18 +55,18 @@ _ORDER = ("easy", "simple", "medium", "moderate", "hard", "challenging", "extra"
 
 
 def _grouped(
-    judged: Sequence[Judged], queries: dict[str, Query], key: Callable[[Query], Any]
-) -> dict[str, list[Judged]]:
-    groups: dict[str, list[Judged]] = defaultdict(list)
+    judged: Sequence[JudgedAnswer], queries: dict[str, Query], key: Callable[[Query], Any]
+) -> dict[str, list[JudgedAnswer]]:
+    groups: dict[str, list[JudgedAnswer]] = defaultdict(list)
     for found in judged:
-        name = key(queries[found.case.query_id])
+        name = key(queries[found.query_id])
         if name is not None:
             groups[str(name)].append(found)
     rank = {name: place for place, name in enumerate(_ORDER)}
     return {name: groups[name] for name in sorted(groups, key=lambda n: (rank.get(n, 99), n))}
 
 
-def _means(judged: Sequence[Judged]) -> dict[str, Any]:
+def _means(judged: Sequence[JudgedAnswer]) -> dict[str, Any]:
     runnable = [found.query for found in judged if found.query.verdict != "not_runnable"]
     means = {
         name: sum(getattr(query, name) for query in runnable) / len(runnable) if runnable else None
@@ -79,7 +79,7 @@ def _means(judged: Sequence[Judged]) -> dict[str, Any]:
     }
 
 
-def _linking(judged: Sequence[Judged]) -> dict[str, Any] | None:
+def _linking(judged: Sequence[JudgedAnswer]) -> dict[str, Any] | None:
     links = [found.links for found in judged if found.links is not None]
     tables, used = [link.tables for link in links], [link.columns for link in links]
     if not tables:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from target_bench.components.answer_reading import Reading
 from target_bench.core.errors import DataError
 from target_bench.core.interfaces import Dataset, Metric
-from target_bench.core.schema import Generation, LabelMode, Query, Retrieval
+from target_bench.core.schema import Generation, Judgement, LabelMode, Query
 from target_bench.metrics.classification import (
     LABELS,
     JudgedLabels,
@@ -29,6 +29,7 @@ class FactVerification:
     name = "fact_verification"
     title = "Fact Verification"
     aliases = ("fv", "fact_checking")
+    judges: ClassVar[bool] = False
     answer_schema: ClassVar[Mapping[str, Any]] = {
         "type": "object",
         "properties": {"label": {"type": "string", "enum": list(LABELS)}},
@@ -54,7 +55,7 @@ class FactVerification:
         self,
         dataset: Dataset,
         generations: Sequence[Generation],
-        _retrievals: Mapping[str, Retrieval],
+        _judgements: Mapping[str, Judgement],
     ) -> JudgedLabels:
         """The labels, a failed answer as none.
 
@@ -65,6 +66,10 @@ class FactVerification:
             [None if g.error is not None else self.parse(g.text) for g in generations],
             [_gold(query) for query in dataset.queries],
         )
+
+    def parsed(self, examples: JudgedLabels) -> Sequence[str | None]:
+        """The label in each answer; None where none can be read."""
+        return examples.predicted
 
     def settings(self) -> list[str]:
         """What changes a score besides the metrics: nothing."""

@@ -14,7 +14,7 @@ from target_bench.metrics import intervals
 from target_bench.metrics.headlines import headline
 from target_bench.reporting.plots import plot_data, style
 from target_bench.runs import slicing
-from target_bench.runs.scored import ScoredRun
+from target_bench.runs.read import StoredRun
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,10 +78,9 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
     runs = plot_data.read(folders)
     plot_data.check_same_queries(runs)
     name = metric or headline(list(runs[0].scores))
-    lines: dict[str, list[tuple[int, ScoredRun]]] = {}
+    lines: dict[str, list[tuple[int, StoredRun]]] = {}
     for run in runs:
-        mixed_in = plot_data.rankings_of(run).get("distractors", [])
-        n = sum(one["n"] for one in mixed_in)
+        n = sum(one.n for one in run.retrieval.manifest.distractors)
         lines.setdefault(run.label, []).append((n, run))
     sizes = sorted({n for points in lines.values() for n, _ in points})
     if len(sizes) < 2:
@@ -207,12 +206,12 @@ def by_slice(
         style.save(drawn, path)
 
 
-def milliseconds(run: ScoredRun) -> float | None:
+def milliseconds(run: StoredRun) -> float | None:
     """Wall-clock time a query: retrieval in batches, and generation if there was any.
 
     None where nothing was timed, or a part of it came out of a cache.
     """
-    times = plot_data.times_of(run)
+    times = run.times
     if {"retrieve", "generate"} & times.left_out.keys():
         return None
     return (times.retrieve or 0.0) + (times.generate or 0.0) or None
@@ -236,7 +235,7 @@ def front(points: Sequence[tuple[float, float]]) -> list[int]:
 
 def _pareto_panel(
     axes: "Axes",
-    runs: Sequence[ScoredRun],
+    runs: Sequence[StoredRun],
     names: Sequence[str],
     metric: str,
     xs: Sequence[float | None],
@@ -284,13 +283,13 @@ def _pareto_panel(
         axes.set_xlim(left=0)
 
 
-def _cost(run: ScoredRun) -> float | None:
+def _cost(run: StoredRun) -> float | None:
     """Of an answer; None where it is not known."""
-    cost = run.counts.get("cost")
-    return None if cost is None else float(cost) / len(run.query_ids)
+    cost = run.answer_counts.cost if run.answer_counts is not None else None
+    return None if cost is None else cost / run.n_queries
 
 
-def _score(run: ScoredRun, metric: str) -> Any:
+def _score(run: StoredRun, metric: str) -> Any:
     run.measured(metric)
     return run.scores[metric]
 

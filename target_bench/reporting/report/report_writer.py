@@ -228,7 +228,7 @@ def _figures(runs: Sequence[ReportRun], dataset: Dataset, seen: FirstPass) -> di
         columns.curve.values.tolist() if run.is_ranked else []
         for run, columns in zip(runs, seen.columns, strict=True)
     ]
-    cutoffs = sorted({int(k) for run in runs for k in run.retrieval["identity"]["top_k"]})
+    cutoffs = sorted({k for run in runs for k in run.cutoffs})
     sliced = summary.sliced(runs, mains, dataset)
     return {
         "cutoffs": cutoffs,

@@ -53,7 +53,7 @@ def main_metrics(runs: Sequence[ReportRun]) -> list[str]:
     own = {main_metric(list(run.values)) if run.answers is not None else None for run in runs}
     shared = own.pop() if len(own) == 1 else None
     if shared is None:
-        cutoffs = set.intersection(*(set(run.retrieval["identity"]["top_k"]) for run in runs))
+        cutoffs = set.intersection(*(set(run.cutoffs) for run in runs))
         shared = f"recall@{max(cutoffs)}" if cutoffs else None
     return [shared or f"recall@{run.depth}" for run in runs]
 

@@ -1,7 +1,6 @@
-"""A finished run as it is read back: scores, and what every query alone contributes to them."""
+"""What every query of a finished run contributes to its scores: the Parquet files of values."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,14 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.errors import StoreError
 from target_bench.core.interfaces import Metric
-from target_bench.core.schema import Score
-from target_bench.core.seals import DamageError, check_file, unsealed, wholly_sealed
+from target_bench.core.seals import DamageError, check_file
 from target_bench.metrics.named import named
 from target_bench.metrics.significance import Value, mean, of_mean
 from target_bench.runs.slices import PREFIX
-from target_bench.runs.store import read_run
 
 Floats = NDArray[np.float64]
 
@@ -77,166 +74,129 @@ class Measured:
         )
 
 
-@dataclass(frozen=True)
-class ScoredRun:
-    """A finished run.
+@dataclass(frozen=True, slots=True, eq=False)
+class Tables:
+    """The tables of values of a run, sorted by query.
 
     Attributes:
-        folder: its folder.
-        manifest: what was run on what.
-        scores: metric name -> score.
-        counts: the denominators: of rankings, or of answers where there are any.
-        query_ids: the queries, sorted.
+        query_ids: the queries.
         slices: slice name -> the value of every query.
+        metrics: the metrics that have values of every query.
     """
 
-    folder: Path
-    manifest: Mapping[str, Any]
-    scores: Mapping[str, Score]
-    counts: Mapping[str, Any]
     query_ids: Sequence[str]
     slices: Mapping[str, Sequence[Any]]
+    metrics: Sequence[str]
     _values: Any
     _statistics: Any
 
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """All that can change its result."""
-        found: Mapping[str, Any] = self.manifest["identity"]
+    def values(self, metric: str) -> Floats:
+        """(n,) the value of each query alone, as it is stored."""
+        found: Floats = self._values[metric].to_numpy().astype(np.float64)
         return found
 
-    @property
-    def label(self) -> str:
-        """What ranked, and what answered if anything did."""
-        asked = self.manifest["asked"]
-        names = (asked["retriever"], asked.get("generator"))
-        return " + ".join(str(name) for name in names if name)
-
-    def measured(self, metric: str) -> Measured:
-        """What the queries contribute to a metric.
+    def statistics(self, metric: str) -> Floats:
+        """(n, m) what each query contributes.
 
         Raises:
-            ConfigError: the run has no such metric.
+            ValueError, AttributeError: what is stored has another form.
+        """
+        if metric not in self._statistics.column_names:
+            return of_mean(self.values(metric))
+        rows = self._statistics[metric].combine_chunks().flatten().to_numpy()
+        found: Floats = rows.astype(np.float64).reshape(len(self.query_ids), -1)
+        return found
+
+    def every(self, read: Callable[[str], Floats], path: Path) -> dict[str, Floats]:
+        """What a function reads of every metric.
+
+        Args:
+            read: ``values`` or ``statistics``.
+            path: the file that it reads, for messages.
+
+        Raises:
+            StoreError: what is stored are not numbers.
+        """
+        try:
+            return {metric: read(metric) for metric in self.metrics}
+        except (ValueError, TypeError, AttributeError, NotImplementedError) as error:
+            raise StoreError(
+                f"{path}: cannot be read ({error}); run the same command again"
+            ) from error
+
+    def measured(self, folder: Path, metric: str, score: float) -> Measured:
+        """What the queries contribute to a metric.
+
+        Args:
+            folder: of the run, for messages.
+            metric: its name, one of ``metrics``.
+            score: as it is in ``scores.json``.
+
+        Raises:
             StoreError: what is stored does not give the score.
         """
-        if metric not in self.scores or metric not in self._values.column_names:
-            raise ConfigError(
-                f"{self.folder.name}: no metric {metric!r}; there are {', '.join(self.scores)}"
-                + self._elsewhere()
-            )
         known = named(metric)
         summed = known is not None and metric in self._statistics.column_names
         value = known.value if known is not None and summed else mean
-        score = self.scores[metric].value
         try:
-            values, statistics = self._stored(metric)
+            values, statistics = self.values(metric), self.statistics(metric)
             again = float(value(statistics.sum(axis=0)))
         except (ValueError, TypeError, AttributeError, IndexError) as error:
             raise StoreError(
-                f"{self.folder}: what is stored of {metric} does not give a score ({error}); "
-                f"score it again with target-bench score {self.folder}"
+                f"{folder}: what is stored of {metric} does not give a score ({error}); "
+                f"score it again with target-bench score {folder}"
             ) from error
         if not _equal(again, score):
             raise StoreError(
-                f"{self.folder}: {metric} is {score:.6f} in scores.json, but what is stored of a "
+                f"{folder}: {metric} is {score:.6f} in scores.json, but what is stored of a "
                 f"query gives {again:.6f}. The scores were edited, or are older than the "
-                f"statistics of such metrics: score it again with target-bench score {self.folder}"
+                f"statistics of such metrics: score it again with target-bench score {folder}"
             )
         return Measured(metric, _counted(values, statistics), statistics, value, known)
 
-    def _stored(self, metric: str) -> tuple[Floats, Floats]:
-        """The values and the statistics of every query."""
-        values = self._values[metric].to_numpy().astype(np.float64)
-        if metric not in self._statistics.column_names:
-            return values, of_mean(values)
-        rows = self._statistics[metric].combine_chunks().flatten().to_numpy()
-        return values, rows.astype(np.float64).reshape(len(values), -1)
 
-    def _elsewhere(self) -> str:
-        retrieval = self.manifest["asked"].get("retrieval_run")
-        return f". Its rankings were scored in {retrieval}" if retrieval else ""
+def read_tables(folder: Path, n_queries: int) -> Tables:
+    """The tables of values.
 
-
-def read_scored(folder: Path) -> ScoredRun:
-    """A finished run.
+    Args:
+        folder: of the run.
+        n_queries: how many queries its scores are of.
 
     Raises:
-        StoreError: it is not finished, or a file is damaged.
+        StoreError: a file cannot be read, or is of other queries.
     """
-    manifest = read_run(folder)
-    scores, counts = read_scores(folder)
-    check_tables(folder, manifest)
     values = _parquet(folder / "per_query.parquet").sort_by("query_id")
-    if len(values) != counts["asked"]:
+    if len(values) != n_queries:
         raise StoreError(
             f"{folder}: per_query.parquet is of {len(values)} queries and scores.json of "
-            f"{counts['asked']}; run the same command again"
+            f"{n_queries}; run the same command again"
         )
     path = folder / "statistics.parquet"
     statistics = _parquet(path).sort_by("query_id") if path.exists() else values.select([])
     query_ids = values["query_id"].to_pylist()
     if path.exists() and statistics["query_id"].to_pylist() != query_ids:
         raise StoreError(f"{path}: is of other queries; run the same command again")
+    names = [name for name in values.column_names if name != "query_id"]
     slices = {
         name.removeprefix(PREFIX): values[name].to_pylist()
-        for name in values.column_names
+        for name in names
         if name.startswith(PREFIX)
     }
-    return ScoredRun(folder, manifest, scores, counts, query_ids, slices, values, statistics)
+    metrics = [name for name in names if not name.startswith(PREFIX)]
+    return Tables(query_ids, slices, metrics, values, statistics)
 
 
-def read_scores(folder: Path) -> tuple[dict[str, Score], dict[str, Any]]:
-    """Metric name -> score, and the denominators.
-
-    Raises:
-        StoreError: the run is not finished, or the file is damaged.
-    """
-    content = scores_file(folder)
-    try:
-        counts = {**content["counts"], **content.get("answers", {})}
-        scores = {name: Score.from_json(found) for name, found in content["scores"].items()}
-        counts |= {name: int(counts[name]) for name in ("asked", "failed")}
-        if not scores:
-            raise ValueError("there are no scores")
-        for name, score in scores.items():
-            if not all(isinstance(v, int | float) for v in (score.value, score.low, score.high)):
-                raise TypeError(f"{name} is not a number")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise _unreadable(folder, error) from error
-    return scores, counts
-
-
-def scores_file(folder: Path) -> dict[str, Any]:
-    """What ``scores.json`` holds.
-
-    Raises:
-        StoreError: the run is not finished, or the file is damaged.
-    """
-    path = folder / "scores.json"
-    if not path.exists():
-        raise StoreError(
-            f"{folder}: the run is not finished (no scores.json); run the same command again"
-        )
-    try:
-        return unsealed(json.loads(path.read_bytes()), required=wholly_sealed(folder))
-    except (OSError, ValueError, RecursionError) as error:
-        raise _unreadable(folder, error) from error
-
-
-def _unreadable(folder: Path, error: Exception) -> StoreError:
-    return StoreError(
-        f"{folder / 'scores.json'}: cannot be read ({error}); remove it and run the same command "
-        "again"
-    )
-
-
-def check_tables(folder: Path, manifest: Mapping[str, Any]) -> None:
+def check_tables(folder: Path, sha256s: Mapping[str, str]) -> None:
     """See that the tables of values are those that were written with the scores.
+
+    Args:
+        folder: the run folder.
+        sha256s: name of a file -> its SHA-256, as the manifest has them.
 
     Raises:
         StoreError: they are not.
     """
-    for name, sha256 in manifest.get("tables", {}).items():
+    for name, sha256 in sha256s.items():
         path = folder / Path(name).name
         try:
             check_file(path, sha256)
