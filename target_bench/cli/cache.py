@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from target_bench.cli.options import AsJson, Debug
+from target_bench.core.files import cache_root
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +36,6 @@ Only = Annotated[Part | None, typer.Option(help="Only this part of the cache.")]
 def list_(only: Only = None, as_json: AsJson = False, debug: Debug = False) -> None:
     """Print a line an entry."""
     from target_bench.components.embedding_cache import embedding_files
-    from target_bench.core.files import cache_root
     from target_bench.data import cache
 
     corpora = [] if only is Part.embeddings else cache.entries()
@@ -60,7 +60,6 @@ def list_(only: Only = None, as_json: AsJson = False, debug: Debug = False) -> N
 
 
 def _corpora_table(entries: "Sequence[Entry]") -> "TextTable":
-    from target_bench.core.files import cache_root
     from target_bench.core.text_tables import Column, TextTable
     from target_bench.data import cache
 
@@ -104,7 +103,6 @@ def _minute(created: str) -> str:
 def clear(only: Only = None, debug: Debug = False) -> None:
     """Remove the entries and say how many there were."""
     from target_bench.components.embedding_cache import embedding_files
-    from target_bench.core.files import cache_root
     from target_bench.data import cache
 
     corpora = [] if only is Part.embeddings else cache.clear()

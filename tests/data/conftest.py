@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from target_bench import corpora
+from target_bench.core.files import CACHE_VARIABLE
 from target_bench.corpora.ottqa import OTTQA
-from target_bench.data import cache
 from tests.builders import write_ottqa
 from tests.data.cached import QUESTIONS, TABLES
 
@@ -16,7 +16,7 @@ from tests.data.cached import QUESTIONS, TABLES
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache, and nothing else that could hold data."""
-    monkeypatch.setenv(cache.ENVIRONMENT, str(tmp_path / "cache"))
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
     monkeypatch.delenv(corpora.ENVIRONMENT, raising=False)
     return tmp_path / "cache" / "corpora"
 

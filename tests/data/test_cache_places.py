@@ -11,6 +11,7 @@ import pytest
 
 from target_bench import corpora
 from target_bench.core.errors import StoreError
+from target_bench.core.files import CACHE_VARIABLE, cache_root
 from target_bench.data import cache
 from tests.builders import ottqa_table, write_ottqa
 from tests.data.cached import QUESTIONS, load
@@ -131,14 +132,14 @@ def test_full_disk(large: Path, tmp_path: Path) -> None:
 
 
 def test_where_the_cache_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert cache.root() == tmp_path / "cache"
-    monkeypatch.delenv(cache.ENVIRONMENT)
+    assert cache_root() == tmp_path / "cache"
+    monkeypatch.delenv(CACHE_VARIABLE)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert cache.root() == tmp_path / "xdg" / "target-bench"
+    assert cache_root() == tmp_path / "xdg" / "target-bench"
     monkeypatch.setenv("XDG_CACHE_HOME", "")
-    assert cache.root() == Path.home() / ".cache" / "target-bench"
-    monkeypatch.setenv(cache.ENVIRONMENT, "~/somewhere")
-    assert cache.root() == Path.home() / "somewhere"
+    assert cache_root() == Path.home() / ".cache" / "target-bench"
+    monkeypatch.setenv(CACHE_VARIABLE, "~/somewhere")
+    assert cache_root() == Path.home() / "somewhere"
 
 
 def test_uncached_corpora_leave_nothing(place: Path) -> None:
