@@ -20,6 +20,9 @@ from target_bench.core.interfaces import Metric
 
 Floats = NDArray[np.float64]
 
+VERSION = "retrieval:1"
+"""The version of these metrics, for identities of runs: raise it if values can change."""
+
 
 @dataclass(frozen=True)
 class JudgedRankings:

@@ -20,6 +20,9 @@ from target_bench.core.interfaces import Metric
 
 Floats = NDArray[np.float64]
 
+VERSION = "text:1"
+"""The version of these metrics and of BERTScore, for identities: raise it if values can change."""
+
 
 @dataclass(frozen=True)
 class JudgedAnswers:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from target_bench.core.interfaces import Dataset
 from target_bench.core.schema import NO_DATABASE, Retrieval
 from target_bench.metrics.retrieval import (
+    VERSION,
     JudgedRankings,
     RetrievalMetric,
     at_cutoffs,
@@ -22,6 +23,10 @@ class TableRetrieval:
     def metrics(self, cutoffs: Sequence[int], dataset: Dataset) -> list[RetrievalMetric]:
         """Every retrieval metric at these cutoffs, those about databases if there are any."""
         return at_cutoffs(cutoffs, _has_databases(dataset))
+
+    def settings(self) -> list[str]:
+        """What changes a score besides the metrics: the version of their rules."""
+        return [VERSION]
 
     def examples(
         self, dataset: Dataset, retrievals: Sequence[Retrieval], depth: int
