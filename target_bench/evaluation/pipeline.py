@@ -11,7 +11,8 @@ import numpy as np
 
 from target_bench.components.prompts.prompting import Prompter
 from target_bench.core import registry
-from target_bench.core.interfaces import Dataset, Metric
+from target_bench.core.interfaces import Dataset
+from target_bench.core.metric import Metric
 from target_bench.core.observer import Observer
 from target_bench.core.schema import NO_CONTEXT, Counts, Retrieval, Score
 from target_bench.data.select import Loaded

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, StoreError
-from target_bench.core.interfaces import Metric
+from target_bench.core.metric import Metric
 from target_bench.core.schema import Score
 from target_bench.core.seals import DamageError, check_file, unsealed, wholly_sealed
 from target_bench.metrics.named import named

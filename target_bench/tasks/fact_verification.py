@@ -5,7 +5,8 @@ from typing import Any, ClassVar
 
 from target_bench.components.answer_reading import Reading
 from target_bench.core.errors import DataError
-from target_bench.core.interfaces import Dataset, Metric
+from target_bench.core.interfaces import Dataset
+from target_bench.core.metric import Metric
 from target_bench.core.schema import Generation, LabelMode, Query, Retrieval
 from target_bench.metrics.classification import (
     LABELS,

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from target_bench.components.answer_reading import Reading
-from target_bench.core.interfaces import Dataset, Metric
+from target_bench.core.interfaces import Dataset
+from target_bench.core.metric import Metric
 from target_bench.core.reasoning import READING, without_reasoning
 from target_bench.core.schema import Generation, Query, Retrieval
 from target_bench.metrics.text import JudgedAnswers, number_of_references, text_metrics

@@ -4,13 +4,8 @@ from collections.abc import Sequence
 
 from target_bench.core.interfaces import Dataset
 from target_bench.core.schema import NO_DATABASE, Retrieval
-from target_bench.metrics.retrieval import (
-    JudgedRankings,
-    RetrievalMetric,
-    at_cutoffs,
-    judge,
-    with_databases,
-)
+from target_bench.metrics.judged_rankings import JudgedRankings, judge, with_databases
+from target_bench.metrics.retrieval import RetrievalMetric, at_cutoffs
 
 
 class TableRetrieval:

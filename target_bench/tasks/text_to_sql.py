@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Dataset, Metric
+from target_bench.core.interfaces import Dataset
+from target_bench.core.metric import Metric
 from target_bench.core.schema import NO_DATABASE, Generation, Query, Retrieval
 from target_bench.metrics.sql import JudgedSQL, Rule, sql_metrics
 from target_bench.sql.engines.databases import ran_in

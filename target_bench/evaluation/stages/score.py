@@ -7,9 +7,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.interfaces import Metric
+from target_bench.core.errors import ConfigError
+from target_bench.core.metric import Metric
+from target_bench.core.metric_spec import MetricSpec
 from target_bench.core.schema import AnswerCounts, Counts, Query, Retrieval, Score
 from target_bench.metrics import intervals
+from target_bench.metrics.named import is_built_in, spec_of
 from target_bench.metrics.significance import of_mean
 from target_bench.runs.answer_log import Answered
 
@@ -62,11 +65,28 @@ def score(
             high=high,
             n=metric.counted(statistics),
             signature=f"{metric.signature}|{intervals.SIGNATURE}",
+            spec=_stored_spec(metric),
         )
         values = per_query[metric.name] = metric.per_query(statistics)
         if not np.array_equal(of_mean(values), statistics):
             more[metric.name] = statistics
     return Scored(scores, per_query, more)
+
+
+def _stored_spec(metric: Metric[Any]) -> MetricSpec | None:
+    """The declaration that is stored beside the score; None for a metric of this package.
+
+    Raises:
+        ConfigError: the metric has the name of one of this package, and is another one.
+    """
+    if not is_built_in(metric.name):
+        return metric.spec
+    if spec_of(metric.name) != metric.spec:
+        raise ConfigError(
+            f"metric {metric.name!r}: {type(metric).__name__} has the name of a metric of "
+            "target-bench and another declaration; give it a name of its own"
+        )
+    return None
 
 
 def count(queries: Sequence[Query], retrievals: Sequence[Retrieval], k: int) -> Counts:
