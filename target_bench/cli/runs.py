@@ -203,7 +203,7 @@ def _data(one: "Overview") -> str:
 def _headline(one: "Overview") -> str:
     if one.state != "finished":
         return one.state
-    return f"{one.metric} " + ("–" if one.score is None else f"{one.score:.3f}")
+    return f"{one.metric} " + ("–" if one.score is None else f"{one.score:.{one.digits}f}")
 
 
 def _score(

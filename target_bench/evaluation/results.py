@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from target_bench.core import text_tables
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.schema import AnswerCounts, Counts, Score
+from target_bench.core.schema import NO_CONTEXT, AnswerCounts, Counts, Score
 from target_bench.core.text_tables import Column, TextTable
-from target_bench.metrics.headlines import answer_metrics
+from target_bench.metrics.headlines import ranking_metrics, table_metrics
+from target_bench.metrics.named import spec_of
 from target_bench.runs.times import ColdTimes, left_out_note
 
 if TYPE_CHECKING:
@@ -278,10 +279,6 @@ def _table(results: Sequence[Result]) -> TextTable:
     return TextTable(columns, rows, title, note=note)
 
 
-PERCENT = ("sacrebleu", "chrf", "r_ves")
-"""Metrics that their libraries print from 0 to 100, and so do we."""
-
-
 def metric_column(name: str) -> Column:
     """The column of a metric, its name on two lines."""
     if name.startswith(("f1_", "exact_")):
@@ -297,12 +294,12 @@ def score_cell(name: str, score: Score | None) -> str:
     """A score with its interval below; a dash where it is over no query, nothing where none is."""
     if score is None or isnan(score.value):
         return "" if score is None else "–"
-    digits = 2 if name in PERCENT else 3
-    value = f"{score.value:.{digits}f}"
+    spec = spec_of(name, score)
+    value = spec.text(score.value)
     if isnan(score.low) or isnan(score.high):
         return value
-    low, high = (f"{bound:.{digits}f}" for bound in (score.low, score.high))
-    if name not in PERCENT:
+    low, high = spec.text(score.low), spec.text(score.high)
+    if spec.scale == "share":
         low, high = low.removeprefix("0"), high.removeprefix("0")
     return f"{value}\n{low}-{high}"
 
@@ -313,15 +310,10 @@ def _shown_metrics(results: Sequence[Result]) -> list[str]:
     About answers: the deepest recall and the main figures. Else recall, its two variants where
     they differ from it, and MRR.
     """
-    names = list(results[0].scores)
-    recalls = [name for name in names if name.startswith("recall@")]
-    databases = [name for name in names if name.startswith("recall[db]@")]
+    scores = results[0].scores
     if results[0].generator:
-        retrieved = any(result.retriever != "no-context" for result in results)
-        return [
-            *((databases[:1] or recalls[-1:]) if retrieved else ()),
-            *answer_metrics(names),
-        ]
+        return table_metrics(scores, any(result.retriever != NO_CONTEXT for result in results))
+    names, main = list(scores), ranking_metrics(scores) or table_metrics(scores)
     copies = [name for name in names if name.startswith("recall[dup]@")][:1]
     full = [name for name in names if name.startswith("full_recall@")][-1:]
     varied = [
@@ -329,7 +321,8 @@ def _shown_metrics(results: Sequence[Result]) -> list[str]:
         for name in (*copies, *full)
         if any(r.scores[name].value != r.scores[_plain(name)].value for r in results)
     ]
-    return [*recalls, *databases, *varied, *(name for name in names if name == "mrr")]
+    at_k = [name for name in main if "@" in name]
+    return [*at_k, *varied, *(name for name in main if name not in at_k)]
 
 
 def _plain(name: str) -> str:

@@ -9,9 +9,11 @@ from typing import Any, get_args
 import numpy as np
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.metric_spec import MetricSpec
 from target_bench.evaluation.results import Result
 from target_bench.metrics import intervals, significance
 from target_bench.metrics.headlines import headline, main_metrics
+from target_bench.metrics.named import specs_of
 from target_bench.metrics.significance import TestName
 from target_bench.reporting.compare_rows import Comparison, Difference, Row
 from target_bench.runs import slicing
@@ -65,6 +67,7 @@ def compare(
     base = next((i for i, run in enumerate(scored) if _same(run.folder, first)), 0)
     wanted = [slicing.parse(text) for text in slices]
     check_same_slices(scored, [one.name for one in wanted], compared)
+    specs = specs_of({name: scored[0].scores[name] for name in compared})
     masks = slicing.parts(scored[base].slices, wanted, len(scored[base].query_ids))
     rows = []
     for metric in compared:
@@ -73,10 +76,13 @@ def compare(
             for i, one in enumerate(measured):
                 row = _row(one, scored[i], names[i], part, mask)
                 if i != base:
-                    differs = _difference(one, measured[base], mask, test, resamples, seed)
+                    differs = _difference(
+                        one, measured[base], specs[metric], mask, test, resamples, seed
+                    )
                     row = replace(row, difference=differs)
                 rows.append(row)
-    family = tuple(compared) if metrics else (headline(compared),)
+    shared = {name: scored[0].scores[name] for name in compared}
+    family = tuple(compared) if metrics else (headline(shared),)
     corrected, n_tests = _corrected(rows, family)
     identity, asked = scored[base].identity, scored[base].manifest["asked"]
     return Comparison(
@@ -91,6 +97,7 @@ def compare(
         n_tests=n_tests,
         rows=corrected,
         notes=notes,
+        specs=specs,
     )
 
 
@@ -182,7 +189,7 @@ def _metrics(runs: Sequence[ScoredRun], asked: Sequence[str]) -> tuple[list[str]
             _check_signatures(runs, metric)
         return list(dict.fromkeys(asked)), ()
     kept, notes = [], []
-    for metric in main_metrics(list(runs[0].scores)):
+    for metric in main_metrics(runs[0].scores):
         try:
             _check_signatures(runs, metric)
             kept.append(metric)
@@ -226,7 +233,13 @@ def _row(one: Measured, run: ScoredRun, name: str, part: str, mask: Mask) -> Row
 
 
 def _difference(
-    one: Measured, base: Measured, mask: Mask, test: TestName, resamples: int, seed: int
+    one: Measured,
+    base: Measured,
+    spec: MetricSpec,
+    mask: Mask,
+    test: TestName,
+    resamples: int,
+    seed: int,
 ) -> Difference | None:
     mine, theirs = one.statistics[mask], base.statistics[mask]
     if any(np.isnan(one.value(statistics.sum(axis=0))) for statistics in (mine, theirs)):
@@ -235,6 +248,8 @@ def _difference(
     low, high = intervals.interval_of_difference(one, mine, theirs)
     values = one.values[mask], base.values[mask]
     wins, ties, losses = significance.wins_ties_losses(*values)
+    if not spec.higher_is_better:
+        wins, losses = losses, wins
     effect = None
     if one.is_mean and base.is_mean:
         effect = significance.effect_size(*values, resamples, seed)

@@ -7,6 +7,7 @@ from typing import Any
 from target_bench.core.errors import StoreError
 from target_bench.core.schema import NO_CONTEXT
 from target_bench.metrics.headlines import headline
+from target_bench.metrics.named import spec_of
 from target_bench.runs.differing import flat
 from target_bench.runs.find import run_folders
 from target_bench.runs.integrity import check, first_damage
@@ -30,6 +31,7 @@ class Overview:
         queries: how many queries were asked, where known.
         metric: the main metric, of a finished run.
         score: its value; None of an unfinished run, and over no query.
+        digits: decimals that are shown of it.
         started: when it began.
     """
 
@@ -43,6 +45,7 @@ class Overview:
     queries: int | None = None
     metric: str | None = None
     score: float | None = None
+    digits: int = 3
     started: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -80,11 +83,13 @@ def _overview(folder: Path, basis: bool) -> Overview:
     identity, asked = manifest["identity"], manifest["asked"]
     names = (asked["retriever"], asked.get("generator"))
     metric, score, queries, state = None, None, manifest.get("queries"), "unfinished"
+    digits = 3
     if (folder / "scores.json").exists():
         try:
             scores, counts = read_scores(folder)
-            metric = headline(list(scores))
+            metric = headline(scores)
             score, queries = scores[metric].to_json()["value"], counts["asked"]
+            digits = spec_of(metric, scores[metric]).digits
             state = "finished"
             if basis and asked["retriever"] == NO_CONTEXT:
                 score = None  # nothing was to be ranked
@@ -103,6 +108,7 @@ def _overview(folder: Path, basis: bool) -> Overview:
         queries=queries,
         metric=metric,
         score=score,
+        digits=digits,
         started=str(manifest.get("started", "")),
     )
 

@@ -200,6 +200,7 @@ class _Report:
             "columns": COLUMNS,
             "outcomes": RETRIEVED,
             "main": _shared(summary.main_metrics(self._runs)),
+            "lower": summary.lower_is_better(self._runs),
             "runs": [self._run(i) for i in range(len(self._runs))],
         }
 

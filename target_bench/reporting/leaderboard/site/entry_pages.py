@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from target_bench.core.metric_spec import MetricSpec
 from target_bench.core.schema import Score
-from target_bench.evaluation.results import PERCENT
-from target_bench.metrics.headlines import answer_metrics
+from target_bench.metrics.headlines import answer_metrics, headline, ranking_metrics
+from target_bench.metrics.named import spec_of
 from target_bench.reporting.leaderboard.entry import Entry, RunEntry
 from target_bench.reporting.leaderboard.site.boards import DEFAULT_K
 from target_bench.reporting.leaderboard.site.groups import (
@@ -122,9 +123,14 @@ class RunView:
         """The id of its part of the page."""
         return f"run-{self.place + 1}"
 
-    def digits(self, metric: str) -> int:
-        """Decimals of a metric."""
-        return 2 if metric in PERCENT else 3
+    def label(self, metric: str) -> str:
+        """Print what a metric is called, with its cutoff."""
+        cutoff = metric.rpartition("@")[2] if "@" in metric else None
+        return shown(self.spec(metric).label_at(cutoff))
+
+    def spec(self, metric: str) -> MetricSpec:
+        """Find the declaration of a metric."""
+        return spec_of(metric, dict(self.scores).get(metric))
 
 
 @dataclass
@@ -179,7 +185,7 @@ def view(entry: Entry, place: int, slicer: Slicer) -> RunView:
     """What is shown of a run."""
     run = entry.runs[place]
     main = main_metric(run)
-    names = [*answer_metrics(run.scores), *(f"recall@{k}" for k in run.cutoffs), "mrr"]
+    names = [*answer_metrics(run.scores), *ranking_metrics(run.scores)]
     title = f"{run.corpus} {run.split}" + "".join(f" + {one}" for one in run.distractors)
     denominators = run.answers or run.counts
     return RunView(
@@ -192,7 +198,7 @@ def view(entry: Entry, place: int, slicer: Slicer) -> RunView:
         n=len(run.query_ids),
         main=main,
         values=None if main is None else run.per_query[main].astype(np.float32),
-        headlines=[(name, run.scores[name]) for name in names if name in run.scores],
+        headlines=[(name, run.scores[name]) for name in names],
         scores=[(shown(name), score) for name, score in run.scores.items()],
         slices=[] if main is None else slicer.sliced(run, run.per_query[main]),
         times=_times(run),
@@ -209,13 +215,13 @@ def main_metric(run: RunEntry) -> str | None:
     if run.task != RETRIEVAL:
         found = [name for name in answer_metrics(run.scores) if is_mean(run, name)]
         return found[0] if found else None
-    k = DEFAULT_K if DEFAULT_K in run.cutoffs else run.cutoffs[-1]
-    values = run.per_query.get(f"recall@{k}")
-    return None if values is None or np.isnan(values).all() else f"recall@{k}"
+    name = headline(ranking_metrics(run.scores) or run.scores, DEFAULT_K)
+    values = run.per_query.get(name)
+    return None if values is None or np.isnan(values).all() else name
 
 
 def hardest(run: RunView, groups: Groups, sums: "Sums") -> list[Hard]:
-    """The queries of the lowest values; of those alike, the ones that others are best at first."""
+    """Find the queries of the worst values; of those alike, those that others are best at first."""
     group = groups.by_data[run.data]
     own = run.values
     if own is None or run.main is None:
@@ -225,11 +231,13 @@ def hardest(run: RunView, groups: Groups, sums: "Sums") -> list[Hard]:
     if shown_too is not None:
         total, n = total - np.nan_to_num(shown_too), n - 1
     others = total / max(n, 1)
-    worst = np.lexsort((-others, own))[:HARDEST]
+    found = run.spec(run.main)
+    sign, perfect = (1, found.top) if found.higher_is_better else (-1, 0.0)
+    worst = np.lexsort((-sign * others, sign * own))[:HARDEST]
     return [
         Hard(shown(group.query_ids[i]), float(own[i]), float(others[i]) if n else None)
         for i in worst
-        if own[i] < 1
+        if sign * own[i] < sign * perfect
     ]
 
 
