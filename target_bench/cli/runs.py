@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from target_bench.cli.compare import RunsIn
-from target_bench.cli.options import AsJson, Debug
+from target_bench.cli.options import AsJson, By, Debug
 from target_bench.core.errors import StoreError
 from target_bench.core.text_tables import Column, TextTable, print_tables, say
 
 if TYPE_CHECKING:
     from target_bench.runs.integrity import Checked
     from target_bench.runs.overview import Overview
+    from target_bench.runs.slice_tables import Parts
 
 HELP = "List, show, compare, check and clean up stored runs."
 
@@ -63,20 +64,38 @@ def list_(
 
 @app.command("show", help="One run: identity, scores, denominators, environment, timings, notes.")
 def show(
-    run: RunName, out: RunsIn = Path("runs"), as_json: AsJson = False, debug: Debug = False
+    run: RunName,
+    by: By = None,
+    out: RunsIn = Path("runs"),
+    as_json: AsJson = False,
+    debug: Debug = False,
 ) -> None:
     """Print what a run folder holds."""
     from target_bench.runs.find import find
     from target_bench.runs.overview import described
+    from target_bench.runs.slice_tables import table, to_json
 
-    document = described(find(run, out))
+    folder = find(run, out)
+    document = described(folder)
     problems = document.get("problems")
+    slices = {} if problems else _slices(folder, by or ())
     if as_json:
-        _dump(document)
+        _dump(document | ({"by": to_json(slices)} if slices else {}))
     else:
         _show(document)
+        print_tables(*(table(name, [(document["run"], slices)]) for name in slices))
     if problems:
         raise StoreError(f"{document['run']}: the run is damaged: {problems['1']}")
+
+
+def _slices(folder: Path, names: "Sequence[str]") -> "dict[str, Parts]":
+    from target_bench.runs.scored import read_scored
+    from target_bench.runs.slice_scores import scores_by
+
+    if not names:
+        return {}
+    stored = read_scored(folder)
+    return {name: scores_by(stored, name) for name in names}
 
 
 def _show(document: dict[str, Any]) -> None:

@@ -26,6 +26,7 @@ from target_bench.metrics.headlines import in_order
 from target_bench.runs import slices
 from target_bench.runs.earlier_versions import tell_of_earlier
 from target_bench.runs.run_identity import EVERY_FIELD, answers_fingerprint, queries_fingerprint
+from target_bench.runs.slice_scores import report_by
 from target_bench.runs.store import Run
 from target_bench.runs.times import cold
 
@@ -237,6 +238,10 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
         counts = count_answers(answers, task.parse)
         answer_scores = in_order(scored.scores, dataset.queries)
         report = task.report(dataset, examples) if hasattr(task, "report") else None
+        if getattr(task, "default_slices", ()):
+            slicing = (dataset.queries, task.default_slices, metrics)
+            by = report_by(*slicing, scored.per_query, scored.statistics)
+            report = {**(report or {}), "by": by}
         _tell_of_damage(store, cell.observer, "answers")
         if hasattr(task, "records"):
             store.write_judgements(task.records(examples))

@@ -20,6 +20,7 @@ from target_bench.runs import slicing
 from target_bench.runs.comparable import check_same_slices, check_same_version
 from target_bench.runs.find import find
 from target_bench.runs.scored import Measured, ScoredRun, read_scored
+from target_bench.runs.slice_scores import part_score
 from target_bench.runs.slicing import Mask
 
 
@@ -29,6 +30,7 @@ def compare(
     baseline: str | Path | Result | None = None,
     slices: Sequence[str] = (),
     *,
+    by: Sequence[str] = (),
     test: TestName = "randomization",
     resamples: int = significance.RESAMPLES,
     seed: int = 0,
@@ -42,6 +44,7 @@ def compare(
             Default: the main ones of the task that all runs have, of which the headline metric
             alone is tested and the others are descriptive.
         baseline: the run that the others are compared with; default: the first.
+        by: names of properties, as ``"difficulty"``: a part of each value.
         slices: conditions such as ``"difficulty=hard"`` or ``"gold_tables>1"``, which hold
             together; a name alone, as in ``"db_id"``, makes a part of each value.
         test: the paired randomisation test, or the paired bootstrap test.
@@ -65,7 +68,7 @@ def compare(
     names = _names(scored)
     compared, notes = _metrics(scored, metrics)
     base = next((i for i, run in enumerate(scored) if _same(run.folder, first)), 0)
-    wanted = [slicing.parse(text) for text in slices]
+    wanted = [slicing.parse(text) for text in slices] + [slicing.Slice(name) for name in by]
     check_same_slices(scored, [one.name for one in wanted], compared)
     specs = specs_of({name: scored[0].scores[name] for name in compared})
     masks = slicing.parts(scored[base].slices, wanted, len(scored[base].query_ids))
@@ -225,11 +228,9 @@ def _row(one: Measured, run: ScoredRun, name: str, part: str, mask: Mask) -> Row
     if mask.all() and stored.signature.endswith(f"|{intervals.SIGNATURE}"):
         found = (stored.n, name, stored.value, stored.low, stored.high)
         return Row(one.name, part, *found, difference=None)
-    statistics = one.statistics[mask]
-    score = float(one.value(statistics.sum(axis=0)))
-    low, high = intervals.interval(one, statistics)
-    n = int((~np.isnan(one.values[mask])).sum())
-    return Row(one.name, part, n, name, score, low, high, difference=None)
+    scored = part_score(one, mask, stored)
+    numbers = (scored.n, name, scored.value, scored.low, scored.high)
+    return Row(one.name, part, *numbers, difference=None)
 
 
 def _difference(

@@ -30,6 +30,7 @@ class FactVerification:
     name = "fact_verification"
     title = "Fact Verification"
     aliases = ("fv", "fact_checking")
+    scores = "labels"
     answer_schema: ClassVar[Mapping[str, Any]] = {
         "type": "object",
         "properties": {"label": {"type": "string", "enum": list(LABELS)}},

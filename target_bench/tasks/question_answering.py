@@ -22,6 +22,7 @@ class QuestionAnswering:
     name = "question_answering"
     title = "Table Question Answering"
     aliases = ("qa", "table_qa")
+    scores = "texts"
 
     def __init__(self, bertscore: str | None = None, budget: float | None = None) -> None:
         self.bertscore = bertscore

@@ -64,6 +64,8 @@ class TextToSQL:
     name = "text_to_sql"
     title = "Text-to-SQL"
     aliases = ("sql", "text2sql", "nl2sql")
+    scores = "SQL"
+    default_slices = ("hardness", "difficulty", "database")
 
     def __init__(
         self,
@@ -155,12 +157,12 @@ class TextToSQL:
         read = partial(pool.read, "extracted", what="reading the answer")
         self._read.update(zip(new, pool.do(partial(read, text) for text in new), strict=True))
 
-    def report(self, dataset: Dataset, examples: JudgedStatements) -> dict[str, Any]:
-        """Outcomes, and scores by hardness and by database."""
+    def report(self, _dataset: Dataset, examples: JudgedStatements) -> dict[str, Any]:
+        """Outcomes and schema linking."""
         more: dict[str, Any] = {"notes": list(examples.notes)} if examples.notes else {}
         if self.engine == "duckdb":
             more["compared"] = _COMPARED
-        return report(dataset, examples.judged, examples.engine) | more
+        return report(examples.judged, examples.engine) | more
 
     def records(self, examples: JudgedStatements) -> Iterable[dict[str, Any]]:
         """What became of each query, for the run folder; no score of one that is not runnable."""

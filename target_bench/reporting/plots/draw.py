@@ -10,12 +10,12 @@ import numpy as np
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric_spec import MetricSpec
 from target_bench.core.observer import Observer
-from target_bench.metrics import intervals
 from target_bench.metrics.headlines import headline
 from target_bench.metrics.named import spec_of
 from target_bench.reporting.plots import plot_data, style
 from target_bench.runs import slicing
 from target_bench.runs.scored import ScoredRun
+from target_bench.runs.slice_scores import counted, part_score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -183,20 +183,19 @@ def by_slice(
     names = plot_data.names(runs)
     wanted = [slicing.parse(text) for text in slices]
     masks = slicing.parts(runs[0].slices, wanted, len(runs[0].query_ids))
-    values = runs[0].measured(name).values
-    counted = [int((~np.isnan(values[mask])).sum()) for mask in masks.values()]
-    labels = [f"{style.label(p or 'all')} ({n:,})" for p, n in zip(masks, counted, strict=True)]
+    first = runs[0].measured(name)
+    labels = [f"{style.label(p or 'all')} ({counted(first, m):,})" for p, m in masks.items()]
     rows = max(1, len(labels)) * (0.22 * len(runs) + 0.25)
     with style.settings():
         drawn, (axes,) = style.figure(6.4 + style.room_for(names), max(2.6, 1.2 + rows))
         thickness = 0.8 / len(runs)
         for i, run in enumerate(runs):
             measured = run.measured(name)
-            parts = [measured.statistics[mask] for mask in masks.values()]
-            scores = np.array([float(measured.value(part.sum(axis=0))) for part in parts])
-            bounds = np.array([intervals.interval(measured, part) for part in parts])
+            found = [part_score(measured, mask, run.scores[name]) for mask in masks.values()]
+            scores = np.array([one.value for one in found])
+            bounds = np.array([(one.low, one.high) for one in found])
             errors = np.abs(np.maximum(0, (bounds - scores[:, None]) * [-1, 1])).T
-            places = np.arange(len(parts)) + (i - (len(runs) - 1) / 2) * thickness
+            places = np.arange(len(found)) + (i - (len(runs) - 1) / 2) * thickness
             axes.barh(
                 places,
                 scores,

@@ -18,7 +18,8 @@ from target_bench.metrics.headlines import (
 from target_bench.metrics.named import spec_of
 from target_bench.reporting.report.query_outcomes import Ranked
 from target_bench.reporting.report.report_runs import ReportRun
-from target_bench.runs import slices
+from target_bench.runs.slices import by_property
+from target_bench.runs.slicing import Partition, by_name, partition
 from target_bench.runs.times import left_out_note
 
 _LARGEST_SLICES = 12
@@ -131,37 +132,43 @@ class Sliced:
     left_out: int
 
 
-def sliced(runs: Sequence[ReportRun], metrics: Sequence[str], dataset: Dataset) -> list[Sliced]:
-    """A metric of each run by each of the first slices that put queries together."""
-    columns = slices.columns(dataset.queries)
+def sliced(
+    runs: Sequence[ReportRun],
+    metrics: Sequence[str],
+    dataset: Dataset,
+    by: Sequence[str] = (),
+) -> list[Sliced]:
+    """Average a metric of each run over the parts of the queries.
+
+    Args:
+        runs: the runs.
+        metrics: one each.
+        dataset: the queries.
+        by: the properties; default: the first that put queries together.
+
+    Raises:
+        ConfigError: the queries have no such property.
+    """
+    columns = by_property(dataset.queries)
+    if by:
+        shown = {name: by_name(columns, name) for name in by}
+    else:
+        found = {name: partition(column) for name, column in columns.items()}
+        grouping = [name for name, divided in found.items() if divided.groups]
+        shown = {name: found[name] for name in grouping[:_SLICE_FIELDS]}
     values = [run.values[metric] for run, metric in zip(runs, metrics, strict=True)]
-    shown = [name for name, column in columns.items() if slices.groups(column)]
-    return [_sliced(name, columns[name], values) for name in shown[:_SLICE_FIELDS]]
+    return [_sliced(name, divided, values) for name, divided in shown.items()]
 
 
-def _sliced(name: str, column: Sequence[Any], values: Sequence[NDArray[np.float64]]) -> Sliced:
-    rows: dict[Any, list[int]] = {}
-    for i, value in enumerate(column):
-        if value is not None:
-            rows.setdefault(value, []).append(i)
-    frequent = sorted(rows, key=lambda value: -len(rows[value]))
-    kept = frequent[:_LARGEST_SLICES]
-    if all(isinstance(value, int | float) for value in kept):
-        kept.sort()
-    means = [[_mean(of_run, rows[value]) for value in kept] for of_run in values]
+def _sliced(name: str, divided: Partition, values: Sequence[NDArray[np.float64]]) -> Sliced:
+    kept = divided.largest(_LARGEST_SLICES)
     return Sliced(
-        name.removeprefix(slices.PREFIX),
-        [str(value) for value in kept],
-        [len(rows[value]) for value in kept],
-        means,
-        len(rows) - len(kept),
+        name,
+        [str(divided.values[i]) for i in kept],
+        divided.sizes[kept].tolist(),
+        [divided.means(of_run)[kept].tolist() for of_run in values],
+        len(divided.values) - len(kept),
     )
-
-
-def _mean(values: NDArray[np.float64], rows: Sequence[int]) -> float:
-    chosen = values[rows]
-    known = chosen[~np.isnan(chosen)]
-    return float(known.mean()) if len(known) else float("nan")
 
 
 def timings(run: ReportRun) -> Mapping[str, float | None]:

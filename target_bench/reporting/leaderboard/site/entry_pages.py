@@ -1,7 +1,6 @@
 """What the page of an entry shows of its runs: scores, slices, and the hardest queries by id."""
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,6 +26,7 @@ from target_bench.reporting.leaderboard.site.groups import (
     member_of,
 )
 from target_bench.reporting.leaderboard.site.texts import shown
+from target_bench.runs.slicing import Partition, partition
 from target_bench.runs.times import left_out_note
 
 HARDEST = 20
@@ -137,48 +137,25 @@ class RunView:
 class Slicer:
     """Slices of runs; what queries have in common is worked out once for all runs of it."""
 
-    _known: dict[tuple[Data, str], tuple[Sequence[Any], NDArray[np.int64], list[Any]]] = field(
-        default_factory=dict
-    )
+    _known: dict[tuple[Data, str], tuple[Sequence[Any], Partition]] = field(default_factory=dict)
 
     def sliced(self, run: RunEntry, values: NDArray[np.float64]) -> list[Sliced]:
-        """The means of the values by each slice that puts queries together."""
-        found = []
-        for name in run.slices:
-            codes, kinds = self._codes(run, name)
-            if 1 < len(kinds) <= max(int(np.count_nonzero(codes >= 0)) // 2, 2):
-                found.append(_sliced(name, codes, kinds, values))
-        return found
+        """Average the values by each slice that puts queries together."""
+        divided = ((name, self._partition(run, name)) for name in run.slices)
+        return [_sliced(name, one, values) for name, one in divided if one.groups]
 
-    def _codes(self, run: RunEntry, name: str) -> tuple[NDArray[np.int64], list[Any]]:
-        """(n,) the place of each query's value among the values, or -1."""
+    def _partition(self, run: RunEntry, name: str) -> Partition:
         column, key = run.slices[name], (data_of(run), name)
-        if key in self._known and self._known[key][0] == column:
-            return self._known[key][1:]
-        typed = [(type(value).__name__, value) for value in column]  # 1, 1.0 and True are three
-        often = Counter(one for one in typed if one[1] is not None)
-        kinds = [value for value, _ in often.most_common()]
-        place = {value: i for i, value in enumerate(kinds)}
-        codes = np.array([place.get(one, -1) for one in typed], dtype=np.int64)
-        self._known[key] = column, codes, [value for _, value in kinds]
-        return self._known[key][1:]
+        if key not in self._known or self._known[key][0] != column:
+            self._known[key] = column, partition(column)
+        return self._known[key][1]
 
 
-def _sliced(name: str, codes: NDArray[np.int64], kinds: Sequence[Any], values: Any) -> Sliced:
-    known = (codes >= 0) & ~np.isnan(values)
-    n = np.bincount(codes[codes >= 0], minlength=len(kinds))
-    counted = np.bincount(codes[known], minlength=len(kinds))
-    sums = np.bincount(codes[known], weights=values[known], minlength=len(kinds))
-    kept = list(range(min(len(kinds), _MOST_VALUES)))
-    if all(isinstance(kinds[i], int | float) for i in kept):
-        kept.sort(key=lambda i: kinds[i])
-    parts = [
-        Slice(
-            shown(str(kinds[i])), int(n[i]), float(sums[i] / counted[i]) if counted[i] else np.nan
-        )
-        for i in kept
-    ]
-    return Sliced(shown(name), parts, len(kinds) - len(kept))
+def _sliced(name: str, divided: Partition, values: NDArray[np.float64]) -> Sliced:
+    kept = divided.largest(_MOST_VALUES)
+    means, sizes = divided.means(values), divided.sizes
+    parts = [Slice(shown(str(divided.values[i])), int(sizes[i]), float(means[i])) for i in kept]
+    return Sliced(shown(name), parts, len(divided.values) - len(kept))
 
 
 def view(entry: Entry, place: int, slicer: Slicer) -> RunView:
