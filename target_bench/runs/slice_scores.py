@@ -73,18 +73,19 @@ def part_score(measured: Measured, mask: Mask, whole: Score) -> Score:
         whole: the score of all queries, for what the metric is.
     """
     statistics = measured.statistics[mask]
+    value = float(measured.value(statistics.sum(axis=0)))
     low, high = intervals.interval(measured, statistics)
     return Score(
-        value=float(measured.value(statistics.sum(axis=0))),
+        value=value,
         low=low,
         high=high,
-        n=counted(measured, mask),
+        n=0 if np.isnan(value) else _counted(measured, mask),
         signature=f"{intervals.definition(whole.signature)}|{intervals.SIGNATURE}",
         spec=whole.spec,
     )
 
 
-def counted(measured: Measured, mask: Mask) -> int:
+def _counted(measured: Measured, mask: Mask) -> int:
     """Count the queries of a part that the metric is over."""
     if measured.metric is None:
         return int((~np.isnan(measured.values[mask])).sum())
@@ -134,6 +135,6 @@ def _values(measured: Sequence[Measured], mask: Mask) -> dict[str, Any]:
     values = {one.name: float(one.value(one.statistics[mask].sum(axis=0))) for one in measured}
     return {
         "queries": int(mask.sum()),
-        "runnable": counted(measured[0], mask),
+        "runnable": _counted(measured[0], mask),
         **{name: None if np.isnan(value) else value for name, value in values.items()},
     }

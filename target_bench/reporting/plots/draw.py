@@ -10,12 +10,14 @@ import numpy as np
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric_spec import MetricSpec
 from target_bench.core.observer import Observer
+from target_bench.core.schema import Score
 from target_bench.metrics.headlines import headline
 from target_bench.metrics.named import spec_of
 from target_bench.reporting.plots import plot_data, style
 from target_bench.runs import slicing
 from target_bench.runs.scored import ScoredRun
-from target_bench.runs.slice_scores import counted, part_score
+from target_bench.runs.slice_scores import part_score
+from target_bench.runs.slicing import Mask
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -183,15 +185,14 @@ def by_slice(
     names = plot_data.names(runs)
     wanted = [slicing.parse(text) for text in slices]
     masks = slicing.parts(runs[0].slices, wanted, len(runs[0].query_ids))
-    first = runs[0].measured(name)
-    labels = [f"{style.label(p or 'all')} ({counted(first, m):,})" for p, m in masks.items()]
+    parts = [_parts(run, name, list(masks.values())) for run in runs]
+    counted = [score.n for score in parts[0]]
+    labels = [f"{style.label(p or 'all')} ({n:,})" for p, n in zip(masks, counted, strict=True)]
     rows = max(1, len(labels)) * (0.22 * len(runs) + 0.25)
     with style.settings():
         drawn, (axes,) = style.figure(6.4 + style.room_for(names), max(2.6, 1.2 + rows))
         thickness = 0.8 / len(runs)
-        for i, run in enumerate(runs):
-            measured = run.measured(name)
-            found = [part_score(measured, mask, run.scores[name]) for mask in masks.values()]
+        for i, found in enumerate(parts):
             scores = np.array([one.value for one in found])
             bounds = np.array([(one.low, one.high) for one in found])
             errors = np.abs(np.maximum(0, (bounds - scores[:, None]) * [-1, 1])).T
@@ -212,6 +213,11 @@ def by_slice(
         axes.set_xlim(0, 1.02 if spec.scale == "share" else None)
         style.legend(drawn, axes)
         style.save(drawn, path)
+
+
+def _parts(run: ScoredRun, metric: str, masks: Sequence[Mask]) -> list[Score]:
+    measured = run.measured(metric)
+    return [part_score(measured, mask, run.scores[metric]) for mask in masks]
 
 
 def milliseconds(run: ScoredRun) -> float | None:
