@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from target_bench import TARGET
-from target_bench.components.lexical.evidence import KINDS
+from target_bench.components.lexical.table_evidence import KINDS
 from target_bench.components.training.held_out import KeptOut, contents_of
 from target_bench.core.interfaces import Dataset
 from target_bench.core.ranking import top_k

@@ -18,14 +18,15 @@ from target_bench.core.interfaces import Generator
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.evaluation.inputs import Answering
-from target_bench.evaluation.resume import StoredRun
+from target_bench.evaluation.resume import ResumedRun
 from target_bench.evaluation.scoring_options import Scoring
 from target_bench.reporting.compare import compare
 from target_bench.reporting.leaderboard.card import Card
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.reporting.report.report_writer import write_report
 from target_bench.retrievers.dense import Dense
-from target_bench.runs.overview import described, overview
+from target_bench.runs.documents import described, listed
+from target_bench.runs.read import list_runs, read_run
 from tests.retrievers.encoders import UnitWords
 
 CUTOFFS = [1, 10]
@@ -219,8 +220,8 @@ def _indexes(place: Place, out: Path, say: Say) -> Iterator[tuple[str, Callable[
 def _stored(place: Place, out: Path, say: Say) -> Iterator[tuple[str, Callable[[], Any]]]:
     root = place.trial / "runs"
 
-    def listed() -> Any:
-        found = [one.to_json() for one in overview(root)]
+    def every() -> Any:
+        found = listed(list_runs(root))
         for one in found:
             if one["state"] in ("damaged", "unreadable"):
                 say(f"{one['folder']}: {one['state']}")
@@ -229,14 +230,14 @@ def _stored(place: Place, out: Path, say: Say) -> Iterator[tuple[str, Callable[[
         }
 
     def shown(folder: Path) -> Any:
-        document = described(folder)
+        document = described(read_run(folder))
         if "problems" in document:
             raise TargetBenchError(str(document["problems"]))
         return json.loads(json.dumps(document))
 
     def scored(folder: Path) -> Any:
         shutil.copytree(root, out, dirs_exist_ok=True)
-        stored = StoredRun(out / folder.name, observer=Heard())
+        stored = ResumedRun(read_run(out / folder.name), observer=Heard())
         result = stored.score(Answering("empty", scoring=Scoring(workers=1)))[0]
         return {name: score.to_json() for name, score in result.scores.items()}
 
@@ -244,7 +245,7 @@ def _stored(place: Place, out: Path, say: Say) -> Iterator[tuple[str, Callable[[
     folders = [root / path.parent.name for path in manifests]
     about = [json.loads(path.read_bytes())["asked"].get("about") for path in manifests]
     alike = [folder for folder, part in zip(folders, about, strict=True) if part is None]
-    yield "list", listed
+    yield "list", every
     for folder in folders:
         yield f"show {folder.name}", partial(shown, folder)
     yield "compare", lambda: compare(alike, resamples=50).to_json()

@@ -37,7 +37,7 @@ from target_bench.metrics.intervals import Bounded, interval, interval_of_differ
 from target_bench.metrics.retrieval import parse
 from target_bench.metrics.sql import DEFINITIONS
 from target_bench.metrics.sql_times import reward
-from target_bench.runs.scored import read_scored
+from target_bench.runs.read import read_run
 
 Floats = NDArray[np.float64]
 Intervals = tuple[Floats, Floats]
@@ -264,7 +264,7 @@ def _populations(folder: Path) -> Iterator[Population]:
     ]
     pairs.append(("fetaqa", ("token_f1", "rougeL", "exact_match", "sacrebleu", "chrf"), scored))
     for corpus, wanted, folders in pairs:
-        one, other = map(read_scored, folders)
+        one, other = map(read_run, folders)
         for name in wanted:
             measured = one.measured(name)
             of_both = measured.statistics, other.measured(name).statistics

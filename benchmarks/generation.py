@@ -45,6 +45,7 @@ from target_bench.core.schema import GenerationRequest, Message, Query
 from target_bench.evaluation.stages.generate import Answerer, GenerateStage
 from target_bench.generators.openai import OpenAI
 from target_bench.retrievers.bm25 import BM25
+from target_bench.runs.manifest import Asked
 from target_bench.runs.store import Run
 
 Times = tuple[float, float]
@@ -54,6 +55,10 @@ Make = Callable[[], GenerationRequest]
 Ours = Callable[[OpenAI], int]
 """Has everything answered by a generator; how many answers have text."""
 
+IDENTITY = {
+    **{"task": "question_answering", "corpus": "fetaqa", "split": "test"},
+    **{"corpus_fingerprint": "", "queries_fingerprint": ""},
+}
 PROMPT = "| city | people |\n|---|---|\n| Oslo | 709037 |\n" * 40
 
 
@@ -108,7 +113,8 @@ def _fetaqa(k: int) -> tuple[Sequence[Make], Ours]:
 
     def ours(generator: OpenAI) -> int:
         with tempfile.TemporaryDirectory() as folder:
-            store = Run(Path(folder), ["benchmark"], {})
+            store = Run(Path(folder), ["benchmark"], IDENTITY)
+            store.begin(Asked("fetaqa", (), "bm25", "openai"), len(dataset.queries))
             answerer = Answerer("openai", {}, generator)
             stage = GenerateStage(
                 answerer, prompter, dataset, retrievals, k, store, False, None, Observer()

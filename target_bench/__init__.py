@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from target_bench.evaluation.target import TARGET
     from target_bench.reporting.compare import compare
     from target_bench.reporting.compare_rows import Comparison
+    from target_bench.runs.read import StoredRun, list_runs, read_run
 
 _HOME = {
     "TARGET": "evaluation.target",
@@ -54,6 +55,9 @@ _HOME = {
     "compare": "reporting.compare",
     "Result": "evaluation.results",
     "Results": "evaluation.results",
+    "StoredRun": "runs.read",
+    "list_runs": "runs.read",
+    "read_run": "runs.read",
     "Corpus": "core.interfaces",
     "CorpusLoader": "core.interfaces",
     "Dataset": "core.interfaces",
@@ -114,6 +118,9 @@ __all__ = [  # noqa: RUF022 (the order a reader wants)
     "Serializer",
     "Result",
     "Results",
+    "read_run",
+    "list_runs",
+    "StoredRun",
     "compare",
     "Comparison",
     "TargetBenchError",

@@ -13,12 +13,21 @@ from target_bench.core.observer import Observer
 from target_bench.core.schema import TableId
 from target_bench.core.seals import FIELD, WHOLLY, sealed, sealed_line, unsealed_line
 from target_bench.evaluation.results import Result
+from target_bench.runs.manifest import Asked
 
 ROOT = Path(__file__).parent.parent
 
 Record = dict[str, Any]
 How = Literal["plain", "gz", "zip"]
 HOWS: tuple[How, ...] = ("plain", "gz", "zip")
+ASKED = Asked("mini", (), "bm25")
+"""The words of a command."""
+
+
+def run_identity(**more: Any) -> Record:
+    """An identity with all that a run needs, and more."""
+    fingerprints = {"corpus_fingerprint": "c" * 64, "queries_fingerprint": "d" * 64}
+    return {"task": "retrieval", "corpus": "mini", "split": "test", **fingerprints, **more}
 
 
 class Recorder(Observer):

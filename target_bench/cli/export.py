@@ -40,19 +40,19 @@ def export(
     debug: Debug = False,
 ) -> None:
     """Load the corpus of a run and write its rankings and judgements."""
-    from target_bench.data import splits
+    from target_bench.data import sources, splits
     from target_bench.runs import export as exporting
     from target_bench.runs.find import find
-    from target_bench.runs.store import read_run
+    from target_bench.runs.read import read_run
 
-    folder = find(run, RUNS)
-    manifest = read_run(folder)
-    name = corpus or manifest["asked"]["corpus"]
+    stored = read_run(find(run, RUNS))
+    name = corpus or stored.asked.corpus
     if name is None:
-        raise ConfigError(f"{folder} is of a corpus that was made in Python; name it with --corpus")
-    if splits.is_path(name) and not Path(name).exists():
+        raise ConfigError(
+            f"{stored.folder} is of a corpus that was made in Python; name it with --corpus"
+        )
+    if sources.is_path(name) and not Path(name).exists():
         raise ConfigError(f"{name}, which the run was of, is not there; name its place: --corpus")
-    split, distractors = manifest["identity"]["split"], manifest["asked"]["distractors"]
-    dataset = splits.load(name, split, data_dir, distractors)
-    for path in exporting.export(folder, dataset, to or folder, format.value):
+    dataset = splits.load(name, stored.split, data_dir, stored.asked.distractors)
+    for path in exporting.export(stored, dataset, to or stored.folder, format.value):
         typer.echo(path)

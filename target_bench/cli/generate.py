@@ -75,13 +75,14 @@ def generate(
     """Answer, score and print."""
     from target_bench.data.select import task_named
     from target_bench.evaluation.inputs import Answering
-    from target_bench.evaluation.resume import StoredRun
+    from target_bench.evaluation.resume import ResumedRun
     from target_bench.evaluation.scoring_options import Scoring
     from target_bench.runs.find import find
+    from target_bench.runs.read import read_run
 
     scoring = Scoring(labels, bertscore, engine, rule, timeout, repeats)
     with printed(as_json) as (observer, results):
-        stored = StoredRun(find(run, out or RUNS), data_dir, observer, out)
+        stored = ResumedRun(read_run(find(run, out or RUNS)), data_dir, observer, out)
         for note in unread(context, [task_named(task) if task else stored.task]):
             observer.warning(note)
         for generator in generators or ["extractive"]:
@@ -110,11 +111,12 @@ def score_stored(
     """Score a run folder again and print."""
     from target_bench.evaluation import slices
     from target_bench.evaluation.inputs import Answering
-    from target_bench.evaluation.resume import StoredRun
+    from target_bench.evaluation.resume import ResumedRun
+    from target_bench.runs.read import read_run
 
     with printed(as_json) as (observer, results):
         answering = Answering("extractive", scoring=scoring)
-        stored = StoredRun(folder, data_dir, observer)
+        stored = ResumedRun(read_run(folder), data_dir, observer)
         for note in unread(context, [stored.task]):
             observer.warning(note)
         results += [slices.added(result, by) for result in stored.score(answering)]

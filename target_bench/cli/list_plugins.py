@@ -37,9 +37,9 @@ Listing = tuple[list[str], list[list[str]]]
 
 
 def _corpora() -> Listing:
-    from target_bench.data import splits as corpora
+    from target_bench.data import sources
 
-    infos = [corpora.loader(name).info for name in registry.names("corpus")]
+    infos = [sources.loader(name).info for name in registry.names("corpus")]
     rows = [[i.name, i.title, ", ".join(i.splits), ", ".join(i.tasks), i.licence] for i in infos]
     return ["corpus", "title", "splits (default first)", "tasks", "licence"], rows
 

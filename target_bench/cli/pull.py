@@ -85,10 +85,10 @@ def _state(found: "Pull") -> str:
 
 def _info(name: str) -> "CorpusInfo | None":
     from target_bench.core.errors import ConfigError
-    from target_bench.data import splits
+    from target_bench.data import sources
 
     try:
-        return splits.loader(name).info
+        return sources.loader(name).info
     except ConfigError:
         return None
 

@@ -182,16 +182,16 @@ def _pairs(
     task: str | None, wanted: list[str], answered: bool
 ) -> list[tuple[str, str | list[str]]]:
     """The tasks to run, each with its corpora."""
-    from target_bench.data import splits as corpora
+    from target_bench.data import sources
 
     if task is not None:
         return [(task, list(wanted))]
     pairs: list[tuple[str, str | list[str]]] = [] if answered else [("retrieval", list(wanted))]
     for name in wanted:
-        own = corpora.is_path(name)
+        own = sources.is_path(name)
         if own and answered:
             raise ConfigError(f"{name}: name the task, --task qa or --task fact_verification")
-        plugin = corpora.loader(name)
+        plugin = sources.loader(name)
         if answered or (plugin.embedded is not None and not own):
             pairs += [(about, name) for about in plugin.info.tasks if about != "retrieval"]
     return pairs

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,12 +15,15 @@ from target_bench.core.text_tables import Column, TextTable, print_tables, say
 
 if TYPE_CHECKING:
     from target_bench.runs.integrity import Checked
-    from target_bench.runs.overview import Overview
+    from target_bench.runs.read import StoredRun
     from target_bench.runs.slice_tables import Parts
 
 HELP = "List, show, compare, check and clean up stored runs."
 
 app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
+
+Listed = Mapping[str, Any]
+"""A line of the list: an entry of ``runs.documents.listed``."""
 
 RunName = Annotated[str, typer.Argument(metavar="RUN", show_default=False)]
 
@@ -34,32 +37,44 @@ def list_(
     debug: Debug = False,
 ) -> None:
     """Print the runs of a store."""
-    from target_bench.runs.overview import overview
+    from target_bench.runs.documents import listed
+    from target_bench.runs.read import list_runs
 
     wanted = _task(task)
     found = [
-        one for one in overview(out) if corpus in (None, one.corpus) and wanted in (None, one.task)
+        one
+        for one in listed(list_runs(out))
+        if corpus in (None, one["corpus"]) and wanted in (None, one["task"])
     ]
     if as_json:
-        _dump([one.to_json() for one in found])
+        _dump(found)
         return
-    rows = [
-        [
-            one.folder.name.rpartition("-")[2],
-            one.task,
-            _data(one),
-            one.label,
-            "" if one.queries is None else f"{one.queries:,}",
-            _headline(one),
-            one.started[:16].replace("T", " "),
-        ]
-        for one in found
-    ]
-    print_tables(TextTable([Column(name, below=name in _BELOW) for name in _LISTED], rows))
+    print_tables(
+        TextTable([Column(name, below=name in _BELOW) for name in _LISTED], list(map(_row, found)))
+    )
     say(f"{len(found)} runs in {out}")
-    damaged = sum(one.state in ("damaged", "unreadable") for one in found)
+    for one in found:
+        if one["state"] in ("failed", "interrupted"):
+            say(f"{_id(one)} {one['state']}: {one['error']}")
+    damaged = sum(one["state"] in ("damaged", "unreadable") for one in found)
     if damaged:
         say(f"{damaged} damaged; target-bench runs fsck --out {out} says where")
+
+
+def _row(one: Listed) -> list[str]:
+    return [
+        _id(one),
+        one["task"],
+        _data(one),
+        one["label"],
+        "" if one["queries"] is None else f"{one['queries']:,}",
+        _headline(one),
+        one["started"][:16].replace("T", " "),
+    ]
+
+
+def _id(one: Listed) -> str:
+    return Path(one["folder"]).name.rpartition("-")[2]
 
 
 @app.command("show", help="One run: identity, scores, denominators, environment, timings, notes.")
@@ -71,14 +86,15 @@ def show(
     debug: Debug = False,
 ) -> None:
     """Print what a run folder holds."""
+    from target_bench.runs.documents import described
     from target_bench.runs.find import find
-    from target_bench.runs.overview import described
+    from target_bench.runs.read import read_run
     from target_bench.runs.slice_tables import table, to_json
 
-    folder = find(run, out)
-    document = described(folder)
+    stored = read_run(find(run, out))
+    document = described(stored)
     problems = document.get("problems")
-    slices = {} if problems else _slices(folder, by or ())
+    slices = {} if problems else _slices(stored, by or ())
     if as_json:
         _dump(document | ({"by": to_json(slices)} if slices else {}))
     else:
@@ -88,13 +104,9 @@ def show(
         raise StoreError(f"{document['run']}: the run is damaged: {problems['1']}")
 
 
-def _slices(folder: Path, names: "Sequence[str]") -> "dict[str, Parts]":
-    from target_bench.runs.scored import read_scored
+def _slices(stored: "StoredRun", names: "Sequence[str]") -> "dict[str, Parts]":
     from target_bench.runs.slice_scores import scores_by
 
-    if not names:
-        return {}
-    stored = read_scored(folder)
     return {name: scores_by(stored, name) for name in names}
 
 
@@ -125,9 +137,10 @@ def diff(
 
     from target_bench.runs.differing import differences
     from target_bench.runs.find import find
+    from target_bench.runs.read import read_run
 
     one, two = find(run, out), find(other, out)
-    found = differences(one, two)
+    found = differences(read_run(one), read_run(two))
     if as_json:
         _dump([asdict(each) for each in found])
         return
@@ -213,16 +226,17 @@ def _task(name: str | None) -> str | None:
     return None if name is None else task_named(name)
 
 
-def _data(one: "Overview") -> str:
+def _data(one: Listed) -> str:
     """Corpus and split; of rankings that answers are built on the task that they are about."""
-    about = "" if one.about in (None, one.task) else f" ({one.about})"
-    return f"{one.corpus} {one.split}{about}"
+    about = "" if one["about"] in (None, one["task"]) else f" ({one['about']})"
+    return f"{one['corpus']} {one['split']}{about}"
 
 
-def _headline(one: "Overview") -> str:
-    if one.state != "finished":
-        return one.state
-    return f"{one.metric} " + ("–" if one.score is None else f"{one.score:.{one.digits}f}")
+def _headline(one: Listed) -> str:
+    if one["state"] != "finished":
+        return str(one["state"])
+    score = "–" if one["score"] is None else f"{one['score']:.{one['digits']}f}"
+    return f"{one['metric']} {score}"
 
 
 def _score(

@@ -9,8 +9,9 @@ from inspect import isclass
 from typing import Any, ClassVar
 
 from target_bench.core.errors import ConfigError, PluginError
+from target_bench.core.identity import class_name, code_hash
 from target_bench.core.interfaces import Corpus, Ranking, Retriever
-from target_bench.core.model_description import Description, file_hash
+from target_bench.core.model_description import Description
 from target_bench.core.model_objects import Foreign, called, found_at, n_required
 from target_bench.core.schema import NO_DATABASE, Table, TableId
 from target_bench.core.serialization import Field, Format, RowLimit, Serializer
@@ -155,12 +156,12 @@ class WrappedRetriever(Retriever):
                 f"nothing tells what the {kind.__name__} holds; give version=, any text that "
                 "changes with its content"
             )
-        return f"{kind.__module__}:{kind.__qualname__}"
+        return class_name(kind)
 
     def _of_factory(self) -> Mapping[str, Any]:
         if isinstance(self.retriever, str):
             try:
-                return {"made_by": self.retriever, "source": file_hash(self._factory)}
+                return {"made_by": self.retriever, "source": code_hash(self._factory)}
             except OSError as error:
                 raise TypeError(f"{self.retriever} has no source file") from error
         described = Description(self._factory)

@@ -6,12 +6,12 @@ than k tables or an exception is a fault, recorded as the error of that one quer
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.interfaces import Corpus, Ranked, Ranking, Retriever
 from target_bench.core.ranking import Settled, settled
 from target_bench.core.redaction import without_secrets
@@ -92,6 +92,28 @@ def retrieve(
         ordered = iter(_in_order([c for c in read if isinstance(c, _Ranking) and c.scores]))
         checked = [next(ordered) if yes else c for c, yes in zip(read, scored, strict=True)]
     return [_retrieval(q.id, c, corpus) for q, c in zip(queries, checked, strict=False)]
+
+
+def given(query_id: str, ranking: Any, top_k: int, corpus: Corpus) -> Retrieval:
+    """A ranking that is there already, as the retrieval of a query: cut after ``top_k`` tables.
+
+    Args:
+        query_id: the query.
+        ranking: ids of tables, best first, or pairs of an id and a score.
+        top_k: the most tables that are kept.
+        corpus: the tables.
+
+    Raises:
+        DataError: it names a table that is not in the corpus, or one twice, or is not a ranking.
+    """
+    checked = _checked(ranking, len(corpus), corpus.positions)
+    if isinstance(checked, Fault):
+        fault = str(checked).replace("returned", "holds", 1)
+        raise DataError(f"query {query_id!r}: its ranking {fault}")
+    if checked.scores:
+        (checked,) = _in_order([checked])
+    whole = _retrieval(query_id, checked, corpus)
+    return replace(whole, tables=whole.tables[:top_k], scores=whole.scores[:top_k])
 
 
 @dataclass(slots=True)

@@ -1,7 +1,10 @@
 """Files as a whole: what is in them, and that it has reached the disk."""
 
+import errno
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 CACHE_ENVIRONMENT = "TARGET_BENCH_CACHE"
@@ -48,3 +51,31 @@ def sync_one(path: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+@contextmanager
+def free_lock(path: Path) -> Iterator[bool]:
+    """Hold a lock, if no other process does; whether it is free.
+
+    A file that is not there, or that lies where nothing can be written, is free.
+
+    Args:
+        path: the file that is locked; it is not made.
+    """
+    import portalocker
+
+    try:
+        file = path.open("rb+")
+    except FileNotFoundError:
+        yield True
+        return
+    except OSError as error:
+        yield error.errno == errno.EROFS
+        return
+    with file:
+        try:
+            portalocker.lock(file, portalocker.LOCK_EX | portalocker.LOCK_NB)
+        except portalocker.LockException:
+            yield False
+            return
+        yield True

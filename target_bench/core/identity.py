@@ -5,26 +5,41 @@ import inspect
 import json
 import sys
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
+from target_bench.core import (
+    built_in,
+    code_tree,
+    contract,
+    interfaces,
+    ranking,
+    registry,
+    release,
+    schema,
+    serialization,
+)
 from target_bench.core.errors import ConfigError
 from target_bench.core.interfaces import constructor_arguments
 from target_bench.core.redaction import is_secret
 from target_bench.core.registry import FILE_MODULE
 
-_PACKAGE = Path(__file__).parent
-_SHARED = (
-    "schema.py",
-    "interfaces.py",
-    "ranking.py",
-    "serialization.py",
-    "contract.py",
-    "release.py",
-)
+_NAME = __name__.partition(".")[0]
+_PACKAGE = Path(sys.modules[_NAME].__path__[0])
+
+
+def _files_of(*modules: ModuleType) -> frozenset[Path]:
+    return frozenset(Path(module.__file__ or "") for module in modules)
+
+
+_SHARED = _files_of(contract, interfaces, ranking, release, schema, serialization)
+"""Modules that change what any plug-in gives, whether it imports them or not."""
+
+_NAMING = _files_of(built_in, registry, code_tree, sys.modules[__name__])
+"""Modules that find and identify plug-ins: what they find is identified itself."""
 
 
 def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
@@ -39,7 +54,7 @@ def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
     """
     cls = type(plugin)
     identity: dict[str, Any] = {
-        "class": f"{_module_name(cls)}:{cls.__qualname__}",
+        "class": class_name(cls),
         "packages": {name: installed_version(name) for name in getattr(cls, "packages", ())},
     }
     try:
@@ -66,11 +81,19 @@ def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
     return identity, None
 
 
-def _module_name(cls: type) -> str:
-    """The module, or the file of a plug-in that was named by its file, wherever that lies."""
-    if not cls.__module__.startswith(FILE_MODULE):
-        return cls.__module__
-    return Path(sys.modules[cls.__module__].__file__ or "").name
+def class_name(thing: type | FunctionType) -> str:
+    """Name a class or function in an identity.
+
+    Returns:
+        ``BM25`` for one of this package, wherever it lies in it; ``mine.py:Mine`` for one of a
+        plug-in that was named by its file; else ``module:Class``.
+    """
+    module, name = thing.__module__, thing.__qualname__
+    if module.partition(".")[0] == _NAME:
+        return name
+    if module.startswith(FILE_MODULE):
+        module = Path(sys.modules[module].__file__ or "").name
+    return f"{module}:{name}"
 
 
 def _parts(plugin: object) -> Mapping[str, object]:
@@ -98,43 +121,112 @@ def _masked(value: Any) -> Any:
     return {name: "***" if is_secret(name) else _masked(item) for name, item in value.items()}
 
 
-def code_hash(cls: type) -> str:
-    """The hash of the source files a class is defined in, its bases' included.
+def code_hash(thing: type | FunctionType) -> str:
+    """Hash the code of a class or function, that of its bases, and what these import.
 
-    Classes of this package are hashed with the modules of it that they import, at the top of the
-    file; others with those from their folder or below. Where the files lie makes no difference.
+    Files count by their syntax trees (``syntax``): neither wording nor layout changes the hash.
+    Of this package all modules count that a module imports, but for those that name and identify
+    plug-ins; docstrings do not, nor does where a module lies. Of other code those files count that
+    are imported from its folder or below, and docstrings do if one of these files may read them.
 
     Raises:
-        OSError: a class has no source file (it was typed into an interpreter).
+        ConfigError: a file is not valid Python.
+        OSError: there is no source file (it was typed into an interpreter).
+        TypeError: it is neither a class nor a function.
     """
-    files: set[Path] = set()
-    for base in cls.__mro__:
+    thing = getattr(thing, "__func__", thing)  # of a method
+    if not isinstance(thing, type | FunctionType):
+        raise TypeError(f"neither a class nor a function: {thing!r:.80}")
+    own: set[Path] = set()
+    others: set[Path] = set()
+    for base in getattr(thing, "__mro__", (thing,)):
         if base.__module__.split(".")[0] in sys.stdlib_module_names:
             continue
-        if base.__module__.startswith("target_bench."):
-            files.update(_PACKAGE / name for name in _SHARED)
-            module = sys.modules.get(base.__module__)
-            _add_with_imports(_source_file(base), module, files, _PACKAGE)
+        file = _source_file(base)
+        if file.is_relative_to(_PACKAGE):
+            own |= _SHARED | own_files([file])
         else:
-            _add_with_imports(_source_file(base), sys.modules.get(base.__module__), files)
-    contents = sorted(hashlib.sha256(file.read_bytes()).digest() for file in files)
-    return hashlib.sha256(b"".join(contents)).hexdigest()
+            _add_with_imports(file, sys.modules.get(base.__module__), file.parent, others)
+    return _together([*_hashes(others), *(code_tree.read(file, _PACKAGE).code for file in own)])
+
+
+def _hashes(files: Iterable[Path]) -> list[str]:
+    """The hashes of files that are not of this package."""
+    sources = [code_tree.read(file) for file in files]
+    if any(source.reads_documentation for source in sources):
+        return [source.documented for source in sources]
+    return [source.code for source in sources]
+
+
+def own_files(modules: Iterable[Path], rooms: Iterable[Path] = (_PACKAGE,)) -> set[Path]:
+    """Find the files of this package that its modules use.
+
+    Args:
+        modules: the files to begin with.
+        rooms: folders or files; imports of others are not followed.
+
+    Raises:
+        ConfigError: a file is not valid Python.
+    """
+    found: set[Path] = set()
+    new = set(modules)
+    while new:
+        found |= new
+        files = frozenset().union(*(code_tree.read(file, _PACKAGE).files for file in new))
+        files -= found | _NAMING
+        new = {file for file in files if any(file.is_relative_to(room) for room in rooms)}
+    return found
+
+
+def own_hash(files: Iterable[Path]) -> str:
+    """Hash files of this package by their syntax trees, wherever they lie.
+
+    Raises:
+        ConfigError: a file is not valid Python.
+    """
+    return _together(code_tree.read(file, _PACKAGE).code for file in files)
+
+
+def _together(hashes: Iterable[str]) -> str:
+    return hashlib.sha256("".join(sorted(hashes)).encode("ascii")).hexdigest()
 
 
 def _add_with_imports(
-    file: Path, module: ModuleType | None, files: set[Path], folder: Path | None = None
+    file: Path, module: ModuleType | None, folder: Path, files: set[Path]
 ) -> None:
-    """Add a file and those that it imports from a folder (default: its own) or below."""
+    """Add a file and those that it imports from a folder or below."""
     if file in files:
         return
-    folder = folder or file.parent
     files.add(file)
     for value in list(vars(module).values()) if module else ():
         name = value.__name__ if isinstance(value, ModuleType) else _module_of(value)
         imported = sys.modules.get(name)
         found = Path(getattr(imported, "__file__", None) or "")
-        if found.suffix == ".py" and found.is_relative_to(folder) and not _installed(found):
-            _add_with_imports(found, imported, files, folder)
+        if _counts(found, folder):
+            _add_with_imports(found, imported, folder, files)
+    for found in _beside(file, folder):
+        if _counts(found, folder):
+            _add_with_imports(found, None, folder, files)
+
+
+def _beside(file: Path, folder: Path) -> Iterator[Path]:
+    """The files that import statements name, also those from which only constants are taken."""
+    for one in code_tree.read(file).imports:
+        place = file.parents[one.level - 1] if one.level else folder
+        names = [*one.module.split("."), one.name or ""]
+        ends = range(1, len(names) + 1)
+        found = (code_tree.module_file(place, ".".join(names[:end]).strip(".")) for end in ends)
+        yield from filter(None, found)
+
+
+def _counts(file: Path, folder: Path) -> bool:
+    """Whether a file that is imported is part of the code of a plug-in in this folder."""
+    return (
+        file.suffix == ".py"
+        and file.is_relative_to(folder)
+        and not file.is_relative_to(_PACKAGE)
+        and not {"site-packages", "dist-packages"} & set(file.parts)
+    )
 
 
 def _module_of(value: object) -> str:
@@ -142,17 +234,13 @@ def _module_of(value: object) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _installed(file: Path) -> bool:
-    return bool({"site-packages", "dist-packages"} & set(file.parts))
-
-
-def _source_file(cls: type) -> Path:
+def _source_file(thing: type | FunctionType) -> Path:
     try:
-        name = inspect.getsourcefile(cls)
+        name = inspect.getsourcefile(thing)
     except TypeError as error:
-        raise OSError(f"no source file for {cls.__name__}: {error}") from error
+        raise OSError(f"no source file for {thing.__name__}: {error}") from error
     if name is None or not Path(name).is_file():
-        raise OSError(f"no source file for {cls.__name__}")
+        raise OSError(f"no source file for {thing.__name__}")
     return Path(name)
 
 

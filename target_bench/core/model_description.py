@@ -1,7 +1,5 @@
 """A model object of another package as JSON, and what of it nobody should read."""
 
-import hashlib
-import inspect
 import sys
 from collections.abc import Iterable, Mapping
 from enum import Enum
@@ -12,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, SecretBytes, SecretStr
 
-from target_bench.core.identity import code_hash, installed_version
+from target_bench.core.identity import class_name, code_hash, installed_version
 from target_bench.core.interfaces import constructor_arguments
 from target_bench.core.redaction import is_secret, without_secrets
 
@@ -136,11 +134,11 @@ class Description:
         """
         if isinstance(thing, FunctionType) and (thing.__closure__ or "<" in thing.__qualname__):
             raise TypeError("a function without a name of its own")
-        found = {"class": f"{thing.__module__}:{thing.__qualname__}"}
+        found = {"class": class_name(thing)}
         version = _version(thing)
         if version is not None:
             return found | {"version": version}
-        return found | {"code": code_hash(thing) if isinstance(thing, type) else file_hash(thing)}
+        return found | {"code": code_hash(thing)}
 
 
 def _addresses(model: BaseModel) -> list[str]:
@@ -168,16 +166,3 @@ def _version(thing: type | FunctionType) -> str | None:
         return None
     versions = (installed_version("-".join(parts[:n])) for n in range(min(3, len(parts)), 0, -1))
     return next((version for version in versions if version is not None), None)
-
-
-def file_hash(thing: Any) -> str:
-    """A hash of the source file of a class or function.
-
-    Raises:
-        OSError: it has none.
-        TypeError: it is neither.
-    """
-    file = inspect.getsourcefile(thing)
-    if file is None:
-        raise OSError("no source file")
-    return hashlib.sha256(Path(file).read_bytes()).hexdigest()

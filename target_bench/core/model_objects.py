@@ -10,7 +10,8 @@ from pydantic import ValidationError
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, TargetBenchError
-from target_bench.core.model_description import Description, file_hash
+from target_bench.core.identity import code_hash
+from target_bench.core.model_description import Description
 from target_bench.core.redaction import without_secrets
 
 
@@ -133,9 +134,9 @@ def _modules_of(place: str) -> list[Any]:
     return [m for m in list(sys.modules.values()) if vars(m).get("__file__") == file]
 
 
-def _source_hash(found: object) -> str | None:
-    """Of the file of what makes an object; None for an object that is made already."""
+def _source_hash(found: Any) -> str | None:
+    """Of the code of what makes an object; None for an object that is made already."""
     try:
-        return file_hash(found)
+        return code_hash(found)
     except (OSError, TypeError):
         return None

@@ -99,10 +99,6 @@ class Query:
         return (self.answer,) if isinstance(self.answer, str) else self.answer
 
 
-NO_CONTEXT = "no-context"
-"""The name of the mode in which nothing is retrieved: the lower bound of answers."""
-
-
 @dataclass(frozen=True, slots=True)
 class Retrieval:
     """The ranked tables one query got.
@@ -187,6 +183,22 @@ class Generation:
     seconds: float | None = None
     cached: bool = False
     finish_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a task found out about an answer, with what it was found out about.
+
+    Attributes:
+        query_id: the query.
+        fingerprint: a hash of all that the record follows from: the answer, the reference, the
+            data it was tried on, the settings. Empty in a record of an earlier version.
+        record: all that metrics and reports read of the judged answer, as JSON.
+    """
+
+    query_id: str
+    fingerprint: str
+    record: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.interfaces import Dataset
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Query
-from target_bench.data import splits
+from target_bench.data import sources, splits
 from target_bench.data.distractors import mixed, resolved
 from target_bench.data.read_split import notes_about
 
@@ -59,19 +59,14 @@ class Loaded:
         return self._with(queries, database=name)
 
     def of_task(self, task: str) -> "Loaded":
-        """The same with the queries that are about a task only.
-
-        A query says in its metadata what it is about; one that says nothing is about every task.
+        """The same with the queries that are about a task only; all of them for retrieval.
 
         Raises:
             ConfigError: no query is about it.
         """
         if task == "retrieval":
             return self
-        queries = tuple(q for q in self.dataset.queries if q.metadata.get("task", task) == task)
-        if not queries:
-            name = f"{self.dataset.info.name} {self.dataset.split}"
-            raise ConfigError(f"no query of {name} is about the task {task}")
+        queries = of_task(self.dataset, task).queries
         some = len(queries) < len(self.dataset.queries)
         return replace(
             self._with(queries, about=task), only_about=task if some else self.only_about
@@ -80,6 +75,21 @@ class Loaded:
     def _with(self, queries: tuple[Query, ...], **asked: Any) -> "Loaded":
         dataset = replace(self.dataset, queries=queries)
         return replace(self, dataset=dataset, asked={**self.asked, **asked})
+
+
+def of_task(dataset: Dataset, task: str) -> Dataset:
+    """The dataset with the queries that are about a task only.
+
+    A query says in its metadata what it is about; one that says nothing is about every task.
+
+    Raises:
+        ConfigError: no query is about it.
+    """
+    queries = tuple(q for q in dataset.queries if q.metadata.get("task", task) == task)
+    if not queries:
+        name = f"{dataset.info.name} {dataset.split}"
+        raise ConfigError(f"no query of {name} is about the task {task}")
+    return replace(dataset, queries=queries)
 
 
 class Loader:
@@ -134,11 +144,11 @@ def tasks_and_corpora(
     task_name, wanted = (asked, None) if isinstance(asked, str) else asked
     task = task_named(task_name)
     if wanted is None:
-        names = [n for n in registry.names("corpus") if task in splits.loader(n).info.tasks]
+        names = [n for n in registry.names("corpus") if task in sources.loader(n).info.tasks]
         return [(task, name) for name in names]
     listed = [wanted] if isinstance(wanted, CorpusLike) else list(wanted)
     for corpus in listed:
-        info = corpus.info if isinstance(corpus, Dataset) else splits.loader(corpus).info
+        info = corpus.info if isinstance(corpus, Dataset) else sources.loader(corpus).info
         if task not in info.tasks:
             raise ConfigError(
                 f"corpus {info.name} does not serve the task {task}; it serves "
@@ -197,4 +207,4 @@ def _spelled(corpus: CorpusLike) -> str | None:
     """How a corpus can be asked for again, from any folder; None for a value in memory."""
     if isinstance(corpus, Dataset):
         return None
-    return str(Path(corpus).resolve()) if splits.is_path(corpus) else str(corpus)
+    return str(Path(corpus).resolve()) if sources.is_path(corpus) else str(corpus)

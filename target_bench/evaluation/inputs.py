@@ -1,8 +1,7 @@
 """Who takes part: what ranks and what answers, by name, as an object, or from a file."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from inspect import signature
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,9 +81,7 @@ class Answering:
 
     def task(self, name: str) -> Any:
         """The task, told of the scoring what it asks for."""
-        cls = registry.resolve("task", name)
-        chosen = asdict(self.scoring)
-        return cls(**{key: chosen[key] for key in signature(cls).parameters if key in chosen})
+        return self.scoring.task(name)
 
     def answerer(self, observer: Observer) -> Answerer:
         """What answers.

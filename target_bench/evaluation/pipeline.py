@@ -1,32 +1,33 @@
-"""One cell of an evaluation: retrieve and score; or retrieve, generate and score."""
+"""One cell of an evaluation: retrieve and score; or retrieve, generate, judge and score."""
 
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from target_bench.components.prompts.prompting import Prompter
 from target_bench.core import registry
 from target_bench.core.interfaces import Dataset
-from target_bench.core.metric import Metric
 from target_bench.core.observer import Observer
-from target_bench.core.schema import NO_CONTEXT, Counts, Retrieval, Score
+from target_bench.core.schema import Counts, Generation, Judgement, Retrieval, Score
 from target_bench.data.select import Loaded
 from target_bench.evaluation.inputs import Answering
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.stages.consent import Confirm
 from target_bench.evaluation.stages.generate import Answerer, GenerateStage
+from target_bench.evaluation.stages.judge import JudgeStage
 from target_bench.evaluation.stages.retrieve import RetrievalOptions, RetrieveStage, Subject
-from target_bench.evaluation.stages.score import count, count_answers, score
-from target_bench.metrics.headlines import in_order
+from target_bench.evaluation.stages.score import (
+    Scored,
+    over_no_query,
+    score_answers,
+    score_rankings,
+)
 from target_bench.runs import slices
 from target_bench.runs.earlier_versions import tell_of_earlier
+from target_bench.runs.manifest import NO_CONTEXT, Identity, asked_from
 from target_bench.runs.run_identity import EVERY_FIELD, answers_fingerprint, queries_fingerprint
-from target_bench.runs.slice_scores import report_by
 from target_bench.runs.store import Run
 from target_bench.runs.times import cold
 
@@ -141,8 +142,6 @@ def retrieve(cell: Cell) -> tuple[Result, dict[str, Retrieval]]:
     """
     dataset, subject, depth = cell.dataset, cell.subject, cell.depth
     _warn_of_depth(cell)
-    task = registry.create("task", "retrieval")
-    metrics: list[Metric[Any]] = task.metrics(cell.cutoffs, dataset)
     about = cell.loaded.only_about
     kind = "retrieval" if about is None else f"retrieval for {about}"
     label = (kind, dataset.info.name, dataset.split, subject.label)
@@ -152,19 +151,15 @@ def retrieve(cell: Cell) -> tuple[Result, dict[str, Retrieval]]:
     )
     with store.locked(cell.observer.warning):
         _record_asked(store, cell, retriever=subject.label)
-        by_query, reused = stage.run()
-        retrievals = [by_query[query.id] for query in dataset.queries]
+        found, reused = stage.run()
+        by_query = {query.id: found[query.id] for query in dataset.queries}
         cell.observer.stage(f"{subject.label}: score")
         start = time.perf_counter()
-        query_ids = [query.id for query in dataset.queries]
-        scored = score(metrics, task.examples(dataset, retrievals, depth), query_ids)
-        counts = count(dataset.queries, retrievals, min(depth, len(dataset.corpus)))
+        scored = score_rankings(dataset, by_query, cell.cutoffs)
         _tell_of_damage(store, cell.observer, "rankings")
-        store.write_per_query(query_ids, {**slices.columns(dataset.queries), **scored.per_query})
-        store.write_statistics(query_ids, scored.statistics)
-        store.write_scores(_scores_file(scored.scores, counts=counts.to_json()))
+        _write(store, dataset, scored, counts=scored.counts.to_json())
         _record_scoring(store, start, reused)
-    _warn_of_order(cell, counts, retrievals)
+    _warn_of_order(cell, scored.counts, list(by_query.values()))
     result = Result(
         corpus=dataset.info.name,
         split=dataset.split,
@@ -172,11 +167,11 @@ def retrieve(cell: Cell) -> tuple[Result, dict[str, Retrieval]]:
         retriever=subject.label,
         generator=None,
         scores=scored.scores,
-        query_ids=query_ids,
+        query_ids=scored.query_ids,
         per_query=scored.per_query,
-        counts=counts,
+        counts=scored.counts,
         times=cold(store.manifest),
-        errors={r.query_id: r.error for r in retrievals if r.error is not None},
+        errors={r.query_id: r.error for r in by_query.values() if r.error is not None},
         folder=store.folder,
         reused=reused,
         data=_data(dataset, store.identity),
@@ -201,10 +196,10 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
     """
     retrieved, by_query = retrieve(cell)
     if cell.subject.label == NO_CONTEXT:
-        retrieved = _without_scores(retrieved)
+        none = over_no_query(retrieved.scores, retrieved.per_query)
+        retrieved = replace(retrieved, scores=none[0], per_query=none[1])
     dataset = cell.dataset
     task, answerer = asked.task, asked.answerer
-    metrics: list[Metric[Any]] = task.metrics(dataset.queries)
     names = (task.name, dataset.info.name, dataset.split, cell.subject.label, answerer.label)
     store = Run(cell.out, names, answers_identity(cell, asked))
     stage = GenerateStage(
@@ -227,46 +222,57 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
             generator=answerer.label,
             retrieval_run=retrieved.folder.name,
         )
-        by_id, reused = stage.run()
-        answers = [by_id[query.id] for query in dataset.queries]
+        found, reused = stage.run()
+        answers = {query.id: found[query.id] for query in dataset.queries}
+        generations = {query_id: answered.generation for query_id, answered in answers.items()}
+        judgements, judged = _judged(cell, asked, generations, by_query, store)
         cell.observer.stage(f"{answerer.label}: score")
         start = time.perf_counter()
-        generations = [answered.generation for answered in answers]
-        examples = task.examples(dataset, generations, by_query)
-        check = getattr(task, "check_budget", None)
-        scored = score(metrics, examples, retrieved.query_ids, check)
-        counts = count_answers(answers, task.parse)
-        answer_scores = in_order(scored.scores, dataset.queries)
-        report = task.report(dataset, examples) if hasattr(task, "report") else None
-        if getattr(task, "default_slices", ()):
-            slicing = (dataset.queries, task.default_slices, metrics)
-            by = report_by(*slicing, scored.per_query, scored.statistics)
-            report = {**(report or {}), "by": by}
+        scored = score_answers(dataset, answers, task, judgements)
         _tell_of_damage(store, cell.observer, "answers")
-        if hasattr(task, "records"):
-            store.write_judgements(task.records(examples))
-        parts = {"counts": retrieved.counts.to_json(), "answers": counts.to_json()}
-        more = {"report": report} if report else {}
-        columns = {**slices.columns(dataset.queries), **scored.per_query}
-        store.write_per_query(retrieved.query_ids, columns)
-        store.write_statistics(retrieved.query_ids, scored.statistics)
-        store.write_scores(_scores_file(answer_scores, **parts, **more))
-        _record_scoring(store, start, reused)
-    failed = {g.query_id: g.error for g in generations if g.error is not None}
+        parts = {"counts": retrieved.counts.to_json(), "answers": scored.counts.to_json()}
+        more = {"report": scored.report} if scored.report else {}
+        _write(store, dataset, scored, **parts, **more)
+        _record_scoring(store, start, reused and judged)
+    failed = {g.query_id: g.error for g in generations.values() if g.error is not None}
     return replace(
         retrieved,
         task=task.name,
         generator=answerer.label,
-        scores={**retrieved.scores, **answer_scores},
+        scores={**retrieved.scores, **scored.scores},
         per_query={**retrieved.per_query, **scored.per_query},
-        answers=counts,
-        report=report,
+        answers=scored.counts,
+        report=scored.report,
         times=retrieved.times.with_answers(cold(store.manifest)),
         errors={**retrieved.errors, **failed},
         folder=store.folder,
-        reused=reused,
+        reused=reused and judged,
         data=_data(dataset, store.identity),
     )
+
+
+def _judged(
+    cell: Cell,
+    asked: Asking,
+    generations: Mapping[str, Generation],
+    retrievals: Mapping[str, Retrieval],
+    store: Run,
+) -> tuple[dict[str, Judgement], bool]:
+    """The judgements of all answers, and whether all were there already; none for other tasks."""
+    if not asked.task.judges:
+        return {}, True
+    label, observer = asked.answerer.label, cell.observer
+    return JudgeStage(
+        asked.task, label, cell.dataset, generations, retrievals, store, observer
+    ).run()
+
+
+def _write(store: Run, dataset: Dataset, scored: Scored[Any], **parts: Any) -> None:
+    """Write the tables of values, then the scores that they belong to."""
+    columns = {**slices.columns(dataset.queries), **scored.per_query}
+    store.write_per_query(scored.query_ids, columns)
+    store.write_statistics(scored.query_ids, scored.statistics)
+    store.write_scores(_scores_file(scored.scores, **parts))
 
 
 def _tell_of_damage(store: Run, observer: Observer, source: str) -> None:
@@ -280,29 +286,16 @@ def _tell_of_damage(store: Run, observer: Observer, source: str) -> None:
         )
 
 
-def _without_scores(retrieved: Result) -> Result:
-    """A retrieval that answers are not built on: its scores are over no query.
-
-    As a result of its own, a run that retrieves nothing scores 0, the lower bound.
-    """
-    scores = {
-        name: Score(math.nan, math.nan, math.nan, 0, score.signature)
-        for name, score in retrieved.scores.items()
-    }
-    values = {name: np.full_like(found, np.nan) for name, found in retrieved.per_query.items()}
-    return replace(retrieved, scores=scores, per_query=values)
-
-
 def _record_asked(store: Run, cell: Cell, **asked: str) -> None:
-    if "asked" not in store.manifest:
-        queries = len(cell.dataset.queries)
-        store.write_manifest(asked={**cell.loaded.asked, **asked}, queries=queries)
+    store.begin(asked_from({**cell.loaded.asked, **asked}), len(cell.dataset.queries))
 
 
 def _record_scoring(store: Run, start: float, reused: bool) -> None:
-    if not reused or "score" not in store.manifest["seconds"]:
-        scoring = {"score": round(time.perf_counter() - start, 6)}
-        store.write_manifest(seconds=store.manifest["seconds"] | scoring)
+    seconds = store.manifest.seconds
+    if reused and "score" in seconds:
+        store.finish()
+        return
+    store.finish(seconds={**seconds, "score": round(time.perf_counter() - start, 6)})
 
 
 def _data_identity(task: str, dataset: Dataset, queries: str) -> dict[str, Any]:
@@ -315,10 +308,10 @@ def _data_identity(task: str, dataset: Dataset, queries: str) -> dict[str, Any]:
     }
 
 
-def _data(dataset: Dataset, identity: Mapping[str, Any]) -> dict[str, Any]:
+def _data(dataset: Dataset, identity: Identity) -> dict[str, Any]:
     return {
-        "corpus": identity["corpus_fingerprint"],
-        "queries": identity["queries_fingerprint"],
+        "corpus": identity.corpus_fingerprint,
+        "queries": identity.queries_fingerprint,
         "files": dict(dataset.files),
         "distractors": [distractors.spec for distractors in dataset.distractors],
     }

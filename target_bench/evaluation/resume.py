@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.observer import Observer
@@ -15,57 +14,41 @@ from target_bench.evaluation.pipeline import Cell
 from target_bench.evaluation.results import Results
 from target_bench.evaluation.stages.generate import Answerer
 from target_bench.evaluation.stages.retrieve import RetrievalOptions, Subject
-from target_bench.runs import answer_log, record_log
 from target_bench.runs.answer_log import Answered
-from target_bench.runs.run_identity import (
-    answers_fingerprint,
-    earlier_note,
-    is_earlier,
-    queries_fingerprint,
-)
-from target_bench.runs.store import read_run
+from target_bench.runs.read import StoredRun, read_run
+from target_bench.runs.run_identity import answers_fingerprint, earlier_note, queries_fingerprint
 
 
-class StoredRun:
-    """A finished retrieval, or a run of answers with the retrieval it is built on.
+class ResumedRun:
+    """A stored run that is continued: a finished retrieval, or answers with their retrieval.
 
     Args:
-        folder: the run folder.
+        run: the run.
         data_dir: as for ``TARGET``.
         observer: hears of progress and warnings.
         out: the folder of all runs; default: where the run folder lies.
 
     Raises:
-        StoreError: the folder holds no run, or one whose parts are missing.
+        StoreError: the manifest of the run, or of its rankings, cannot be read.
     """
 
     def __init__(
         self,
-        folder: Path,
+        run: StoredRun,
         data_dir: str | Path | None = None,
         observer: Observer | None = None,
         out: Path | None = None,
     ) -> None:
-        folder = folder.resolve()
-        self._folder = folder
-        self._out = out or folder.parent
+        self._run = run
+        self._rankings = read_run(run.retrieval.folder)
+        self._out = out or run.folder.resolve().parent
         self._data_dir = data_dir
         self._observer = observer or Observer()
-        self._manifest = read_run(folder)
-        self._rankings = folder
-        if "retrieval_run" in self._asked:
-            self._rankings = folder.parent / self._asked["retrieval_run"]
-        self._retrieval = read_run(self._rankings)
-
-    @property
-    def _asked(self) -> dict[str, Any]:
-        asked: dict[str, Any] = self._manifest["asked"]
-        return asked
 
     @property
     def task(self) -> str:
         """Short name of its task."""
-        return str(self._manifest["identity"]["task"])
+        return self._run.task
 
     def generate(
         self, answering: Answering, task: str | None = None, retry_failed: bool = False
@@ -86,7 +69,7 @@ class StoredRun:
         name = task_named(task) if task else self.task
         if name == "retrieval":
             raise ConfigError(
-                f"{self._folder} is about retrieval; name the task of the answers with --task"
+                f"{self._run.folder} is about retrieval; name the task of the answers with --task"
             )
         cell = self._cell(name, retry_failed)
         tasks_and_corpora((name, cell.dataset))
@@ -97,43 +80,40 @@ class StoredRun:
         cell = self._cell(self.task, retry_failed=False)
         if self.task == "retrieval":
             return Results([pipeline.retrieve(cell)[0]])
-        stored = answer_log.read(self._folder / "generations.jsonl")
+        stored = self._run.answers
 
         def answer(query: Query) -> Answered:
             if query.id not in stored:
-                raise StoreError(f"{self._folder}: query {query.id!r} has no answer yet")
+                raise StoreError(f"{self._run.folder}: query {query.id!r} has no answer yet")
             return stored[query.id]
 
-        identity = self._manifest["identity"]
-        if is_earlier(identity):
+        identity = self._run.identity
+        if identity.is_earlier:
             raise DataError(
-                f"{earlier_note(self._folder)}: its scores cannot be computed again. Answer again "
-                f"with target-bench generate {self._rankings} --task {self.task}"
+                f"{earlier_note(self._run.folder)}: its scores cannot be computed again. Answer "
+                f"again with target-bench generate {self._rankings.folder} --task {self.task}"
             )
-        wanted = identity["queries_fingerprint"]
-        self._check_same(
-            "queries or reference answers", wanted, answers_fingerprint(cell.dataset.queries)
-        )
+        now = answers_fingerprint(cell.dataset.queries)
+        self._check_same("queries or reference answers", identity.queries_fingerprint, now)
         answerer = Answerer(
-            self._asked["generator"],
-            identity["generator"],
+            self._run.asked.generator or "",
+            identity.generator or {},
             answer=answer,
-            prompt=identity["prompt"],
+            prompt=identity.prompt,
         )
-        tables = identity["retrieval"].get("tables")
-        answering = replace(answering, generator=answerer, tables=tables)
+        answering = replace(answering, generator=answerer, tables=identity.prompt_tables)
         result = pipeline.evaluate(self.task, cell, answering)
-        self._tell_of_other_metrics(read_run(result.folder)["identity"]["metrics"])
+        self._tell_of_other_metrics(read_run(result.folder).identity.metrics)
         return Results([result])
 
     def _tell_of_other_metrics(self, now: Sequence[str]) -> None:
         """Say that metrics or the reading of answers changed since the run was scored."""
-        earlier = self._manifest["identity"]["metrics"]
+        earlier = self._run.identity.metrics
         names = [found.partition("|")[0] for found in now if found not in earlier]
         if names:
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
             self._observer.warning(
-                f"{self._folder.name} was scored in another way before ({', '.join(names[:3])}"
+                f"{self._run.folder.name} was scored in another way before ({', '.join(names[:3])}"
                 f"{more}: see their signatures): its stored answers were scored again, nothing was "
                 "generated"
             )
@@ -145,44 +125,42 @@ class StoredRun:
             ConfigError: the corpus was made in Python.
             DataError: it is missing, broken, or another one than it was.
         """
-        corpus, identity = self._asked["corpus"], self._retrieval["identity"]
-        if corpus is None:
+        asked, identity = self._run.asked, self._rankings.identity
+        if asked.corpus is None:
             raise ConfigError(
-                f"{self._folder} is of a corpus that was made in Python; run it again from there"
+                f"{self._run.folder} is of a corpus that was made in Python; run it again from "
+                "there"
             )
         loader = Loader(self._data_dir, self._observer)
-        mixed_in = tuple(self._asked["distractors"])
-        database = self._asked.get("database")
-        loaded = loader.load(corpus, identity["split"], mixed_in, database)
-        loaded = loaded.of_task(self._asked.get("about", "retrieval"))
-        loaded = loaded.of_database(database)
-        loaded = loaded.limited(self._asked.get("limit"))
+        loaded = loader.load(asked.corpus, identity.split, asked.distractors, asked.database)
+        loaded = loaded.of_task(asked.about or "retrieval")
+        loaded = loaded.of_database(asked.database).limited(asked.limit)
         corpus_now, queries = loaded.dataset.corpus.fingerprint, loaded.dataset.queries
-        self._check_same("tables", identity["corpus_fingerprint"], corpus_now)
-        self._check_same("queries", identity["queries_fingerprint"], queries_fingerprint(queries))
+        self._check_same("tables", identity.corpus_fingerprint, corpus_now)
+        self._check_same("queries", identity.queries_fingerprint, queries_fingerprint(queries))
         return loaded
 
     def _cell(self, task: str, retry_failed: bool) -> Cell:
-        identity = self._retrieval["identity"]
-        loaded = self.load().of_task(task)
-        stored = record_log.read(self._rankings / "retrieval.jsonl")
+        rankings = self._rankings
+        loaded, stored = self.load().of_task(task), rankings.rankings
 
         def rank(query: Query, _k: int) -> Retrieval:
             if query.id not in stored:
                 raise StoreError(
-                    f"{self._rankings}: query {query.id!r} has no ranking yet; finish the run with "
-                    "the command that began it"
+                    f"{rankings.folder}: query {query.id!r} has no ranking yet; finish the run "
+                    "with the command that began it"
                 )
             return stored[query.id]
 
-        subject = Subject(self._retrieval["asked"]["retriever"], identity["retriever"], rank=rank)
+        subject = Subject(rankings.asked.retriever, rankings.identity.retriever, rank=rank)
         options = RetrievalOptions(on_error="record", retry_failed=retry_failed)
-        return Cell(loaded, subject, identity["top_k"], options, self._out, self._observer)
+        cutoffs = list(rankings.identity.top_k)
+        return Cell(loaded, subject, cutoffs, options, self._out, self._observer)
 
     def _check_same(self, what: str, then: str, now: str) -> None:
         if then != now:
             raise DataError(
-                f"{self._folder}: the {what} of {self._asked['corpus']} are not what they were "
-                f"(fingerprint {then[:12]} then, {now[:12]} now), so what is stored does not "
+                f"{self._run.folder}: the {what} of {self._run.asked.corpus} are not what they "
+                f"were (fingerprint {then[:12]} then, {now[:12]} now), so what is stored does not "
                 "belong to them. Name the data of the run with --data-dir, or run again."
             )

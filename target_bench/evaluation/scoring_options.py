@@ -1,9 +1,11 @@
 """How answers are judged, as far as it can be chosen."""
 
 import math
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from inspect import signature
+from typing import Any, Literal
 
+from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import LabelMode
 from target_bench.metrics.sql import Rule
@@ -45,3 +47,13 @@ class Scoring:
             raise ConfigError(f"repeats={self.repeats} (--repeats): expected a number from 1")
         if self.workers is not None and self.workers < 1:
             raise ConfigError(f"workers={self.workers}: expected a number from 1")
+
+    def task(self, name: str) -> Any:
+        """The task of a short name, with the settings that concern it.
+
+        Raises:
+            ConfigError: no task has the name.
+        """
+        cls = registry.resolve("task", name)
+        chosen = asdict(self)
+        return cls(**{key: chosen[key] for key in signature(cls).parameters if key in chosen})

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from target_bench.core.interfaces import Dataset
 from target_bench.evaluation.results import Result
-from target_bench.runs.scored import read_scored
+from target_bench.runs.read import read_run
 from target_bench.runs.slice_scores import scores_by
 from target_bench.runs.slices import by_property
 from target_bench.runs.slicing import check_names
@@ -32,5 +32,5 @@ def added(result: Result, names: Sequence[str]) -> Result:
     """
     if not names:
         return result
-    stored = read_scored(result.folder)
+    stored = read_run(result.folder)
     return replace(result, by={name: scores_by(stored, name) for name in names})

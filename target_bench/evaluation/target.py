@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-import numpy as np
-
 from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import OnError
@@ -138,8 +136,9 @@ class TARGET:
         from target_bench.evaluation.results import Results
         from target_bench.evaluation.scoring_options import Scoring
         from target_bench.evaluation.stages.retrieve import RetrievalOptions
+        from target_bench.evaluation.stages.score import cutoffs
 
-        cutoffs = _cutoffs(top_k)
+        ks = cutoffs(top_k)
         _check_arguments(limit, on_error, latency)
         options = RetrievalOptions(
             on_error=on_error,
@@ -161,10 +160,10 @@ class TARGET:
             confirm,
             schema_scope=schema_scope,
             structured=structured,
-            tables=_checked_tables(tables, cutoffs),
+            tables=_checked_tables(tables, ks),
         )
         cells = [
-            (task, self._cell(one.of_database(database).limited(limit), subject, cutoffs, options))
+            (task, self._cell(one.of_database(database).limited(limit), subject, ks, options))
             for task, one in self._load_all(split, distractors, database)
         ]
         names = slices.checked([by] if isinstance(by, str) else by, [c.dataset for _, c in cells])
@@ -210,8 +209,9 @@ class TARGET:
         from target_bench.evaluation.results import Results
         from target_bench.evaluation.scoring_options import Scoring
         from target_bench.evaluation.stages.retrieve import RetrievalOptions
+        from target_bench.evaluation.stages.score import cutoffs
 
-        cutoffs = _cutoffs(top_k)
+        ks = cutoffs(top_k)
         _check_arguments(limit, "record", 0)
         options = RetrievalOptions(on_error="record")
         results = []
@@ -225,7 +225,7 @@ class TARGET:
                 answering = inputs.given_answers(
                     predictions, order, scoring or Scoring(), loaded, self._observer
                 )
-            cell = self._cell(one, subject, cutoffs, options)
+            cell = self._cell(one, subject, ks, options)
             names = slices.checked([by] if isinstance(by, str) else by, [cell.dataset])
             results.append(slices.added(pipeline.evaluate(task, cell, answering), names))
         return Results(results)
@@ -249,16 +249,6 @@ class TARGET:
             (task, self._loader.load(corpus, split, specs, database).of_task(task))
             for task, corpus in self._pairs
         ]
-
-
-def _cutoffs(top_k: int | Sequence[int]) -> list[int]:
-    cutoffs = list(top_k) if isinstance(top_k, Sequence) else [top_k]
-    for k in cutoffs:
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise ConfigError(f"top_k={k!r}: a cutoff is a whole number from 1")
-    if not cutoffs:
-        raise ConfigError("top_k is empty: name at least one cutoff")
-    return sorted({int(k) for k in cutoffs})
 
 
 def _checked_tables(tables: int | None, cutoffs: list[int]) -> int | None:

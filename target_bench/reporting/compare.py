@@ -19,7 +19,8 @@ from target_bench.reporting.compare_rows import Comparison, Difference, Row
 from target_bench.runs import slicing
 from target_bench.runs.comparable import check_same_slices, check_same_version
 from target_bench.runs.find import find
-from target_bench.runs.scored import Measured, ScoredRun, read_scored
+from target_bench.runs.measured import Measured
+from target_bench.runs.read import StoredRun, read_run
 from target_bench.runs.slice_scores import part_score
 from target_bench.runs.slicing import Mask
 
@@ -87,10 +88,10 @@ def compare(
     shared = {name: scored[0].scores[name] for name in compared}
     family = tuple(compared) if metrics else (headline(shared),)
     corrected, n_tests = _corrected(rows, family)
-    identity, asked = scored[base].identity, scored[base].manifest["asked"]
+    of = scored[base]
     return Comparison(
-        task=identity["task"],
-        corpus=" + ".join([f"{identity['corpus']} {identity['split']}", *asked["distractors"]]),
+        task=of.task,
+        corpus=" + ".join([f"{of.corpus} {of.split}", *of.asked.distractors]),
         runs={name: run.folder for name, run in zip(names, scored, strict=True)},
         baseline=names[base],
         test=test,
@@ -112,13 +113,13 @@ def _same(folder: Path, other: Path | None) -> bool:
     return other is not None and folder.resolve() == other.resolve()
 
 
-def _read(folders: Sequence[Path], baseline: Path | None) -> list[ScoredRun]:
+def _read(folders: Sequence[Path], baseline: Path | None) -> list[StoredRun]:
     """The runs, the baseline among them, each once."""
     wanted = [*folders, *([baseline] if baseline else [])]
     once = list({folder.resolve(): folder for folder in wanted}.values())
     if len(once) < 2:
         raise ConfigError(f"a comparison needs two runs at least, and {len(once)} is named")
-    scored = [read_scored(folder) for folder in once]
+    scored = [read_run(folder) for folder in once]
     for other in scored[1:]:
         check_comparable(scored[0], other)
     return scored
@@ -132,7 +133,7 @@ _PARTS = {
 }
 
 
-def check_comparable(one: ScoredRun, other: ScoredRun) -> None:
+def check_comparable(one: StoredRun, other: StoredRun) -> None:
     """See that two runs were asked the same queries about the same tables.
 
     Raises:
@@ -141,7 +142,7 @@ def check_comparable(one: ScoredRun, other: ScoredRun) -> None:
     """
     check_same_version(one, other)
     for key, what in _PARTS.items():
-        mine, theirs = one.identity[key], other.identity[key]
+        mine, theirs = getattr(one.identity, key), getattr(other.identity, key)
         if mine != theirs:
             raise DataError(
                 f"{one.folder.name} and {other.folder.name} are of different {what}: "
@@ -153,13 +154,11 @@ def check_comparable(one: ScoredRun, other: ScoredRun) -> None:
         raise StoreError(f"{other.folder}: per_query.parquet is of other queries than its manifest")
 
 
-def _told_apart(one: ScoredRun, other: ScoredRun) -> str:
+def _told_apart(one: StoredRun, other: StoredRun) -> str:
     """What was asked for differently."""
     mine, theirs = (
-        {"task": run.identity["task"], "corpus": run.identity["corpus"]}
-        | {"split": run.identity["split"], "queries": len(run.query_ids)}
-        | {name: run.manifest["asked"].get(name) for name in ("distractors", "about", "database")}
-        | {"limit": run.manifest["asked"].get("limit")}
+        {"task": run.task, "corpus": run.corpus, "split": run.split, "queries": run.n_queries}
+        | {name: getattr(run.asked, name) for name in ("distractors", "about", "database", "limit")}
         for run in (one, other)
     )
     return ", ".join(
@@ -170,12 +169,12 @@ def _told_apart(one: ScoredRun, other: ScoredRun) -> str:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, list):
+    if isinstance(value, tuple):
         return " + ".join(map(str, value)) or "none"
     return "none" if value is None else str(value)
 
 
-def _names(runs: Sequence[ScoredRun]) -> list[str]:
+def _names(runs: Sequence[StoredRun]) -> list[str]:
     """What the runs are called; those that were asked for alike get the hash of their identity."""
     labels = [run.label for run in runs]
     often = Counter(labels)
@@ -185,7 +184,7 @@ def _names(runs: Sequence[ScoredRun]) -> list[str]:
     ]
 
 
-def _metrics(runs: Sequence[ScoredRun], asked: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+def _metrics(runs: Sequence[StoredRun], asked: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     """The metrics to compare, and what to say of those that are left out."""
     if asked:
         for metric in dict.fromkeys(asked):
@@ -206,7 +205,7 @@ def _metrics(runs: Sequence[ScoredRun], asked: Sequence[str]) -> tuple[list[str]
     return kept, tuple(notes)
 
 
-def _check_signatures(runs: Sequence[ScoredRun], metric: str) -> None:
+def _check_signatures(runs: Sequence[StoredRun], metric: str) -> None:
     for run in runs:
         run.measured(metric)
         mine, theirs = (
@@ -219,7 +218,7 @@ def _check_signatures(runs: Sequence[ScoredRun], metric: str) -> None:
             )
 
 
-def _row(one: Measured, run: ScoredRun, name: str, part: str, mask: Mask) -> Row:
+def _row(one: Measured, run: StoredRun, name: str, part: str, mask: Mask) -> Row:
     """The score of a run; of all queries as it is stored, of a part computed again.
 
     A stored score whose interval was made in another way, as version 0.1.0 did, gets a new one.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.components.encoders.retriever_encoding import Encoding
-from target_bench.components.lexical.evidence import KINDS, Evidence
+from target_bench.components.lexical.table_evidence import KINDS, Evidence
 from target_bench.components.top_k import blocks, positive_best, stacked
 from target_bench.core.array_files import read_array, write_array
 from target_bench.core.errors import ConfigError

@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 
 from target_bench.core.errors import DataError
-from target_bench.runs.run_identity import earlier_note, is_earlier
-from target_bench.runs.scored import ScoredRun
+from target_bench.runs.read import StoredRun
+from target_bench.runs.run_identity import earlier_note
 
 
-def check_same_version(one: ScoredRun, other: ScoredRun) -> None:
+def check_same_version(one: StoredRun, other: StoredRun) -> None:
     """See that the queries of two runs about answers are known by fingerprints of one kind.
 
     Raises:
         DataError: one of them is of an earlier version.
     """
-    earlier = [run.folder.name for run in (one, other) if is_earlier(run.identity)]
-    if len(earlier) == 1 and one.identity["task"] == other.identity["task"]:
+    earlier = [run.folder.name for run in (one, other) if run.identity.is_earlier]
+    if len(earlier) == 1 and one.task == other.task:
         raise DataError(
             f"{earlier_note(earlier[0])}: nothing tells whether both were asked the same. Answer "
             "its queries again"
@@ -22,7 +22,7 @@ def check_same_version(one: ScoredRun, other: ScoredRun) -> None:
 
 
 def check_same_slices(
-    runs: Sequence[ScoredRun], names: Sequence[str], metrics: Sequence[str]
+    runs: Sequence[StoredRun], names: Sequence[str], metrics: Sequence[str]
 ) -> None:
     """See that the runs agree on what queries are told apart by: rankings are reused without it.
 

@@ -3,12 +3,9 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from target_bench.runs.scored import read_scores
-from target_bench.runs.store import read_run
-from target_bench.runs.times import cold
+from target_bench.runs.read import StoredRun
 
 PARTS = ("identity", "asked", "environment", "seconds", "scores", "counts")
 
@@ -31,7 +28,7 @@ class Differing:
     other: Any
 
 
-def differences(one: Path, other: Path) -> list[Differing]:
+def differences(one: StoredRun, other: StoredRun) -> list[Differing]:
     """The entries in which two runs differ, part by part.
 
     Raises:
@@ -46,16 +43,20 @@ def differences(one: Path, other: Path) -> list[Differing]:
     return found
 
 
-def _whole(folder: Path) -> dict[str, Any]:
-    found = read_run(folder)
-    manifest = {**found, "seconds": cold(found).seconds}
-    if not (folder / "scores.json").exists():
-        return manifest
-    scores, counts = read_scores(folder)
+def _whole(run: StoredRun) -> dict[str, Any]:
+    """Each of the parts."""
+    parts = {
+        "identity": run.identity.content,
+        "asked": run.asked.to_json(),
+        "environment": run.manifest.environment,
+        "seconds": run.own_times.seconds,
+    }
+    if not run.is_scored:
+        return parts
     return {
-        **manifest,
-        "scores": {name: score.to_json()["value"] for name, score in scores.items()},
-        "counts": counts,
+        **parts,
+        "scores": {name: score.to_json()["value"] for name, score in run.scores.items()},
+        "counts": run.denominators,
     }
 
 

@@ -1,28 +1,26 @@
 """A finished run as files that other tools read."""
 
-import json
 from pathlib import Path
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.interfaces import Dataset
-from target_bench.core.seals import unsealed, wholly_sealed
 from target_bench.runs import record_log
+from target_bench.runs.read import StoredRun
 from target_bench.runs.record_log import cannot
 from target_bench.runs.run_identity import queries_fingerprint
-from target_bench.runs.store import read_run
 from target_bench.runs.trec import qrels_lines, run_lines, words_of
 
 FORMATS = ("trec",)
 
 
-def export(folder: Path, dataset: Dataset, out: Path, format: str = "trec") -> tuple[Path, Path]:
+def export(run: StoredRun, dataset: Dataset, out: Path, format: str = "trec") -> tuple[Path, Path]:
     """Write ``run.trec`` and ``qrels.trec``: the rankings, and the gold tables of their queries.
 
     ir-measures and trec_eval (with ``-c``, so that queries without any table count) score the two
     to the figures in ``scores.json``.
 
     Args:
-        folder: a run folder.
+        run: a finished run of rankings.
         dataset: what the run was of, distractors included.
         out: where the files go; made if it is not there.
         format: ``trec``.
@@ -37,8 +35,7 @@ def export(folder: Path, dataset: Dataset, out: Path, format: str = "trec") -> t
     """
     if format not in FORMATS:
         raise ConfigError(f"format={format!r}: expected {' or '.join(FORMATS)}")
-    manifest = read_run(folder)
-    wanted = manifest["identity"]["corpus_fingerprint"]
+    folder, wanted = run.folder, run.identity.corpus_fingerprint
     if dataset.corpus.fingerprint != wanted:
         raise DataError(
             f"{folder}: the run was of a corpus with fingerprint {wanted[:12]}, but "
@@ -48,20 +45,20 @@ def export(folder: Path, dataset: Dataset, out: Path, format: str = "trec") -> t
     if not (folder / "retrieval.jsonl").exists():
         raise StoreError(f"{folder}: holds no rankings; name the folder of a retrieval run")
     retrievals = record_log.read(folder / "retrieval.jsonl")
-    _check_finished(folder, sum(r.error is not None for r in retrievals.values()))
+    _check_finished(run, sum(r.error is not None for r in retrievals.values()))
     queries = [query for query in dataset.queries if query.id in retrievals]
-    if queries_fingerprint(queries) != manifest["identity"]["queries_fingerprint"]:
+    if queries_fingerprint(queries) != run.identity.queries_fingerprint:
         raise DataError(
             f"{folder}: the rankings there are of other queries or gold tables than "
             f"{dataset.info.name} {dataset.split} has now. Name the data of the run with "
             "--data-dir or --corpus, or run the same command again."
         )
     words = words_of(dataset.corpus.ids)
-    run = "".join(run_lines((retrievals[query.id] for query in queries), words))
+    lines = "".join(run_lines((retrievals[query.id] for query in queries), words))
     paths = out / "run.trec", out / "qrels.trec"
     try:
         out.mkdir(parents=True, exist_ok=True)
-        for path, text in zip(paths, (run, "".join(qrels_lines(queries, words))), strict=True):
+        for path, text in zip(paths, (lines, "".join(qrels_lines(queries, words))), strict=True):
             half = path.with_name(f"{path.name}.tmp")
             half.write_text(text, encoding="utf-8", errors="surrogatepass")
             half.replace(path)
@@ -70,7 +67,7 @@ def export(folder: Path, dataset: Dataset, out: Path, format: str = "trec") -> t
     return paths
 
 
-def _check_finished(folder: Path, n_failed: int) -> None:
+def _check_finished(run: StoredRun, n_failed: int) -> None:
     """See that the scores are those of the rankings.
 
     Raises:
@@ -78,11 +75,8 @@ def _check_finished(folder: Path, n_failed: int) -> None:
             the process was killed.
     """
     try:
-        scored = unsealed(
-            json.loads((folder / "scores.json").read_bytes()), required=wholly_sealed(folder)
-        )
-        finished = scored["counts"]["failed"] == n_failed
-    except (OSError, ValueError, KeyError, TypeError):
+        finished = run.counts.failed == n_failed
+    except StoreError:
         finished = False
     if not finished:
-        raise StoreError(f"{folder}: the run is not finished; run the same command again")
+        raise StoreError(f"{run.folder}: the run is not finished; run the same command again")

@@ -1,27 +1,24 @@
 """Is a store of runs whole, and what may be removed from it?"""
 
-import errno
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import portalocker
-
 from target_bench.core.errors import StoreError, TargetBenchError
+from target_bench.core.files import free_lock
 from target_bench.core.seals import FIELD
-from target_bench.runs import answer_log, record_log
+from target_bench.runs import answer_log, judgements, record_log
 from target_bench.runs.find import key_of, run_folders
-from target_bench.runs.record_log import cannot
-from target_bench.runs.run_identity import run_key
-from target_bench.runs.scored import check_tables, read_scored, read_scores
-from target_bench.runs.store import read_run
+from target_bench.runs.manifest import read_manifest
+from target_bench.runs.read import LOGS, StoredRun, identity_problem
+from target_bench.runs.record_log import JUDGEMENTS, cannot
 
 State = Literal["finished", "unfinished", "damaged"]
 
-_LOGS: dict[str, Callable[[dict[str, Any]], Any]] = {
+_PARSED: dict[str, Callable[[dict[str, Any]], Any]] = {
     "retrieval.jsonl": record_log.parse,
     "generations.jsonl": answer_log.parse,
 }
@@ -33,8 +30,7 @@ _FILES = {
     "scores.json",
     "per_query.parquet",
     "statistics.parquet",
-    "judgements.jsonl",
-    *_LOGS,
+    *LOGS,
 }
 
 
@@ -74,54 +70,37 @@ def check(folder: Path) -> Checked:
     """Look at a run folder: manifest, identity, every line, coverage and scores."""
     problems: list[str] = []
     notes = [f"left over: {name}" for name in _leftovers(folder)]
-    manifest: dict[str, Any] = {}
+    run, asked = StoredRun(folder), None
     try:
         if (folder / "manifest.json").exists():
-            manifest = read_run(folder)
-            problems += _identity_problems(folder, manifest)
-        elif set(_names(folder)) & {*_LOGS, "scores.json"}:
+            asked = run.manifest.queries
+            problems += filter(None, [identity_problem(run)])
+        elif set(_names(folder)) & {*_PARSED, "scores.json"}:
             problems.append("manifest.json is missing, but there are answers")
     except TargetBenchError as error:
         problems.append(str(error))
     records: dict[str, Any] = {}
-    for name, parse in _LOGS.items():
+    for name, parse in _PARSED.items():
         found, damaged = _read(folder / name, parse)
         records = found or records
         problems += damaged
-        if _torn(folder / name):
-            notes.append(f"{name}: the last line is torn; it is cut off when the run goes on")
-    problems += _judgement_problems(folder)
-    asked = manifest.get("queries")
-    if (folder / "scores.json").exists() and not problems:
+    judged, damaged = _read(folder / JUDGEMENTS, judgements.parse)
+    problems += damaged
+    notes += [
+        f"{name}: the last line is torn; it is cut off when the run goes on"
+        for name in LOGS
+        if _torn(folder / name)
+    ]
+    if run.is_scored and not problems:
         try:
-            asked = read_scores(folder)[1]["asked"]
-            problems += _score_problems(folder, records)
+            asked = run.n_queries
+            problems += _score_problems(run, records)
+            problems += _judgement_problems(run, judged)
         except TargetBenchError as error:
             problems.append(str(error))
     notes += [f"{name} has no seal: it is of an earlier target-bench" for name in _unsealed(folder)]
-    finished = (folder / "scores.json").exists()
-    state: State = "damaged" if problems else "finished" if finished else "unfinished"
+    state: State = "damaged" if problems else "finished" if run.is_scored else "unfinished"
     return Checked(folder, state, len(records), asked, tuple(problems), tuple(notes))
-
-
-def first_damage(folder: Path) -> str | None:
-    """The first damage of a run folder that its name and its seals show, or None.
-
-    Every byte is read but no line is parsed, so it takes a fraction of the time of ``check``, which
-    looks for missing lines and for scores of other answers as well.
-    """
-    try:
-        manifest = read_run(folder)
-        problems = list(_identity_problems(folder, manifest))
-        if problems:
-            return problems[0]
-        if (folder / "scores.json").exists():
-            check_tables(folder, manifest)
-        for name in (*_LOGS, "judgements.jsonl"):
-            record_log.check_seals(folder / name)
-    except StoreError as error:
-        return str(error)
-    return None
 
 
 def _read(
@@ -163,45 +142,34 @@ def _unsealed(folder: Path) -> Iterator[str]:
                 yield name
 
 
-def _identity_problems(folder: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
-    key = run_key(manifest["identity"])
-    if key != key_of(folder):
+def _judgement_problems(run: StoredRun, judged: Mapping[str, Any]) -> Iterator[str]:
+    """Whether a run whose answers were judged holds the judgements of all of them."""
+    if not judged and "judge" not in run.manifest.seconds:
+        return
+    missing = [query_id for query_id in run.query_ids if query_id not in judged]
+    if missing:
         yield (
-            f"manifest.json: its identity has the hash {key}, but the folder is named "
-            f"{folder.name}; the manifest was edited or moved"
+            f"{JUDGEMENTS}: {len(missing)} of {len(run.query_ids)} answers have no line, the first "
+            f"is that to {missing[0]!r}; target-bench score {run.folder} judges them again"
         )
-    rankings = manifest["asked"].get("retrieval_run")
-    if rankings and not (folder.parent / rankings / "manifest.json").is_file():
-        yield f"the run of its rankings is missing: {rankings}"
 
 
-def _judgement_problems(folder: Path) -> Iterator[str]:
-    path = folder / "judgements.jsonl"
-    try:
-        for _ in record_log.read_lines(path, lambda record: record["query_id"]):
-            pass
-    except StoreError:
-        yield f"{path}: damaged; score the run again with target-bench score {folder}"
-
-
-def _score_problems(folder: Path, records: Mapping[str, Any]) -> Iterator[str]:
-    """Whether scores, per-query values and answers are of one mind."""
-    scored = read_scored(folder)
-    for metric in scored.scores:
-        scored.measured(metric)
-    missing = [query_id for query_id in scored.query_ids if query_id not in records]
+def _score_problems(run: StoredRun, records: Mapping[str, Any]) -> Iterator[str]:
+    """Where scores, per-query values and answers do not agree."""
+    for metric in run.scores:
+        run.measured(metric)
+    missing = [query_id for query_id in run.query_ids if query_id not in records]
     again = "run the same command again"
     if missing:
         yield (
-            f"{len(missing)} of {len(scored.query_ids)} scored queries have no line, the first is "
+            f"{len(missing)} of {len(run.query_ids)} scored queries have no line, the first is "
             f"{missing[0]!r}; {again}"
         )
-    asked = set(scored.query_ids)
+    asked = set(run.query_ids)
     failed = sum(_failed(found) for query_id, found in records.items() if query_id in asked)
-    if not missing and failed != scored.counts["failed"]:
+    if not missing and failed != run.n_failed:
         yield (
-            f"{failed} queries are recorded as failed, but scores.json says "
-            f"{scored.counts['failed']}; {again}"
+            f"{failed} queries are recorded as failed, but scores.json says {run.n_failed}; {again}"
         )
 
 
@@ -254,7 +222,7 @@ def removable(root: Path) -> list[Removable]:
     needed = set()
     for folder in folders:
         with suppress(StoreError, OSError):
-            needed.add(read_run(folder)["asked"].get("retrieval_run"))
+            needed.add(read_manifest(folder).asked.retrieval_run)
     found = (_removable(folder, folder.name in needed) for folder in folders)
     return [one for one in found if one is not None]
 
@@ -284,7 +252,7 @@ def _abandoned(folder: Path, names: list[str]) -> str | None:
         empty = not set(names) - {"lock", *_leftovers(folder)}
         return "never begun" if empty else None
     try:
-        if run_key(read_run(folder)["identity"]) != key_of(folder):
+        if read_manifest(folder).identity.key != key_of(folder):
             return None
     except StoreError:
         return None
@@ -296,28 +264,8 @@ def _abandoned(folder: Path, names: list[str]) -> str | None:
 
 
 def _in_use(folder: Path) -> bool:
-    with _lock(folder) as free:
+    with free_lock(folder / "lock") as free:
         return not free
-
-
-@contextmanager
-def _lock(folder: Path) -> Iterator[bool]:
-    """Hold the lock of a run, if it is free; True if it is."""
-    try:
-        file = (folder / "lock").open("rb+")
-    except FileNotFoundError:
-        yield True
-        return
-    except OSError as error:
-        yield error.errno == errno.EROFS  # where nobody can write nobody works
-        return
-    with file:
-        try:
-            portalocker.lock(file, portalocker.LOCK_EX | portalocker.LOCK_NB)
-        except portalocker.LockException:
-            yield False
-            return
-        yield True
 
 
 def remove(one: Removable) -> bool:
@@ -326,7 +274,7 @@ def remove(one: Removable) -> bool:
     Raises:
         StoreError: a file cannot be removed.
     """
-    with _lock(one.folder) as free:
+    with free_lock(one.folder / "lock") as free:
         if not free or (one.whole and set(_names(one.folder)) != set(one.files)):
             return False
         try:

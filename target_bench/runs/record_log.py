@@ -2,7 +2,8 @@
 
 Every line ends with a seal of its own (``seals``), so that a damaged character is found wherever it
 is. In a run that version 0.1.0 began, lines without one are read as they are.
-``retrieval.jsonl`` is described here, ``generations.jsonl`` in ``generations``.
+``retrieval.jsonl`` is described here, ``generations.jsonl`` in ``generations`` and
+``judgements.jsonl`` in ``judgements``.
 """
 
 import errno
@@ -23,6 +24,9 @@ from target_bench.core.seals import DamageError, sealed_line, unsealed_line, who
 
 SECONDS_BETWEEN_SYNCS = 1.0
 """How much work a power cut may cost; a killed process loses no finished batch."""
+
+JUDGEMENTS = "judgements.jsonl"
+"""The log that is repaired by scoring the run again; lines of the others are removed by hand."""
 
 _ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -155,10 +159,10 @@ def check_seals(path: Path) -> None:
 
 
 def _damaged(path: Path, number: int, error: Exception) -> StoreError:
-    return StoreError(
-        f"{path}, line {number}: damaged ({error}); remove the line to have the query answered "
-        "again"
-    )
+    advice = "remove the line to have the query answered again"
+    if path.name == JUDGEMENTS:
+        advice = f"target-bench score {path.parent} judges the answer again"
+    return StoreError(f"{path}, line {number}: damaged ({error}); {advice}")
 
 
 def _cut_torn_line(path: Path) -> None:

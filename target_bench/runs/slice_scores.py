@@ -10,7 +10,7 @@ from target_bench.core.metric import Metric
 from target_bench.core.schema import Query, Score
 from target_bench.metrics import intervals
 from target_bench.metrics.significance import of_mean
-from target_bench.runs.scored import Measured
+from target_bench.runs.measured import Measured
 from target_bench.runs.slices import by_property
 from target_bench.runs.slicing import Mask, by_name, has
 
@@ -120,6 +120,7 @@ def report_by(
             statistics.get(metric.name, of_mean(per_query[metric.name])),
             metric.value,
             metric,
+            metric.spec,
         )
         for metric in metrics
     ]

@@ -13,6 +13,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,15 +22,21 @@ import portalocker
 from numpy.typing import NDArray
 
 from target_bench.core.errors import StoreError
-from target_bench.core.schema import Retrieval
-from target_bench.core.seals import WHOLLY, DamageError, check_file, sealed, unsealed
-from target_bench.runs import answer_log, record_log
+from target_bench.core.schema import Judgement, Retrieval
+from target_bench.core.seals import DamageError, check_file, sealed, unsealed
+from target_bench.runs import answer_log, judgements, record_log
 from target_bench.runs.answer_log import Answered, GenerationLog
-from target_bench.runs.record_log import RetrievalLog, cannot, encoded_line
+from target_bench.runs.judgements import JudgementLog, StoredJudgements
+from target_bench.runs.manifest import (
+    Asked,
+    Identity,
+    Manifest,
+    described_error,
+    parse,
+    read_manifest,
+)
+from target_bench.runs.record_log import JUDGEMENTS, RetrievalLog, cannot, encoded_line
 from target_bench.runs.run_identity import run_key
-
-FORMAT = 1
-"""The version of the layout; a folder of another version is refused."""
 
 _SECONDS_UNTOLD = 0.5
 """Who reads a finished run holds its lock for moments; nobody needs to hear of that."""
@@ -48,14 +55,14 @@ class Run:
     """
 
     def __init__(self, root: Path, label: Iterable[str], identity: Mapping[str, Any]) -> None:
-        self.identity = json.loads(json.dumps(identity))
+        self.identity = Identity(json.loads(json.dumps(identity)))
         words = [re.sub(r"[^a-z0-9.]+", "-", word.lower()).strip("-") for word in label]
-        self.id = "-".join([*(word[:40] for word in words), run_key(self.identity)])
-        earlier = folder_of(root, self.identity)  # the same run, perhaps spelled otherwise
+        self.id = "-".join([*(word[:40] for word in words), self.identity.key])
+        earlier = folder_of(root, self.identity.content)  # the same run, perhaps spelled otherwise
         if earlier is not None:
             self.id = earlier.name
         self.folder = root / self.id
-        self.manifest: dict[str, Any] = {}
+        self._manifest: Manifest | None = None
         self._tables: dict[str, str] = {}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -65,22 +72,36 @@ class Run:
 
     def _read_manifest(self) -> None:
         path = self.folder / "manifest.json"
-        if not path.exists():
-            self.manifest = {}
-            return
-        self.manifest = read_manifest(self.folder)
-        if self.manifest.get("identity") != self.identity:
+        self._manifest = read_manifest(self.folder) if path.exists() else None
+        if self._manifest is not None and self._manifest.identity != self.identity:
             raise StoreError(f"{path}: holds another run's identity; move the folder away")
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing is recorded of the run yet."""
+        return self._manifest is None
+
+    @property
+    def manifest(self) -> Manifest:
+        """What is recorded of the run.
+
+        Raises:
+            StoreError: nothing is recorded yet; ``begin`` does it.
+        """
+        if self._manifest is None:
+            raise StoreError(f"{self.folder}: nothing is recorded of this run yet; begin it first")
+        return self._manifest
 
     @contextmanager
     def locked(self, tell: Callable[[str], None]) -> Iterator[None]:
         """Keep every other process out of this run, waiting for one that is at it.
 
         The system gives the lock back when its process ends, however it ends. In a folder that
-        cannot be written there is no lock, and none is needed.
+        cannot be written there is no lock, and none is needed. An error that leaves the context is
+        recorded in the manifest.
 
         Args:
-            tell: hears that another process is waited for.
+            tell: gets the message that another process is waited for.
         """
         try:
             file = self._lock_file(tell)
@@ -95,7 +116,11 @@ class Run:
                 for left_behind in self.folder.glob("*.tmp"):
                     left_behind.unlink()
             self._read_manifest()  # another process may have gone on with it
-            yield
+            try:
+                yield
+            except BaseException as error:
+                self._record_error(error)
+                raise
 
     def _lock_file(self, tell: Callable[[str], None]) -> IO[bytes]:
         """The lock, held; a folder that ``runs gc`` has removed meanwhile is made again."""
@@ -121,18 +146,57 @@ class Run:
         except portalocker.LockException as error:
             tell(f"{self.folder} cannot be locked ({error}); let one process at a time run there")
 
+    def begin(self, asked: Asked, queries: int) -> None:
+        """Record what is run, if nothing is recorded yet.
+
+        Args:
+            asked: the words of the command.
+            queries: how many queries there are.
+        """
+        if self.is_new:
+            sealed_so_far = not any(self.folder.glob("*.jsonl"))
+            self._write(
+                Manifest(
+                    id=self.id,
+                    identity=self.identity,
+                    asked=asked,
+                    status="running",
+                    queries=queries,
+                    sealed=sealed_so_far,
+                )
+            )
+
+    def work_begins(self, **entries: Any) -> None:
+        """Record that a stage works on the run, and entries of the manifest."""
+        self.write_manifest(status="running", error=None, **entries)
+
+    def finish(self, **entries: Any) -> None:
+        """Record that the scores are those of all answers, and entries of the manifest.
+
+        A run of version 0.1.0, which has no status, gets none as long as no stage works on it.
+        """
+        if self.manifest.status is not None:
+            entries |= {"status": "finished", "error": None}
+        if entries:
+            self.write_manifest(**entries)
+
+    def _record_error(self, error: BaseException) -> None:
+        """Record what ended the work; where nothing can be written, the error alone says it."""
+        if self.is_new:
+            return
+        status = "failed" if isinstance(error, Exception) else "interrupted"
+        with suppress(StoreError):
+            self.write_manifest(status=status, error=described_error(error))
+
     def write_manifest(self, **entries: Any) -> None:
-        """Add entries to the manifest and write it."""
-        begun = self.manifest or any(self.folder.glob("*.jsonl"))
-        self.manifest = {
-            **({} if begun else {WHOLLY: True}),
-            "format": FORMAT,
-            "id": self.id,
-            "identity": self.identity,
-            **self.manifest,
-            **entries,
-        }
-        self._replace("manifest.json", self.manifest)
+        """Replace entries of the manifest, by the names of its fields, and write it."""
+        self._write(replace(self.manifest, **entries))
+
+    def _write(self, manifest: Manifest) -> None:
+        record = json.loads(json.dumps(manifest.to_json()))
+        found = parse(record, self.folder / "manifest.json")  # as it will be read
+        self._replace("manifest.json", record)
+        self._manifest = found
 
     def damaged(self) -> list[str]:
         """The files of scores and values that are there and are not what was written."""
@@ -140,10 +204,10 @@ class Run:
         path = self.folder / "scores.json"
         try:
             if path.exists():
-                unsealed(json.loads(path.read_bytes()), required=WHOLLY in self.manifest)
+                unsealed(json.loads(path.read_bytes()), required=self.manifest.sealed)
         except (ValueError, RecursionError):
             found.append(path.name)
-        for name, sha256 in self.manifest.get("tables", {}).items():
+        for name, sha256 in self.manifest.tables.items():
             path = self.folder / Path(name).name
             try:
                 if path.exists():
@@ -161,10 +225,10 @@ class Run:
         if self._tables:
             self.write_manifest(tables=dict(sorted(self._tables.items())))
 
-    def write_judgements(self, records: Iterable[Mapping[str, Any]]) -> None:
-        """Write ``judgements.jsonl``: what became of each answer, a line a query."""
-        lines = (encoded_line(json.dumps(record, ensure_ascii=False)) for record in records)
-        self._replace_bytes("judgements.jsonl", b"".join(lines))
+    def write_judgements(self, found: Iterable[Judgement]) -> None:
+        """Write ``judgements.jsonl`` as a whole, a line a query."""
+        lines = (encoded_line(judgements.to_line(judgement)) for judgement in found)
+        self._replace_bytes(JUDGEMENTS, b"".join(lines))
 
     def _replace(self, name: str, content: Mapping[str, Any]) -> None:
         text = json.dumps(sealed(content), ensure_ascii=False, indent=2) + "\n"
@@ -230,6 +294,18 @@ class Run:
         """
         return answer_log.read(self.folder / "generations.jsonl")
 
+    def judgement_log(self) -> JudgementLog:
+        """``judgements.jsonl``, open for appending."""
+        return JudgementLog(self.folder / JUDGEMENTS)
+
+    def judgements(self) -> StoredJudgements:
+        """What became of each answer, as far as it is stored; empty for a new run.
+
+        Raises:
+            StoreError: ``judgements.jsonl`` cannot be read.
+        """
+        return judgements.read(self.folder / JUDGEMENTS)
+
 
 def _parquet(columns: Mapping[str, Any]) -> bytes:
     import pyarrow
@@ -286,64 +362,3 @@ def _holder(file: IO[bytes]) -> str:
         return file.read().decode(errors="replace") or "another process"
     except OSError:  # systems that lock the content too
         return "another process"
-
-
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a run folder.
-
-    Raises:
-        StoreError: there is none, it is not of this version, or it is not what was written. One of
-            an earlier target-bench has no seal and is read as it is.
-    """
-    path = folder / "manifest.json"
-    if not folder.is_dir():
-        raise StoreError(f"{folder}: there is no such run folder")
-    try:
-        manifest = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise StoreError(f"{path}: cannot be read ({error}); move the folder away") from error
-    if not isinstance(manifest, dict):
-        raise StoreError(f"{path}: holds no manifest; move the folder away")
-    found = manifest.get("format")
-    if found != FORMAT:
-        newer = isinstance(found, int) and found > FORMAT
-        written = "written by a newer target-bench: update it, or" if newer else "damaged:"
-        raise StoreError(
-            f"{path}: format {found!r}, but this version of target-bench reads {FORMAT}; choose "
-            f"another --out folder ({written} move the folder away)"
-        )
-    try:
-        return unsealed(manifest, required=WHOLLY in manifest)
-    except DamageError as error:
-        raise StoreError(
-            f"{path}: damaged or edited: {error}; choose another --out folder and run it again, or "
-            "move the folder away"
-        ) from error
-
-
-_OF_A_RUN = {
-    "identity": ("task", "corpus", "split", "corpus_fingerprint", "queries_fingerprint"),
-    "asked": ("corpus", "distractors", "retriever"),
-}
-
-
-def read_run(folder: Path) -> dict[str, Any]:
-    """The manifest of a run folder that somebody goes on with.
-
-    Raises:
-        StoreError: as ``read_manifest``, or it does not say what the run is of.
-    """
-    manifest = read_manifest(folder)
-    for name, keys in _OF_A_RUN.items():
-        found = manifest.get(name)
-        missing = [key for key in keys if not isinstance(found, dict) or key not in found]
-        if missing:
-            path = folder / "manifest.json"
-            raise StoreError(f"{path}: damaged (no {name}.{missing[0]}); run it again elsewhere")
-    texts = {f"identity.{key}": manifest["identity"][key] for key in _OF_A_RUN["identity"]}
-    texts["asked.retrieval_run"] = manifest["asked"].get("retrieval_run", "")
-    for name, text in texts.items():
-        if not isinstance(text, str):
-            path = folder / "manifest.json"
-            raise StoreError(f"{path}: damaged ({name} is {text!r:.40}); run it again elsewhere")
-    return manifest

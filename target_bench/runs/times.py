@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from target_bench.runs.manifest import Manifest
+
 STAGES = ("embed_corpus", "retrieve", "generate")
 """The stages whose seconds are the system's own; those of loading and scoring are the harness's."""
 
 LATENCY = "latency"
-
-_FROM = "from_caches"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,24 +76,23 @@ class ColdTimes:
         )
 
 
-def cold(manifest: Mapping[str, Any]) -> ColdTimes:
+def cold(manifest: Manifest) -> ColdTimes:
     """The times in a manifest that may be shown.
 
     Rankings and answers that were not computed (a mode, a file) have no times. In a manifest that
     does not say what came out of a cache, as of version 0.1.0, a time is cold only if the plug-in
     reads none; its index may have been a saved one.
     """
-    identity, said = manifest.get("identity", {}), manifest.get(_FROM, {})
+    said = manifest.from_caches
 
     def why_not(stage: str, plugin: Mapping[str, Any]) -> str:
         if stage not in said:
             return _unknown(plugin, stage)
         return _from(said[stage], plugin) or (_part(manifest) if stage == "generate" else "")
 
-    asked = int(manifest.get("queries", 0))
-    timed = int(manifest.get("timed_queries", 0))
-    recorded = Recorded(manifest.get("seconds", {}), timed, asked, manifest.get("latency_ms"))
-    return _kept(recorded, _plugins(identity), why_not)
+    asked, timed = manifest.queries or 0, manifest.timed_queries or 0
+    recorded = Recorded(manifest.seconds, timed, asked, manifest.latency_ms)
+    return _kept(recorded, _plugins(manifest.identity.content), why_not)
 
 
 class Recorded(NamedTuple):
@@ -154,41 +153,41 @@ def _kept(
 
 
 def retrieval_entries(
-    manifest: Mapping[str, Any], load: float, embed: Took | None, retrieve: Took | None
+    manifest: Manifest, load: float, embed: Took | None, retrieve: Took | None
 ) -> dict[str, Any]:
     """What a manifest says of a retrieval, after what it took this time; None: it was not run.
 
     A cold time of the index stays where the index came out of a cache this time. Times of ranking
     add up over all times that a run was gone on with.
     """
-    seconds, said = dict(manifest.get("seconds", {})), dict(manifest.get(_FROM, {}))
+    seconds, said = dict(manifest.seconds), dict(manifest.from_caches)
     seconds["load"] = round(load, 6)
-    timed = manifest.get("timed_queries", 0)
+    timed = manifest.timed_queries or 0
     if embed is not None and not (embed.from_caches and said.get("embed_corpus") == []):
         seconds["embed_corpus"] = round(embed.seconds, 6)
         said["embed_corpus"] = sorted(embed.from_caches)
     if retrieve is not None and retrieve.queries:
         _add(seconds, said, "retrieve", retrieve, timed > 0)
         timed += retrieve.queries
-    return {"seconds": seconds, "timed_queries": timed, _FROM: said}
+    return {"seconds": seconds, "timed_queries": timed, "from_caches": said}
 
 
-def generation_entries(manifest: Mapping[str, Any], took: Took | None) -> dict[str, Any]:
+def generation_entries(manifest: Manifest, took: Took | None) -> dict[str, Any]:
     """What a manifest says of answers, after what they took this time; None: nothing was sent."""
-    seconds, said = dict(manifest.get("seconds", {})), dict(manifest.get(_FROM, {}))
-    timed = manifest.get("timed_answers", 0)
+    seconds, said = dict(manifest.seconds), dict(manifest.from_caches)
+    timed = manifest.timed_answers or 0
     if took is not None and took.queries:
         _add(seconds, said, "generate", took, "generate" in seconds)
         timed += took.queries
-    return {"seconds": seconds, "timed_answers": timed, _FROM: said}
+    return {"seconds": seconds, "timed_answers": timed, "from_caches": said}
 
 
 def latency_entries(
-    manifest: Mapping[str, Any], measured: Mapping[str, Any], from_caches: Sequence[str]
+    manifest: Manifest, measured: Mapping[str, Any], from_caches: Sequence[str]
 ) -> dict[str, Any]:
     """What a manifest says of single queries."""
-    said = {**manifest.get(_FROM, {}), LATENCY: sorted(from_caches)}
-    return {"latency_ms": measured, _FROM: said}
+    said = {**manifest.from_caches, LATENCY: sorted(from_caches)}
+    return {"latency_ms": measured, "from_caches": said}
 
 
 def left_out_note(
@@ -204,13 +203,13 @@ def left_out_note(
     return f"– is a time that is not shown: {'; '.join(why)}." if why else None
 
 
-def has_latency(manifest: Mapping[str, Any]) -> bool:
+def has_latency(manifest: Manifest) -> bool:
     """Whether single queries were timed, and it is known what came out of a cache."""
-    return "latency_ms" in manifest and LATENCY in manifest.get(_FROM, {})
+    return manifest.latency_ms is not None and LATENCY in manifest.from_caches
 
 
 def _add(
-    seconds: dict[str, float], said: dict[str, list[str]], stage: str, took: Took, goes_on: bool
+    seconds: dict[str, float], said: dict[str, Sequence[str]], stage: str, took: Took, goes_on: bool
 ) -> None:
     """Add to the time of a stage; of a part that says nothing of caches nothing is known."""
     known = not goes_on or stage in said
@@ -227,14 +226,14 @@ def _plugins(identity: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def _from(caches: Sequence[str], plugin: Mapping[str, Any]) -> str:
-    if caches and str(plugin.get("class", "")).startswith("target_bench.generators.replay:"):
+    if caches and plugin.get("class") in REPLAY:
         return "answers read from a file"
     return f"from a cache ({', '.join(caches)})" if caches else ""
 
 
-def _part(manifest: Mapping[str, Any]) -> str:
-    timed = manifest.get("timed_answers", 0)
-    return "" if timed == manifest.get("queries") else f"{timed} answers of it were timed"
+def _part(manifest: Manifest) -> str:
+    timed = manifest.timed_answers or 0
+    return "" if timed == manifest.queries else f"{timed} answers of it were timed"
 
 
 def _unknown(plugin: Mapping[str, Any], stage: str) -> str:
@@ -243,13 +242,18 @@ def _unknown(plugin: Mapping[str, Any], stage: str) -> str:
     return "recorded before times said what came from a cache"
 
 
+REPLAY = ("Replay", "target_bench.generators.replay:Replay")
+"""The class that reads answers from a file, as identities name it, the second in version 0.1.0."""
+
+# Modules as version 0.1.0 named them in identities, wherever they are now. A later version needs
+# none of this: its runs say what came from a cache.
 _PACKAGES = ("target_bench.retrievers.", "target_bench.vector_indexes.")
 _ASK_OTHERS = ("compat", "langchain", "llama_index", "qdrant")
 _OWN_ANSWERS = ("target_bench.generators.extractive:", "target_bench.generators.transformers:")
 
 
 def reads_no_cache(plugin: Mapping[str, Any]) -> bool:
-    """Whether a plug-in, by its identity, is one of ours that reads no cache, nor do its parts.
+    """Whether a plug-in of version 0.1.0, by its identity, reads no cache, nor do its parts.
 
     An encoder without a revision has no recorded embeddings.
     """

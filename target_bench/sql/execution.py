@@ -1,10 +1,10 @@
 """Predicted SQL against gold SQL: both are run, and what they give is compared."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from itertools import tee
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Lock
 from typing import Literal
 
 from target_bench.core.errors import DataError
@@ -36,6 +36,7 @@ class Case:
         file: the database the prediction runs on, or None if there is none of the name it gave.
         problem: what is wrong, if there is no prediction or no database to run it on.
         stopped: the limit that was met while the answer was read, or None.
+        database: the id of the database the prediction runs on, or None.
     """
 
     query_id: str
@@ -45,6 +46,7 @@ class Case:
     file: Path | None
     problem: str = ""
     stopped: Executed | None = None
+    database: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class Judged:
         left_out: why the query is not runnable; None if it is.
         links: which tables and columns prediction and gold use; None without a prediction, or on
             a database whose schema is not known.
+        notes: what a user should know of the databases as they were run.
     """
 
     case: Case
@@ -74,6 +77,7 @@ class Judged:
     reason: str
     left_out: LeftOut | None = None
     links: Links | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +93,17 @@ class _Golds:
     """The statements of a case's gold; None for what is not to be run.
 
     Attributes:
-        case: the case.
         statements: the gold, and the gold as Spider's rule has it; then both in SQLite where
             another engine judges.
         untold: why the gold cannot be run, or None.
     """
 
-    case: Case
     statements: tuple[Statement | None, ...] = (None, None, None, None)
     untold: _Untold | None = None
 
 
 class Judge:
-    """Runs and compares.
+    """Runs and compares, in the jobs of a pool: safe for several threads.
 
     Args:
         pool: runs predictions.
@@ -120,9 +122,10 @@ class Judge:
         self._rule: Rule = rule
         self._repeats = repeats
         self._trials = Trials(pool)
+        self._copying = Lock()
 
-    def judged(self, cases: Iterable[Case]) -> Iterator[Judged]:
-        """The cases in their order.
+    def judge(self, case: Case) -> Judged:
+        """Judge a case, in the thread of a job (``Pool.do``, ``Pool.as_done``).
 
         A case whose database is missing or cannot be read is not runnable.
 
@@ -130,18 +133,20 @@ class Judge:
             StoreError: the result of a gold statement cannot be recorded.
             BudgetError: the pool's budget is spent.
         """
-        return self._pool.do(self._jobs(cases))
-
-    def _jobs(self, cases: Iterable[Case]) -> "Iterator[partial[Judged]]":
-        plans, again = tee(map(self._plan, cases))
-        results = self._golds.run(s for plan in again for s in plan.statements if s)
-        for plan in plans:
-            found = [next(results) if statement else None for statement in plan.statements]
-            yield self._job(plan, found)
+        with self._copying:  # a database is copied once, and statements are translated here
+            plan = self._plan(case)
+        golds = [self._golds.in_job(one) if one else None for one in plan.statements]
+        gold, rewritten, *in_sqlite = golds
+        untold = plan.untold or _untold((gold, rewritten), in_sqlite)
+        asked: Prediction | Executed | None = case.stopped
+        if untold is None and case.sql is not None and gold is not None:
+            asked = self._asked(case, case.sql, gold, rewritten)
+        judged = self._judged(case, gold, asked, untold)
+        return replace(judged, notes=self._notes(case, isinstance(asked, Prediction)))
 
     def _plan(self, case: Case) -> _Golds:
         if case.gold_file is None:
-            return _Golds(case, untold=_Untold("missing", "the database of the query is missing"))
+            return _Golds(untold=_Untold("missing", "the database of the query is missing"))
         say, file = self._speaker, case.gold_file
         rewritten = for_test_suite(case.gold_sql)
         same = rewritten == case.gold_sql
@@ -152,27 +157,32 @@ class Judge:
             theirs_also = None if same else say.in_sqlite(file, rewritten)
         except ValueError as error:
             reason = f"the gold has no translation: {error}"
-            return _Golds(case, untold=_Untold("engines", reason))
+            return _Golds(untold=_Untold("engines", reason))
         except DataError as error:
-            return _Golds(case, untold=_Untold("unusable", str(error)))
-        return _Golds(case, (gold, theirs, also, theirs_also))
+            return _Golds(untold=_Untold("unusable", str(error)))
+        return _Golds((gold, theirs, also, theirs_also))
 
-    def _job(self, plan: _Golds, golds: Sequence[Executed | None]) -> "partial[Judged]":
-        """The rest of the work on a case, for another thread."""
-        case, (gold, rewritten, *in_sqlite) = plan.case, golds
-        untold = plan.untold or _untold((gold, rewritten), in_sqlite)
-        asked: Prediction | Executed | None = case.stopped
-        if untold is None and case.sql is not None and gold is not None:
-            asked = Executed("error", message=case.problem)
-            if case.file is not None:
-                try:
-                    copy = self._speaker.copy_of(case.file)
-                    asked = Prediction(
-                        case.sql, case.file, copy, case.gold_sql, gold, rewritten, self._repeats
-                    )
-                except DataError as error:
-                    asked = Executed("unusable", message=str(error))
-        return partial(self._judged, case, gold, asked, untold)
+    def _asked(
+        self, case: Case, sql: str, gold: Executed, rewritten: Executed | None
+    ) -> Prediction | Executed:
+        """The prediction as it is tried, or what it gives without being run."""
+        if case.file is None:
+            return Executed("error", message=case.problem)
+        try:
+            with self._copying:
+                copy = self._speaker.copy_of(case.file)
+        except DataError as error:
+            return Executed("unusable", message=str(error))
+        return Prediction(sql, case.file, copy, case.gold_sql, gold, rewritten, self._repeats)
+
+    def _notes(self, case: Case, tried: bool) -> tuple[str, ...]:
+        """What is to be said of the databases that the case used."""
+        notes: dict[str, None] = {}
+        for file in (case.gold_file, case.file if tried else None):
+            if file is not None:
+                with self._copying, suppress(DataError):
+                    notes |= dict.fromkeys(self._speaker.notes(file))
+        return tuple(notes)
 
     def _judged(
         self,

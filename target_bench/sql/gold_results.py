@@ -17,9 +17,11 @@ from dataclasses import astuple
 from itertools import islice
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from threading import Lock
 from typing import Any
 
 from target_bench.core.errors import DataError, StoreError
+from target_bench.core.files import cache_root
 from target_bench.core.identity import installed_version
 from target_bench.core.schema import Executed
 from target_bench.core.seals import digest
@@ -40,8 +42,6 @@ _MOVING = re.compile(
 
 def folder() -> Path:
     """``gold`` in the cache folder: $TARGET_BENCH_CACHE, or the user's."""
-    from target_bench.core.files import cache_root
-
     return cache_root() / "gold"
 
 
@@ -67,6 +67,7 @@ class GoldResults:
         self._folder = _default() if folder is None else folder
         self._warn = warn
         self._hashes: dict[Database, str] = {}
+        self._locks: dict[str, Lock] = {}
 
     def execute(self, statement: Statement) -> Executed:
         """The result of one statement; errors as for ``run``."""
@@ -92,6 +93,26 @@ class GoldResults:
                     result = next(fresh)
                     self._record(place, result)
                 yield result
+
+    def in_job(self, statement: Statement) -> Executed:
+        """The result of one statement, run in the thread of a job of the pool.
+
+        Jobs that ask for the same statement at the same time run it once.
+
+        Raises:
+            ConfigError: as for the pool.
+            BudgetError: the pool's budget is spent.
+            StoreError: a result cannot be recorded.
+        """
+        place = self._place(statement)
+        if place is None:
+            return self._pool.in_job(statement)
+        with self._locks.setdefault(str(place), Lock()):
+            found = self._recorded(place)
+            if found is None:
+                found = self._pool.in_job(statement)
+                self._record(place, found)
+        return found
 
     def _place(self, statement: Statement) -> Path | None:
         """The file of a statement's result, or None if it is not to be kept."""

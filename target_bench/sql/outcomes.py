@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from target_bench.sql.execution import Judged
+from target_bench.sql.judged_answer import JudgedAnswer
 from target_bench.sql.linking import total
 
 
-def report(judged: Sequence[Judged], engine: str) -> dict[str, Any]:
+def report(judged: Sequence[JudgedAnswer], engine: str) -> dict[str, Any]:
     """Report outcomes with their numbers of queries, and schema linking.
 
     ``engine`` is what ran the statements, ``judged`` over how many queries the scores are,
@@ -25,7 +25,7 @@ def report(judged: Sequence[Judged], engine: str) -> dict[str, Any]:
         "not_runnable": dict(why),
         "outcomes": dict(Counter(found.query.verdict for found in judged).most_common()),
         "left_out": {
-            found.case.query_id: found.reason
+            found.query_id: found.reason
             for found in judged
             if found.query.verdict == "not_runnable"
         },
@@ -33,7 +33,7 @@ def report(judged: Sequence[Judged], engine: str) -> dict[str, Any]:
     }
 
 
-def _linking(judged: Sequence[Judged]) -> dict[str, Any] | None:
+def _linking(judged: Sequence[JudgedAnswer]) -> dict[str, Any] | None:
     links = [found.links for found in judged if found.links is not None]
     tables, used = [link.tables for link in links], [link.columns for link in links]
     if not tables:

@@ -7,7 +7,7 @@ from target_bench.components.answer_reading import Reading
 from target_bench.core.errors import DataError
 from target_bench.core.interfaces import Dataset
 from target_bench.core.metric import Metric
-from target_bench.core.schema import Generation, LabelMode, Query, Retrieval
+from target_bench.core.schema import Generation, Judgement, LabelMode, Query
 from target_bench.metrics.classification import (
     LABELS,
     JudgedLabels,
@@ -31,6 +31,8 @@ class FactVerification:
     title = "Fact Verification"
     aliases = ("fv", "fact_checking")
     scores = "labels"
+    default_slices: ClassVar[tuple[str, ...]] = ()
+    judges: ClassVar[bool] = False
     answer_schema: ClassVar[Mapping[str, Any]] = {
         "type": "object",
         "properties": {"label": {"type": "string", "enum": list(LABELS)}},
@@ -56,7 +58,7 @@ class FactVerification:
         self,
         dataset: Dataset,
         generations: Sequence[Generation],
-        _retrievals: Mapping[str, Retrieval],
+        _judgements: Mapping[str, Judgement],
     ) -> JudgedLabels:
         """The labels, a failed answer as none.
 
@@ -67,6 +69,10 @@ class FactVerification:
             [None if g.error is not None else self.parse(g.text) for g in generations],
             [_gold(query) for query in dataset.queries],
         )
+
+    def parsed(self, examples: JudgedLabels) -> Sequence[str | None]:
+        """The label in each answer; None where none can be read."""
+        return examples.predicted
 
     def settings(self) -> list[str]:
         """What changes a score besides the metrics: nothing."""

@@ -1,13 +1,13 @@
 """Table question answering: is the answer right?"""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from target_bench.components.answer_reading import Reading
 from target_bench.core.interfaces import Dataset
 from target_bench.core.metric import Metric
 from target_bench.core.reasoning import READING, without_reasoning
-from target_bench.core.schema import Generation, Query, Retrieval
+from target_bench.core.schema import Generation, Judgement, Query
 from target_bench.metrics.text import JudgedAnswers, number_of_references, text_metrics
 
 
@@ -23,6 +23,8 @@ class QuestionAnswering:
     title = "Table Question Answering"
     aliases = ("qa", "table_qa")
     scores = "texts"
+    default_slices: ClassVar[tuple[str, ...]] = ()
+    judges: ClassVar[bool] = False
 
     def __init__(self, bertscore: str | None = None, budget: float | None = None) -> None:
         self.bertscore = bertscore
@@ -43,7 +45,7 @@ class QuestionAnswering:
         self,
         dataset: Dataset,
         generations: Sequence[Generation],
-        _retrievals: Mapping[str, Retrieval],
+        _judgements: Mapping[str, Judgement],
     ) -> JudgedAnswers:
         """The answers without their reasoning blocks; a failed or unfinished one as None.
 
@@ -55,9 +57,17 @@ class QuestionAnswering:
             [query.references for query in dataset.queries],
         )
 
+    def parsed(self, examples: JudgedAnswers) -> Sequence[str | None]:
+        """What was read in each answer; None where nothing was."""
+        return examples.texts
+
     def settings(self) -> list[str]:
         """What changes a score besides the metrics: nothing."""
         return []
+
+    def report(self, _dataset: Dataset, _examples: JudgedAnswers) -> dict[str, Any]:
+        """No details beside the metrics."""
+        return {}
 
     def parse(self, text: str) -> str | None:
         """The answer without its reasoning blocks; None if it holds nothing else.

@@ -2,19 +2,23 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any, ClassVar, Literal
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.interfaces import Dataset
 from target_bench.core.metric import Metric
-from target_bench.core.schema import NO_DATABASE, Generation, Query, Retrieval
+from target_bench.core.schema import NO_DATABASE, Generation, Judgement, Query, Retrieval
 from target_bench.metrics.sql import JudgedSQL, Rule, sql_metrics
-from target_bench.sql.engines.databases import ran_in
+from target_bench.sql.answers import Answer, AnswerJudge, fingerprint
+from target_bench.sql.engines.databases import named
+from target_bench.sql.engines.limits import Limits
+from target_bench.sql.judged_answer import JudgedAnswer
 from target_bench.sql.outcomes import report
+from target_bench.sql.workers.pool import Pool
 
 
 @dataclass(frozen=True)
@@ -22,14 +26,25 @@ class JudgedStatements(JudgedSQL):
     """Judged predictions with the statements and their results; n queries.
 
     Attributes:
-        judged: the judgement of each, with what was run and what it gave.
-        notes: what a user should know of the databases as they were run.
-        engine: what ran the statements; several names with ``+``.
+        judged: what became of each answer.
+        asked_engine: ``sqlite`` or ``duckdb``, as it was asked for.
     """
 
-    judged: Sequence[Any] = ()
-    notes: Sequence[str] = ()
-    engine: str = "sqlite"
+    judged: Sequence[JudgedAnswer] = ()
+    asked_engine: str = "sqlite"
+
+    @property
+    def engine(self) -> str:
+        """What ran the statements; several names with ``+``."""
+        return named(self.asked_engine, (found.engine for found in self.judged))
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """What a user should know of the databases as they were run."""
+        return [
+            *dict.fromkeys(note for found in self.judged for note in found.notes),
+            *_unusable(self.judged),
+        ]
 
 
 _COMPARED = (
@@ -65,7 +80,8 @@ class TextToSQL:
     title = "Text-to-SQL"
     aliases = ("sql", "text2sql", "nl2sql")
     scores = "SQL"
-    default_slices = ("hardness", "difficulty", "database")
+    default_slices: ClassVar[tuple[str, ...]] = ("hardness", "difficulty", "database")
+    judges: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -84,7 +100,6 @@ class TextToSQL:
         self.repeats = repeats
         self.workers = workers
         self.budget = budget
-        self._read: dict[str, Any] = {}
 
     def metrics(self, _queries: Sequence[Query]) -> list[Metric[Any]]:
         """Execution accuracy under every rule, soft F1, and with ``repeats`` efficiency."""
@@ -92,39 +107,71 @@ class TextToSQL:
         found += sql_metrics(timed=self.repeats > 1)
         return found
 
-    def examples(
+    def unjudged(
         self,
         dataset: Dataset,
-        generations: Sequence[Generation],
+        generations: Mapping[str, Generation],
         retrievals: Mapping[str, Retrieval],
-    ) -> JudgedStatements:
-        """Every prediction, executed and judged.
+        known: Mapping[str, Judgement],
+    ) -> list[Query]:
+        """The queries without a judgement of the answer and the data as they are now.
+
+        A judgement is not kept either where a database was locked or damaged.
 
         Raises:
             ConfigError: the corpus has no databases.
-            BudgetError: the budget is spent.
         """
-        from target_bench.sql.dialect.engine_choice import speaker
-        from target_bench.sql.engines.limits import Limits
-        from target_bench.sql.execution import Judge
-        from target_bench.sql.gold_results import GoldResults
-        from target_bench.sql.workers.pool import Pool
-
         if all(query.database_id == NO_DATABASE for query in dataset.queries):
             raise ConfigError(f"{dataset.info.name} {dataset.split} has no databases to run SQL on")
-        notes: list[str] = []
-        speaks = speaker(self.engine, notes.append)
+        answers = _answers(dataset.queries, generations, retrievals)
+        settings = self.settings()
+
+        def holds(judgement: Judgement | None, answer: Answer) -> bool:
+            if judgement is None:
+                return False
+            with suppress(KeyError, TypeError, ValueError):
+                judged = JudgedAnswer.from_json(judgement.query_id, judgement.record)
+                now = fingerprint(answer, judged.database, dataset.databases, settings)
+                return judged.is_final and judgement.fingerprint == now
+            return False
+
+        return [q for q in dataset.queries if not holds(known.get(q.id), answers[q.id])]
+
+    def judge(
+        self,
+        queries: Sequence[Query],
+        dataset: Dataset,
+        generations: Mapping[str, Generation],
+        retrievals: Mapping[str, Retrieval],
+    ) -> Generator[Judgement, None, None]:
+        """Execute the answers to some queries; each judgement comes as soon as it is there.
+
+        Raises:
+            BudgetError: the budget is spent.
+            StoreError: the result of a gold statement cannot be recorded.
+        """
+        answers = _answers(queries, generations, retrievals)
+        databases, settings = dataset.databases, self.settings()
         with Pool(self.workers, Limits(seconds=self.timeout), self.budget) as pool:
-            self._read_in(pool, [g.text for g in generations if g.error is None])
-            cases = [
-                _case(dataset, query, g, self._read.get(g.text), retrievals.get(query.id))
-                for query, g in zip(dataset.queries, generations, strict=True)
-            ]
-            judge = Judge(pool, GoldResults(pool), speaks, self.rule, self.repeats)
-            judged = list(judge.judged(cases))
-        notes += _unusable(judged)
-        ran = ran_in(self.engine, (dataset.databases.get(q.database_id) for q in dataset.queries))
-        return JudgedStatements([found.query for found in judged], judged, notes, ran)
+            judge = AnswerJudge(pool, databases, self.engine, self.rule, self.repeats)
+            for found in judge.judged(answers.values()):
+                of = fingerprint(answers[found.query_id], found.database, databases, settings)
+                yield Judgement(found.query_id, of, found.to_json())
+
+    def examples(
+        self,
+        dataset: Dataset,
+        _generations: Sequence[Generation],
+        judgements: Mapping[str, Judgement],
+    ) -> JudgedStatements:
+        """The judged answers to all queries of the dataset, in its order."""
+        found = (judgements[query.id] for query in dataset.queries)
+        judged = [JudgedAnswer.from_json(one.query_id, one.record) for one in found]
+        return JudgedStatements([one.query for one in judged], judged, self.engine)
+
+    def parsed(self, examples: JudgedStatements) -> list[str | None]:
+        """The SQL in each answer; None where there is none, or a limit was met in reading it."""
+        return [found.sql for found in examples.judged]
 
     def settings(self) -> list[str]:
         """What changes a score besides the metrics: engines, their versions and the limit."""
@@ -136,97 +183,32 @@ class TextToSQL:
         chosen = [f"engine:{self.engine}", f"rule:{self.rule}", f"timeout:{self.timeout:g}"]
         return [*chosen, f"repeats:{self.repeats}", *versions]
 
-    def parse(self, text: str) -> str | None:
-        """The SQL in an answer, or None where there is none, or a limit was met in reading it.
-
-        It is read once, in a worker process, under the limits of a statement.
-        """
-        from target_bench.core.schema import Executed
-        from target_bench.sql.engines.limits import Limits
-        from target_bench.sql.workers.pool import Pool
-
-        if text not in self._read:
-            with Pool(1, Limits(seconds=self.timeout)) as pool:
-                self._read_in(pool, [text])
-        found = self._read[text]
-        return None if isinstance(found, Executed) else found[0]
-
-    def _read_in(self, pool: Any, texts: Iterable[str]) -> None:
-        """Read answers in the processes of a pool, each text once."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._read]
-        read = partial(pool.read, "extracted", what="reading the answer")
-        self._read.update(zip(new, pool.do(partial(read, text) for text in new), strict=True))
+    def check_budget(self) -> None:
+        """Do nothing: the budget is for executing, and scoring takes no time beside it."""
 
     def report(self, _dataset: Dataset, examples: JudgedStatements) -> dict[str, Any]:
         """Outcomes and schema linking."""
-        more: dict[str, Any] = {"notes": list(examples.notes)} if examples.notes else {}
+        more: dict[str, Any] = {"notes": examples.notes} if examples.notes else {}
         if self.engine == "duckdb":
             more["compared"] = _COMPARED
         return report(examples.judged, examples.engine) | more
 
-    def records(self, examples: JudgedStatements) -> Iterable[dict[str, Any]]:
-        """What became of each query, for the run folder; no score of one that is not runnable."""
-        from target_bench.sql.result_preview import readable
 
-        for judged in examples.judged:
-            case, query = judged.case, judged.query
-            scores = {
-                "ex[bird]": query.bird,
-                "ex[spider]": query.spider,
-                "ex[multiset]": query.multiset,
-                "soft_f1": query.soft_f1,
-            }
-            yield {
-                "query_id": case.query_id,
-                "verdict": query.verdict,
-                "reason": judged.reason,
-                "sql": case.sql,
-                "gold_sql": case.gold_sql,
-                **(scores if judged.left_out is None else dict.fromkeys(scores)),
-                "rows": judged.predicted_shape and judged.predicted_shape.rows,
-                "gold_rows": judged.gold_shape and judged.gold_shape.rows,
-                "result": readable(judged.predicted, judged.predicted_shape),
-                "gold_result": readable(judged.gold, judged.gold_shape),
-            }
+def _answers(
+    queries: Sequence[Query],
+    generations: Mapping[str, Generation],
+    retrievals: Mapping[str, Retrieval],
+) -> dict[str, Answer]:
+    """Query id -> the answer to it."""
+    return {q.id: _answer(q, generations[q.id], retrievals.get(q.id)) for q in queries}
 
 
-def _case(
-    dataset: Dataset, query: Query, generation: Generation, read: Any, retrieval: Retrieval | None
-) -> Any:
-    from target_bench.core.schema import Executed
-    from target_bench.sql.execution import Case
-    from target_bench.sql.statements import LONGEST
-
-    gold = str(query.answer) if isinstance(query.answer, str) else query.answer[0]
-    gold_file = dataset.databases.get(query.database_id)
-    if generation.error is not None:
-        return Case(query.id, gold, gold_file, None, None, generation.error)
-    if isinstance(read, Executed):
-        return Case(query.id, gold, gold_file, None, None, stopped=read)
-    sql, named = read
-    if sql is None:
-        return Case(query.id, gold, gold_file, None, None, "no SQL can be read from the answer")
-    if len(sql) > LONGEST:
-        problem = f"it has {len(sql):,} characters; more than {LONGEST:,} are not run"
-        return Case(query.id, gold, gold_file, sql, None, problem)
-    asked_on = named or _retrieved(retrieval) or query.database_id
-    file = _file(dataset.databases, asked_on)
-    problem = "" if file else f"there is no database {asked_on!r:.80}"
-    return Case(query.id, gold, gold_file, sql, file, problem)
+def _answer(query: Query, given: Generation, retrieval: Retrieval | None) -> Answer:
+    gold = query.answer if isinstance(query.answer, str) else query.answer[0]
+    retrieved = retrieval.tables[0].database_id if retrieval and retrieval.tables else None
+    return Answer(query.id, given.text, given.error, gold, query.database_id, retrieved)
 
 
-def _unusable(judged: Sequence[Any]) -> list[str]:
+def _unusable(judged: Sequence[JudgedAnswer]) -> list[str]:
     counts = Counter(found.reason for found in judged if found.left_out == "unusable")
     return [f"{reason} Queries that are therefore not run: {n}" for reason, n in counts.items()]
-
-
-def _retrieved(retrieval: Retrieval | None) -> str | None:
-    return retrieval.tables[0].database_id if retrieval and retrieval.tables else None
-
-
-def _file(databases: Mapping[str, Path], name: str) -> Path | None:
-    """The database of a name, which may come from a model: it is looked up, never made a path."""
-    if name in databases:
-        return databases[name]
-    same = [found for found in databases if found.lower() == name.lower()]
-    return databases[same[0]] if len(same) == 1 else None

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.data import splits
+from target_bench.data import sources, splits
 from tests.builders import ottqa_question, ottqa_table, write_ottqa, write_release
 
 TABLES = [ottqa_table("Cup_0"), ottqa_table("Cup_1")]
@@ -47,7 +47,7 @@ class NoCorpus:
 
 @pytest.fixture(autouse=True)
 def _nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(splits.ENVIRONMENT, raising=False)
+    monkeypatch.delenv(sources.ENVIRONMENT, raising=False)
 
 
 @pytest.fixture
@@ -102,14 +102,14 @@ def test_data_dir_itself_or_above(folder: Path) -> None:
 
 
 def test_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(splits.ENVIRONMENT, str(folder))
+    monkeypatch.setenv(sources.ENVIRONMENT, str(folder))
     assert len(splits.load("ottqa").queries) == 1
 
 
 def test_data_dir_goes_before_the_environment(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(splits.ENVIRONMENT, str(tmp_path / "nowhere"))
+    monkeypatch.setenv(sources.ENVIRONMENT, str(tmp_path / "nowhere"))
     assert len(splits.load("ottqa", data_dir=folder).queries) == 1
 
 
@@ -119,13 +119,13 @@ def test_no_data_says_what_to_get(
     name: str, environment: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if environment is not None:
-        monkeypatch.setenv(splits.ENVIRONMENT, environment and str(tmp_path))
-    info = splits.loader(name).info
+        monkeypatch.setenv(sources.ENVIRONMENT, environment and str(tmp_path))
+    info = sources.loader(name).info
     with pytest.raises(DataError) as caught:
         splits.load(name)
     for part in (info.title, info.source, info.licence, *info.files, "--data-dir"):
         assert part in str(caught.value)
-    assert splits.ENVIRONMENT in str(caught.value)
+    assert sources.ENVIRONMENT in str(caught.value)
 
 
 def test_data_dir_that_is_not_there(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_data_dir_without_the_files(tmp_path: Path) -> None:
 
 def test_mini_is_always_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = splits.load("mini")
-    monkeypatch.setenv(splits.ENVIRONMENT, str(tmp_path / "nowhere"))
+    monkeypatch.setenv(sources.ENVIRONMENT, str(tmp_path / "nowhere"))
     again = splits.load("mini", "test", tmp_path)
     assert first.split == again.split == "test"
     assert first.corpus.fingerprint == again.corpus.fingerprint
@@ -194,12 +194,12 @@ def test_uncached_corpora_are_noted_too(plugin: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["./a", "a/b", ".", "..", "a.db", "x.duckdb", Path("a")])
 def test_paths(name: str | Path) -> None:
-    assert splits.is_path(name)
+    assert sources.is_path(name)
 
 
 @pytest.mark.parametrize("name", ["mini", "mine:Corpus", "a/b.py:Corpus", "a/b.py:Corpus:x=./y"])
 def test_names(name: str) -> None:
-    assert not splits.is_path(name)
+    assert not sources.is_path(name)
 
 
 def test_folder_of_the_name_of_no_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from target_bench import corpora
+from target_bench import corpora, read_run
 from target_bench.core import registry
 from target_bench.core.contract import retrieve
 from target_bench.core.interfaces import Corpus, Dataset, Ranked, Ranking
@@ -106,7 +106,7 @@ def test_recall_is_the_same_on_any_scale(tmp_path: Path, name: str | None) -> No
     for metric in ("recall@1", f"recall@{K}"):
         assert found.scores[metric].value == plain.scores[metric].value
     assert not [text for text in observer.warnings if "scored rankings" in text]
-    paths = export(found.folder, _dataset(), tmp_path / "trec")
+    paths = export(read_run(found.folder), _dataset(), tmp_path / "trec")
     target = TARGET(("retrieval", _dataset()), out=tmp_path, observer=Recorder())
     again = only(target.score(paths[0], top_k=[1, K]))
     assert again.scores["recall@1"].value == plain.scores["recall@1"].value

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from target_bench import corpora
+from target_bench import corpora, read_run
 from target_bench.core.interfaces import Corpus
 from target_bench.evaluation.target import TARGET
 from target_bench.runs.export import export
@@ -42,6 +42,6 @@ def test_judges_agree(tmp_path: Path, corpus: str, retriever: Any) -> None:
     subject = retriever if isinstance(retriever, str) else retriever()
     result = only(target.run(subject, top_k=CUTOFFS, on_error="record"))
     dataset = corpora.load(corpus, None, DATA)
-    paths = export(result.folder, dataset, tmp_path / "trec")
+    paths = export(read_run(result.folder), dataset, tmp_path / "trec")
     check_figures(result, paths, CUTOFFS)
     same_scores(result, only(target.score(paths[0], top_k=CUTOFFS)))

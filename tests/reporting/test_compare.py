@@ -14,7 +14,7 @@ from target_bench.metrics import intervals, significance
 from target_bench.reporting import compare_tables
 from target_bench.reporting.compare import compare
 from target_bench.reporting.compare_rows import Comparison, Row
-from target_bench.runs.scored import read_scored
+from target_bench.runs.read import read_run
 from tests.builders import Record, rewrite, without_seals
 from tests.runs.stored import Runs, copied
 
@@ -73,7 +73,7 @@ def test_mean_as_from_per_query_values(runs: Runs) -> None:
 def test_metrics_that_are_more_than_a_mean(runs: Runs, one: str, other: str, metric: str) -> None:
     """The statistics of each query are stored, so the difference is that of the scores."""
     folders = [getattr(runs, one), getattr(runs, other)]
-    scores = [read_scored(folder).scores[metric].value for folder in folders]
+    scores = [read_run(folder).scores[metric].value for folder in folders]
     found = compare(folders, [metric], resamples=50)
     row = _row(found, metric)
     assert row.difference is not None
@@ -152,7 +152,7 @@ def test_parts_of_the_queries(runs: Runs) -> None:
     ]
     assert sum(row.n for row in own) == 280
     whole = sum(row.score * row.n for row in own) / 280
-    assert whole == pytest.approx(read_scored(runs.bm25).scores["recall@1"].value)
+    assert whole == pytest.approx(read_run(runs.bm25).scores["recall@1"].value)
     with pytest.raises(ConfigError, match="unknown slice 'colour'; the queries have: gold_tables"):
         compare([runs.bm25, runs.tfidf], slices=["colour=red"])
 

@@ -172,7 +172,7 @@ def test_the_command_line_and_the_identity(tmp_path: Path) -> None:
         "retriever", f"compat:target={copy}:Overlapping,settings={{lower: false}}"
     )
     assert plugin_identity(same)[0] == identity
-    copy.write_text(FILE.read_text() + "\n# edited\n")
+    copy.write_text(FILE.read_text() + "\nEDITED = True\n")
     edited = registry.create(
         "retriever", f"compat:target={copy}:Overlapping,settings={{lower: false}}"
     )

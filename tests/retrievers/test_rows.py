@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench.components.lexical.evidence import KINDS, Evidence
+from target_bench.components.lexical.table_evidence import KINDS, Evidence
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.index_store import load_index, save_index

@@ -15,13 +15,14 @@ from target_bench.core.schema import Query, TableId
 from target_bench.data.splits import load
 from target_bench.evaluation.inputs import Answering
 from target_bench.evaluation.results import Result
-from target_bench.evaluation.resume import StoredRun
+from target_bench.evaluation.resume import ResumedRun
 from target_bench.evaluation.target import TARGET
 from target_bench.reporting.compare import compare
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.reporting.leaderboard.verify import verify
 from target_bench.reporting.plots import draw
 from target_bench.reporting.report.report_runs import open_runs
+from target_bench.runs.read import read_run
 from target_bench.runs.run_identity import (
     answers_fingerprint,
     earlier_answers_fingerprint,
@@ -193,7 +194,7 @@ def test_what_reads_answers_of_before(tmp_path: Path) -> None:
     other = _run(tmp_path, "empty").folder
     before = _made_earlier(new)
     with pytest.raises(DataError, match="its scores cannot be computed again"):
-        StoredRun(before).score(Answering("extractive"))
+        ResumedRun(read_run(before)).score(Answering("extractive"))
     with pytest.raises(DataError, match="nothing tells whether both were asked the same"):
         compare([other, before])
     with pytest.raises(ConfigError, match="answer again, and submit that run"):

@@ -11,7 +11,7 @@ import pytest
 
 from target_bench.runs.find import run_folders
 from target_bench.runs.integrity import check, removable, remove
-from target_bench.runs.store import FORMAT
+from target_bench.runs.manifest import FORMAT
 from tests.builders import without_seals
 from tests.runs.stored import Runs, copied
 

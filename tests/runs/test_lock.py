@@ -18,7 +18,7 @@ from target_bench.core.schema import TableId
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
 from target_bench.runs.store import Run
-from tests.builders import Recorder, only, same_scores
+from tests.builders import ASKED, Recorder, only, run_identity, same_scores
 from tests.runs.processes import (
     N_QUERIES,
     finish,
@@ -30,6 +30,7 @@ from tests.runs.processes import (
 )
 
 PATIENCE = 60
+IDENTITY = run_identity()
 
 
 @contextmanager
@@ -145,7 +146,7 @@ def test_threads(tmp_path: Path) -> None:
 
 def test_left_behind_files_are_removed(tmp_path: Path) -> None:
     """Of processes that were killed: nobody else can be writing them."""
-    run = Run(tmp_path, ["x"], {"a": 1})
+    run = Run(tmp_path, ["x"], IDENTITY)
     (run.folder / "scores.123.tmp").write_text("half", encoding="utf-8")
     with run.locked(lambda _: None):
         assert not list(run.folder.glob("*.tmp"))
@@ -154,11 +155,11 @@ def test_left_behind_files_are_removed(tmp_path: Path) -> None:
 def test_lock_is_given_back(tmp_path: Path) -> None:
     told: list[str] = []
     for _ in range(2):
-        with Run(tmp_path, ["x"], {"a": 1}).locked(told.append):
+        with Run(tmp_path, ["x"], IDENTITY).locked(told.append):
             pass
-    with pytest.raises(RuntimeError), Run(tmp_path, ["x"], {"a": 1}).locked(told.append):
+    with pytest.raises(RuntimeError), Run(tmp_path, ["x"], IDENTITY).locked(told.append):
         raise RuntimeError
-    with Run(tmp_path, ["x"], {"a": 1}).locked(told.append):
+    with Run(tmp_path, ["x"], IDENTITY).locked(told.append):
         pass
     assert told == []
 
@@ -166,7 +167,7 @@ def test_lock_is_given_back(tmp_path: Path) -> None:
 def test_a_lock_that_is_held_for_a_moment(tmp_path: Path) -> None:
     """As by who reads a finished run: nobody hears of that."""
     told: list[str] = []
-    run, other = (Run(tmp_path, ["x"], {"a": 1}) for _ in range(2))
+    run, other = (Run(tmp_path, ["x"], IDENTITY) for _ in range(2))
     held = threading.Event()
 
     def hold() -> None:
@@ -185,13 +186,14 @@ def test_a_lock_that_is_held_for_a_moment(tmp_path: Path) -> None:
 def test_folder_that_is_removed_meanwhile(tmp_path: Path) -> None:
     """By ``runs gc``, which holds the lock of what it removes: it is made again, and locked."""
     told: list[str] = []
-    run, other = (Run(tmp_path, ["x"], {"a": 1}) for _ in range(2))
-    run.write_manifest(seconds={"load": 1})
+    run, other = (Run(tmp_path, ["x"], IDENTITY) for _ in range(2))
+    run.begin(ASKED, 1)
     went_on = threading.Event()
 
     def go_on() -> None:
         with other.locked(told.append):
-            assert other.manifest == {}
+            assert other.is_new
+            other.begin(ASKED, 1)
             other.write_manifest(seconds={"load": 2})
             lock = other.folder / "lock"
             with lock.open("rb+") as file, pytest.raises(portalocker.AlreadyLocked):
@@ -205,7 +207,7 @@ def test_folder_that_is_removed_meanwhile(tmp_path: Path) -> None:
         shutil.rmtree(run.folder)
     thread.join(PATIENCE)
     assert went_on.is_set()
-    assert Run(tmp_path, ["x"], {"a": 1}).manifest["seconds"] == {"load": 2}
+    assert Run(tmp_path, ["x"], IDENTITY).manifest.seconds == {"load": 2}
 
 
 def test_file_systems_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,9 +226,10 @@ def test_file_systems_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_what_another_process_found_meanwhile_is_read(tmp_path: Path) -> None:
     """The manifest is read once the lock is had."""
-    early, late = (Run(tmp_path, ["x"], {"a": 1}) for _ in range(2))
+    early, late = (Run(tmp_path, ["x"], IDENTITY) for _ in range(2))
     with early.locked(lambda _: None):
+        early.begin(ASKED, 1)
         early.write_manifest(seconds={"load": 1})
-    assert late.manifest == {}
+    assert late.is_new
     with late.locked(lambda _: None):
-        assert late.manifest["seconds"] == {"load": 1}
+        assert late.manifest.seconds == {"load": 1}

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from target_bench.runs.scored import read_scored
+from target_bench.runs.read import read_run
 from tests.builders import ROOT
 from tests.runs.stored import Runs, copied
 
@@ -31,7 +31,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runs:
 def test_per_query_values_of_all_runs(runs: Runs) -> None:
     means = dict(_rows(LINES[0]))
     for folder in (runs.bm25, runs.tfidf, runs.mixed, runs.first):
-        wanted = read_scored(folder).scores["recall@10"].value
+        wanted = read_run(folder).scores["recall@10"].value
         assert means[f"runs/{folder.name}"] == pytest.approx(wanted)
 
 

@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.core import registry
-from target_bench.core.identity import code_hash, installed_version, plugin_identity
+from target_bench.core.errors import ConfigError
+from target_bench.core.identity import class_name, code_hash, installed_version, plugin_identity
 from target_bench.core.interfaces import Corpus, Ranking, Retriever
+from target_bench.retrievers.bm25 import BM25
 from target_bench.runs.run_identity import run_key
 
 SOURCE = """
@@ -96,12 +98,89 @@ def test_source_file_counts(tmp_path: Path) -> None:
     spec = _write(tmp_path / "mine.py")
     first = _identity(spec)
     assert _identity(spec) == first
-    _write(tmp_path / "mine.py", SOURCE + "\n# mended\n")
+    _write(tmp_path / "mine.py", SOURCE.replace("1.2", "1.3"))
     changed = _identity(spec)
     assert changed["code"] != first["code"]
     assert run_key(changed) != run_key(first)
     _write(tmp_path / "mine.py")
     assert _identity(spec) == first
+
+
+@pytest.mark.parametrize(
+    "reworded",
+    [
+        SOURCE + "\n# a comment\n",
+        f'"""Retrieve nothing."""\n{SOURCE}',
+        SOURCE.replace("        pass", '        """Ignore the tables."""'),
+        SOURCE.replace("= 1.2", "=  1.20"),
+    ],
+)
+def test_wording_and_layout_of_a_source_file_do_not_count(tmp_path: Path, reworded: str) -> None:
+    first = _identity(_write(tmp_path / "mine.py"))
+    assert _identity(_write(tmp_path / "mine.py", reworded)) == first
+
+
+@pytest.mark.parametrize(
+    "reader",
+    [
+        "PROMPT = Mine.__doc__\n",
+        "import inspect\nPROMPT = inspect.getdoc(Mine)\n",
+        "try:\n    import pydantic_ai\nexcept ImportError:\n    pass\n",
+    ],
+)
+def test_docstrings_that_may_be_read_count(tmp_path: Path, reader: str) -> None:
+    """They may be prompts: of a class that reads its own, or that another package describes."""
+    plain = SOURCE.replace("class Mine:", 'class Mine:\n    """Find tables."""\n') + reader
+    first = _identity(_write(tmp_path / "mine.py", plain))
+    reworded = plain.replace("Find tables", "Look for tables")
+    assert _identity(_write(tmp_path / "mine.py", reworded))["code"] != first["code"]
+    commented = _identity(_write(tmp_path / "mine.py", f"{plain}# a comment\n"))
+    assert commented == first
+
+
+def test_docstrings_of_files_whose_importer_reads_them_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    told = 'class Told:\n    """Find tables."""\n'
+    (tmp_path / "told_in_helper.py").write_text(told, encoding="utf-8")
+    reader = "from told_in_helper import Told\nPROMPT = Told.__doc__\n"
+    spec = _write(tmp_path / "mine.py", reader + SOURCE)
+    first = _identity(spec)
+    reworded = told.replace("Find", "Look for")
+    (tmp_path / "told_in_helper.py").write_text(reworded, encoding="utf-8")
+    assert _identity(spec)["code"] != first["code"]
+
+
+def test_a_file_of_which_only_constants_are_imported_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever it is imported: in a function too, and from a package beside the plug-in."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "weights").mkdir()
+    (tmp_path / "weights" / "__init__.py").write_text("", encoding="utf-8")
+    (tmp_path / "weights" / "title.py").write_text("WEIGHT = 1\n", encoding="utf-8")
+    (tmp_path / "late.py").write_text("LATE = 1\n", encoding="utf-8")
+    late = SOURCE.replace("        pass", "        from late import LATE")
+    spec = _write(tmp_path / "mine.py", "from weights.title import WEIGHT\n" + late)
+    first = _identity(spec)
+    (tmp_path / "weights" / "title.py").write_text("WEIGHT = 2\n", encoding="utf-8")
+    second = _identity(spec)
+    assert second["code"] != first["code"]
+    (tmp_path / "late.py").write_text("LATE = 2\n", encoding="utf-8")
+    assert _identity(spec)["code"] != second["code"]
+
+
+def test_file_that_is_not_valid_python_any_more(tmp_path: Path) -> None:
+    retriever = registry.create("retriever", _write(tmp_path / "mine.py"))
+    _write(tmp_path / "mine.py", "class Mine(:\n")
+    with pytest.raises(ConfigError, match=r"mine\.py: not valid Python .* correct it"):
+        plugin_identity(retriever)
+
+
+def test_names_of_classes() -> None:
+    assert class_name(BM25) == "BM25"
+    assert class_name(Plain) == f"{__name__}:Plain"
 
 
 def test_imported_files_beside_it_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +211,7 @@ def test_source_files_of_the_bases_count(tmp_path: Path, monkeypatch: pytest.Mon
     inherited = f"from {base} import Mine as Base\n\nclass Mine(Base):\n    pass\n"
     spec = _write(tmp_path / "mine.py", inherited)
     first = _identity(spec)
-    _write(tmp_path / f"{base}.py", SOURCE + "\n# mended\n")
+    _write(tmp_path / f"{base}.py", SOURCE.replace("return []", "return [query]"))
     assert _identity(spec)["code"] != first["code"]
     sys.modules.pop(base)
 

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from target_bench.core.errors import StoreError
 from target_bench.core.schema import Retrieval, TableId
+from target_bench.runs.manifest import FORMAT
 from target_bench.runs.run_identity import run_key
-from target_bench.runs.store import FORMAT, Run
-from tests.builders import rewrite
+from target_bench.runs.store import Run
+from tests.builders import ASKED, rewrite, run_identity
 
 LABEL = ("retrieval", "mini", "test", "bm25:fields=[title,header],k1=0.9")
-IDENTITY = {"corpus": "mini", "top_k": [1, 10], "retriever": {"class": "x:Y"}}
+IDENTITY = run_identity(top_k=[1, 10], retriever={"class": "x:Y"})
 ONE = Retrieval("q1", (TableId("0", "a"), TableId("0", "b")), (2.5, 1.0))
 TWO = Retrieval("q2", (), error="raised ValueError: no")
 THREE = Retrieval("q3", (TableId("1", "a"),), resorted=True, tied=True)
@@ -59,6 +60,7 @@ def _append(run: Run, *found: Retrieval) -> None:
 
 def _saved(root: Path) -> Run:
     run = _run(root)
+    run.begin(ASKED, 3)
     run.write_manifest(started="now")
     with run.log() as log:
         log.append([ONE, TWO])
@@ -104,15 +106,19 @@ def test_any_ids_come_back(
 @given(odd_text)
 def test_any_manifest_comes_back(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     root = tmp_path_factory.mktemp("runs")
-    identity = {"setting": text}
-    _run(root, identity).write_manifest(files={text: "00"})
-    assert _run(root, identity).manifest["files"] == {text: "00"}
+    identity = run_identity(setting=text)
+    run = _run(root, identity)
+    run.begin(ASKED, 3)
+    run.write_manifest(files={text: "00"})
+    assert _run(root, identity).manifest.files == {text: "00"}
 
 
 def test_new_run_is_empty(tmp_path: Path) -> None:
     run = _run(tmp_path)
     assert run.retrievals() == {}
-    assert run.manifest == {}
+    assert run.is_new
+    with pytest.raises(StoreError, match="nothing is recorded of this run yet"):
+        assert run.manifest
 
 
 def test_last_answer_counts(tmp_path: Path) -> None:
@@ -124,14 +130,15 @@ def test_last_answer_counts(tmp_path: Path) -> None:
 
 def test_manifest_adds_up(tmp_path: Path) -> None:
     run = _run(tmp_path)
+    run.begin(ASKED, 3)
     run.write_manifest(started="now", seconds={"load": 1})
     run.write_manifest(seconds={"load": 2})
     again = _run(tmp_path)
     assert again.manifest == run.manifest
-    assert again.manifest["identity"] == IDENTITY
-    assert again.manifest["format"] == FORMAT
-    assert again.manifest["id"] == run.id
-    assert (again.manifest["started"], again.manifest["seconds"]) == ("now", {"load": 2})
+    assert again.manifest.identity.content == IDENTITY
+    assert again.manifest.id == run.id
+    assert (again.manifest.started, again.manifest.seconds) == ("now", {"load": 2})
+    assert json.loads((run.folder / "manifest.json").read_bytes())["format"] == FORMAT
 
 
 @pytest.mark.parametrize("when", ["fsync", "replace"])
@@ -157,7 +164,7 @@ def test_manifest_is_old_or_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     after = {name: (run.folder / name).read_bytes() for name in before}
     assert after == before
     monkeypatch.undo()
-    assert _run(tmp_path).manifest["started"] == "now"
+    assert _run(tmp_path).manifest.started == "now"
 
 
 def test_other_format_is_refused(tmp_path: Path) -> None:
@@ -244,7 +251,7 @@ def test_files_that_cannot_be_written(tmp_path: Path, name: str) -> None:
     def write() -> None:
         _append(run, ONE)
         run.write_scores({})
-        run.write_manifest()
+        run.begin(ASKED, 3)
 
     with pytest.raises(StoreError, match=rf"{name} cannot be written"):
         write()

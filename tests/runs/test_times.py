@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from target_bench.runs.manifest import Identity, Manifest
 from target_bench.runs.times import Took, cold, left_out_note, retrieval_entries
+from tests.builders import ASKED, run_identity
 
 BM25 = {"class": "target_bench.retrievers.bm25:BM25"}
 TFIDF = {"class": "target_bench.retrievers.tfidf:TfIdf"}
@@ -24,10 +26,14 @@ DENSE = _of("dense:Dense", encoder=MINILM, index=EXACT)
 SECONDS = {"load": 0.1, "embed_corpus": 2.0, "retrieve": 1.0, "score": 0.2}
 
 
-def _manifest(plugin: dict[str, Any], **more: Any) -> dict[str, Any]:
+def _manifest(plugin: dict[str, Any], **more: Any) -> Manifest:
     latency = {"p50": 1.0, "p95": 2.0, "p99": 3.0}
     found = {"seconds": SECONDS, "timed_queries": 100, "latency_ms": latency}
-    return {"identity": {"task": "retrieval", "retriever": plugin}, **found, **more}
+    return _with({"retriever": plugin}, **found, **more)
+
+
+def _with(identity: dict[str, Any], **entries: Any) -> Manifest:
+    return Manifest("a", Identity(run_identity(**identity)), ASKED, **entries)
 
 
 @pytest.mark.parametrize(
@@ -77,25 +83,27 @@ def test_nobody_was_timed(plugin: dict[str, Any]) -> None:
 
 def test_times_of_a_run_that_is_gone_on_with() -> None:
     """Ranking adds up; what was cached in any part is; of an unknown part nothing is known."""
-    first = retrieval_entries({}, 0.5, Took(2.0), Took(1.0, (), 10))
+    first = retrieval_entries(_with({}), 0.5, Took(2.0), Took(1.0, (), 10))
     assert first["from_caches"] == {"embed_corpus": [], "retrieve": []}
-    second = retrieval_entries(first, 0.4, Took(0.1, ["index"]), Took(0.5, ["embeddings"], 5))
+    second = retrieval_entries(
+        _with({}, **first), 0.4, Took(0.1, ["index"]), Took(0.5, ["embeddings"], 5)
+    )
     assert second["seconds"] == {"load": 0.4, "embed_corpus": 2.0, "retrieve": 1.5}
     assert second["from_caches"] == {"embed_corpus": [], "retrieve": ["embeddings"]}
     assert second["timed_queries"] == 15
-    before = {"seconds": {"retrieve": 1.0}, "timed_queries": 10}
+    before = _with({}, seconds={"retrieve": 1.0}, timed_queries=10)
     third = retrieval_entries(before, 0.4, Took(0.1), Took(0.5, (), 5))
     assert "retrieve" not in third["from_caches"]
-    nothing = retrieval_entries({}, 0.5, None, None)
+    nothing = retrieval_entries(_with({}), 0.5, None, None)
     assert nothing == {"seconds": {"load": 0.5}, "timed_queries": 0, "from_caches": {}}
 
 
 def test_answers_read_from_a_file_are_not_said_to_come_from_a_cache() -> None:
-    manifest = {
-        "identity": {"generator": {"class": "target_bench.generators.replay:Replay"}},
-        "seconds": {"generate": 1.0},
-        "from_caches": {"generate": ["recorded answers"]},
-        "queries": 3,
-        "timed_answers": 3,
-    }
+    manifest = _with(
+        {"generator": {"class": "target_bench.generators.replay:Replay"}},
+        seconds={"generate": 1.0},
+        from_caches={"generate": ["recorded answers"]},
+        queries=3,
+        timed_answers=3,
+    )
     assert cold(manifest).left_out == {"generate": "answers read from a file"}

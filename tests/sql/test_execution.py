@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,8 @@ def _judged(
 ) -> list[Judged]:
     says = speaker(engine, lambda _: None)  # type: ignore[arg-type]  # one of two words
     golds = GoldResults(pool, tmp_path / "gold")
-    return list(Judge(pool, golds, says, "bird", repeats).judged(cases))
+    judge = Judge(pool, golds, says, "bird", repeats)
+    return list(pool.do(partial(judge.judge, case) for case in cases))
 
 
 GOLD = "SELECT name FROM city WHERE people > 500"

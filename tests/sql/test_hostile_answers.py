@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from time import monotonic, process_time
 from typing import Any
@@ -55,7 +56,8 @@ def long() -> Iterator[Pool]:
 
 def _judged(pool: Pool, folder: Path, *cases: Case, engine: str = "sqlite") -> list[Judged]:
     says = speaker(engine, lambda _: None)  # type: ignore[arg-type]  # one of two words
-    return list(Judge(pool, GoldResults(pool, folder / "gold"), says, "bird").judged(cases))
+    judge = Judge(pool, GoldResults(pool, folder / "gold"), says, "bird")
+    return list(pool.do(partial(judge.judge, case) for case in cases))
 
 
 @pytest.mark.parametrize("name", ANSWERS)
@@ -173,7 +175,8 @@ def test_a_comparison_that_is_stopped_costs_its_own_value_alone(
     with Pool(1) as pool:
         says = speaker("sqlite", lambda _: None)
         judge = Judge(pool, GoldResults(pool, tmp_path / "gold"), says, rule)
-        found = list(judge.judged([Case(name, gold, file, gold, file) for name in "ab"]))
+        cases = [Case(name, gold, file, gold, file) for name in "ab"]
+        found = list(pool.do(partial(judge.judge, case) for case in cases))
     for judged in found:
         query = judged.query
         assert (query.bird, query.multiset, query.soft_f1, query.spider) == (1, 1, 1, 0)

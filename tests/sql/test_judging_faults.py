@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,8 @@ def short() -> Iterator[Pool]:
 
 def _judged(pool: Pool, folder: Path, engine: str, cases: Sequence[Case]) -> list[Judged]:
     says = speaker(engine, lambda _: None)  # type: ignore[arg-type]  # one of two words
-    return list(Judge(pool, GoldResults(pool, folder / "gold"), says, "bird").judged(cases))
+    judge = Judge(pool, GoldResults(pool, folder / "gold"), says, "bird")
+    return list(pool.do(partial(judge.judge, case) for case in cases))
 
 
 def test_no_translation_is_no_syntax_error(short: Pool, people: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from target_bench.components.embedding_cache.embedding_files import FOLDER
 from target_bench.components.embedding_cache.embedding_store import EmbeddingStore, Warn, text_key
 from target_bench.core import cache_use
 from target_bench.core.errors import PluginError
+from target_bench.core.files import cache_root
 from target_bench.core.identity import plugin_identity
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 
@@ -158,8 +159,6 @@ def _beginning(text: str) -> str:
 
 def _store(encoder: Encoder, kind: TextKind) -> EmbeddingStore | None:
     """Where the vectors of an encoder are recorded, or None if nothing tells them from others'."""
-    from target_bench.core.files import cache_root
-
     identity = _identity(encoder, kind)
     return None if identity is None else _opened(str(cache_root() / FOLDER), identity, kind)
 

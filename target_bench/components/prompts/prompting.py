@@ -9,7 +9,9 @@ from typing import Any
 
 import yaml
 
+from target_bench.core import serialization
 from target_bench.core.errors import ConfigError
+from target_bench.core.identity import own_hash
 from target_bench.core.interfaces import Corpus
 from target_bench.core.schema import Generation, GenerationRequest, Message, Query, Table, TableId
 from target_bench.core.serialization import Format, Serializer
@@ -163,11 +165,9 @@ class Prompted:
 def _code() -> str:
     """A hash of what writes prompts."""
     from target_bench.components.prompts import schema_prompting
-    from target_bench.core import serialization
 
-    files = [__file__, schema_prompting.__file__, serialization.__file__]
-    sources = [Path(str(file)).read_bytes() for file in files]
-    return hashlib.sha256(b"\0".join(sources)).hexdigest()[:12]
+    modules = (__file__, schema_prompting.__file__, serialization.__file__)
+    return own_hash(map(Path, modules))[:12]
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ import portalocker
 
 from target_bench.core import cache_use
 from target_bench.core.errors import StoreError
+from target_bench.core.files import cache_root
 from target_bench.core.seals import seal_of
 
 T = TypeVar("T")
@@ -77,8 +78,6 @@ def storable_count(value: object) -> int | None:
 
 def file() -> Path:
     """``responses.sqlite`` in the cache folder: $TARGET_BENCH_CACHE, or the user's."""
-    from target_bench.core.files import cache_root
-
     return cache_root() / "responses.sqlite"
 
 

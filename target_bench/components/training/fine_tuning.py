@@ -1,6 +1,5 @@
 """Fine-tunes an encoder of dense retrieval on questions and their tables."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,7 +14,7 @@ from target_bench.components.training.training_splits import Data, Splits, load
 from target_bench.components.training.validation import DECISIVE, Validation
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, StoreError, TargetBenchError
-from target_bench.core.identity import plugin_identity
+from target_bench.core.identity import own_hash, plugin_identity
 from target_bench.core.interfaces import Dataset
 from target_bench.core.local_models import no_loading_bar
 from target_bench.core.observer import Observer
@@ -292,10 +291,8 @@ def _plain(settings: Settings) -> dict[str, Any]:
 
 
 def _code() -> str:
-    """A hash of the source of this package."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
-    hashes = [hashlib.sha256(file.read_bytes()).digest() for file in files]
-    return hashlib.sha256(b"".join(hashes)).hexdigest()
+    """A hash of the code of this package."""
+    return own_hash(Path(__file__).parent.glob("*.py"))
 
 
 def _save(model: Any, folder: Path, about: Mapping[str, Any], uses: Sequence[Used]) -> None:

@@ -138,7 +138,7 @@ class GenerateStage:
         done = self.store.generations()
         done = {query_id: a for query_id, a in done.items() if not self._asked_again(a.generation)}
         todo = [query for query in self.dataset.queries if query.id not in done]
-        if not todo and "seconds" in self.store.manifest:
+        if not todo and self.store.manifest.seconds:
             return done, True
         self._begin()
         self._ask_for_consent(todo)
@@ -153,12 +153,14 @@ class GenerateStage:
         return self.retry_failed or (retrieved and generation.error.startswith(_NOT_RETRIEVED))
 
     def _begin(self) -> None:
-        if "environment" not in self.store.manifest:
-            self.store.write_manifest(
-                environment=environment(),
-                files=dict(self.dataset.files),
-                started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-            )
+        if self.store.manifest.environment:
+            self.store.work_begins()
+            return
+        self.store.work_begins(
+            environment=environment(),
+            files=dict(self.dataset.files),
+            started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        )
 
     def _ask_for_consent(self, todo: Sequence[Query]) -> None:
         generator = self.answerer.generator

@@ -14,11 +14,12 @@ from target_bench.core.contract import RetrieverLike, is_paid
 from target_bench.core.errors import PluginError, StoreError, TargetBenchError
 from target_bench.core.interfaces import Dataset
 from target_bench.core.observer import Observer
-from target_bench.core.schema import NO_CONTEXT, OnError, Query, Retrieval
+from target_bench.core.schema import OnError, Query, Retrieval
 from target_bench.evaluation.stages import index
 from target_bench.evaluation.stages.consent import Confirm, Estimate, ask
 from target_bench.evaluation.stages.latency import measure
 from target_bench.runs.environment import environment
+from target_bench.runs.manifest import NO_CONTEXT, MixedIn
 from target_bench.runs.record_log import RetrievalLog
 from target_bench.runs.store import Run
 from target_bench.runs.times import Took, has_latency, latency_entries, retrieval_entries
@@ -122,7 +123,7 @@ class RetrieveStage:
             done = {query_id: r for query_id, r in done.items() if r.error is None}
         todo = [query for query in self.dataset.queries if query.id not in done]
         timed = self.options.latency == 0 or has_latency(self.store.manifest)
-        if not todo and timed and "seconds" in self.store.manifest:
+        if not todo and timed and self.store.manifest.seconds:
             self._repeat_notes()
             return done, True
         self._begin()
@@ -161,17 +162,19 @@ class RetrieveStage:
                 )
 
     def _begin(self) -> None:
-        if "environment" not in self.store.manifest:
-            self.store.write_manifest(
-                environment=environment(),
-                files=dict(self.dataset.files),
-                data=self.dataset.info.source,
-                distractors=[
-                    {"spec": d.spec, "n": len(d.ids), "ids": [str(t) for t in d.ids]}
-                    for d in self.dataset.distractors
-                ],
-                started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-            )
+        if self.store.manifest.environment:
+            self.store.work_begins()
+            return
+        self.store.work_begins(
+            environment=environment(),
+            files=dict(self.dataset.files),
+            data=self.dataset.info.source,
+            distractors=tuple(
+                MixedIn(d.spec, len(d.ids), tuple(map(str, d.ids)))
+                for d in self.dataset.distractors
+            ),
+            started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        )
 
     def _ranked(self, rank: Rank, todo: Sequence[Query], log: RetrievalLog) -> dict[str, Retrieval]:
         found = [rank(query, self.depth) for query in todo]
@@ -212,11 +215,11 @@ class RetrieveStage:
         for note in found:
             self.observer.warning(f"{self.subject.label}: {note}")
         if found:
-            self.store.write_manifest(notes=found)
+            self.store.write_manifest(notes=tuple(found))
 
     def _repeat_notes(self) -> None:
         """Say again what was recorded: a score that is shown again needs its caveats again."""
-        for note in self.store.manifest.get("notes", ()):
+        for note in self.store.manifest.notes:
             self.observer.warning(f"{self.subject.label} (recorded): {note}")
 
     def _index_folder(self) -> Path | None:

@@ -9,7 +9,7 @@ from typing import Any
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.memory import n_bytes
-from target_bench.data import splits as corpora
+from target_bench.data import sources
 from target_bench.data.select import task_named
 from target_bench.evaluation.scoring_options import Scoring
 from target_bench.evaluation.sweeps.matching import Matcher
@@ -228,7 +228,7 @@ def _tasks(config: SweepConfig, chosen: Mapping[str, Choice], document: Document
         return ["retrieval"]
     place = document.at(chosen["corpora"].place)
     try:
-        tasks = corpora.loader(chosen["corpora"].value.name).info.tasks
+        tasks = sources.loader(chosen["corpora"].value.name).info.tasks
     except (ConfigError, DataError) as error:
         raise ConfigError(f"{place}: {error}") from error
     return [task for task in tasks if task != "retrieval"]
@@ -237,7 +237,7 @@ def _tasks(config: SweepConfig, chosen: Mapping[str, Choice], document: Document
 def _split(corpus: str, split: str | None) -> str | None:
     """The full name of a split; what cannot be is told where the corpus is loaded."""
     try:
-        return corpora.split_of(corpora.loader(corpus), split)
+        return sources.split_of(sources.loader(corpus), split)
     except (ConfigError, DataError):
         return split
 

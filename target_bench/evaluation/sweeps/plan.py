@@ -13,7 +13,6 @@ from typing import Any, Literal, TypeVar
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.index_store import can_save
 from target_bench.core.observer import Observer
-from target_bench.core.seals import unsealed, wholly_sealed
 from target_bench.data.select import Loaded, Loader, tasks_and_corpora
 from target_bench.evaluation import inputs, pipeline
 from target_bench.evaluation.inputs import Answering
@@ -25,8 +24,9 @@ from target_bench.evaluation.sweeps.estimate import of_generator, of_retriever
 from target_bench.evaluation.sweeps.grid import Placed
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
 from target_bench.evaluation.sweeps.yaml_lines import Document
+from target_bench.runs.read import read_run
 from target_bench.runs.run_identity import run_key
-from target_bench.runs.store import folder_of, read_manifest
+from target_bench.runs.store import folder_of
 from target_bench.runs.times import has_latency
 
 State = Literal["new", "begun", "done", "unreadable"]
@@ -213,16 +213,13 @@ def _state(cell: SweepCell, folder: Path) -> State:
     if not (folder / "manifest.json").exists():
         return "begun"
     try:
-        manifest = read_manifest(folder)
+        run = read_run(folder)
     except StoreError:
         return "unreadable"
     try:
-        scores = unsealed(
-            json.loads((folder / "scores.json").read_bytes()), required=wholly_sealed(folder)
-        )
-        failed = scores["counts"]["failed"] + scores.get("answers", {}).get("failed", 0)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        failed = run.counts.failed + (run.answer_counts.failed if run.answer_counts else 0)
+    except StoreError:
         return "begun"  # scores are computed again
     again = failed and (cell.retry_failed or cell.on_error == "stop")
-    timed = cell.latency == 0 or cell.task != "retrieval" or has_latency(manifest)
+    timed = cell.latency == 0 or cell.task != "retrieval" or has_latency(run.manifest)
     return "done" if timed and not again else "begun"

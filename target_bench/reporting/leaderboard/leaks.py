@@ -1,8 +1,7 @@
 """Whether predictions know the gold."""
 
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from target_bench.core.schema import Query, Retrieval, TableId
@@ -41,7 +40,7 @@ def gold_rankings(run: Checked) -> Iterator[tuple[Level, str]]:
     """
     if run.answers is not None:
         return
-    on_top = [value == 1.0 for value in run.result.per_query["r_precision"].tolist()]
+    on_top = [value == 1.0 for value in run.per_query["r_precision"].tolist()]
     several = [
         retrieval.tables[: len(query.gold)] == query.gold
         for query, retrieval, top in zip(run.dataset.queries, run.top, on_top, strict=True)
@@ -127,7 +126,7 @@ def _verbatim(run: Checked) -> Callable[[int, Query], bool]:
     assert run.answers is not None
     found = run.answers.found
     if run.document.task == "fact_verification":
-        accuracy = run.result.per_query["accuracy"].tolist()
+        accuracy = run.per_query["accuracy"].tolist()
         return lambda i, _query: accuracy[i] == 1.0
     if run.document.task == "question_answering":
 
@@ -136,20 +135,12 @@ def _verbatim(run: Checked) -> Callable[[int, Query], bool]:
             return given != "" and given in map(words, query.references)
 
         return same_words
-    statements = _statements(run)
 
     def same_sql(_i: int, query: Query) -> bool:
-        given = _squeezed(statements.get(query.id) or "")
+        given = _squeezed(run.judgements[query.id].record["sql"] or "")
         return given != "" and given in map(_squeezed, query.references)
 
     return same_sql
-
-
-def _statements(run: Checked) -> Mapping[str, str | None]:
-    """Query id -> the SQL of its answer, as it was read when it was judged, under limits."""
-    assert run.result.folder is not None
-    with (run.result.folder / "judgements.jsonl").open(encoding="utf-8") as lines:
-        return {record["query_id"]: record["sql"] for record in map(json.loads, lines)}
 
 
 def _held(run: Checked) -> Callable[[Query, Retrieval], bool]:

@@ -11,18 +11,16 @@ from target_bench.core import registry
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.identity import installed_version
 from target_bench.core.schema import MARKS, Generation, Retrieval
-from target_bench.data.splits import is_path
+from target_bench.data.sources import is_path
 from target_bench.reporting.leaderboard import archive
 from target_bench.reporting.leaderboard.archive import FORMAT, LARGEST_ARCHIVE, MOST_RUNS, SUFFIX
 from target_bench.reporting.leaderboard.card import Card
 from target_bench.reporting.leaderboard.read_submission import LONGEST_ANSWER, LONGEST_ANSWERS
 from target_bench.reporting.leaderboard.scrubbing import scrubbed, scrubbed_label
-from target_bench.runs import answer_log, record_log
 from target_bench.runs.integrity import check
-from target_bench.runs.run_identity import earlier_note, is_earlier
-from target_bench.runs.scored import scores_file
-from target_bench.runs.store import read_run
-from target_bench.runs.times import cold
+from target_bench.runs.manifest import Asked, Identity
+from target_bench.runs.read import StoredRun, read_run
+from target_bench.runs.run_identity import earlier_note
 
 _ENVIRONMENT = ("python", "machine", "processors", "threads", "packages")
 _SECONDS = ("load", "embed_corpus", "retrieve", "generate", "score")
@@ -30,24 +28,21 @@ _LATENCY = ("p50", "p95", "p99", "queries", "threads")
 _UPPER_BOUNDS = ("oracle", "gold")
 
 
-def with_retrievals(folders: Sequence[Path]) -> list[Path]:
-    """The run folders and the retrievals that runs of answers among them are built on.
+def with_retrievals(folders: Sequence[Path]) -> list[StoredRun]:
+    """The runs in the folders, and the retrievals that runs of answers among them are built on.
 
     Raises:
         StoreError: one holds no run.
     """
-    found: dict[Path, None] = {}
-    for folder in map(Path.resolve, folders):
-        asked = read_run(folder)["asked"]
-        if "retrieval_run" in asked:
-            found[folder.parent / str(asked["retrieval_run"])] = None
-        found[folder] = None
-    return sorted(found, key=lambda folder: (folder.name, str(folder)))
+    found: dict[Path, StoredRun] = {}
+    for run in map(read_run, map(Path.resolve, folders)):
+        found |= {run.retrieval.folder: run.retrieval, run.folder: run}
+    return sorted(found.values(), key=lambda run: (run.folder.name, str(run.folder)))
 
 
 def corpora_of(folders: Sequence[Path]) -> list[str]:
     """The corpora that a card has to say something about; errors as for ``pack``."""
-    return sorted({_corpus(read_run(folder), folder) for folder in with_retrievals(folders)})
+    return sorted({_corpus(run) for run in with_retrievals(folders)})
 
 
 def pack(folders: Sequence[Path], card: Card, out: Path, partial: bool = False) -> Path:
@@ -76,8 +71,8 @@ def pack(folders: Sequence[Path], card: Card, out: Path, partial: bool = False) 
             "add it to training_data as yes, no or unknown"
         )
     files = {"card.json": _document(card.model_dump(mode="json"))}
-    for place, folder in enumerate(runs):
-        packed = _packed(folder, runs, partial)
+    for place, run in enumerate(runs):
+        packed = _packed(run, runs, partial)
         files |= {f"runs/{place}/{name}": content for name, content in packed.items()}
     index = {
         "format": FORMAT,
@@ -101,85 +96,79 @@ def pack(folders: Sequence[Path], card: Card, out: Path, partial: bool = False) 
     return out
 
 
-def _packed(folder: Path, runs: Sequence[Path], partial: bool) -> dict[str, bytes]:
+def _packed(run: StoredRun, runs: Sequence[StoredRun], partial: bool) -> dict[str, bytes]:
     """The files of one run."""
-    manifest = read_run(folder)
-    asked, identity = manifest["asked"], manifest["identity"]
-    if is_earlier(identity):
-        raise ConfigError(f"{earlier_note(folder)}: answer again, and submit that run")
-    scored = _scored(folder)
-    _check_kind(manifest, folder)
-    _check_whole(asked, folder, partial)
-    answers = identity["task"] != "retrieval"
-    rankings = folder.parent / str(asked["retrieval_run"]) if answers else folder
-    retrieval = read_run(rankings)
-    times = cold(manifest)
-    files = {
-        "run.json": _document(
-            {
-                "corpus": _corpus(manifest, folder),
-                "split": identity["split"],
-                "task": identity["task"],
-                "about": asked.get("about"),
-                "database": asked.get("database"),
-                "limit": asked.get("limit"),
-                "distractors": list(asked["distractors"]),
-                "retriever": scrubbed_label(asked["retriever"]),
-                "generator": scrubbed_label(asked["generator"]) if answers else None,
-                "retrieval": runs.index(rankings) if answers else None,
-                "cutoffs": retrieval["identity"]["top_k"],
-                "corpus_fingerprint": identity["corpus_fingerprint"],
-                "queries_fingerprint": identity["queries_fingerprint"],
-                "files": scrubbed(manifest.get("files", {})),
-                "identity": scrubbed(_identity(identity)),
-                "environment": scrubbed(_of(manifest.get("environment", {}), _ENVIRONMENT)),
-                "seconds": _of(times.seconds, _SECONDS),
-                "timed_queries": times.timed_queries,
-                "latency_ms": _of(times.latency, _LATENCY),
-                "cold": True,
-                "scores": scored["scores"],
-                "date": str(manifest.get("started", ""))[:10],
-            }
-        )
-    }
-    if answers:
-        found = answer_log.read(folder / "generations.jsonl")
-        _check_lengths([one.generation.text for one in found.values()], folder)
-        lines = [_answer(one.generation, one.truncated) for one in found.values()]
-        files["generations.jsonl"] = _lines(folder, lines, scored["answers"]["asked"])
+    if run.identity.is_earlier:
+        raise ConfigError(f"{earlier_note(run.folder)}: answer again, and submit that run")
+    _check_undamaged(run)
+    _check_kind(run.asked, run.folder)
+    _check_whole(run.asked, run.folder, partial)
+    files = {"run.json": _document(_about(run, runs))}
+    if run.has_answers:
+        answers = run.answers.values()
+        _check_lengths([one.generation.text for one in answers], run.folder)
+        lines = [_answer(one.generation, one.truncated) for one in answers]
+        files["generations.jsonl"] = _lines(run, lines)
     else:
-        ranked = record_log.read(folder / "retrieval.jsonl")
-        lines = [_ranking(one) for one in ranked.values()]
-        files["retrieval.jsonl"] = _lines(folder, lines, scored["counts"]["asked"])
+        rankings = [_ranking(one) for one in run.rankings.values()]
+        files["retrieval.jsonl"] = _lines(run, rankings)
     return files
 
 
-def _scored(folder: Path) -> dict[str, Any]:
-    """The scores of a run in which nothing is damaged or missing."""
-    checked = check(folder)
+def _about(run: StoredRun, runs: Sequence[StoredRun]) -> dict[str, Any]:
+    """``run.json``: what a run is of, how it was made, and the scores it declares."""
+    asked, identity, manifest, times = run.asked, run.identity, run.manifest, run.own_times
+    folders = [one.folder for one in runs]
+    return {
+        "corpus": _corpus(run),
+        "split": identity.split,
+        "task": identity.task,
+        "about": asked.about,
+        "database": asked.database,
+        "limit": asked.limit,
+        "distractors": list(asked.distractors),
+        "retriever": scrubbed_label(asked.retriever),
+        "generator": scrubbed_label(asked.generator or "") if run.has_answers else None,
+        "retrieval": folders.index(run.retrieval.folder) if run.has_answers else None,
+        "cutoffs": list(run.retrieval.identity.top_k),
+        "corpus_fingerprint": identity.corpus_fingerprint,
+        "queries_fingerprint": identity.queries_fingerprint,
+        "files": scrubbed(manifest.files),
+        "identity": scrubbed(_identity(identity)),
+        "environment": scrubbed(_of(manifest.environment, _ENVIRONMENT)),
+        "seconds": _of(times.seconds, _SECONDS),
+        "timed_queries": times.timed_queries,
+        "latency_ms": _of(times.latency, _LATENCY),
+        "cold": True,
+        "scores": {name: score.to_json() for name, score in run.scores.items()},
+        "date": (manifest.started or "")[:10],
+    }
+
+
+def _check_undamaged(run: StoredRun) -> None:
+    checked = check(run.folder)
     if checked.problems:
         raise StoreError(
-            f"{folder}: damaged, so it is not packed: {checked.problems[0]}. See target-bench runs "
-            f"fsck {folder}"
+            f"{run.folder}: damaged, so it is not packed: {checked.problems[0]}. See target-bench "
+            f"runs fsck {run.folder}"
         )
-    return scores_file(folder)
+    run.scores  # noqa: B018 (an unfinished run is not packed)
 
 
-def _check_kind(manifest: Mapping[str, Any], folder: Path) -> None:
-    asked = manifest["asked"]
-    for name in ("retriever", "generator"):
-        if asked.get(name) in _UPPER_BOUNDS:
+def _check_kind(asked: Asked, folder: Path) -> None:
+    for name, found in (("retriever", asked.retriever), ("generator", asked.generator)):
+        if found in _UPPER_BOUNDS:
             raise ConfigError(
-                f"{folder}: its {name} is {asked[name]}, an upper bound that reads the gold; "
+                f"{folder}: its {name} is {found}, an upper bound that reads the gold; "
                 "it is no result of a system"
             )
 
 
-def _check_whole(asked: Mapping[str, Any], folder: Path, partial: bool) -> None:
-    for name in ("limit", "database"):
-        if asked.get(name) is not None and not partial:
+def _check_whole(asked: Asked, folder: Path, partial: bool) -> None:
+    for name, found in (("limit", asked.limit), ("database", asked.database)):
+        if found is not None and not partial:
             raise ConfigError(
-                f"{folder}: was run with --{name} {asked[name]}, on a part of the queries. Run all "
+                f"{folder}: was run with --{name} {found}, on a part of the queries. Run all "
                 "of them, or pass --partial: the others then count as wrong."
             )
 
@@ -194,25 +183,26 @@ def _check_lengths(texts: Sequence[str], folder: Path) -> None:
         )
 
 
-def _corpus(manifest: Mapping[str, Any], folder: Path) -> str:
+def _corpus(run: StoredRun) -> str:
     """The registered name of the corpus."""
-    asked = manifest["asked"]
-    names = [asked["corpus"], *(str(spec).partition(":")[0] for spec in asked["distractors"])]
+    names = [run.asked.corpus, *(spec.partition(":")[0] for spec in run.asked.distractors)]
     for name in names:
         canonical = None if name is None or is_path(name) else registry.canonical("corpus", name)
         if canonical not in registry.names("corpus"):
             raise ConfigError(
-                f"{folder}: is of {'a corpus made in Python' if name is None else repr(name)}, "
+                f"{run.folder}: is of {'a corpus made in Python' if name is None else repr(name)}, "
                 "which others cannot load by name; a submission is about named corpora: "
                 f"{', '.join(registry.names('corpus'))}"
             )
-    return registry.canonical("corpus", names[0])
+    return registry.canonical("corpus", str(names[0]))
 
 
-def _identity(identity: Mapping[str, Any]) -> dict[str, Any]:
-    found = {name: identity[name] for name in ("generator", "prompt") if name in identity}
-    retrieval = identity.get("retrieval", identity)
-    return {"retriever": retrieval.get("retriever", {}), **found}
+def _identity(identity: Identity) -> dict[str, Any]:
+    """The plug-ins and the prompt."""
+    found = {
+        name: identity.content[name] for name in ("generator", "prompt") if name in identity.content
+    }
+    return {"retriever": identity.retriever, **found}
 
 
 def _of(record: Mapping[str, Any] | None, names: Sequence[str]) -> dict[str, Any] | None:
@@ -249,11 +239,11 @@ def _kind(error: str) -> str:
     return kind if re.fullmatch(r"[a-z][a-z -]{0,30}", kind) else "failed"
 
 
-def _lines(folder: Path, records: list[dict[str, Any]], asked: int) -> bytes:
-    if len(records) != asked:
+def _lines(run: StoredRun, records: list[dict[str, Any]]) -> bytes:
+    if len(records) != run.n_queries:
         raise StoreError(
-            f"{folder}: holds {len(records)} predictions, but its scores are of {asked} queries; "
-            "run the same command again"
+            f"{run.folder}: holds {len(records)} predictions, but its scores are of "
+            f"{run.n_queries} queries; run the same command again"
         )
     ordered = sorted(records, key=lambda record: str(record["query_id"]))
     return b"".join(_encoded(record) + b"\n" for record in ordered)

@@ -1,32 +1,43 @@
 """Scores from predictions: the same code that scores a run, over what a submission holds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core import registry
+from target_bench.core import contract, registry
 from target_bench.core.errors import BudgetError, ConfigError
 from target_bench.core.interfaces import Dataset
 from target_bench.core.observer import Observer
-from target_bench.core.schema import Generation, Query, Retrieval, TableId
+from target_bench.core.schema import (
+    AnswerCounts,
+    Counts,
+    Judgement,
+    Query,
+    Retrieval,
+    Score,
+    TableId,
+)
 from target_bench.data.select import Loaded, Loader
-from target_bench.data.splits import is_path
-from target_bench.evaluation import inputs, pipeline
-from target_bench.evaluation.inputs import Answering
-from target_bench.evaluation.pipeline import Cell
-from target_bench.evaluation.results import Result
+from target_bench.data.sources import is_path
 from target_bench.evaluation.scoring_options import Scoring
-from target_bench.evaluation.stages.generate import Answerer
-from target_bench.evaluation.stages.retrieve import RetrievalOptions, Subject
+from target_bench.evaluation.stages.judge import judge_answers
+from target_bench.evaluation.stages.score import (
+    MISSING,
+    Scored,
+    over_no_query,
+    score_answers,
+    score_rankings,
+)
 from target_bench.reporting.leaderboard.archive import RefusedError
 from target_bench.reporting.leaderboard.budget import Budget
 from target_bench.reporting.leaderboard.read_submission import Read, Submission
 from target_bench.reporting.leaderboard.submission_documents import RunDocument
-from target_bench.runs.answer_log import Answered
+from target_bench.runs.manifest import NO_CONTEXT
 from target_bench.runs.run_identity import (
     answers_fingerprint,
     earlier_answers_fingerprint,
@@ -36,8 +47,6 @@ from target_bench.runs.run_identity import (
 
 _BASELINES = ("bm25", "tfidf")
 """By these it is told which queries are hard: none of them ranks a gold table first."""
-
-MISSING = "missing"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +59,10 @@ class Checked:
         dataset: the queries that it has to answer.
         rankings: those it is about, or is built on.
         answers: of a run about answers, else None.
-        result: the scores of all queries of the split, missing ones as wrong.
+        top: the ranking of each query of the dataset, a missing one empty.
+        ranked: the scores of the rankings, over all queries of the split, missing ones as wrong.
+        answered: the same of the answers, or None.
+        judgements: query id -> what became of its answer, of a task that judges answers.
         hard: (n,) whether no baseline ranks a gold table of the query first.
         basis: whether a run of answers in the submission is built on it.
     """
@@ -60,7 +72,10 @@ class Checked:
     dataset: Dataset
     rankings: Read
     answers: Read | None
-    result: Result
+    top: list[Retrieval]
+    ranked: Scored[Counts]
+    answered: Scored[AnswerCounts] | None
+    judgements: Mapping[str, Judgement]
     hard: NDArray[np.bool_]
     basis: bool
 
@@ -69,11 +84,27 @@ class Checked:
         """What the run is about."""
         return self.rankings if self.answers is None else self.answers
 
+    @cached_property
+    def scores(self) -> Mapping[str, Score]:
+        """Metric name -> score, of rankings and answers."""
+        if self.answered is None:
+            return self.ranked.scores
+        return {**self._under_answers[0], **self.answered.scores}
+
+    @cached_property
+    def per_query(self) -> Mapping[str, NDArray[np.float64]]:
+        """Metric name -> (n,) value of every query, of rankings and answers."""
+        if self.answered is None:
+            return self.ranked.per_query
+        return {**self._under_answers[1], **self.answered.per_query}
+
     @property
-    def top(self) -> list[Retrieval]:
-        """The ranking of each query of the dataset, a missing one empty."""
-        found = self.rankings.found
-        return [found.get(q.id) or Retrieval(q.id, ()) for q in self.dataset.queries]
+    def _under_answers(
+        self,
+    ) -> tuple[Mapping[str, Score], Mapping[str, NDArray[np.float64]]]:
+        """Scores and values of the rankings that answers are built on."""
+        both = self.ranked.scores, self.ranked.per_query
+        return over_no_query(*both) if self.document.retriever == NO_CONTEXT else both
 
 
 def table_ids(dataset: Dataset) -> dict[TableId, TableId]:
@@ -86,8 +117,7 @@ class Recomputer:
 
     Args:
         data_dir: as for ``TARGET``.
-        observer: hears of progress.
-        scratch: an empty folder.
+        observer: gets progress.
         budget: the time for all of it.
     """
 
@@ -95,12 +125,10 @@ class Recomputer:
         self,
         data_dir: Path | None,
         observer: Observer,
-        scratch: Path,
         budget: Budget | None = None,
     ) -> None:
         self._loader = Loader(data_dir, observer)
         self._observer = observer
-        self._scratch = scratch
         self._budget = budget or Budget()
         self._hard: dict[tuple[Any, ...], Mapping[str, bool]] = {}
 
@@ -144,77 +172,71 @@ class Recomputer:
         answers = None if run.retrieval is None else submission.answers(place, known)
         self._budget.check(where)
         self._observer.stage(f"{where}: {run.task} on {run.corpus} {run.split}")
-        cell = self._cell(submission, place, loaded, rankings)
-        answering = None
+        top = {q.id: rankings.found.get(q.id) or _not_ranked(q) for q in loaded.dataset.queries}
+        scored = score_rankings(loaded.dataset, top, run.cutoffs)
+        answered = judgements = None
         if answers is not None:
-            answering = _answering(submission, place, answers, self._budget.seconds)
+            answered, judgements = self._answered(run, loaded.dataset, answers, top, where)
+        hard_ids = self._hard_queries(run, loaded)
+        return Checked(
+            place,
+            run,
+            loaded.dataset,
+            rankings,
+            answers,
+            list(top.values()),
+            scored,
+            answered,
+            judgements or {},
+            np.array([hard_ids[query.id] for query in loaded.dataset.queries], dtype=bool),
+            basis and answers is None,
+        )
+
+    def _answered(
+        self,
+        run: RunDocument,
+        dataset: Dataset,
+        answers: Read,
+        rankings: Mapping[str, Retrieval],
+        where: str,
+    ) -> tuple[Scored[AnswerCounts], dict[str, Judgement]]:
+        """The scores of answers, which are judged first where their task does so."""
+        task = Scoring(budget=self._budget.seconds).task(run.task)
         try:
-            result = pipeline.evaluate(run.task, cell, answering)
+            judgements = {}
+            if task.judges:
+                judgements = judge_answers(dataset, answers.found, task, rankings)
+            return score_answers(dataset, answers.found, task, judgements), judgements
         except BudgetError:
             raise self._budget.spent(where) from None
-        hard_ids = self._hard_queries(run, loaded)
-        hard = np.array([hard_ids[query.id] for query in loaded.dataset.queries], dtype=bool)
-        return Checked(
-            place, run, loaded.dataset, rankings, answers, result, hard, basis and answers is None
-        )
-
-    def _cell(self, submission: Submission, place: int, loaded: Loaded, rankings: Read) -> Cell:
-        run = submission.runs[place]
-
-        def rank(query: Query, _k: int) -> Retrieval:
-            found: Retrieval | None = rankings.found.get(query.id)
-            return found or Retrieval(query.id, (), error=MISSING)
-
-        ranked = place if run.retrieval is None else run.retrieval
-        subject = Subject(
-            run.retriever, {"submission": submission.fingerprint, "run": ranked}, rank=rank
-        )
-        return self._of(loaded, subject, run.cutoffs)
-
-    def _of(self, loaded: Loaded, subject: Subject, cutoffs: Sequence[int]) -> Cell:
-        options = RetrievalOptions(on_error="record")
-        return Cell(loaded, subject, cutoffs, options, self._scratch, _Quiet(self._observer))
 
     def _hard_queries(self, run: RunDocument, loaded: Loaded) -> Mapping[str, bool]:
         """Query id -> whether no baseline ranks a gold table first."""
         key = (run.corpus, run.split, tuple(run.distractors), run.about)
         if key not in self._hard:
-            self._observer.stage(f"{loaded.dataset.info.name}: which queries are hard")
-            results = [
-                pipeline.retrieve(self._of(loaded, inputs.subject(name, self._observer), [1]))[0]
-                for name in _BASELINES
-            ]
-            met = np.max([result.per_query["success@1"] for result in results], axis=0)
-            ids = results[0].query_ids
+            dataset = loaded.dataset
+            self._observer.stage(f"{dataset.info.name}: which queries are hard")
+            met = np.max([_ranked_first(name, dataset) for name in _BASELINES], axis=0)
+            ids = (query.id for query in dataset.queries)
             self._hard[key] = {i: not hit for i, hit in zip(ids, met.tolist(), strict=True)}
         return self._hard[key]
 
 
-class _Quiet(Observer):
-    """Passes on what is done, and no warning about it: findings say what is wrong."""
-
-    def __init__(self, observer: Observer) -> None:
-        self._observer = observer
-
-    def stage(self, name: str, total: int | None = None) -> None:
-        self._observer.stage(name, total)
-
-    def advance(self, steps: int) -> None:
-        self._observer.advance(steps)
-
-    def warning(self, message: str) -> None:
-        pass
+def _not_ranked(query: Query) -> Retrieval:
+    return Retrieval(query.id, (), error=MISSING)
 
 
-def _answering(submission: Submission, place: int, answers: Read, seconds: float) -> Answering:
-    def answer(query: Query) -> Answered:
-        found: Answered | None = answers.found.get(query.id)
-        return found or Answered(Generation(query.id, "", error=MISSING))
-
-    identity = {"submission": submission.fingerprint, "run": place}
-    label = submission.runs[place].generator or ""
-    answerer = Answerer(label, identity, answer=answer, prompt=identity)
-    return Answering(answerer, scoring=Scoring(budget=seconds))
+def _ranked_first(baseline: str, dataset: Dataset) -> NDArray[np.float64]:
+    """(n,) whether a baseline ranks a gold table of each query first."""
+    retriever = registry.create("retriever", baseline)
+    retriever.embed_corpus(dataset.corpus)
+    rankings: dict[str, Retrieval] = {}
+    size = contract.batch_size(retriever)
+    for start in range(0, len(dataset.queries), size):
+        batch = dataset.queries[start : start + size]
+        found = contract.retrieve(retriever, batch, 1, dataset.corpus, stop=False)
+        rankings |= {retrieval.query_id: retrieval for retrieval in found}
+    return score_rankings(dataset, rankings, 1).per_query["success@1"]
 
 
 def _check_data(run: RunDocument, loaded: Loaded, where: str) -> None:

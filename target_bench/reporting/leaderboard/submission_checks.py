@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import isnan
 
+from target_bench.evaluation.stages.score import MISSING
 from target_bench.metrics.intervals import definition
 from target_bench.metrics.named import spec_of
 from target_bench.reporting.leaderboard.board import Other
@@ -14,7 +15,7 @@ from target_bench.reporting.leaderboard.duplicates import copied, duplicate
 from target_bench.reporting.leaderboard.entry import Level
 from target_bench.reporting.leaderboard.leaks import gold_answers, gold_rankings
 from target_bench.reporting.leaderboard.read_submission import READING
-from target_bench.reporting.leaderboard.recompute import MISSING, Checked
+from target_bench.reporting.leaderboard.recompute import Checked
 from target_bench.reporting.leaderboard.suspicion import by_chance
 from target_bench.reporting.leaderboard.timings import timings
 
@@ -120,7 +121,7 @@ def scores(run: Checked) -> Found:
         return
     unknown, wrong = [], Counter[Level]()
     for name, declared in run.document.scores.items():
-        computed = run.result.scores.get(name)
+        computed = run.scores.get(name)
         if computed is None:
             unknown.append(ascii(name))
         elif not _agree(declared.value, computed.value, spec_of(name, computed).tolerance):

@@ -1,6 +1,5 @@
 """A submission verified: what is against it, and every score of it computed again."""
 
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -74,8 +73,8 @@ def verify(
     budget = Budget(minutes)
     try:
         _check_name(path)
-        with opened(path) as submission, tempfile.TemporaryDirectory() as scratch:
-            runs = Recomputer(data_dir, observer, Path(scratch), budget).recompute(submission)
+        with opened(path) as submission:
+            runs = Recomputer(data_dir, observer, budget).recompute(submission)
             findings = _alone(runs)
             if against is not None:
                 budget.check("comparing it with other submissions")
@@ -147,20 +146,20 @@ def _entry(
 
 
 def _run_entry(run: Checked, submission: Submission) -> RunEntry:
-    result, document = run.result, run.document
+    document, answered = run.document, run.answered
     predictions = "retrieval" if run.answers is None else "generations"
     found = slices.columns(run.dataset.queries)
     return RunEntry(
-        corpus=result.corpus,
-        split=result.split,
-        task=result.task,
+        corpus=run.dataset.info.name,
+        split=run.dataset.split,
+        task=document.task,
         retriever=document.retriever,
         generator=document.generator,
         cutoffs=tuple(document.cutoffs),
-        scores=result.scores,
-        query_ids=list(result.query_ids),
-        per_query=result.per_query,
-        counts=result.counts,
+        scores=run.scores,
+        query_ids=list(run.ranked.query_ids),
+        per_query=run.per_query,
+        counts=run.ranked.counts,
         corpus_fingerprint=document.corpus_fingerprint,
         queries_fingerprint=document.queries_fingerprint,
         predictions_sha256=submission.hashes[f"runs/{run.place}/{predictions}.jsonl"],
@@ -169,8 +168,8 @@ def _run_entry(run: Checked, submission: Submission) -> RunEntry:
         basis=run.basis,
         retrieval=document.retrieval,
         slices={name.removeprefix(slices.PREFIX): values for name, values in found.items()},
-        answers=result.answers,
-        report=result.report,
+        answers=answered.counts if answered else None,
+        report=answered.report if answered else None,
         seconds=document.seconds,
         timed_queries=document.timed_queries,
         latency_ms=document.latency_ms,

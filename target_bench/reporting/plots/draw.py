@@ -15,7 +15,7 @@ from target_bench.metrics.headlines import headline
 from target_bench.metrics.named import spec_of
 from target_bench.reporting.plots import plot_data, style
 from target_bench.runs import slicing
-from target_bench.runs.scored import ScoredRun
+from target_bench.runs.read import StoredRun
 from target_bench.runs.slice_scores import part_score
 from target_bench.runs.slicing import Mask
 
@@ -82,10 +82,9 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
     plot_data.check_same_queries(runs)
     name = metric or headline(runs[0].scores)
     spec = spec_of(name, runs[0].scores.get(name))
-    lines: dict[str, list[tuple[int, ScoredRun]]] = {}
+    lines: dict[str, list[tuple[int, StoredRun]]] = {}
     for run in runs:
-        mixed_in = plot_data.rankings_of(run).get("distractors", [])
-        n = sum(one["n"] for one in mixed_in)
+        n = sum(one.n for one in run.retrieval.manifest.distractors)
         lines.setdefault(run.label, []).append((n, run))
     sizes = sorted({n for points in lines.values() for n, _ in points})
     if len(sizes) < 2:
@@ -215,17 +214,17 @@ def by_slice(
         style.save(drawn, path)
 
 
-def _parts(run: ScoredRun, metric: str, masks: Sequence[Mask]) -> list[Score]:
+def _parts(run: StoredRun, metric: str, masks: Sequence[Mask]) -> list[Score]:
     measured = run.measured(metric)
     return [part_score(measured, mask, run.scores[metric]) for mask in masks]
 
 
-def milliseconds(run: ScoredRun) -> float | None:
+def milliseconds(run: StoredRun) -> float | None:
     """Wall-clock time a query: retrieval in batches, and generation if there was any.
 
     None where nothing was timed, or a part of it came out of a cache.
     """
-    times = plot_data.times_of(run)
+    times = run.times
     if {"retrieve", "generate"} & times.left_out.keys():
         return None
     return (times.retrieve or 0.0) + (times.generate or 0.0) or None
@@ -251,7 +250,7 @@ def front(points: Sequence[tuple[float, float]], higher_is_better: bool = True) 
 
 def _pareto_panel(
     axes: "Axes",
-    runs: Sequence[ScoredRun],
+    runs: Sequence[StoredRun],
     names: Sequence[str],
     metric: str,
     xs: Sequence[float | None],
@@ -300,13 +299,13 @@ def _pareto_panel(
         axes.set_xlim(left=0)
 
 
-def _cost(run: ScoredRun) -> float | None:
+def _cost(run: StoredRun) -> float | None:
     """Of an answer; None where it is not known."""
-    cost = run.counts.get("cost")
-    return None if cost is None else float(cost) / len(run.query_ids)
+    cost = run.answer_counts.cost if run.answer_counts is not None else None
+    return None if cost is None else cost / run.n_queries
 
 
-def _score(run: ScoredRun, metric: str) -> Any:
+def _score(run: StoredRun, metric: str) -> Any:
     run.measured(metric)
     return run.scores[metric]
 

@@ -239,7 +239,7 @@ def _figures(
         columns.curve.values.tolist() if run.is_ranked else []
         for run, columns in zip(runs, seen.columns, strict=True)
     ]
-    cutoffs = sorted({int(k) for run in runs for k in run.retrieval["identity"]["top_k"]})
+    cutoffs = sorted({k for run in runs for k in run.cutoffs})
     sliced = summary.sliced(runs, mains, dataset, by)
     specs = [summary.spec([run], metric) for run, metric in zip(runs, mains, strict=True)]
     return {

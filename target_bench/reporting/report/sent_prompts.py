@@ -14,6 +14,7 @@ from target_bench.core.schema import Query, TableId
 from target_bench.evaluation.inputs import Answering
 from target_bench.reporting.report.blocks import Block, block
 from target_bench.reporting.report.report_runs import ReportRun
+from target_bench.runs.times import REPLAY
 
 TEXTS_PER_BLOCK = 32
 _SHORT = 200  # characters: shorter parts of a prompt stand where they belong
@@ -111,12 +112,12 @@ class Prompts:
 
 
 def _nothing_sent(run: ReportRun) -> str | None:
-    generator = run.manifest["identity"].get("generator")
+    generator = run.run.identity.generator
     if generator is None:
         return "No prompt was sent: the run ranks tables and answers nothing."
     if "mode" in generator:
         return f"No prompt was sent: the answers are those of the mode {generator['mode']}."
-    if str(generator.get("class", "")).endswith(":Replay"):
+    if generator.get("class") in REPLAY:
         return "No prompt was sent: the answers were read from a file."
     return None
 
@@ -125,7 +126,7 @@ def _rebuilt(
     run: ReportRun, dataset: Dataset, files: Sequence[Path]
 ) -> tuple[Prompter | None, str | None]:
     """What wrote the prompts of a run, or why it cannot be had again."""
-    recorded = run.manifest["identity"].get("prompt")
+    recorded = run.run.identity.prompt
     if not isinstance(recorded, dict):
         return None, "The run does not say with which prompt it was asked."
     found = [_prompter(run, dataset, recorded, file) for file in (None, *files)]

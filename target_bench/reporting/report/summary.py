@@ -76,8 +76,7 @@ def main_metrics(runs: Sequence[ReportRun]) -> list[str]:
     shared = own.pop() if len(own) == 1 else None
     if shared is not None:
         return [shared] * len(runs)
-    cutoffs = set.intersection(*(set(run.retrieval["identity"]["top_k"]) for run in runs))
-    k = max(cutoffs, default=None)
+    k = max(set.intersection(*(set(run.cutoffs) for run in runs)), default=None)
     return [headline(ranking_metrics(run.scores), k) for run in runs]
 
 

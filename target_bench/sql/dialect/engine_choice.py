@@ -33,6 +33,9 @@ class Speaker(Protocol):
             StoreError: the copy cannot be written.
         """
 
+    def notes(self, file: Path) -> tuple[str, ...]:
+        """What a user should know of the copy of a database; errors as for ``copy_of``."""
+
 
 class Own:
     """Every database in its own engine, every statement as it is."""
@@ -46,6 +49,10 @@ class Own:
 
     def copy_of(self, file: Path) -> None:
         """Nothing: there is no copy."""
+
+    def notes(self, file: Path) -> tuple[str, ...]:  # noqa: ARG002 (the protocol's argument)
+        """Nothing: there is no copy."""
+        return ()
 
 
 class InDuckDB:
@@ -86,11 +93,20 @@ class InDuckDB:
         """The copy, made once; None of a database of DuckDB's own."""
         return None if database(file).engine == "duckdb" else self._copy(file)
 
+    def notes(self, file: Path) -> tuple[str, ...]:
+        """What was converted in the copy of a database; errors as for ``copy_of``."""
+        copy = self.copy_of(file)
+        return () if copy is None else _notes(file, copy)
+
     def _copied(self, file: Path) -> Copy:
         copy = duckdb_copy(file)
-        for note in copy.notes:
-            self._warn(f"{file.name} in DuckDB: {note}")
+        for note in _notes(file, copy):
+            self._warn(note)
         return copy
+
+
+def _notes(file: Path, copy: Copy) -> tuple[str, ...]:
+    return tuple(f"{file.name} in DuckDB: {note}" for note in copy.notes)
 
 
 def speaker(engine: EngineName, warn: Callable[[str], None]) -> Speaker:

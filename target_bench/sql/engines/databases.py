@@ -1,7 +1,6 @@
 """Which file a statement runs on, and on which engine."""
 
 from collections.abc import Iterable
-from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -48,11 +47,28 @@ def ran_in(asked: str, files: Iterable[Path | None]) -> str:
         asked: ``duckdb`` for DuckDB whatever the file, ``sqlite`` for that of the file.
         files: database files; None and what cannot be read tell nothing.
     """
-    found: set[str] = set()
-    for file in {file for file in files if file is not None}:
-        with suppress(DataError):
-            found.add("duckdb" if asked == "duckdb" else database(file).engine)
-    return "+".join(sorted(found)) or asked
+    found = {engine_of(asked, file) for file in set(files)}
+    return named(asked, found)
+
+
+def engine_of(asked: str, file: Path | None) -> EngineName | None:
+    """The engine that statements on a file run in; None without a file, or if it is of neither.
+
+    Args:
+        asked: as for ``ran_in``.
+        file: a database file, or None for a missing one.
+    """
+    if file is None:
+        return None
+    try:
+        return "duckdb" if asked == "duckdb" else database(file).engine
+    except DataError:
+        return None
+
+
+def named(asked: str, engines: Iterable[str | None]) -> str:
+    """The engines that ran, as text: several with ``+``; the one asked for if none is known."""
+    return "+".join(sorted({engine for engine in engines if engine is not None})) or asked
 
 
 @lru_cache(maxsize=4096)

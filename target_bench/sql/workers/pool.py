@@ -146,6 +146,40 @@ class Pool:
         """
         return self._ordered(partial(_sized, job) for job in jobs)
 
+    def as_done(self, jobs: Iterable[Callable[[], T]]) -> Iterator[T]:
+        """As ``do``, but each result as soon as it is there, whatever the order of the jobs.
+
+        An error of a job is raised after the results that are there already.
+
+        Raises:
+            ConfigError: the pool is closed.
+        """
+        source = iter(jobs)
+        running: set[Future[T]] = set()
+        try:
+            while True:
+                for job in islice(source, 2 * self.workers - len(running)):
+                    running.add(self._submit(job))
+                if not running:
+                    return
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in sorted(done, key=lambda one: one.exception() is not None):
+                    yield future.result()
+        finally:
+            for future in running:
+                future.cancel()
+
+    def in_job(self, statement: Statement) -> Executed:
+        """Run one statement in the thread of a job of ``do`` or ``as_done``, and wait for it.
+
+        A database that cannot be read gives the outcome ``unusable``.
+
+        Raises:
+            ConfigError: as for ``execute``.
+            BudgetError: as for ``execute``.
+        """
+        return self._work_or_tell(statement)[0]
+
     def read(self, work: str, *details: Any, what: str) -> Any:
         """Have a worker work on a text (see ``text_work``), under the limits of a statement.
 
@@ -212,7 +246,7 @@ class Pool:
             for future in queue:
                 future.cancel()
 
-    def _submit(self, job: Callable[[], tuple[T, int]]) -> Future[tuple[T, int]]:
+    def _submit(self, job: Callable[[], T]) -> Future[T]:
         with self._lock:
             if self._closed:
                 raise ConfigError("this pool of SQL workers is closed; make another")

@@ -13,7 +13,7 @@ import pytest
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.interfaces import Dataset
 from target_bench.core.schema import Table
-from target_bench.data import cache, splits
+from target_bench.data import cache, sources, splits
 from tests.data.written import asked, write_queries
 
 
@@ -113,7 +113,7 @@ def test_suffixes_in_capitals(tmp_path: Path) -> None:
         _sqlite(tmp_path / name, "CREATE TABLE t (x); INSERT INTO t VALUES (1)")
     write_queries(tmp_path / "queries.jsonl", [{**asked("t"), "database_id": "a"}])
     assert {i.database_id for i in splits.load(tmp_path).corpus.ids} == {"a", "b", "c"}
-    assert splits.is_path("b.DB")
+    assert sources.is_path("b.DB")
 
 
 def test_link_to_no_database(tmp_path: Path) -> None:

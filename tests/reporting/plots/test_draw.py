@@ -16,7 +16,8 @@ from target_bench.core.errors import ConfigError, DataError, MissingExtraError
 from target_bench.core.observer import Observer
 from target_bench.metrics.significance import of_mean
 from target_bench.reporting.plots import draw, plot_data, style
-from target_bench.runs.scored import Measured, ScoredRun, read_scored
+from target_bench.runs.measured import Measured
+from target_bench.runs.read import StoredRun, read_run
 from tests.builders import rewrite
 from tests.runs.stored import Runs, copied
 
@@ -51,7 +52,7 @@ def test_same_bytes_twice(runs: Runs, tmp_path: Path, name: str) -> None:
 
 
 def test_recall_at_every_k_is_that_of_the_run(runs: Runs) -> None:
-    run = read_scored(runs.bm25)
+    run = read_run(runs.bm25)
     recall, low, high = plot_data.recall_at_every_k(run, None, Observer())
     assert len(recall) == 10
     for k in (1, 10):
@@ -92,14 +93,14 @@ def test_parts_without_a_judged_query_keep_their_place(
 
     first = "fact_verification"
 
-    def measured(run: ScoredRun, metric: str) -> Measured:
+    def measured(run: StoredRun, metric: str) -> Measured:
         found = whole(run, metric)
         unjudged = np.array([task == first for task in run.slices["task"]])
         values = np.where(unjudged, np.nan, found.values)
         return replace(found, values=values, statistics=of_mean(values))
 
-    whole = ScoredRun.measured
-    monkeypatch.setattr(ScoredRun, "measured", measured)
+    whole = StoredRun.measured
+    monkeypatch.setattr(StoredRun, "measured", measured)
     monkeypatch.setattr(style, "save", saved)
     draw.by_slice([runs.bm25, runs.tfidf], tmp_path / "a.svg", ["task"])
     assert seen == [(2.5, -0.5)]
@@ -110,7 +111,7 @@ def test_parts_without_a_judged_query_keep_their_place(
 def test_times_from_a_cache_are_not_drawn(runs: Runs, tmp_path: Path) -> None:
     """Neither point nor place on the front; the names stand below the picture."""
     (other,) = plot_data.read([runs.other])
-    for folder in (runs.tfidf, runs.root / other.manifest["asked"]["retrieval_run"]):
+    for folder in (runs.tfidf, runs.root / str(other.asked.retrieval_run)):
         rewrite(
             folder / "manifest.json",
             lambda manifest: manifest["from_caches"].update(retrieve=["embedding cache"]),

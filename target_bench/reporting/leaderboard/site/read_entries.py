@@ -11,9 +11,9 @@ from typing import NoReturn
 import numpy as np
 
 from target_bench.core.errors import DataError
-from target_bench.core.schema import NO_CONTEXT
 from target_bench.reporting.leaderboard.entry import SUFFIX, Entry, RunEntry
 from target_bench.reporting.leaderboard.site.entry_documents import check
+from target_bench.runs.manifest import NO_CONTEXT
 
 MOST_BYTES = 256 * 2**20
 """Of an entry file."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .ask import at, distinct, gap, larger, most, plus, qa, tally
+from .lookups import at, distinct, gap, larger, most, plus, qa, tally
 
 QUESTIONS = [
     qa(

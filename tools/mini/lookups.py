@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .model import Table, number
+from .tables import Table, number
 
 Answer = str | list[str]
 Look = Callable[[Sequence[Table]], str]
@@ -37,22 +37,22 @@ def _ids(table_ids: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def qa(text: str, table_ids: str | Sequence[str], look: Look, *also: str) -> Question:
-    """A question; `also` names other acceptable spellings of the answer."""
+    """Make a question; `also` names other acceptable spellings of the answer."""
     return Question(text, _ids(table_ids), look, also)
 
 
 def yes(text: str, table_ids: str | Sequence[str], test: Test) -> Statement:
-    """A true statement."""
+    """Make a true statement."""
     return Statement(text, _ids(table_ids), True, test)
 
 
 def no(text: str, table_ids: str | Sequence[str], test: Test) -> Statement:
-    """A false statement."""
+    """Make a false statement."""
     return Statement(text, _ids(table_ids), False, test)
 
 
 def at(*keys_and_column: str, table: int = 0) -> Look:
-    """The cell of the column named last, in the only row that holds the keys before it."""
+    """Look up the cell of the column named last, in the only row that holds the keys before it."""
     *keys, column = keys_and_column
     return lambda tables: tables[table].cell(keys, column)
 
@@ -69,17 +69,17 @@ def _extreme(label: str, by: str, table: int, sign: int) -> Look:
 
 
 def most(label: str, by: str, table: int = 0) -> Look:
-    """The label of the only row with the largest number in the column `by`."""
+    """Look up the label of the only row with the largest number in the column `by`."""
     return _extreme(label, by, table, 1)
 
 
 def least(label: str, by: str, table: int = 0) -> Look:
-    """The label of the only row with the smallest number in the column `by`."""
+    """Look up the label of the only row with the smallest number in the column `by`."""
     return _extreme(label, by, table, -1)
 
 
 def tally(column: str, *values: str, table: int = 0) -> Look:
-    """How many rows have one of the values in the column."""
+    """Count the rows that have one of the values in the column."""
 
     def look(tables: Sequence[Table]) -> str:
         cells = tables[table].column(column)
@@ -89,32 +89,32 @@ def tally(column: str, *values: str, table: int = 0) -> Look:
 
 
 def holding(column: str, part: str, table: int = 0) -> Look:
-    """How many rows have the part somewhere in their cell of the column."""
+    """Count the rows that have the part somewhere in their cell of the column."""
     return lambda tables: str(sum(part in cell for cell in tables[table].column(column)))
 
 
 def over(column: str, limit: float, table: int = 0) -> Look:
-    """How many rows have more than the limit in the column."""
+    """Count the rows that have more than the limit in the column."""
     return lambda tables: str(sum(number(cell) > limit for cell in tables[table].column(column)))
 
 
 def under(column: str, limit: float, table: int = 0) -> Look:
-    """How many rows have less than the limit in the column."""
+    """Count the rows that have less than the limit in the column."""
     return lambda tables: str(sum(number(cell) < limit for cell in tables[table].column(column)))
 
 
 def whole(column: str, table: int = 0) -> Look:
-    """The sum of a column."""
+    """Add up a column."""
     return lambda tables: f"{sum(number(cell) for cell in tables[table].column(column)):g}"
 
 
 def distinct(column: str, table: int = 0) -> Look:
-    """How many different values a column has."""
+    """Count the different values of a column."""
     return lambda tables: str(len(set(tables[table].column(column))))
 
 
 def longest(label: str, low: str, high: str, table: int = 0) -> Look:
-    """The label of the only row with the widest span between two columns."""
+    """Look up the label of the only row with the widest span between two columns."""
 
     def look(tables: Sequence[Table]) -> str:
         one = tables[table]
@@ -128,17 +128,17 @@ def longest(label: str, low: str, high: str, table: int = 0) -> Look:
 
 
 def gap(one: Look, other: Look) -> Look:
-    """The distance between two numbers."""
+    """Take the distance between two numbers."""
     return lambda tables: f"{abs(number(one(tables)) - number(other(tables))):g}"
 
 
 def plus(*looks: Look) -> Look:
-    """The sum of numbers."""
+    """Add up numbers."""
     return lambda tables: f"{sum(number(look(tables)) for look in looks):g}"
 
 
 def larger(one: Look, other: Look, names: tuple[str, str]) -> Look:
-    """The first name if the first number is larger, the second if the second is."""
+    """Choose the first name if the first number is larger, the second if the second is."""
 
     def look(tables: Sequence[Table]) -> str:
         first, second = number(one(tables)), number(other(tables))
@@ -150,12 +150,12 @@ def larger(one: Look, other: Look, names: tuple[str, str]) -> Look:
 
 
 def smaller(one: Look, other: Look, names: tuple[str, str]) -> Look:
-    """The first name if the first number is smaller, the second if the second is."""
+    """Choose the first name if the first number is smaller, the second if the second is."""
     return larger(one, other, (names[1], names[0]))
 
 
 def shared(column: str) -> Look:
-    """The only value that the column has in both tables."""
+    """Look up the only value that the column has in both tables."""
 
     def look(tables: Sequence[Table]) -> str:
         common = set(tables[0].column(column)) & set(tables[1].column(column))
@@ -167,12 +167,12 @@ def shared(column: str) -> Look:
 
 
 def eq(one: Look, other: Look | str) -> Test:
-    """Whether a look-up gives a value, or the same as another look-up."""
+    """Test whether a look-up gives a value, or the same as another look-up."""
     return lambda tables: one(tables) == (other if isinstance(other, str) else other(tables))
 
 
 def gt(one: Look, other: Look | float) -> Test:
-    """Whether a number is larger than another."""
+    """Test whether a number is larger than another."""
 
     def test(tables: Sequence[Table]) -> bool:
         limit = number(other(tables)) if callable(other) else other
@@ -182,7 +182,7 @@ def gt(one: Look, other: Look | float) -> Test:
 
 
 def lt(one: Look, other: Look | float) -> Test:
-    """Whether a number is smaller than another."""
+    """Test whether a number is smaller than another."""
 
     def test(tables: Sequence[Table]) -> bool:
         limit = number(other(tables)) if callable(other) else other
@@ -192,13 +192,13 @@ def lt(one: Look, other: Look | float) -> Test:
 
 
 def answer(question: Question, tables: dict[str, Table]) -> Answer:
-    """The answer found in the gold tables; raises when there is not exactly one."""
+    """Return the answer found in the gold tables; raise when there is not exactly one."""
     found = question.look([tables[one] for one in question.table_ids])
     return [found, *question.also] if question.also else found
 
 
 def verdict(statement: Statement, tables: dict[str, Table]) -> str:
-    """`True` or `False`; raises ValueError when the test contradicts the label."""
+    """Return `True` or `False`; raise ValueError when the test contradicts the label."""
     if statement.test([tables[one] for one in statement.table_ids]) is not statement.label:
         raise ValueError(f"the table contradicts the label: {statement.text}")
     return str(statement.label)

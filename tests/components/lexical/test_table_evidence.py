@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.components.lexical.evidence import (
+from target_bench.components.lexical.table_evidence import (
     KINDS,
     Evidence,
     Texts,

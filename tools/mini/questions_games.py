@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .ask import at, gap, holding, larger, least, most, over, plus, qa, tally
+from .lookups import at, gap, holding, larger, least, most, over, plus, qa, tally
 
 QUESTIONS = [
     qa(

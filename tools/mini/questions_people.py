@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .ask import at, gap, larger, longest, qa, shared, smaller, tally, whole
+from .lookups import at, gap, larger, longest, qa, shared, smaller, tally, whole
 
 QUESTIONS = [
     qa(

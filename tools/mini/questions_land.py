@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .ask import at, least, qa, shared, smaller, tally
+from .lookups import at, least, qa, shared, smaller, tally
 
 QUESTIONS = [
     qa(

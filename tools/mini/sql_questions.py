@@ -28,12 +28,12 @@ class SqlQuestion:
 
 
 def sql(text: str, statement: str, evidence: str = "") -> SqlQuestion:
-    """A question with its gold SQL; `evidence` says what the names and values mean."""
+    """Make a question with its gold SQL; `evidence` says what the names and values mean."""
     return SqlQuestion(text, statement, evidence)
 
 
 def described(questions: list[SqlQuestion], script: str) -> list[dict[str, str | list[str]]]:
-    """What a record says of each question besides its text; raises when its SQL does not compile.
+    """Return the fields of each question but its text; raise when its SQL does not compile.
 
     Args:
         questions: the questions on one database.

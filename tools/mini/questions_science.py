@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .ask import at, distinct, gap, larger, most, qa, shared, tally
+from .lookups import at, distinct, gap, larger, most, qa, shared, tally
 
 QUESTIONS = [
     qa(

@@ -1,38 +1,39 @@
-"""The shape of one demonstration table, and how the compact literals become one."""
+"""The web tables of the corpus, read from its CSV files and checked."""
 
 from __future__ import annotations
 
+import csv
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 MIN_ROWS, MAX_ROWS = 5, 14
 MIN_COLUMNS, MAX_COLUMNS = 3, 7
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Table:
-    """One table: its identity, its human-readable headings and its cells."""
+    """One table: its identifier, its headings and its cells."""
 
     table_id: str
-    title: str
-    section: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
     def index(self, column: str) -> int:
-        """Position of the named column; raises LookupError if there is none."""
+        """Return the position of the named column; raise LookupError if there is none."""
         if column not in self.header:
             raise LookupError(f"{self.table_id}: no column {column!r}")
         return self.header.index(column)
 
     def column(self, name: str) -> list[str]:
-        """All the cells of the named column, top to bottom."""
+        """Return all the cells of the named column, top to bottom."""
         position = self.index(name)
         return [row[position] for row in self.rows]
 
     def cell(self, keys: Iterable[str], column: str) -> str:
-        """Cell of the named column in the only row that holds all the keys.
+        """Return the cell of the named column in the only row that holds all the keys.
 
         A key is the whole text of any cell of the row, or `Column=text` for a given column.
         """
@@ -47,28 +48,27 @@ class Table:
         return row[self.index(column)] == text if equals else key in row
 
 
-def number(text: str) -> float:
-    """Value of a numeric cell, parentheses (as in `(223)`) allowed."""
-    match = re.fullmatch(r"\(?(\d+(?:\.\d+)?)\)?", text)
-    if match is None:
-        raise ValueError(f"not a number: {text!r}")
-    return float(match.group(1))
+def read_tables(folder: Path) -> dict[str, Table]:
+    """Read every table that `tables.jsonl` lists, by identifier, in its order.
+
+    Raises:
+        ValueError: a table is malformed, repeated, or listed and not there, or the reverse.
+    """
+    lines = (folder / "tables.jsonl").read_text(encoding="utf-8").splitlines()
+    listed = [str(json.loads(line)["table_id"]) for line in lines]
+    stored = sorted(path.stem for path in (folder / "tables").iterdir())
+    if sorted(listed) != stored:
+        raise ValueError(f"tables.jsonl and tables/ differ: {sorted({*listed} ^ {*stored})}")
+    made = {name: _read(folder / "tables" / f"{name}.csv") for name in listed}
+    if len({one.rows for one in made.values()}) != len(made):
+        raise ValueError("two tables have the same rows")
+    return made
 
 
-def lines(body: str) -> list[list[str]]:
-    """Cells of a literal that has one row a line and `|` between the cells."""
-    return [[cell.strip() for cell in line.split("|")] for line in body.strip().splitlines()]
-
-
-def table(table_id: str, title: str, section: str, header: str, rows: list[list[str]]) -> Table:
-    """Checked table; raises ValueError when the literal is malformed."""
-    made = Table(
-        table_id=table_id,
-        title=title,
-        section=section,
-        header=tuple(header.split("|")),
-        rows=tuple(tuple(row) for row in rows),
-    )
+def _read(path: Path) -> Table:
+    with path.open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    made = Table(path.stem, tuple(header), tuple(tuple(row) for row in rows))
     check(made)
     return made
 
@@ -88,3 +88,11 @@ def check(made: Table) -> None:
     wrong = [name for name, bad in problems.items() if bad]
     if wrong:
         raise ValueError(f"{made.table_id}: {', '.join(wrong)}")
+
+
+def number(text: str) -> float:
+    """Return the value of a numeric cell, parentheses (as in `(223)`) allowed."""
+    match = re.fullmatch(r"\(?(\d+(?:\.\d+)?)\)?", text)
+    if match is None:
+        raise ValueError(f"not a number: {text!r}")
+    return float(match.group(1))

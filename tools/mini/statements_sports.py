@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .ask import at, eq, gap, gt, holding, lt, most, no, tally, yes
+from .lookups import at, eq, gap, gt, holding, lt, most, no, tally, yes
 
 STATEMENTS = [
     yes(

@@ -1,0 +1,187 @@
+"""The judging stage: every answer is judged once and written to the run folder."""
+
+import time
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Protocol
+
+from target_bench.core.errors import ConfigError
+from target_bench.core.interfaces import Dataset
+from target_bench.core.observer import Observer
+from target_bench.core.schema import Generation, Judgement, Query, Retrieval
+from target_bench.data.select import of_task
+from target_bench.evaluation.scoring_options import Scoring
+from target_bench.evaluation.stages.score import all_answers, answer_task, check_known
+from target_bench.runs.answer_log import Answered
+from target_bench.runs.judgements import StoredJudgements
+from target_bench.runs.record_log import JUDGEMENTS
+from target_bench.runs.store import Run
+
+
+class JudgingTask(Protocol):
+    """A task whose answers are judged before they are scored, as SQL is by executing it."""
+
+    def unjudged(
+        self,
+        dataset: Dataset,
+        generations: Mapping[str, Generation],
+        retrievals: Mapping[str, Retrieval],
+        known: Mapping[str, Judgement],
+    ) -> list[Query]:
+        """The queries without a judgement of the answer and the data as they are now.
+
+        Args:
+            dataset: queries, references and data.
+            generations: query id -> its answer, of every query.
+            retrievals: query id -> its tables; may lack queries.
+            known: query id -> its judgement, perhaps of something else.
+
+        Raises:
+            ConfigError: the answers cannot be judged on these data.
+        """
+
+    def judge(
+        self,
+        queries: Sequence[Query],
+        dataset: Dataset,
+        generations: Mapping[str, Generation],
+        retrievals: Mapping[str, Retrieval],
+    ) -> Generator[Judgement, None, None]:
+        """Judge the answers to some queries; each comes as soon as it is judged, in any order.
+
+        Raises:
+            BudgetError: the time for all of them is over.
+        """
+
+
+@dataclass(frozen=True)
+class JudgeStage:
+    """Judges the answers that a run folder holds no judgement of.
+
+    Attributes:
+        task: what judges.
+        label: what answered, for the name of the stage.
+        dataset: queries, references and data.
+        generations: query id -> its answer.
+        retrievals: query id -> its tables.
+        store: the run folder.
+        observer: gets progress and warnings.
+    """
+
+    task: JudgingTask
+    label: str
+    dataset: Dataset
+    generations: Mapping[str, Generation]
+    retrievals: Mapping[str, Retrieval]
+    store: Run
+    observer: Observer
+
+    def run(self) -> tuple[dict[str, Judgement], bool]:
+        """The judgements of all queries, and whether all of them were there already.
+
+        Raises:
+            ConfigError: the answers cannot be judged on these data.
+            BudgetError: the time for all of them is over.
+            StoreError: the run folder cannot be read or written.
+        """
+        stored = self.store.judgements()
+        known = stored.by_query
+        todo = self.task.unjudged(self.dataset, self.generations, self.retrievals, known)
+        self._warn(stored)
+        found = self._judged(todo) if todo else {}
+        both = {**known, **found}
+        of_all = {query.id: both[query.id] for query in self.dataset.queries}
+        if stored.n_lines + len(found) > len(of_all):  # damaged lines, or those of old answers
+            self.store.write_judgements(of_all.values())
+        return of_all, not todo
+
+    def _judged(self, todo: Sequence[Query]) -> dict[str, Judgement]:
+        self.observer.stage(f"{self.label}: judge", total=len(todo))
+        found: dict[str, Judgement] = {}
+        start = time.perf_counter()
+        judging = self.task.judge(todo, self.dataset, self.generations, self.retrievals)
+        try:
+            with self.store.judgement_log() as log, closing(judging):
+                for judgement in judging:
+                    log.append([judgement])
+                    found[judgement.query_id] = judgement
+                    self.observer.advance(1)
+        finally:
+            self._record(time.perf_counter() - start)
+        return found
+
+    def _record(self, took: float) -> None:
+        """Add to the time of judging, over all times that the run was resumed."""
+        seconds = self.store.manifest.seconds
+        total = round(seconds.get("judge", 0.0) + took, 6)
+        self.store.write_manifest(seconds={**seconds, "judge": total})
+
+    def _warn(self, stored: StoredJudgements) -> None:
+        path = self.store.folder / JUDGEMENTS
+        if stored.n_earlier:
+            self.observer.warning(
+                f"{path} was written by an earlier version of target-bench, which did not record "
+                "what each judgement is of: the answers are judged again"
+            )
+        if stored.damaged:
+            n = len(stored.damaged)
+            self.observer.warning(
+                f"{path}: {n} damaged {'line' if n == 1 else 'lines'}; their queries are judged "
+                "again"
+            )
+
+
+def judge_answers(
+    dataset: Dataset,
+    answers: Mapping[str, Answered | Generation | str],
+    task: JudgingTask | str,
+    rankings: Mapping[str, Retrieval] | None = None,
+    known: Mapping[str, Judgement] | None = None,
+    scoring: Scoring | None = None,
+) -> dict[str, Judgement]:
+    """Judge answers in memory, as SQL is judged by executing it, for ``score_answers``.
+
+    ```python
+    from target_bench import judge_answers, score_answers
+    from target_bench.corpora import load
+
+    dataset = load("mini")
+    asked = [query for query in dataset.queries if query.metadata["task"] == "text_to_sql"]
+    answers = {query.id: query.answer for query in asked}
+    judgements = judge_answers(dataset, answers, "text_to_sql")
+    print(score_answers(dataset, answers, "text_to_sql", judgements).scores["ex[bird]"].value)
+    ```
+
+    Args:
+        dataset: queries with references and databases, as ``corpora.load`` gives them.
+        answers: query id -> the answer; one that is missing is judged as a failed one.
+        task: a task that judges answers, or its name.
+        rankings: query id -> the tables that were retrieved for it: an answer in SQL that names no
+            database runs on that of the first table. Default: on the database of the query.
+        known: query id -> a judgement of before; it is used again where answer, data and settings
+            are the same.
+        scoring: how answers are judged, where that can be chosen and the task is named.
+
+    Returns:
+        Query id -> its judgement, of every query that is about the task.
+
+    Raises:
+        ConfigError: the task does not judge answers, or cannot on these data.
+        DataError: an answer is to another query.
+        BudgetError: the time that the task has is over.
+        StoreError: the result of a gold statement cannot be recorded in the cache.
+    """
+    judge = answer_task(task, scoring)
+    if not judge.judges:
+        raise ConfigError(f"the task {judge.name} scores answers as they are: nothing to judge")
+    check_known("answer", answers, dataset)
+    dataset = of_task(dataset, judge.name)
+    given = all_answers(dataset, answers)
+    generations = {query_id: answered.generation for query_id, answered in given.items()}
+    todo = judge.unjudged(dataset, generations, rankings or {}, known or {})
+    found = {query.id: known[query.id] for query in dataset.queries if known and query.id in known}
+    if todo:
+        with closing(judge.judge(todo, dataset, generations, rankings or {})) as judging:
+            found |= {one.query_id: one for one in judging}
+    return found

@@ -1,0 +1,316 @@
+"""The typed manifest of a run: what was run on what, its status, and what was recorded on the way.
+
+``manifest.json`` is checked when it is read: a missing or wrong entry is a ``StoreError`` that
+names file, entry and value. Entries that this version does not know, as a later one may add, are
+kept and written back.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from target_bench.core.errors import StoreError
+from target_bench.core.redaction import without_secrets
+from target_bench.core.seals import WHOLLY, DamageError, unsealed
+from target_bench.runs.manifest_checks import ASKED, ENTRIES, IDENTITY, REQUIRED, Status, check
+from target_bench.runs.run_identity import is_earlier, run_key
+
+FORMAT = 1
+"""The version of the layout; a folder of another version is refused."""
+
+NO_CONTEXT = "no-context"
+"""The retriever of runs without tables: the lower bound of answers."""
+
+LONGEST_ERROR = 2000
+"""Characters of an error message that are recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """All that can change the result of a run.
+
+    Attributes:
+        content: the JSON object whose hash names the run folder; it is written as it was read.
+    """
+
+    content: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        """The hash at the end of the folder's name."""
+        return run_key(self.content)
+
+    @property
+    def task(self) -> str:
+        """Short name of the task."""
+        return str(self.content["task"])
+
+    @property
+    def corpus(self) -> str:
+        """Lower-case name of the corpus."""
+        return str(self.content["corpus"])
+
+    @property
+    def split(self) -> str:
+        """Full name of the split."""
+        return str(self.content["split"])
+
+    @property
+    def corpus_fingerprint(self) -> str:
+        """Hash of all tables."""
+        return str(self.content["corpus_fingerprint"])
+
+    @property
+    def queries_fingerprint(self) -> str:
+        """Hash of what the run reads of its queries."""
+        return str(self.content["queries_fingerprint"])
+
+    @property
+    def top_k(self) -> tuple[int, ...]:
+        """The cutoffs of rankings, ascending; empty for a run of answers."""
+        return tuple(self.content.get("top_k", ()))
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether the run is one of answers, built on the rankings of another run."""
+        return "generator" in self.content
+
+    @property
+    def retriever(self) -> Mapping[str, Any]:
+        """The identity of what ranked, also for a run of answers."""
+        found: Mapping[str, Any] = self.content.get("retrieval", self.content).get("retriever", {})
+        return found
+
+    @property
+    def generator(self) -> Mapping[str, Any] | None:
+        """The identity of what answered; None for rankings."""
+        return self.content.get("generator")
+
+    @property
+    def prompt(self) -> Mapping[str, Any] | None:
+        """The identity of the prompt; None where it is not recorded."""
+        return self.content.get("prompt")
+
+    @property
+    def prompt_tables(self) -> int | None:
+        """How many tables a prompt holds, where fewer than were retrieved."""
+        found: int | None = self.content.get("retrieval", {}).get("tables")
+        return found
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The signatures of the metrics, and the settings of the task."""
+        return tuple(self.content.get("metrics", ()))
+
+    @property
+    def is_earlier(self) -> bool:
+        """Whether the fingerprint of the queries of answers leaves out fields, as in 0.1.0."""
+        return is_earlier(self.content)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The words of the command, with which the run can be asked for again.
+
+    Attributes:
+        corpus: name or absolute path of the corpus; None for one that was made in Python.
+        distractors: how each set of distractor tables was asked for.
+        retriever: the retriever, with its settings.
+        generator: the generator, with its settings; None for rankings.
+        retrieval_run: name of the folder of the rankings that answers are built on.
+        about: the task that the queries are about, where one was chosen.
+        database: the only database that was asked about.
+        limit: how many queries were asked at most.
+        more: entries that this version does not know.
+    """
+
+    corpus: str | None
+    distractors: tuple[str, ...]
+    retriever: str
+    generator: str | None = None
+    retrieval_run: str | None = None
+    about: str | None = None
+    database: str | None = None
+    limit: int | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """What ranked, and what answered if anything did."""
+        return " + ".join(filter(None, (self.retriever, self.generator)))
+
+    def to_json(self) -> dict[str, Any]:
+        """Entry -> value; without the entries that say nothing, but for ``corpus``."""
+        known = {name: getattr(self, name) for name in ASKED}
+        said = {name: value for name, value in known.items() if value is not None}
+        return {"corpus": self.corpus, **said, "distractors": list(self.distractors), **self.more}
+
+
+@dataclass(frozen=True, slots=True)
+class MixedIn:
+    """A set of distractor tables that was mixed into the corpus.
+
+    Attributes:
+        spec: how it was asked for.
+        n: how many tables.
+        ids: their ids, as text.
+    """
+
+    spec: str
+    n: int
+    ids: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Field name -> value."""
+        return {"spec": self.spec, "n": self.n, "ids": list(self.ids)}
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What is recorded of a run, but for its answers and scores.
+
+    Attributes:
+        id: name of the run folder when it was made.
+        identity: all that can change the result.
+        asked: the words of the command.
+        status: what was recorded last; None in a run of version 0.1.0.
+        error: the error that ended the last work on the run, its type first; credentials are
+            masked. None after work that did not fail.
+        queries: how many queries were asked.
+        environment: interpreter, host, packages, accelerators and commit of the first work.
+        files: SHA-256 of the data files, by name.
+        data: where the data are from.
+        distractors: what was mixed into the corpus.
+        started: when the run began, as local time with offset.
+        seconds: stage -> wall-clock seconds, over all times that the run was gone on with.
+        timed_queries: how many queries ``seconds["retrieve"]`` covers; None before it is measured.
+        timed_answers: how many answers ``seconds["generate"]`` covers; None likewise.
+        from_caches: stage -> the caches that something in its time came out of.
+        latency_ms: milliseconds of single queries, where measured.
+        notes: what the retriever has to say about its work.
+        tables: SHA-256 of the Parquet files, by name.
+        sealed: whether every file of the run was sealed from its first line on.
+        more: entries that this version does not know.
+    """
+
+    id: str
+    identity: Identity
+    asked: Asked
+    status: Status | None = None
+    error: str | None = None
+    queries: int | None = None
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    data: str | None = None
+    distractors: tuple[MixedIn, ...] = ()
+    started: str | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    timed_queries: int | None = None
+    timed_answers: int | None = None
+    from_caches: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    latency_ms: Mapping[str, Any] | None = None
+    notes: tuple[str, ...] = ()
+    tables: Mapping[str, str] = field(default_factory=dict)
+    sealed: bool = False
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The document, without its seal and without entries that say nothing."""
+        known = {name: getattr(self, name) for name in ENTRIES}
+        known |= {
+            "notes": list(self.notes),
+            "distractors": [one.to_json() for one in self.distractors],
+        }
+        return {
+            **({WHOLLY: True} if self.sealed else {}),
+            "format": FORMAT,
+            "id": self.id,
+            "identity": dict(self.identity.content),
+            "asked": self.asked.to_json(),
+            **{name: value for name, value in known.items() if value not in (None, {}, [])},
+            **self.more,
+        }
+
+
+def parse(record: Mapping[str, Any], path: Path) -> Manifest:
+    """The manifest that a document without its seal holds.
+
+    Args:
+        record: the document.
+        path: the file it is from, for messages.
+
+    Raises:
+        StoreError: an entry is missing or wrong.
+    """
+    check(record, ENTRIES, "", path)
+    for name, rules in (("identity", IDENTITY), ("asked", ASKED)):
+        check(record.get(name), rules, f"{name}.", path, REQUIRED[name])
+    known = {name: record[name] for name in ENTRIES if name in record}
+    known |= {name: tuple(known[name]) for name in ("notes",) if name in known}
+    if "distractors" in known:
+        known["distractors"] = tuple(
+            MixedIn(one["spec"], one["n"], tuple(one.get("ids", ())))
+            for one in known["distractors"]
+        )
+    others = {"format", "id", "identity", "asked", WHOLLY}
+    return Manifest(
+        id=str(record.get("id", path.parent.name)),
+        identity=Identity(record["identity"]),
+        asked=asked_from(record["asked"]),
+        sealed=WHOLLY in record,
+        more={n: value for n, value in record.items() if n not in ENTRIES and n not in others},
+        **known,
+    )
+
+
+def asked_from(record: Mapping[str, Any]) -> Asked:
+    """The words of a command, from a JSON object that is known to be right."""
+    known = {name: record[name] for name in ASKED if name in record}
+    known["distractors"] = tuple(record["distractors"])
+    return Asked(**known, more={name: v for name, v in record.items() if name not in ASKED})
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a run folder.
+
+    Raises:
+        StoreError: there is none, it is not of this version, an entry is missing or wrong, or it
+            is not what was written. One of an earlier target-bench has no seal and is read as it
+            is.
+    """
+    path = folder / "manifest.json"
+    if not folder.is_dir():
+        raise StoreError(f"{folder}: there is no such run folder")
+    try:
+        record = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise StoreError(f"{path}: cannot be read ({error}); move the folder away") from error
+    if not isinstance(record, dict):
+        raise StoreError(f"{path}: holds no manifest; move the folder away")
+    _check_format(record.get("format"), path)
+    try:
+        return parse(unsealed(record, required=WHOLLY in record), path)
+    except DamageError as error:
+        raise StoreError(
+            f"{path}: damaged or edited: {error}; choose another --out folder and run it again, or "
+            "move the folder away"
+        ) from error
+
+
+def _check_format(found: Any, path: Path) -> None:
+    if found == FORMAT:
+        return
+    newer = isinstance(found, int) and found > FORMAT
+    written = "written by a newer target-bench: update it, or" if newer else "damaged:"
+    raise StoreError(
+        f"{path}: format {found!r}, but this version of target-bench reads {FORMAT}; choose "
+        f"another --out folder ({written} move the folder away)"
+    )
+
+
+def described_error(error: BaseException) -> str:
+    """An error as it is recorded: its type and message, credentials masked."""
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return without_secrets(text)[:LONGEST_ERROR]

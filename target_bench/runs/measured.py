@@ -1,0 +1,241 @@
+"""What every query of a finished run contributes to its scores: the Parquet files of values."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.metric import Metric
+from target_bench.core.metric_spec import MetricSpec
+from target_bench.core.schema import Score
+from target_bench.core.seals import DamageError, check_file
+from target_bench.metrics.named import named, spec_of
+from target_bench.metrics.significance import Value, mean, of_mean
+from target_bench.runs.slices import PREFIX
+
+Floats = NDArray[np.float64]
+
+_ROUNDING = 1e-9
+_PARTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One metric of a run.
+
+    Attributes:
+        name: as users write it.
+        values: (n,) the value of each query alone; NaN where it is left out.
+        statistics: (n, m) what each query contributes.
+        value: (..., m) sums of statistics -> (...) scores.
+        metric: the metric with its default settings; None for one of a plug-in that is not
+            installed, which is taken for a mean.
+        spec: its declaration.
+    """
+
+    name: str
+    values: Floats
+    statistics: Floats
+    value: Value
+    metric: Metric[Any] | None
+    spec: MetricSpec
+
+    def bounds(self, statistics: Floats) -> tuple[float, float]:
+        """As ``Metric.bounds``."""
+        if self.metric is not None:
+            return self.metric.bounds(statistics)
+        values = statistics[:, 0]
+        return float(values.min(initial=0.0)), float(values.max(initial=self.spec.top))
+
+    def weights(self, statistics: Floats) -> Floats:
+        """As ``Metric.weights``."""
+        weights: Floats = statistics[:, -1]
+        return weights if self.metric is None else self.metric.weights(statistics)
+
+    def without(self, total: Floats, rows: Floats) -> Floats:
+        """As ``Metric.without``."""
+        left = total - rows
+        return self.value(left) if self.metric is None else self.metric.without(total, rows)
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether the metric is the mean of its values, seen on parts of the queries."""
+        generator = np.random.default_rng(0)
+        halves = [generator.random(len(self.values)) < 0.5 for _ in range(_PARTS)]
+        return all(
+            np.isclose(
+                self.value(self.statistics[half].sum(axis=0)),
+                mean(of_mean(self.values[half]).sum(axis=0)),
+                rtol=_ROUNDING,
+                atol=_ROUNDING,
+            )
+            for half in halves
+            if not np.isnan(self.values[half]).all()
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tables:
+    """The tables of values of a run, sorted by query.
+
+    Attributes:
+        query_ids: the queries.
+        slices: slice name -> the value of every query.
+        metrics: the metrics that have values of every query.
+    """
+
+    query_ids: Sequence[str]
+    slices: Mapping[str, Sequence[Any]]
+    metrics: Sequence[str]
+    _values: Any
+    _statistics: Any
+
+    def values(self, metric: str) -> Floats:
+        """(n,) the value of each query alone, as it is stored."""
+        found: Floats = self._values[metric].to_numpy().astype(np.float64)
+        return found
+
+    def statistics(self, metric: str) -> Floats:
+        """(n, m) what each query contributes.
+
+        Raises:
+            ValueError, AttributeError: what is stored has another form.
+        """
+        if metric not in self._statistics.column_names:
+            return of_mean(self.values(metric))
+        rows = self._statistics[metric].combine_chunks().flatten().to_numpy()
+        found: Floats = rows.astype(np.float64).reshape(len(self.query_ids), -1)
+        return found
+
+    def every(self, read: Callable[[str], Floats], path: Path) -> dict[str, Floats]:
+        """What a function reads of every metric.
+
+        Args:
+            read: ``values`` or ``statistics``.
+            path: the file that it reads, for messages.
+
+        Raises:
+            StoreError: what is stored are not numbers.
+        """
+        try:
+            return {metric: read(metric) for metric in self.metrics}
+        except (ValueError, TypeError, AttributeError, NotImplementedError) as error:
+            raise StoreError(
+                f"{path}: cannot be read ({error}); run the same command again"
+            ) from error
+
+    def measured(self, folder: Path, metric: str, score: Score) -> Measured:
+        """What the queries contribute to a metric.
+
+        Args:
+            folder: of the run, for messages.
+            metric: its name, one of ``metrics``.
+            score: as it is in ``scores.json``.
+
+        Raises:
+            ConfigError: the metric is one of a plug-in that is not installed, and more than a mean.
+            StoreError: what is stored does not give the score.
+        """
+        known = named(metric)
+        summed = metric in self._statistics.column_names
+        value = known.value if known is not None and summed else mean
+        try:
+            values, statistics = self.values(metric), self.statistics(metric)
+            again = float(value(statistics.sum(axis=0)))
+        except (ValueError, TypeError, AttributeError, IndexError) as error:
+            raise StoreError(
+                f"{folder}: what is stored of {metric} does not give a score ({error}); "
+                f"score it again with target-bench score {folder}"
+            ) from error
+        if known is None and summed and not _equal(again, score.value):
+            raise ConfigError(
+                f"{folder.name}: {metric} is a metric of a plug-in that is not installed here, and "
+                "more than a mean of its values, so it cannot be computed for a part of the "
+                "queries or tested; install the plug-in, or name other metrics with --metric"
+            )
+        if not _equal(again, score.value):
+            raise StoreError(
+                f"{folder}: {metric} is {score.value:.6f} in scores.json, but what is stored of a "
+                f"query gives {again:.6f}. The scores were edited, or are older than the "
+                f"statistics of such metrics: score it again with target-bench score {folder}"
+            )
+        spec = spec_of(metric, score)
+        return Measured(metric, _counted(values, statistics), statistics, value, known, spec)
+
+
+def read_tables(folder: Path, n_queries: int) -> Tables:
+    """The tables of values.
+
+    Args:
+        folder: of the run.
+        n_queries: how many queries its scores are of.
+
+    Raises:
+        StoreError: a file cannot be read, or is of other queries.
+    """
+    values = _parquet(folder / "per_query.parquet").sort_by("query_id")
+    if len(values) != n_queries:
+        raise StoreError(
+            f"{folder}: per_query.parquet is of {len(values)} queries and scores.json of "
+            f"{n_queries}; run the same command again"
+        )
+    path = folder / "statistics.parquet"
+    statistics = _parquet(path).sort_by("query_id") if path.exists() else values.select([])
+    query_ids = values["query_id"].to_pylist()
+    if path.exists() and statistics["query_id"].to_pylist() != query_ids:
+        raise StoreError(f"{path}: is of other queries; run the same command again")
+    names = [name for name in values.column_names if name != "query_id"]
+    slices = {
+        name.removeprefix(PREFIX): values[name].to_pylist()
+        for name in names
+        if name.startswith(PREFIX)
+    }
+    metrics = [name for name in names if not name.startswith(PREFIX)]
+    return Tables(query_ids, slices, metrics, values, statistics)
+
+
+def check_tables(folder: Path, sha256s: Mapping[str, str]) -> None:
+    """See that the tables of values are those that were written with the scores.
+
+    Args:
+        folder: the run folder.
+        sha256s: name of a file -> its SHA-256, as the manifest has them.
+
+    Raises:
+        StoreError: they are not.
+    """
+    for name, sha256 in sha256s.items():
+        path = folder / Path(name).name
+        try:
+            check_file(path, sha256)
+        except (OSError, DamageError) as error:
+            raise StoreError(
+                f"{path}: damaged, or not of these scores ({error}); run the same command again"
+            ) from error
+
+
+def _equal(again: float, score: float) -> bool:
+    if np.isnan(score):
+        return bool(np.isnan(again))
+    return abs(again - score) <= _ROUNDING * max(1.0, abs(score))
+
+
+def _counted(values: Floats, statistics: Floats) -> Floats:
+    """The values, NaN where a query contributes nothing to the score."""
+    counted: Floats = np.where(statistics.any(axis=1), values, np.nan)
+    return counted
+
+
+def _parquet(path: Path) -> Any:
+    from pyarrow import ArrowException, parquet
+
+    try:
+        table = parquet.read_table(path, partitioning=None)
+        table.column("query_id")
+    except (OSError, KeyError, ArrowException) as error:
+        raise StoreError(f"{path}: cannot be read ({error}); run the same command again") from error
+    return table

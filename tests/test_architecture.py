@@ -1,0 +1,98 @@
+"""The tree is what docs/architecture.md says it is."""
+
+import re
+import tomllib
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "target_bench"
+TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+LONGEST = 400
+"""Lines of a file."""
+
+SAME_SUBJECT = {
+    # a provider or method with plug-ins of several kinds
+    "langchain",
+    "llama_index",
+    "lsa",
+    "openai",
+    # a metric family and the task or engine it belongs to
+    "retrieval",
+    "sql",
+    # a command and what it calls
+    "cache",
+    "compare",
+    "export",
+    "generate",
+    "runs",
+    "sweep",
+}
+
+
+def _rooms_of_the_table() -> list[str]:
+    return re.findall(r"^\| `(\w+)/` \|", TEXT, re.MULTILINE)
+
+
+def _layers() -> list[list[str]]:
+    contracts = PYPROJECT["tool"]["importlinter"]["contracts"]
+    (layers,) = (one["layers"] for one in contracts if one["type"] == "layers")
+    return [layer.split(" | ") for layer in layers]
+
+
+def _modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def test_the_table_lists_the_rooms_in_the_order_of_the_layers() -> None:
+    folders = {p.name for p in PACKAGE.iterdir() if p.is_dir() and p.name != "__pycache__"}
+    rooms = _rooms_of_the_table()
+    assert set(rooms) == folders
+    assert rooms == [room for layer in _layers() for room in layer]
+
+
+def test_nothing_is_loose_at_the_root() -> None:
+    assert sorted(p.name for p in PACKAGE.glob("*.py")) == ["__init__.py", "__main__.py"]
+
+
+def test_what_the_document_names_is_there() -> None:
+    for room, text in re.findall(r"^\| `(\w+)/` \| (.*) \|$", TEXT, re.MULTILINE):
+        for name in re.findall(r"`([a-z_]+)(?=/?`)", text):
+            assert (PACKAGE / room / name).is_dir() or (PACKAGE / room / f"{name}.py").is_file(), (
+                f"{room}: {name}"
+            )
+
+
+def test_contracts_are_the_two_of_the_document() -> None:
+    contracts = PYPROJECT["tool"]["importlinter"]["contracts"]
+    assert [one["type"] for one in contracts] == ["layers", "protected"]
+    assert contracts[0]["exhaustive"] is True
+
+
+def test_no_file_is_long() -> None:
+    lengths = {p: len(p.read_text(encoding="utf-8").splitlines()) for p in _modules()}
+    assert {str(p): n for p, n in lengths.items() if n > LONGEST} == {}
+
+
+def test_a_name_means_one_thing() -> None:
+    places = defaultdict(list)
+    for path in _modules():
+        if not path.stem.startswith("__"):
+            places[path.stem].append(str(path.relative_to(PACKAGE)))
+    several = {name: found for name, found in places.items() if len(found) > 1}
+    assert {n: found for n, found in several.items() if n not in SAME_SUBJECT} == {}
+    assert set(several) >= SAME_SUBJECT, "a name is no longer used twice: take it out of the list"
+
+
+def test_no_circle() -> None:
+    grimp = pytest.importorskip("grimp")
+    graph = grimp.build_graph("target_bench", cache_dir=None)
+    left = {m: set(graph.find_modules_directly_imported_by(m)) for m in graph.modules}
+    while free := [module for module, imported in left.items() if not imported & left.keys()]:
+        for module in free:
+            del left[module]
+    assert not left, f"modules import each other in a circle, or one that does: {sorted(left)}"

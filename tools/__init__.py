@@ -1,0 +1,1 @@
+"""Programs for contributors; no part of the wheel."""

@@ -1,0 +1,1 @@
+"""The questions of the embedded corpus ``mini``, with the checks that derive their answers."""
