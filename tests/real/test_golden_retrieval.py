@@ -50,7 +50,7 @@ def _ours(measure: str) -> tuple[RetrievalMetric, int] | None:
         return None
     family = DEFINITIONS[NAMES[match[1]]]
     depth = int(match[2]) if match[2] else WHOLE
-    return family.make(depth if family.spec.at_k else None), depth
+    return parse(family.spec.at(depth)), depth
 
 
 def _ranking(scores: Mapping[str, float], measure: str) -> list[str]:
