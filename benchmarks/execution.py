@@ -28,6 +28,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
@@ -44,6 +45,9 @@ from target_bench.sql.workers.worker import confine
 
 LIMITS = Limits(seconds=10.0)
 MARK = "\t----- bird -----\t"
+
+
+Expected = tuple[tuple[Path, str], set[tuple[object, ...]] | None]
 
 
 class Task(NamedTuple):
@@ -127,8 +131,12 @@ def _within_limits(tasks: list[Task], workers: int) -> tuple[list[Task], list[Ta
 def _pooled(tasks: list[Task], folder: Path, workers: int) -> list[bool]:
     golds = list(dict.fromkeys((task.database, task.gold) for task in tasks))
     with Pool(workers, LIMITS) as pool:
-        executed = GoldResults(pool, folder).run(Statement(*gold) for gold in golds)
-        expected = dict(zip(golds, map(_rows, executed), strict=True))
+        results = GoldResults(pool, folder)
+
+        def expected_of(gold: tuple[Path, str]) -> Expected:
+            return gold, _rows(results.execute(Statement(*gold)))
+
+        expected = dict(pool.as_done(partial(expected_of, gold) for gold in golds))
         predicted = pool.run(Statement(task.database, task.prediction) for task in tasks)
         return [
             _equal(_rows(result), expected[task.database, task.gold])

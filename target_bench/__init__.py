@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         CorpusInfo,
         Generation,
         GenerationRequest,
+        Judgement,
         Message,
         Query,
         Retrieval,
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from target_bench.core.serialization import Serializer
     from target_bench.core.vectors import Encoder, TextKind, VectorIndex, Vectors
     from target_bench.evaluation.results import Result, Results
+    from target_bench.evaluation.stages.judge import judge_answers
+    from target_bench.evaluation.stages.score import Scored, score_answers, score_rankings
     from target_bench.evaluation.target import TARGET
     from target_bench.reporting.compare import compare
     from target_bench.reporting.compare_rows import Comparison
@@ -71,6 +74,7 @@ _HOME = {
     "CorpusInfo": "core.schema",
     "Generation": "core.schema",
     "GenerationRequest": "core.schema",
+    "Judgement": "core.schema",
     "Message": "core.schema",
     "Query": "core.schema",
     "Retrieval": "core.schema",
@@ -78,6 +82,10 @@ _HOME = {
     "Table": "core.schema",
     "TableId": "core.schema",
     "Serializer": "core.serialization",
+    "judge_answers": "evaluation.stages.judge",
+    "Scored": "evaluation.stages.score",
+    "score_answers": "evaluation.stages.score",
+    "score_rankings": "evaluation.stages.score",
     "Encoder": "core.vectors",
     "TextKind": "core.vectors",
     "VectorIndex": "core.vectors",
@@ -111,6 +119,7 @@ __all__ = [  # noqa: RUF022 (the order a reader wants)
     "GenerationRequest",
     "Message",
     "Generation",
+    "Judgement",
     "Score",
     "Metric",
     "MetricSpec",
@@ -123,6 +132,10 @@ __all__ = [  # noqa: RUF022 (the order a reader wants)
     "StoredRun",
     "compare",
     "Comparison",
+    "score_rankings",
+    "score_answers",
+    "judge_answers",
+    "Scored",
     "TargetBenchError",
     "ConfigError",
     "DataError",

@@ -88,6 +88,10 @@ def test_a_ratio_above_its_bound_or_far_above_the_readme_is_a_fault() -> None:
     assert "README.md says 1.0 ×" in startup.faults({first: 1.5, second: 1.4}, stated)[0]
 
 
+def test_stored_runs_are_public() -> None:
+    assert {"read_run", "list_runs", "StoredRun"} <= set(target_bench.__all__)
+
+
 def test_public_names_are_listed_once() -> None:
     assert len(set(target_bench.__all__)) == len(target_bench.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Retreiver'"):

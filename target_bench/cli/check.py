@@ -2,18 +2,25 @@
 
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
-from typing import Annotated
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from target_bench.cli.options import AsJson, Debug
-from target_bench.core.errors import PluginError
+from target_bench.cli.options import AsJson, DataDir, Debug, Yes
+from target_bench.core.errors import ConfigError, PluginError
 
-HELP = """Check whether a retriever keeps the contract; exit code 3 if it does not.
+if TYPE_CHECKING:
+    from target_bench.testing import Check, Report
 
-`target-bench check my_file.py:MyRetriever:size=3` runs the same checks as
-target_bench.testing.check_retriever.
+HELP = """Check whether a plug-in keeps the contract; exit code 3 if it does not.
+
+`target-bench check my_file.py:MyRetriever:size=3` runs the same checks on a retriever as
+target_bench.testing.check_retriever, `--corpus NAME` those of check_corpus, and `--generator NAME`
+those of check_generator.
 """
 
 _LEFT_OUT = "left out with --skip"
@@ -21,11 +28,24 @@ _LEFT_OUT = "left out with --skip"
 
 def check(
     retriever: Annotated[
-        str,
+        str | None,
         typer.Argument(
-            help="A name with settings, module:Class or file.py:Class.", show_default=False
+            help="A retriever: a name with settings, module:Class or file.py:Class.",
+            show_default=False,
         ),
-    ],
+    ] = None,
+    corpus: Annotated[
+        str | None,
+        typer.Option(
+            "--corpus",
+            help="A corpus, written like that, or a folder or database of your own.",
+            show_default=False,
+        ),
+    ] = None,
+    generator: Annotated[
+        str | None,
+        typer.Option("--generator", help="A generator, written like that.", show_default=False),
+    ] = None,
     skip: Annotated[
         list[str] | None,
         typer.Option(
@@ -36,28 +56,29 @@ def check(
         float | None,
         typer.Option(
             "--tolerance",
-            help="How far scores may lie apart that should be the same. Default: 1e-4.",
+            help="How far scores of a retriever may lie apart that should be the same. "
+            "Default: 1e-4.",
             min=0,
             show_default=False,
         ),
     ] = None,
+    split: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--split",
+            help="A split of the corpus to check. Default: those whose files are there.",
+            show_default=False,
+        ),
+    ] = None,
+    data_dir: DataDir = None,
+    yes: Yes = False,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
     """Run the checks and print the report."""
-    from target_bench import testing
-    from target_bench.cli.progress import TerminalObserver
-    from target_bench.core.redaction import masked_settings
-
+    asked = _Asked(retriever, corpus, generator, tolerance, tuple(split or ()), data_dir, yes)
     left_out = (item.partition("=") for item in skip or ())
-    reasons = {name: reason or _LEFT_OUT for name, _, reason in left_out}
-    with TerminalObserver() as observer, redirect_stdout(sys.stderr):
-        checks = testing.retriever_checks(
-            retriever,
-            skip=reasons,
-            tolerance=testing.TOLERANCE if tolerance is None else tolerance,
-        )
-        report = testing.run(masked_settings(retriever), checks, observer)
+    report = _report(asked, {name: reason or _LEFT_OUT for name, _, reason in left_out})
     if as_json:
         json.dump(report.to_json(), sys.stdout, ensure_ascii=False, indent=2)
         sys.stdout.write("\n")
@@ -66,3 +87,76 @@ def check(
     if report.failed:
         names = ", ".join(outcome.check for outcome in report.failed)
         raise PluginError(f"{report.plugin} does not keep the contract: {names}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the command line names; one of the first three."""
+
+    retriever: str | None
+    corpus: str | None
+    generator: str | None
+    tolerance: float | None
+    splits: Sequence[str]
+    data_dir: Path | None
+    yes: bool
+
+    def plugin(self) -> str:
+        """Return the plug-in that is named.
+
+        Raises:
+            ConfigError: none is named, or several, or an option is not for its kind.
+        """
+        named = [name for name in (self.retriever, self.corpus, self.generator) if name]
+        if len(named) != 1:
+            raise ConfigError(
+                "name one plug-in: target-bench check RETRIEVER, --corpus NAME or --generator NAME"
+            )
+        if self.tolerance is not None and not self.retriever:
+            raise ConfigError("--tolerance is for retrievers")
+        if (self.splits or self.data_dir) and not self.corpus:
+            raise ConfigError("--split and --data-dir are for a --corpus")
+        return named[0]
+
+
+def _report(asked: _Asked, reasons: Mapping[str, str]) -> "Report":
+    from target_bench import testing
+    from target_bench.cli.progress import TerminalObserver
+    from target_bench.core.redaction import masked_settings
+
+    name = asked.plugin()
+    with TerminalObserver() as observer, redirect_stdout(sys.stderr):
+        return testing.run(masked_settings(name), _checks(asked, name, reasons), observer)
+
+
+def _checks(asked: _Asked, name: str, reasons: Mapping[str, str]) -> "list[Check]":
+    from target_bench import testing
+
+    if asked.corpus:
+        return testing.corpus_checks(
+            name, data_dir=asked.data_dir, splits=asked.splits, skip=reasons
+        )
+    if asked.generator:
+        checks = testing.generator_checks(name, skip=reasons)
+        _ask_for_consent(name, asked.yes)
+        return checks
+    tolerance = testing.TOLERANCE if asked.tolerance is None else asked.tolerance
+    return testing.retriever_checks(name, skip=reasons, tolerance=tolerance)
+
+
+def _ask_for_consent(name: str, yes: bool) -> None:
+    """Ask before requests to a generator that may cost money.
+
+    Raises:
+        ConfigError: the user does not want to pay, or cannot be asked.
+    """
+    from target_bench import testing
+    from target_bench.cli.payment import agreed, announced
+    from target_bench.core import registry
+    from target_bench.core.contract import is_paid
+    from target_bench.core.redaction import masked_settings
+    from target_bench.evaluation.stages.consent import Estimate, ask
+
+    if is_paid(registry.create("generator", name)):
+        estimate = Estimate(masked_settings(name), testing.MOST_REQUESTS, None, None)
+        ask(announced if yes else agreed, estimate)

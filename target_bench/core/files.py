@@ -1,22 +1,57 @@
-"""Files as a whole: what is in them, and that it has reached the disk."""
+"""Files: hashes, writing as a whole, forcing to disk, locks, and where caches are kept."""
 
 import errno
 import hashlib
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-CACHE_ENVIRONMENT = "TARGET_BENCH_CACHE"
-"""The variable that names the cache folder."""
+CACHE_VARIABLE = "TARGET_BENCH_CACHE"
+"""The environment variable that names the cache folder."""
 
 
 def cache_root() -> Path:
-    """Return ``$TARGET_BENCH_CACHE``, else ``target-bench`` in the user's cache folder."""
-    named = os.environ.get(CACHE_ENVIRONMENT)
+    """``$TARGET_BENCH_CACHE``, else ``target-bench`` in the user's cache folder."""
+    named = os.environ.get(CACHE_VARIABLE)
     if named:
         return Path(named).expanduser()
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "target-bench"
+
+
+def atomic_write(path: Path, content: bytes | Iterable[bytes], durable: bool = True) -> None:
+    """Replace a file as a whole: a reader sees the old or the new content, never a part of one.
+
+    The content goes to a temporary file beside the path, named ``NAME.RANDOM.tmp``, which is then
+    put in its place. A process that is killed leaves the old content and perhaps the temporary
+    file; an error leaves the old content alone. A file that holds the content already is left as it
+    is, so that nothing is written where nothing changes, as in a folder that cannot be written.
+
+    Args:
+        path: the file; its folder is made if it is missing.
+        content: all of it; an iterable is written piece by piece, and always.
+        durable: force the content to disk before it is put in place, so that a power cut too
+            leaves the old or the new content. False for what can be computed again and is checked
+            when it is read.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    if isinstance(content, bytes) and path.exists() and path.read_bytes() == content:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.{os.urandom(4).hex()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.writelines([content] if isinstance(content, bytes) else content)
+            file.flush()
+            if durable:
+                os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
 
 
 def sha256_of(path: Path) -> str:

@@ -5,7 +5,7 @@ import inspect
 import json
 import sys
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -158,12 +158,17 @@ def _hashes(files: Iterable[Path]) -> list[str]:
     return [source.code for source in sources]
 
 
-def own_files(modules: Iterable[Path], rooms: Iterable[Path] = (_PACKAGE,)) -> set[Path]:
+def own_files(
+    modules: Iterable[Path],
+    folders: Sequence[Path] = (_PACKAGE,),
+    left_out: Set[Path] = _NAMING,
+) -> set[Path]:
     """Find the files of this package that its modules use.
 
     Args:
         modules: the files to begin with.
-        rooms: folders or files; imports of others are not followed.
+        folders: where files have to lie that are imported.
+        left_out: files that are not followed.
 
     Raises:
         ConfigError: a file is not valid Python.
@@ -173,8 +178,8 @@ def own_files(modules: Iterable[Path], rooms: Iterable[Path] = (_PACKAGE,)) -> s
     while new:
         found |= new
         files = frozenset().union(*(code_tree.read(file, _PACKAGE).files for file in new))
-        files -= found | _NAMING
-        new = {file for file in files if any(file.is_relative_to(room) for room in rooms)}
+        files -= found | left_out
+        new = {file for file in files if any(file.is_relative_to(place) for place in folders)}
     return found
 
 

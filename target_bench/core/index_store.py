@@ -26,8 +26,11 @@ from target_bench.core.files import sha256_of, sync
 from target_bench.core.identity import plugin_identity
 from target_bench.core.interfaces import Corpus, Retriever
 
-FORMAT = 2
-"""The version of the layout; a folder of another version is refused."""
+FORMAT = 3
+"""The version of the layout and of identities; a folder of another version is refused.
+
+Version 2 identified code by the text of its files.
+"""
 
 _INDEX = "index.json"
 _DATA = "data"

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from target_bench.core.errors import DataError, StoreError
-from target_bench.core.files import CACHE_ENVIRONMENT, cache_root, sha256_of, sync
+from target_bench.core.files import CACHE_VARIABLE, cache_root, sha256_of, sync
 from target_bench.core.interfaces import CorpusLoader
 from target_bench.core.release import Release, Seen
 from target_bench.core.seals import check_file, sealed, unsealed
@@ -140,7 +140,7 @@ def _read(part: Part) -> Cached:
     except OSError as error:
         note = (
             f"the cache {cache_root()} cannot be written ({error.strerror or error}), so "
-            f"{part.name} was read without it; name another folder with ${CACHE_ENVIRONMENT}"
+            f"{part.name} was read without it; name another folder with ${CACHE_VARIABLE}"
         )
     return _read_without_cache(part, note)
 
@@ -152,7 +152,7 @@ def _read_without_cache(part: Part, note: str) -> Cached:
         raise StoreError(
             f"{part.name} fits neither into the cache {cache_root()} nor into the temporary "
             f"folder: {error.strerror or error}. Make room, or name other folders with "
-            f"${CACHE_ENVIRONMENT} and $TMPDIR."
+            f"${CACHE_VARIABLE} and $TMPDIR."
         ) from error
     return Cached(fresh.value, fresh.files, (*fresh.notes, note))
 

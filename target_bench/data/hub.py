@@ -16,6 +16,11 @@ different data; their commits tell.
 
 The package huggingface_hub (extra ``hub``) does the transfers, so ``HF_ENDPOINT``, ``HF_TOKEN``,
 proxies and timeouts work as everywhere. Only ``pull`` imports it.
+
+It is asked for one file at a time and not for a snapshot: ``snapshot_download`` takes a file of the
+right size for whole whatever its bytes are, leaves a damaged one as it is (or, forced, fetches all
+of them again), returns what lies in the folder when the hub cannot be reached, and names no file in
+most of its errors.
 """
 
 import hashlib
@@ -33,7 +38,7 @@ from typing import Any
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.core.files import CACHE_ENVIRONMENT, cache_root
+from target_bench.core.files import CACHE_VARIABLE, cache_root
 from target_bench.core.seals import sealed, unsealed
 from target_bench.data.hub_client import MAIN, Facts, Hub, Listing, short
 
@@ -180,8 +185,8 @@ def pull(name: str, revisions: Sequence[str] = (), say: Say = lambda _: None) ->
     except OSError as error:
         raise StoreError(
             f"{error.filename or home} cannot be read or written: {error.strerror or error}. "
-            f"Nothing was left half-written. Make room, or name another folder with "
-            f"${CACHE_ENVIRONMENT}."
+            "Nothing was left half-written. Make room, or name another folder with "
+            f"${CACHE_VARIABLE}."
         ) from error
 
 
@@ -378,5 +383,5 @@ def _check_room(folder: Path, listings: list[Listing]) -> None:
         raise StoreError(
             f"{folder.parent}: the files take {sum(sizes) / 1e6:,.1f} MB, but only "
             f"{free / 1e6:,.1f} MB are free. Make room, or name another folder with "
-            f"${CACHE_ENVIRONMENT}."
+            f"${CACHE_VARIABLE}."
         )

@@ -28,7 +28,7 @@ def read(loader: CorpusLoader, folder: Path, split: str) -> Dataset:
     Raises:
         DataError: a file is missing or broken; the message names it.
     """
-    loader = _by_layout(loader, folder)
+    loader = by_layout(loader, folder)
     tables = read_tables(loader, folder, split)
     queries = cache.queries(loader, folder, split)
     files = tables.files | queries.files
@@ -44,12 +44,12 @@ def read(loader: CorpusLoader, folder: Path, split: str) -> Dataset:
 
 def read_tables(loader: CorpusLoader, folder: Path, split: str) -> cache.Cached:
     """The tables of one split alone; errors as for ``read``."""
-    return cache.tables(_by_layout(loader, folder), folder, split)
+    return cache.tables(by_layout(loader, folder), folder, split)
 
 
 def read_databases(loader: CorpusLoader, folder: Path, split: str) -> Mapping[str, Path]:
     """Database id -> file of one split; errors as for ``read``."""
-    return databases(_by_layout(loader, folder), folder, split)
+    return databases(by_layout(loader, folder), folder, split)
 
 
 def notes_about(dataset: Dataset, database: str | None) -> Sequence[str]:
@@ -113,7 +113,8 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMED]) + more
 
 
-def _by_layout(loader: CorpusLoader, folder: Path) -> CorpusLoader:
+def by_layout(loader: CorpusLoader, folder: Path) -> CorpusLoader:
+    """Return the loader of TARGET's layout for a folder in it, else the given one."""
     if loader.embedded is not None or not TargetLayout.is_in(folder):
         return loader
     layout = TargetDatabases if TargetDatabases.is_in(folder) else TargetLayout

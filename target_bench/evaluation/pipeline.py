@@ -109,11 +109,12 @@ def asking(task_name: str, cell: Cell, answering: Answering) -> Asking:
 def retrieval_identity(cell: Cell) -> dict[str, Any]:
     """All that can change the rankings of a cell or their scores."""
     dataset = cell.dataset
-    metrics = registry.create("task", "retrieval").metrics(cell.cutoffs, dataset)
+    task = registry.create("task", "retrieval")
+    metrics = task.metrics(cell.cutoffs, dataset)
     return _data_identity("retrieval", dataset, queries_fingerprint(dataset.queries)) | {
         "top_k": list(cell.cutoffs),
         "retriever": cell.subject.identity,
-        "metrics": [metric.signature for metric in metrics],
+        "metrics": [*(metric.signature for metric in metrics), *task.settings()],
     }
 
 

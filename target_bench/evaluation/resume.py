@@ -16,7 +16,12 @@ from target_bench.evaluation.stages.generate import Answerer
 from target_bench.evaluation.stages.retrieve import RetrievalOptions, Subject
 from target_bench.runs.answer_log import Answered
 from target_bench.runs.read import StoredRun, read_run
-from target_bench.runs.run_identity import answers_fingerprint, earlier_note, queries_fingerprint
+from target_bench.runs.run_identity import (
+    answers_fingerprint,
+    earlier_note,
+    newly_named,
+    queries_fingerprint,
+)
 
 
 class ResumedRun:
@@ -109,7 +114,7 @@ class ResumedRun:
     def _tell_of_other_metrics(self, now: Sequence[str]) -> None:
         """Say that metrics or the reading of answers changed since the run was scored."""
         earlier = self._run.identity.metrics
-        names = [found.partition("|")[0] for found in now if found not in earlier]
+        names = [found.partition("|")[0] for found in newly_named(now, earlier)]
         if names:
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
             self._observer.warning(

@@ -16,11 +16,14 @@ from target_bench.core.schema import LabelMode
 
 Floats = NDArray[np.float64]
 
+VERSION = "classification:1"
+"""The version of these metrics, for identities of runs: raise it if values can change."""
+
 TRUE, FALSE, NOT_ENOUGH = "True", "False", "Not Enough Information"
 LABELS = (TRUE, FALSE, NOT_ENOUGH)
 _UNPARSED = len(LABELS)
 
-_RULES: dict[LabelMode, str] = {"strict": "strict.3", "target": "target"}
+LABEL_RULES: dict[LabelMode, str] = {"strict": "strict.3", "target": "target"}
 """The version of how labels are read (``target_bench.metrics.labels``)."""
 
 
@@ -83,7 +86,7 @@ class LabelMetric(Metric[JudgedLabels]):
     @property
     def signature(self) -> str:
         """Name, definition, and how labels are read."""
-        return f"{self.name}|{self.spec.description}|labels:{_RULES[self._mode]}"
+        return f"{self.name}|{self.spec.description}|labels:{LABEL_RULES[self._mode]}"
 
     def statistics(self, examples: JudgedLabels) -> Floats:
         """(n, 12) the cell of each query in the confusion table."""

@@ -52,11 +52,15 @@ def specs_of(scores: Scores) -> dict[str, MetricSpec]:
     return {name: spec_of(name) for name in scores}
 
 
-def parse(name: str) -> tuple[MetricSpec, int | None]:
+def parse(name: str, needs_cutoff: bool = True) -> tuple[MetricSpec, int | None]:
     """Read a metric as users write it: ``recall@10`` -> its declaration and its cutoff.
 
     ``MetricSpec.at`` prints it again. A class of a plug-in is written ``file.py:Class`` or
     ``module:Class``.
+
+    Args:
+        name: the metric.
+        needs_cutoff: whether a metric that is read at a cutoff has to be named with one.
 
     Raises:
         ConfigError: there is no such metric, or its cutoff is missing or superfluous.
@@ -65,7 +69,7 @@ def parse(name: str) -> tuple[MetricSpec, int | None]:
         return declared(registry.resolve("metric", name), name), None
     family, k = split(name)
     spec = declared(registry.resolve("metric", family), family)
-    if spec.at_k and k is None:
+    if spec.at_k and k is None and needs_cutoff:
         raise ConfigError(f"metric {name!r}: write it with a cutoff, as in {spec.at(10)}")
     if not spec.at_k and k is not None:
         raise ConfigError(f"metric {name!r}: it has no cutoff; write it as {spec.at()}")

@@ -21,6 +21,9 @@ from target_bench.metrics.judged_rankings import JudgedRankings
 
 Floats = NDArray[np.float64]
 
+VERSION = "retrieval:1"
+"""The version of these metrics, for identities of runs: raise it if values can change."""
+
 Statistics = Callable[[JudgedRankings, int], tuple[Floats, Floats]]
 
 

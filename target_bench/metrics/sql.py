@@ -23,6 +23,9 @@ from target_bench.metrics.sql_times import reward, time_ratio
 
 Floats = NDArray[np.float64]
 
+VERSION = "sql:1"
+"""The version of these metrics, for identities of runs: raise it if values can change."""
+
 Rule = Literal["bird", "spider", "multiset"]
 """When two results count as the same; see ``target_bench.metrics.sql_rules``."""
 

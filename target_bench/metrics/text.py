@@ -21,6 +21,9 @@ from target_bench.core.metric_spec import MetricSpec
 
 Floats = NDArray[np.float64]
 
+VERSION = "text:1"
+"""The version of these metrics and of BERTScore, for identities: raise it if values can change."""
+
 
 @dataclass(frozen=True)
 class JudgedAnswers:

@@ -2,11 +2,10 @@
 
 import json
 from dataclasses import asdict, dataclass, fields
-from math import isfinite
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
+from target_bench.core.generation_contract import generation_fault
 from target_bench.core.schema import Generation
 from target_bench.runs.record_log import Log, read_lines
 
@@ -25,35 +24,6 @@ class Answered:
     generation: Generation
     shown_rows: tuple[int, ...] = ()
     truncated: bool = False
-
-
-_TYPES: dict[str, tuple[type, ...]] = {
-    "query_id": (str,),
-    "text": (str,),
-    "error": (str, NoneType),
-    "input_tokens": (int, NoneType),
-    "output_tokens": (int, NoneType),
-    "cost": (int, float, NoneType),
-    "seconds": (int, float, NoneType),
-    "cached": (bool,),
-    "finish_reason": (str, NoneType),
-}
-
-
-def fault(generation: Generation) -> str | None:
-    """What is wrong with the types of an answer's fields, or None.
-
-    An answer comes from code of others, or from a file that may have been edited.
-    """
-    for name, kinds in _TYPES.items():
-        value = getattr(generation, name)
-        if not isinstance(value, kinds):
-            return f"its {name} is {type(value).__name__}"
-        if isinstance(value, float) and not isfinite(value):
-            return f"its {name} is {value}"
-        if isinstance(value, int | float) and value < 0:
-            return f"its {name} is {value}, less than 0"
-    return None
 
 
 _DEFAULTS = {field.name: field.default for field in fields(Generation)}
@@ -94,7 +64,7 @@ def parse(record: dict[str, Any]) -> Answered:
     rows = tuple(record.pop("shown_rows", ()))
     truncated = record.pop("truncated", False)
     generation = Generation(**record)
-    problem = fault(generation)
+    problem = generation_fault(generation)
     if problem:
         raise ValueError(problem)
     return Answered(generation, rows, truncated)

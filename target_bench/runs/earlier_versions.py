@@ -1,14 +1,18 @@
 """Runs of earlier versions that cannot be reused, and what is said of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 from target_bench.core.errors import StoreError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Query
-from target_bench.runs.manifest import read_manifest
+from target_bench.runs.manifest import Identity, read_manifest
 from target_bench.runs.run_identity import earlier_answers_fingerprint, earlier_note
 from target_bench.runs.store import Run
+
+_OF_CODE = ("class", "code", "metrics")
+"""Entries of identities by which a run of earlier code differs from one of today."""
 
 
 def tell_of_earlier(run: Run, queries: Sequence[Query], observer: Observer) -> None:
@@ -22,18 +26,42 @@ def tell_of_earlier(run: Run, queries: Sequence[Query], observer: Observer) -> N
     if not run.is_new:
         return
     label = run.id.rpartition("-")[0]
-    wanted = ""
     for folder in sorted(run.folder.parent.glob(f"{label}-{'[0-9a-f]' * 12}")):
         if folder == run.folder:
             continue
         with suppress(StoreError):
-            identity = read_manifest(folder).identity
-            if not identity.is_earlier:
-                continue
-            wanted = wanted or earlier_answers_fingerprint(queries)
-            if identity.queries_fingerprint == wanted:
+            found = read_manifest(folder).identity
+            note = _note(folder.name, found, run.identity, queries)
+            if note is not None:
                 observer.warning(
-                    f"{earlier_note(folder.name)}: its answers are not reused, and all queries "
-                    "are answered again"
+                    f"{note}: its answers are not reused, and all queries are answered again"
                 )
                 return
+
+
+def _note(name: str, found: Identity, wanted: Identity, queries: Sequence[Query]) -> str | None:
+    """What keeps a run from being reused that answers the same queries, or None."""
+    if found.is_earlier:
+        same = found.queries_fingerprint == earlier_answers_fingerprint(queries)
+        return earlier_note(name) if same else None
+    other_code = _names_modules(found.content) and not _names_modules(wanted.content)
+    if other_code and _without_code(found.content) == _without_code(wanted.content):
+        return (
+            f"{name} was answered by an earlier version of target-bench, which identified code by "
+            "the text of its files"
+        )
+    return None
+
+
+def _names_modules(identity: Any) -> bool:
+    """Whether an identity names classes of target-bench by their modules, as earlier versions."""
+    if not isinstance(identity, Mapping):
+        return False
+    named = str(identity.get("class", "")).startswith("target_bench.")
+    return named or any(map(_names_modules, identity.values()))
+
+
+def _without_code(identity: Any) -> Any:
+    if not isinstance(identity, Mapping):
+        return identity
+    return {name: _without_code(v) for name, v in identity.items() if name not in _OF_CODE}

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.files import atomic_write
 from target_bench.core.interfaces import Dataset
 from target_bench.runs import record_log
 from target_bench.runs.read import StoredRun
@@ -57,11 +58,8 @@ def export(run: StoredRun, dataset: Dataset, out: Path, format: str = "trec") ->
     lines = "".join(run_lines((retrievals[query.id] for query in queries), words))
     paths = out / "run.trec", out / "qrels.trec"
     try:
-        out.mkdir(parents=True, exist_ok=True)
         for path, text in zip(paths, (lines, "".join(qrels_lines(queries, words))), strict=True):
-            half = path.with_name(f"{path.name}.tmp")
-            half.write_text(text, encoding="utf-8", errors="surrogatepass")
-            half.replace(path)
+            atomic_write(path, text.encode("utf-8", "surrogatepass"))
     except OSError as error:
         raise StoreError(cannot("be written", out, error, "--to")) from error
     return paths

@@ -53,6 +53,20 @@ def is_earlier(identity: Mapping[str, Any]) -> bool:
     return identity["task"] != "retrieval" and identity.get("queries_version") != EVERY_FIELD
 
 
+def newly_named(metrics: Sequence[str], earlier: Sequence[str]) -> list[str]:
+    """Find what decides scores now and did not when a run was scored.
+
+    A run of version 0.1.0 names no versions of rules: they were the first.
+
+    Args:
+        metrics: ``metrics`` of an identity of today.
+        earlier: ``metrics`` of the identity of the run.
+    """
+    known = {entry.partition(":")[0] for entry in earlier}
+    new = [entry for entry in metrics if entry not in earlier]
+    return [entry for entry in new if entry.partition(":")[0] in known or entry[-2:] != ":1"]
+
+
 def earlier_note(name: object) -> str:
     """What is wrong with the answers of such a run.
 

@@ -22,6 +22,7 @@ import portalocker
 from numpy.typing import NDArray
 
 from target_bench.core.errors import StoreError
+from target_bench.core.files import atomic_write
 from target_bench.core.schema import Judgement, Retrieval
 from target_bench.core.seals import DamageError, check_file, sealed, unsealed
 from target_bench.runs import answer_log, judgements, record_log
@@ -256,18 +257,9 @@ class Run:
     def _replace_bytes(self, name: str, encoded: bytes) -> None:
         """Replace a file as a whole, unless it holds this content already."""
         path = self.folder / name
-        temporary = path.with_suffix(f".{os.getpid()}.tmp")
         try:
-            if path.exists() and path.read_bytes() == encoded:
-                return
-            with temporary.open("wb") as file:
-                file.write(encoded)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
+            atomic_write(path, encoded)
         except OSError as error:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
             raise StoreError(cannot("be written", path, error)) from error
 
     def log(self) -> RetrievalLog:

@@ -19,6 +19,9 @@ from target_bench.sql.statements import LONGEST
 from target_bench.sql.workers.pool import Pool, Statement
 from target_bench.sql.workers.trial import Links, Prediction, Trials, Tried
 
+VERSION = "judging:1"
+"""The version of how SQL is read, run and compared: raise it if verdicts or scores can change."""
+
 LeftOut = Literal["missing", "unusable", "engines"]
 """Why a query is not runnable: its database is missing, or cannot be read, or the engine that
 judges cannot say the gold or has another result of it than SQLite."""
@@ -125,7 +128,7 @@ class Judge:
         self._copying = Lock()
 
     def judge(self, case: Case) -> Judged:
-        """Judge a case, in the thread of a job (``Pool.do``, ``Pool.as_done``).
+        """Judge a case in this thread, that of a job of the pool (``Pool.as_done``).
 
         A case whose database is missing or cannot be read is not runnable.
 
@@ -135,7 +138,7 @@ class Judge:
         """
         with self._copying:  # a database is copied once, and statements are translated here
             plan = self._plan(case)
-        golds = [self._golds.in_job(one) if one else None for one in plan.statements]
+        golds = [self._golds.execute(one) if one else None for one in plan.statements]
         gold, rewritten, *in_sqlite = golds
         untold = plan.untold or _untold((gold, rewritten), in_sqlite)
         asked: Prediction | Executed | None = case.stopped

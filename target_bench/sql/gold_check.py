@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import tee
 from pathlib import Path
 from typing import Any, NamedTuple
-from uuid import uuid4
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.files import atomic_write
 from target_bench.core.interfaces import Dataset
 from target_bench.core.schema import NO_DATABASE, Executed, Query, SQLOutcome
 from target_bench.metrics.sql_rules import comparable
@@ -180,10 +180,7 @@ def kept(report: dict[str, Any], folder: Path) -> Path:
     path = folder / f"gold-{'-'.join(words)}.json"
     text = json.dumps(report | {"made": time.strftime("%Y-%m-%dT%H:%M:%S%z")}, indent=1)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        half = path.with_suffix(f".{uuid4().hex}.tmp")
-        half.write_text(text + "\n", encoding="utf-8")
-        half.replace(path)
+        atomic_write(path, f"{text}\n".encode())
     except OSError as error:
         raise StoreError(f"{path} cannot be written: {error.strerror}") from error
     return path

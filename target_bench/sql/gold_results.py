@@ -11,17 +11,15 @@ import sqlite3
 import time
 import warnings
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import astuple
-from itertools import islice
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from threading import Lock
 from typing import Any
 
 from target_bench.core.errors import DataError, StoreError
-from target_bench.core.files import cache_root
+from target_bench.core.files import atomic_write, cache_root
 from target_bench.core.identity import installed_version
 from target_bench.core.schema import Executed
 from target_bench.core.seals import digest
@@ -31,7 +29,6 @@ from target_bench.sql.workers.pool import Pool, Statement
 FORMAT = 1
 """The version of the files and of the rules by which cells are read; others are not used."""
 
-_BATCH = 256  # statements looked up, then run, at a time
 _PASSING = {"timeout", "memory", "unusable"}  # outcomes that another day may not have
 _MOVING = re.compile(
     r"now|random|current|today|uuid|nextval"
@@ -70,34 +67,11 @@ class GoldResults:
         self._locks: dict[str, Lock] = {}
 
     def execute(self, statement: Statement) -> Executed:
-        """The result of one statement; errors as for ``run``."""
-        return next(self.run([statement]))
+        """The result of one statement, run in this thread if it is not recorded.
 
-    def run(self, statements: Iterable[Statement]) -> Iterator[Executed]:
-        """The results of many, in their order; ``seconds`` are those of the run that was recorded.
-
-        A statement whose database cannot be read has the outcome ``unusable``.
-
-        Raises:
-            ConfigError: as for the pool.
-            StoreError: a result cannot be recorded.
-        """
-        source = iter(statements)
-        while batch := list(islice(source, _BATCH)):
-            places = [self._place(statement) for statement in batch]
-            found = [self._recorded(place) for place in places]
-            absent = [s for s, result in zip(batch, found, strict=True) if result is None]
-            fresh = self._pool.run(absent, keep_going=True)
-            for place, result in zip(places, found, strict=True):
-                if result is None:
-                    result = next(fresh)
-                    self._record(place, result)
-                yield result
-
-    def in_job(self, statement: Statement) -> Executed:
-        """The result of one statement, run in the thread of a job of the pool.
-
-        Jobs that ask for the same statement at the same time run it once.
+        ``seconds`` are those of the run that was recorded. A statement whose database cannot be
+        read has the outcome ``unusable``. Threads that ask for the same statement at the same time
+        run it once.
 
         Raises:
             ConfigError: as for the pool.
@@ -106,11 +80,11 @@ class GoldResults:
         """
         place = self._place(statement)
         if place is None:
-            return self._pool.in_job(statement)
+            return self._pool.run_here(statement)
         with self._locks.setdefault(str(place), Lock()):
             found = self._recorded(place)
             if found is None:
-                found = self._pool.in_job(statement)
+                found = self._pool.run_here(statement)
                 self._record(place, found)
         return found
 
@@ -159,10 +133,7 @@ class GoldResults:
             return
         text = json.dumps(_record(result), default=_tagged)
         try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with NamedTemporaryFile(dir=place.parent, prefix=".new-", delete=False) as file:
-                file.write(gzip.compress(text.encode(), compresslevel=1))
-            Path(file.name).replace(place)
+            atomic_write(place, gzip.compress(text.encode(), compresslevel=1), durable=False)
         except OSError as error:
             raise StoreError(
                 f"a gold result cannot be recorded in {place.parent}: {error.strerror}. Make room "

@@ -10,6 +10,7 @@ from target_bench.core.metric import Metric
 from target_bench.core.schema import Generation, Judgement, LabelMode, Query
 from target_bench.metrics.classification import (
     LABELS,
+    VERSION,
     JudgedLabels,
     confusion,
     label_metrics,
@@ -75,8 +76,8 @@ class FactVerification:
         return examples.predicted
 
     def settings(self) -> list[str]:
-        """What changes a score besides the metrics: nothing."""
-        return []
+        """What changes a score besides the metrics: the version of their rules."""
+        return [VERSION]
 
     def report(self, _dataset: Dataset, examples: JudgedLabels) -> dict[str, Any]:
         """The confusion table: gold label -> given label -> number of queries."""

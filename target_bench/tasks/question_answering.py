@@ -8,7 +8,7 @@ from target_bench.core.interfaces import Dataset
 from target_bench.core.metric import Metric
 from target_bench.core.reasoning import READING, without_reasoning
 from target_bench.core.schema import Generation, Judgement, Query
-from target_bench.metrics.text import JudgedAnswers, number_of_references, text_metrics
+from target_bench.metrics.text import VERSION, JudgedAnswers, number_of_references, text_metrics
 
 
 class QuestionAnswering:
@@ -62,8 +62,8 @@ class QuestionAnswering:
         return examples.texts
 
     def settings(self) -> list[str]:
-        """What changes a score besides the metrics: nothing."""
-        return []
+        """What changes a score besides the metrics: the version of their rules."""
+        return [VERSION]
 
     def report(self, _dataset: Dataset, _examples: JudgedAnswers) -> dict[str, Any]:
         """No details beside the metrics."""

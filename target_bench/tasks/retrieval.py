@@ -6,7 +6,7 @@ from target_bench.core.interfaces import Dataset
 from target_bench.core.metric_spec import RANKINGS
 from target_bench.core.schema import NO_DATABASE, Retrieval
 from target_bench.metrics.judged_rankings import JudgedRankings, judge, with_databases
-from target_bench.metrics.retrieval import RetrievalMetric, at_cutoffs
+from target_bench.metrics.retrieval import VERSION, RetrievalMetric, at_cutoffs
 
 
 class TableRetrieval:
@@ -19,6 +19,10 @@ class TableRetrieval:
     def metrics(self, cutoffs: Sequence[int], dataset: Dataset) -> list[RetrievalMetric]:
         """Every retrieval metric at these cutoffs, those about databases if there are any."""
         return at_cutoffs(cutoffs, _has_databases(dataset))
+
+    def settings(self) -> list[str]:
+        """What changes a score besides the metrics: the version of their rules."""
+        return [VERSION]
 
     def examples(
         self, dataset: Dataset, retrievals: Sequence[Retrieval], depth: int

@@ -12,10 +12,12 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.interfaces import Dataset
 from target_bench.core.metric import Metric
 from target_bench.core.schema import NO_DATABASE, Generation, Judgement, Query, Retrieval
+from target_bench.metrics.sql import VERSION as METRICS_VERSION
 from target_bench.metrics.sql import JudgedSQL, Rule, sql_metrics
 from target_bench.sql.answers import Answer, AnswerJudge, fingerprint
 from target_bench.sql.engines.databases import named
 from target_bench.sql.engines.limits import Limits
+from target_bench.sql.execution import VERSION as JUDGING_VERSION
 from target_bench.sql.judged_answer import JudgedAnswer
 from target_bench.sql.outcomes import report
 from target_bench.sql.workers.pool import Pool
@@ -174,10 +176,10 @@ class TextToSQL:
         return [found.sql for found in examples.judged]
 
     def settings(self) -> list[str]:
-        """What changes a score besides the metrics: engines, their versions and the limit."""
+        """What changes a score besides the metrics: versions of rules and engines, the limit."""
         from target_bench.core.identity import installed_version
 
-        versions = [f"sqlite:{sqlite3.sqlite_version}"]
+        versions = [METRICS_VERSION, JUDGING_VERSION, f"sqlite:{sqlite3.sqlite_version}"]
         if self.engine == "duckdb":
             versions += [f"{name}:{installed_version(name)}" for name in ("duckdb", "sqlglot")]
         chosen = [f"engine:{self.engine}", f"rule:{self.rule}", f"timeout:{self.timeout:g}"]

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from unittest import SkipTest
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.observer import Observer
 from target_bench.core.redaction import masked_settings
-from target_bench.core.registry import FILE_MODULE
+from target_bench.core.registry import FILE_MODULE, Kind
 
 Status = Literal["passed", "failed", "skipped"]
 
@@ -213,47 +213,42 @@ def calling(what: str, hint: str = "") -> Iterator[None]:
         raise CheckError(f"{said.rstrip('.')}. {hint}".rstrip()) from error
 
 
+SubjectT = TypeVar("SubjectT")
+
+
 def assemble(
-    plugin: Callable[..., Any] | str,
-    functions: Mapping[CheckFunction, Sequence[CheckFunction]],
-    settings: Mapping[str, Any] | None,
+    subject: SubjectT,
+    functions: Mapping[Callable[[SubjectT], None], Sequence[Callable[[SubjectT], None]]],
     skip: Mapping[str, str] | None,
-    tolerance: float,
-) -> tuple[str, list[Check]]:
-    """The name of a plug-in, and its checks.
+) -> list[Check]:
+    """Make the checks of one plug-in.
 
     Args:
-        plugin: its class, a function that makes one, or a name with settings as on the command
-            line.
+        subject: what each test is given.
         functions: each test, and those that it needs to have passed.
-        settings: arguments for the class or function.
         skip: names of checks to leave out, each with the reason.
-        tolerance: see ``Maker``.
 
     Raises:
-        ConfigError: an unknown name or setting, a check to skip that does not exist, or an object
-            in place of a class.
+        ConfigError: a check to skip that does not exist.
     """
-    maker = _maker(plugin, dict(settings or {}), tolerance)
     names = [_name(function) for function in functions]
     for name in skip or {}:
         if name not in names:
             raise ConfigError(f"skip: {registry.unknown_name('check', name, names)}")
-    checks = [
+    return [
         Check(
             _name(function),
             (function.__doc__ or "").strip().split("\n")[0],
             _skipping(skip[_name(function)])
             if skip and _name(function) in skip
-            else partial(function, maker),
+            else partial(function, subject),
             tuple(map(_name, needs)),
         )
         for function, needs in functions.items()
     ]
-    return maker.name, checks
 
 
-def _name(function: CheckFunction) -> str:
+def _name(function: Callable[[Any], None]) -> str:
     return function.__name__.removeprefix("check_")
 
 
@@ -264,31 +259,50 @@ def _skipping(reason: str) -> Callable[[], None]:
     return skip
 
 
-def _maker(plugin: Callable[..., Any] | str, settings: dict[str, Any], tolerance: float) -> Maker:
+def maker(
+    kind: Kind,
+    method: str,
+    plugin: Callable[..., Any] | str,
+    settings: Mapping[str, Any] | None = None,
+    tolerance: float = 0.0,
+) -> Maker:
+    """Say how the plug-in under test is made.
+
+    Args:
+        kind: what it is.
+        method: a method that objects of this kind have.
+        plugin: its class, a function that makes one, or a name with settings as on the command
+            line.
+        settings: arguments for the class or function.
+        tolerance: see ``Maker``.
+
+    Raises:
+        ConfigError: an unknown name or setting, or an object in place of a class.
+    """
     if isinstance(plugin, str):
-        spec = registry.parse("retriever", plugin)
-        target = _imported_once(spec.target)
-        given = {**spec.settings, **settings}
+        spec = registry.parse(kind, plugin)
+        target = _imported_once(kind, registry.canonical(kind, spec.target))
+        given = {**spec.settings, **(settings or {})}
         return Maker(
             masked_settings(plugin),
-            lambda: registry.build("retriever", target, given, text=plugin),
+            lambda: registry.build(kind, target, dict(given), text=plugin),
             tolerance,
         )
-    made = not isinstance(plugin, type) and hasattr(plugin, "embed_corpus")
+    made = not isinstance(plugin, type) and hasattr(plugin, method)
     if made or not callable(plugin):
         raise ConfigError(
             f"{type(plugin).__name__} is an object; most checks need a fresh one, so pass the "
             "class, or a function that makes one"
         )
     name = getattr(plugin, "__name__", type(plugin).__name__)
-    return Maker(name, partial(plugin, **settings), tolerance)
+    return Maker(name, partial(plugin, **(settings or {})), tolerance)
 
 
-def _imported_once(target: str) -> str:
+def _imported_once(kind: Kind, target: str) -> str:
     """The target, or for a class in a file its module: a file is read again each time it is named.
 
     Objects of one class share what the class holds, which is one of the things to check.
     """
-    found = registry.resolve("retriever", target)
+    found = registry.resolve(kind, target)
     module = getattr(found, "__module__", "")
     return f"{module}:{found.__name__}" if module.startswith(FILE_MODULE) else target

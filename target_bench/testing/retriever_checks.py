@@ -5,7 +5,7 @@ from typing import Any
 
 from target_bench.testing import retriever_answers as answers
 from target_bench.testing import retriever_state as state
-from target_bench.testing.checks import Check, CheckFunction, Report, assemble, run
+from target_bench.testing.checks import Check, CheckFunction, Report, assemble, maker, run
 
 TOLERANCE = 1e-4
 """More than the order of additions changes in single precision."""
@@ -97,4 +97,5 @@ def _assembled(
     skip: Mapping[str, str] | None,
     tolerance: float,
 ) -> tuple[str, list[Check]]:
-    return assemble(retriever, CHECKS, settings, skip, tolerance)
+    made = maker("retriever", "embed_corpus", retriever, settings, tolerance)
+    return made.name, assemble(made, CHECKS, skip)

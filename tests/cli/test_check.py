@@ -71,7 +71,53 @@ def test_tolerance(inside: Inside) -> None:
         (("nowhere.py:Mine",), "there is no file"),
         (("bm25:size=3",), "unknown setting 'size'"),
         (("bm25", "--skip", "speed"), "unknown check 'speed'"),
+        ((), "name one plug-in"),
+        (("bm25", "--corpus", "mini"), "name one plug-in"),
+        (("--corpus", "mimi"), "Did you mean mini"),
+        (("--corpus", "mini", "--split", "middle"), "no split 'middle'"),
+        (("--corpus", "mini", "--tolerance", "1"), "--tolerance is for retrievers"),
+        (("--generator", "extractiv"), "Did you mean extractive"),
+        (("--generator", "extractive", "--split", "test"), "are for a --corpus"),
     ],
 )
 def test_mistakes_are_exit_code_2(inside: Inside, arguments: tuple[str, ...], message: str) -> None:
     assert message in inside.bad(2, "check", *arguments)
+
+
+def test_a_corpus(inside: Inside) -> None:
+    out = inside.good("check", "--corpus", "mini", "--split", "test")
+    assert out.startswith("mini: 9 checks passed, 0 failed, 1 skipped\n")
+    broken = "class Broken:\n    def tables(self, release, split): ...\n"
+    Path("broken.py").write_text(broken, encoding="utf-8")
+    done = inside("check", "--corpus", "broken.py:Broken")
+    assert done.code == 3
+    assert "Broken is not a corpus: inherit CorpusLoader" in done.out
+
+
+def test_a_generator(inside: Inside) -> None:
+    out = inside.good("check", "--generator", "extractive", "--skip", "usage=text alone")
+    assert out.startswith("extractive: 9 checks passed, 0 failed, 3 skipped\n")
+
+
+def test_a_generator_that_is_paid_for_is_asked_on_consent(inside: Inside) -> None:
+    paid = """
+from pathlib import Path
+
+class Paid:
+    paid = True
+
+    def generate(self, request):
+        with Path("asked").open("a") as file:
+            file.write("!")
+        return request.query
+"""
+    Path("paid.py").write_text(paid, encoding="utf-8")
+    done = inside("check", "--generator", "paid.py:Paid")
+    assert done.code == 2
+    assert "up to 250 texts may be sent" in done.err
+    assert "--yes" in done.err
+    assert not Path("asked").exists()
+    agreed = inside("check", "--generator", "paid.py:Paid", "--yes")
+    assert (agreed.code, agreed.err) == (0, done.err.partition("Error")[0])
+    assert " 0 failed" in agreed.out
+    assert Path("asked").exists()

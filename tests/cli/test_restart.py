@@ -116,7 +116,7 @@ def test_answers_are_scored_again_when_they_are_read_in_another_way(
     run = ("run", "mini", "--task", "fact_verification", "--retriever", "oracle", "--top-k", "1",
            "--generator", "brief.py:Brief", "--limit", "5", "--json")  # fmt: skip
     with monkeypatch.context() as earlier:
-        earlier.setitem(classification._RULES, "strict", "strict.2")
+        earlier.setitem(classification.LABEL_RULES, "strict", "strict.2")
         earlier.setattr(fact_verification, "parse_label", lambda *_: None)
         before = _one(inside.good(*run))
     (tmp_path / "brief.py").unlink()

@@ -50,6 +50,22 @@ def test_list_of_what_is_broken(inside: Inside, runs: Runs) -> None:
     assert states[runs.tfidf.name] == "unreadable"
 
 
+def test_errors_are_listed_and_shown(inside: Inside, runs: Runs) -> None:
+    """Of a run that an error ended, and of one that goes on with what it has."""
+    ended = {"status": "failed", "error": "PluginError: no luck"}
+    rewrite(runs.bm25 / "manifest.json", lambda manifest: manifest.update(ended))
+    out = inside.good("runs", "list")
+    assert f"{runs.bm25.name[-12:]} failed: PluginError: no luck" in out
+    listed = json.loads(inside.good("runs", "list", "--json"))
+    states = {Path(one["folder"]).name: (one["state"], one["error"]) for one in listed}
+    assert states[runs.bm25.name] == ("failed", "PluginError: no luck")
+    assert states[runs.tfidf.name] == ("finished", None)
+    shown = inside.good("runs", "show", runs.bm25.name)
+    assert "state: failed" in shown
+    assert "error: PluginError: no luck" in shown
+    assert "error" not in json.loads(inside.good("runs", "show", runs.tfidf.name, "--json"))
+
+
 def test_show(inside: Inside, runs: Runs) -> None:
     out = inside.good("runs", "show", runs.answers.name)
     for part in ("generator.config.tables: 3", "host:", "asked: 144", "sacrebleu", "generate:"):

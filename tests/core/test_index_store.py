@@ -187,7 +187,7 @@ def _truncate(path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda f: _edit(f, format=99), "format 99, and this version of target-bench reads 2"),
+        (lambda f: _edit(f, format=99), "format 99, and this version of target-bench reads 3"),
         (lambda f: (f / "index.json").write_text("[]"), "format None"),
         (lambda f: (f / "index.json").write_text("{"), "cannot be read"),
         (lambda f: (f / "index.json").unlink(), "there is no index here (no index.json)"),

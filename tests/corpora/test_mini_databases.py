@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from target_bench.core.errors import DataError
-from target_bench.core.files import CACHE_ENVIRONMENT
+from target_bench.core.files import CACHE_VARIABLE
 from target_bench.core.interfaces import Dataset
 from target_bench.core.schema import Query
 from target_bench.data import cache
@@ -117,7 +117,7 @@ def test_keys_hold() -> None:
 def test_built_once_and_again_when_it_is_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(CACHE_ENVIRONMENT, str(tmp_path))
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     first = load("mini")
     before = {path: path.stat().st_mtime_ns for path in first.databases.values()}
     assert all(path.is_relative_to(tmp_path / cache.DATABASES) for path in before)
@@ -131,7 +131,7 @@ def test_built_once_and_again_when_it_is_gone(
 
 def test_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
-    monkeypatch.setenv(CACHE_ENVIRONMENT, str(tmp_path / "file"))
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "file"))
     dataset = load("mini")
     assert len(dataset.corpus["town_library", "book"].rows) == 12
     assert all(path.is_file() for path in dataset.databases.values())
@@ -140,7 +140,7 @@ def test_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_two_processes_build_at_once(tmp_path: Path) -> None:
     script = "from target_bench.corpora import load; print(len(load('mini').databases))"
     command = [sys.executable, "-c", script]
-    environment = {**__import__("os").environ, CACHE_ENVIRONMENT: str(tmp_path)}
+    environment = {**__import__("os").environ, CACHE_VARIABLE: str(tmp_path)}
     both = [
         subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
         for _ in range(2)

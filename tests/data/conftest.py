@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from target_bench import corpora
-from target_bench.core.files import CACHE_ENVIRONMENT
+from target_bench.core.files import CACHE_VARIABLE
 from target_bench.corpora.ottqa import OTTQA
 from tests.builders import write_ottqa
 from tests.data.cached import QUESTIONS, TABLES
@@ -16,7 +16,7 @@ from tests.data.cached import QUESTIONS, TABLES
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache, and nothing else that could hold data."""
-    monkeypatch.setenv(CACHE_ENVIRONMENT, str(tmp_path / "cache"))
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
     monkeypatch.delenv(corpora.ENVIRONMENT, raising=False)
     return tmp_path / "cache" / "corpora"
 

@@ -11,7 +11,7 @@ import pytest
 
 from target_bench import corpora
 from target_bench.core.errors import StoreError
-from target_bench.core.files import CACHE_ENVIRONMENT, cache_root
+from target_bench.core.files import CACHE_VARIABLE, cache_root
 from target_bench.data import cache
 from tests.builders import ottqa_table, write_ottqa
 from tests.data.cached import QUESTIONS, load
@@ -133,12 +133,12 @@ def test_full_disk(large: Path, tmp_path: Path) -> None:
 
 def test_where_the_cache_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert cache_root() == tmp_path / "cache"
-    monkeypatch.delenv(CACHE_ENVIRONMENT)
+    monkeypatch.delenv(CACHE_VARIABLE)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert cache_root() == tmp_path / "xdg" / "target-bench"
     monkeypatch.setenv("XDG_CACHE_HOME", "")
     assert cache_root() == Path.home() / ".cache" / "target-bench"
-    monkeypatch.setenv(CACHE_ENVIRONMENT, "~/somewhere")
+    monkeypatch.setenv(CACHE_VARIABLE, "~/somewhere")
     assert cache_root() == Path.home() / "somewhere"
 
 

@@ -15,6 +15,7 @@ from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest, Message
 from target_bench.generators.transformers import Transformers
+from target_bench.testing import check_generator
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -51,7 +52,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _write(tmp_path_factory.mktemp("models") / "tiny")
 
 
-def _write(folder: Path, template: str | None = None, **generation: Any) -> Path:
+def _write(
+    folder: Path, template: str | None = None, context: int = CONTEXT, **generation: Any
+) -> Path:
     import torch
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -72,7 +75,7 @@ def _write(folder: Path, template: str | None = None, **generation: Any) -> Path
         num_hidden_layers=2,
         num_attention_heads=4,
         num_key_value_heads=2,
-        max_position_embeddings=CONTEXT,
+        max_position_embeddings=context,
         initializer_range=0.5,
         bos_token_id=1,
         eos_token_id=2,
@@ -141,6 +144,12 @@ def test_some_answers_end_by_themselves_and_their_end_is_counted(folder: Path) -
     }
     assert 25 in lengths
     assert len(lengths) > 1
+
+
+def test_the_contract_is_kept(tmp_path: Path) -> None:
+    model = _write(tmp_path / "tiny", context=512)
+    report = check_generator(Transformers, settings={"model": str(model), "max_new_tokens": 5})
+    assert {outcome.check for outcome in report.skipped} == {"schema", "settings"}
 
 
 def test_one_request_and_a_second_time_the_same(folder: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.errors import DataError
-from target_bench.core.files import CACHE_ENVIRONMENT
+from target_bench.core.files import CACHE_VARIABLE
 from target_bench.core.interfaces import Dataset
 from target_bench.core.registry import create
 from target_bench.core.release import Release
@@ -123,7 +123,7 @@ def test_files_and_cache_give_the_same(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The loader's own tables, those just read, and those of the cache: byte for byte."""
-    monkeypatch.setenv(CACHE_ENVIRONMENT, str(tmp_path))
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     plugin = loader(name)
     split = plugin.info.splits[0]
     release = Release(DATA / name, "", plugin.subfolders)

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.core.errors import StoreError
+from target_bench.core.generation_contract import generation_fault
 from target_bench.core.schema import Generation
 from target_bench.core.seals import unsealed_line
-from target_bench.runs.answer_log import Answered, GenerationLog, fault, read
+from target_bench.runs.answer_log import Answered, GenerationLog, read
 
 odd_text = st.one_of(
     st.text(st.characters(), max_size=12),
@@ -125,4 +126,4 @@ def test_damage_is_told_with_its_place(tmp_path: Path, record: Any, part: str) -
 
 
 def test_a_sound_answer_has_no_fault() -> None:
-    assert fault(Generation("q", "x", None, 1, 2, 3, 0.5, cached=True)) is None
+    assert generation_fault(Generation("q", "x", None, 1, 2, 3, 0.5, cached=True)) is None

@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from target_bench.sql.engines.limits import Limits
 from target_bench.sql.execution import Case, Judge, Judged
 from target_bench.sql.gold_results import GoldResults
 from target_bench.sql.workers.pool import Pool
+from tests.sql.judged import in_order
 
 SCRIPT = """
 CREATE TABLE city (name TEXT, people INTEGER, area REAL);
@@ -44,7 +44,7 @@ def _judged(
     says = speaker(engine, lambda _: None)  # type: ignore[arg-type]  # one of two words
     golds = GoldResults(pool, tmp_path / "gold")
     judge = Judge(pool, golds, says, "bird", repeats)
-    return list(pool.do(partial(judge.judge, case) for case in cases))
+    return in_order(pool, judge, cases)
 
 
 GOLD = "SELECT name FROM city WHERE people > 500"

@@ -4,7 +4,8 @@ import gzip
 import json
 import math
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -25,10 +26,9 @@ class Counting(Pool):
 
     ran = 0
 
-    def run(self, statements: Iterable[Statement], keep_going: bool = False) -> Iterator[Executed]:
-        found = list(statements)
-        self.ran += len(found)
-        return super().run(found, keep_going)
+    def run_here(self, statement: Statement) -> Executed:
+        self.ran += 1
+        return super().run_here(statement)
 
 
 @pytest.fixture
@@ -39,23 +39,26 @@ def counting() -> Iterator[Counting]:
 
 def test_a_statement_runs_once(counting: Counting, people: Path, tmp_path: Path) -> None:
     statements = [Statement(people, f"SELECT {i}, name FROM people") for i in range(3)]
-    first = list(GoldResults(counting, tmp_path / "gold").run(statements))
+    first = list(map(GoldResults(counting, tmp_path / "gold").execute, statements))
     assert counting.ran == 3
-    second = list(GoldResults(counting, tmp_path / "gold").run(reversed(statements)))
+    second = list(map(GoldResults(counting, tmp_path / "gold").execute, reversed(statements)))
     assert counting.ran == 3
     assert second == first[::-1]
     assert [result.rows[0] for result in first] == [(0, "Ana"), (1, "Ana"), (2, "Ana")]
     assert all(len(result.seconds) == 1 for result in second)
 
 
-def test_old_and_new_in_one_run_keep_their_order(
-    counting: Counting, people: Path, tmp_path: Path
-) -> None:
-    results = GoldResults(counting, tmp_path / "gold")
-    results.execute(Statement(people, "SELECT 5"))
-    found = results.run(Statement(people, f"SELECT {i}") for i in range(600))
-    assert [result.rows[0][0] for result in found] == list(range(600))
-    assert counting.ran == 600
+def test_threads_that_ask_for_one_statement_run_it_once(people: Path, tmp_path: Path) -> None:
+    """Neighbouring questions often have the same gold; others go on meanwhile."""
+    slow = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 300000) "
+    asked = [f"{slow}SELECT count(*), {i // 4} FROM n" for i in range(12)]
+    with Counting(4, Limits(seconds=30)) as pool:
+        results = GoldResults(pool, tmp_path / "gold")
+        found = list(
+            pool.as_done(partial(results.execute, Statement(people, sql)) for sql in asked)
+        )
+        assert pool.ran == 3
+    assert sorted(result.rows[0] for result in found) == [(300_000, i // 4) for i in range(12)]
 
 
 def test_what_determines_a_result(counting: Counting, people: Path, tmp_path: Path) -> None:
@@ -77,8 +80,8 @@ def test_both_engines(counting: Counting, people: Path, ducks: Path, tmp_path: P
     results = GoldResults(counting, tmp_path / "gold")
     halves = [Statement(path, "SELECT 7 / 2") for path in (people, ducks)]
     expected = [((3,),), ((3.5,),)]
-    assert [result.rows for result in results.run(halves)] == expected
-    assert [result.rows for result in results.run(halves)] == expected
+    for _ in range(2):
+        assert [results.execute(half).rows for half in halves] == expected
     assert counting.ran == 2
 
 

@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from time import monotonic, process_time
 from typing import Any
@@ -24,6 +23,7 @@ from target_bench.sql.workers.pool import Pool, Statement
 from target_bench.sql.workers.process import WorkerProcess
 from target_bench.sql.workers.trial import Trials
 from tests.sql.hostile import ANSWERS, COLLIDING, JOINS
+from tests.sql.judged import in_order
 
 SCRIPT = """
 CREATE TABLE hut (id INTEGER PRIMARY KEY, name TEXT, h INTEGER);
@@ -57,7 +57,7 @@ def long() -> Iterator[Pool]:
 def _judged(pool: Pool, folder: Path, *cases: Case, engine: str = "sqlite") -> list[Judged]:
     says = speaker(engine, lambda _: None)  # type: ignore[arg-type]  # one of two words
     judge = Judge(pool, GoldResults(pool, folder / "gold"), says, "bird")
-    return list(pool.do(partial(judge.judge, case) for case in cases))
+    return in_order(pool, judge, cases)
 
 
 @pytest.mark.parametrize("name", ANSWERS)
@@ -176,7 +176,7 @@ def test_a_comparison_that_is_stopped_costs_its_own_value_alone(
         says = speaker("sqlite", lambda _: None)
         judge = Judge(pool, GoldResults(pool, tmp_path / "gold"), says, rule)
         cases = [Case(name, gold, file, gold, file) for name in "ab"]
-        found = list(pool.do(partial(judge.judge, case) for case in cases))
+        found = in_order(pool, judge, cases)
     for judged in found:
         query = judged.query
         assert (query.bird, query.multiset, query.soft_f1, query.spider) == (1, 1, 1, 0)

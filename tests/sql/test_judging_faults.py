@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from target_bench.sql.execution import Case, Judge, Judged
 from target_bench.sql.gold_results import GoldResults
 from target_bench.sql.statements import LONGEST
 from target_bench.sql.workers.pool import Pool
+from tests.sql.judged import in_order
 from tests.sql.written import sqlite_file
 
 GOLD = "SELECT DISTINCT name FROM People"
@@ -31,7 +31,7 @@ def short() -> Iterator[Pool]:
 def _judged(pool: Pool, folder: Path, engine: str, cases: Sequence[Case]) -> list[Judged]:
     says = speaker(engine, lambda _: None)  # type: ignore[arg-type]  # one of two words
     judge = Judge(pool, GoldResults(pool, folder / "gold"), says, "bird")
-    return list(pool.do(partial(judge.judge, case) for case in cases))
+    return in_order(pool, judge, cases)
 
 
 def test_no_translation_is_no_syntax_error(short: Pool, people: Path, tmp_path: Path) -> None:

@@ -8,13 +8,14 @@ from typing import Any, Protocol
 from target_bench.components.prompts.prompting import Prompted, Prompter
 from target_bench.core import cache_use
 from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
+from target_bench.core.generation_contract import generation_fault
 from target_bench.core.interfaces import Dataset, Generator
 from target_bench.core.observer import Observer
 from target_bench.core.redaction import without_secrets
 from target_bench.core.schema import Generation, GenerationRequest, Query, Retrieval
 from target_bench.core.tokens import estimated_tokens
 from target_bench.evaluation.stages.consent import Confirm, Estimate, ask
-from target_bench.runs.answer_log import Answered, fault
+from target_bench.runs.answer_log import Answered
 from target_bench.runs.environment import environment
 from target_bench.runs.store import Run
 from target_bench.runs.times import Took, generation_entries
@@ -304,7 +305,7 @@ class _Asking:
 
 
 def _answered(generation: Generation, prompted: Prompted) -> Answered:
-    problem = fault(generation)
+    problem = generation_fault(generation)
     if problem:
         query_id = prompted.request.query_id
         generation = Generation(query_id, "", error=f"contract: no Generation: {problem}")

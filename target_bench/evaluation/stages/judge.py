@@ -92,8 +92,8 @@ class JudgeStage:
         found = self._judged(todo) if todo else {}
         both = {**known, **found}
         of_all = {query.id: both[query.id] for query in self.dataset.queries}
-        if stored.n_lines + len(found) > len(of_all):  # damaged lines, or those of old answers
-            self.store.write_judgements(of_all.values())
+        if found or list(known) != list(of_all) or stored.n_lines != len(of_all):
+            self.store.write_judgements(of_all.values())  # in order, without what was replaced
         return of_all, not todo
 
     def _judged(self, todo: Sequence[Query]) -> dict[str, Judgement]:

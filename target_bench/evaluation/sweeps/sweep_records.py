@@ -5,13 +5,13 @@ import io
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from target_bench.core import registry
 from target_bench.core.errors import StoreError
+from target_bench.core.files import atomic_write
 from target_bench.core.redaction import masked_settings
 from target_bench.evaluation.sweeps.plan import PlannedCell
 from target_bench.evaluation.sweeps.sweep_cell import CellOutcome, SweepCell
@@ -175,18 +175,7 @@ def _parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Replace a file as a whole, unless it holds this content already."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
-        if path.exists() and path.read_bytes() == content:
-            return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        atomic_write(path, content)
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
         raise StoreError(cannot("be written", path, error)) from error

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from target_bench.core.errors import DataError
+from target_bench.core.files import atomic_write
 
 FORMAT = 1
 SUFFIX = ".tbs.zip"
@@ -72,9 +73,7 @@ def write(path: Path, files: Mapping[str, bytes]) -> None:
             info.external_attr = (stat.S_IFREG | 0o644) << 16
             info.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(info, files[name])
-    half = path.with_name(f"{path.name}.tmp")
-    half.write_bytes(buffer.getvalue())
-    half.replace(path)
+    atomic_write(path, buffer.getvalue())
 
 
 class Archive:

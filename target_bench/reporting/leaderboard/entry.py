@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import DataError
+from target_bench.core.files import atomic_write
 from target_bench.core.schema import AnswerCounts, Counts, Score
 from target_bench.reporting.leaderboard.card import Card
 from target_bench.runs.times import ColdTimes, Recorded, declared
@@ -211,9 +212,7 @@ class Entry:
             OSError: it cannot be written.
         """
         text = json.dumps(self.to_json(), separators=(",", ":"))
-        half = path.with_name(f"{path.name}.tmp")
-        half.write_text(text + "\n", encoding="utf-8")
-        half.replace(path)
+        atomic_write(path, f"{text}\n".encode())
 
 
 def read(path: Path) -> Entry:

@@ -82,7 +82,6 @@ def pack(folders: Sequence[Path], card: Card, out: Path, partial: bool = False) 
         "files": {name: hashlib.sha256(files[name]).hexdigest() for name in sorted(files)},
     }
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
         archive.write(out, {**files, "submission.json": _document(index)})
         size = out.stat().st_size
     except OSError as error:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from target_bench.core.generation_contract import generation_fault
 from target_bench.core.schema import MARKS, Generation, Retrieval, TableId
 from target_bench.reporting.leaderboard.archive import Archive, RefusedError
 from target_bench.reporting.leaderboard.card import Card
@@ -17,7 +18,7 @@ from target_bench.reporting.leaderboard.submission_documents import (
     index_of,
     run_of,
 )
-from target_bench.runs.answer_log import Answered, fault
+from target_bench.runs.answer_log import Answered
 
 LONGEST_ID = 500
 LONGEST_ANSWER = 20_000
@@ -276,7 +277,7 @@ def _answer(record: Any, where: str) -> Answered:
     _check_fields(record, {"query_id", "text"}, _OF_AN_ANSWER, where)
     truncated = record.pop("truncated", False)
     generation = Generation(**record)
-    problem = fault(generation)
+    problem = generation_fault(generation)
     if problem is None and not isinstance(truncated, bool):
         problem = "its truncated is not true or false"
     if problem:

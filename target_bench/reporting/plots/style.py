@@ -1,15 +1,14 @@
 """What all pictures share: size, colours, legend, and how a file is written."""
 
 import io
-import os
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from target_bench.core.errors import ConfigError, MissingExtraError, StoreError
+from target_bench.core.files import atomic_write
 from target_bench.runs.record_log import cannot
 
 if TYPE_CHECKING:
@@ -126,12 +125,7 @@ def save(drawn: "Figure", path: Path) -> None:
     unsigned: Mapping[str, Any] = {"Date": None} if kind == "svg" else {"Software": None}
     buffer = io.BytesIO()
     drawn.savefig(buffer, format=kind, metadata=dict(unsigned), dpi=150)
-    half = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        half.write_bytes(buffer.getvalue())
-        half.replace(path)
+        atomic_write(path, buffer.getvalue())
     except OSError as error:
-        with suppress(OSError):
-            half.unlink(missing_ok=True)
         raise StoreError(cannot("be written", path, error, "-o")) from error

@@ -1,12 +1,12 @@
 """Writing a report: a first pass over the rankings for the figures, a second for the queries."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.files import atomic_write
 from target_bench.core.interfaces import Dataset
 from target_bench.core.observer import Observer
 from target_bench.core.version import __version__
@@ -106,17 +106,10 @@ def write_report(
 
 def _write(out: Path, pieces: Iterator[str]) -> None:
     """Write a file as a whole or not at all."""
-    half = out.with_name(f"{out.name}.tmp")
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with half.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(pieces)
-        half.replace(out)
+        atomic_write(out, (piece.encode() for piece in pieces))
     except OSError as error:
         raise StoreError(cannot("be written", out, error, "-o")) from error
-    finally:
-        with suppress(OSError):
-            half.unlink()
 
 
 class _Report:

@@ -138,18 +138,11 @@ class Pool:
         work = self._work_or_tell if keep_going else self._work
         return self._ordered(partial(work, statement) for statement in statements)
 
-    def do(self, jobs: Iterable[Callable[[], T]]) -> Iterator[T]:
-        """What jobs give, in their order, done as statements are; each asks for its workers.
-
-        Raises:
-            ConfigError: the pool is closed.
-        """
-        return self._ordered(partial(_sized, job) for job in jobs)
-
     def as_done(self, jobs: Iterable[Callable[[], T]]) -> Iterator[T]:
-        """As ``do``, but each result as soon as it is there, whatever the order of the jobs.
+        """What jobs give, each result as soon as it is there, whatever their order.
 
-        An error of a job is raised after the results that are there already.
+        Jobs are drawn and done as statements are; each asks for its workers. An error of a job is
+        raised after the results that are there already.
 
         Raises:
             ConfigError: the pool is closed.
@@ -169,8 +162,8 @@ class Pool:
             for future in running:
                 future.cancel()
 
-    def in_job(self, statement: Statement) -> Executed:
-        """Run one statement in the thread of a job of ``do`` or ``as_done``, and wait for it.
+    def run_here(self, statement: Statement) -> Executed:
+        """Run one statement in this thread, such as that of a job of ``as_done``.
 
         A database that cannot be read gives the outcome ``unusable``.
 
@@ -304,10 +297,6 @@ class Pool:
     def _forget(self, worker: WorkerProcess) -> None:
         worker.kill()
         self._all.discard(worker)
-
-
-def _sized(job: Callable[[], T]) -> tuple[T, int]:
-    return job(), 0
 
 
 def _size(future: Future[tuple[T, int]]) -> int:

@@ -10,6 +10,7 @@ from target_bench.components.remote.wrapped_model import WrappedModel
 from target_bench.core.errors import StoreError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest, Message
+from target_bench.testing import check_generator
 from tests.openai_server import OpenAIServer, answer
 
 pytestmark = pytest.mark.usefixtures("clients_of_others")
@@ -131,3 +132,9 @@ def test_what_cannot_be_stored_costs_no_answer(make: Make, server: OpenAIServer)
     [found] = _answers(make(server), 1)
     assert (found.text, found.finish_reason, found.error) == ("half a ?", "?", None)
     assert (found.input_tokens, found.output_tokens) == (None, 3)
+
+
+def test_the_contract_is_kept(make: Make, server: OpenAIServer) -> None:
+    report = check_generator(lambda: make(server))
+    assert {outcome.check for outcome in report.skipped} == {"schema", "settings"}
+    assert server.requests

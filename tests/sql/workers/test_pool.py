@@ -3,15 +3,17 @@
 import os
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import count, islice
 from pathlib import Path
+from threading import Event
 from time import monotonic
 
 import pytest
 
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import BudgetError, ConfigError, DataError
 from target_bench.sql.engines.databases import Database
 from target_bench.sql.engines.limits import Limits
 from target_bench.sql.workers.pool import Pool, Statement
@@ -212,3 +214,31 @@ def test_a_worker_that_dies_while_opening_is_replaced_once(
             keep_going=True,
         )
     assert (first.outcome, second.rows) == ("unusable", ((7,),))
+
+
+def test_results_come_as_soon_as_they_are_there() -> None:
+    """A slow job holds nothing back but its own result; an error comes after what is there."""
+    go = Event()
+
+    def waits() -> str:
+        assert go.wait(30)
+        return "slow"
+
+    with Pool(2) as pool:
+        jobs: list[Callable[[], str]] = [waits, *[partial(str, i) for i in range(20)]]
+        found = pool.as_done(jobs)
+        first = [next(found) for _ in range(20)]
+        assert sorted(first, key=int) == [str(i) for i in range(20)]
+        go.set()
+        assert list(found) == ["slow"]
+
+
+def test_an_error_of_a_job_is_raised() -> None:
+    def fails() -> str:
+        raise BudgetError("no time")
+
+    with Pool(1) as pool:
+        found = pool.as_done([lambda: "first", fails])
+        assert next(found) == "first"
+        with pytest.raises(BudgetError, match="no time"):
+            next(found)

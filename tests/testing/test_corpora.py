@@ -1,0 +1,318 @@
+"""The checks of a corpus pass what keeps the contract, and name what does not."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError
+from target_bench.core.interfaces import CorpusLoader
+from target_bench.core.release import Release
+from target_bench.core.schema import CorpusInfo, Query, Table, TableId
+from target_bench.data.splits import from_folder
+from target_bench.testing import CheckError, Report, check_corpus, corpus_checks, run
+from target_bench.testing.corpus import CHECKS
+from tests.builders import ROOT
+from tests.real.data import DATA, needs_data
+
+INFO = CorpusInfo(
+    name="shop",
+    title="Our shop",
+    tasks=("retrieval", "fact_verification"),
+    splits=("test", "train"),
+    licence="ours",
+    citation="us",
+    source="https://example.org/shop",
+    files=("prices.txt",),
+)
+GOLD = TableId("0", "prices")
+
+
+class Sound(CorpusLoader):
+    """One table and two statements, in two files."""
+
+    info = INFO
+
+    def __init__(self, currency: str = "EUR") -> None:
+        self.currency = currency
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:
+        price = release.text(release.require("prices.txt")).strip()
+        rows = [["tea", price], ["milk", "2"]]
+        yield Table(GOLD, ["what", self.currency], rows, {"title": "Prices"})
+        yield Table(TableId("0", "empty"), ["what"], [], {"title": "Nothing"})
+
+    def queries(self, release: Release, split: str) -> Iterable[Query]:
+        for record in release.json_lines(release.require(f"{split}.jsonl")):
+            yield self.query(record[1])
+
+    def query(self, record: Mapping[str, Any]) -> Query:
+        return Query(record["id"], record["text"], (GOLD,), record["label"])
+
+
+class NoTitle(Sound):
+    """info."""
+
+    info = replace(INFO, title="")
+
+
+class UnknownTask(Sound):
+    """info."""
+
+    info = replace(INFO, tasks=("tabel_qa",))
+
+
+class OneTextOfTasks(Sound):
+    """info."""
+
+    info = replace(INFO, tasks="retrieval")  # type: ignore[arg-type]
+
+
+class NoLoader:
+    """info."""
+
+    info = INFO
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:
+        return []
+
+
+class RepeatsATable(Sound):
+    """tables."""
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:
+        return [*super().tables(release, split), *super().tables(release, split)]
+
+
+class NotTables(Sound):
+    """tables."""
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:
+        return [{"table": 1} for _ in super().tables(release, split)]  # type: ignore[misc]
+
+
+class TitleOfNumbers(Sound):
+    """tables."""
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:
+        return [replace(t, context={"title": 7}) for t in super().tables(release, split)]
+
+
+class RepeatsAQuery(Sound):
+    """queries."""
+
+    def query(self, record: Mapping[str, Any]) -> Query:
+        return replace(super().query(record), id="q")
+
+
+class AnswersInNumbers(Sound):
+    """queries."""
+
+    def query(self, record: Mapping[str, Any]) -> Query:
+        return replace(super().query(record), answer=7)  # type: ignore[arg-type]
+
+
+class MetadataOfObjects(Sound):
+    """queries."""
+
+    def query(self, record: Mapping[str, Any]) -> Query:
+        return replace(super().query(record), metadata={"where": Path("x")})
+
+
+class GoldElsewhere(Sound):
+    """gold."""
+
+    def query(self, record: Mapping[str, Any]) -> Query:
+        return replace(super().query(record), gold=(TableId("0", "gone"),))
+
+
+class AnotherDatabase(Sound):
+    """gold."""
+
+    def query(self, record: Mapping[str, Any]) -> Query:
+        return replace(super().query(record), database_id="shops")
+
+
+class GoldElsewhereInTrain(Sound):
+    """splits."""
+
+    def queries(self, release: Release, split: str) -> Iterable[Query]:
+        gold = (GOLD,) if split == "test" else (TableId("0", "gone"),)
+        return [replace(query, gold=gold) for query in super().queries(release, split)]
+
+
+class NoLabels(Sound):
+    """answers."""
+
+    def query(self, record: Mapping[str, Any]) -> Query:
+        return replace(super().query(record), answer="perhaps")
+
+
+class AnotherEachTime(Sound):
+    """fingerprint."""
+
+    made = 0
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:
+        type(self).made += 1
+        return [
+            replace(t, context={"title": f"{self.made}"}) for t in super().tables(release, split)
+        ]
+
+
+class OrderOfASet(AnotherEachTime):
+    """fingerprint."""
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:
+        made = [table.context["title"] for table in super().tables(release, split)]
+        order = slice(None, None, -1 if int(made[0]) % 2 else 1)
+        return list(Sound.tables(self, release, split))[order]
+
+
+class ReadsBesideTheRelease(Sound):
+    """release."""
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:
+        price = release.require("prices.txt").read_text(encoding="utf-8")
+        yield Table(GOLD, ["EUR"], [[price]], {"title": "Prices"})
+
+
+class NamesNoFile(Sound):
+    """missing."""
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:
+        path = release.find("prices.txt")
+        assert path is not None
+        return super().tables(release, split)
+
+
+class NoSuchDatabase(Sound):
+    """databases."""
+
+    def databases(self, release: Release, split: str) -> Mapping[str, Path]:
+        return {"shops": release.folder / "shops.sqlite"}
+
+
+BROKEN: list[type] = [
+    cls
+    for cls in list(vars().values())
+    if isinstance(cls, type) and cls.__module__ == __name__ and cls not in (Sound,)
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "prices.txt").write_text("3\n", encoding="utf-8")
+    _write(tmp_path / "test.jsonl", "True", "False")
+    return tmp_path
+
+
+def _write(path: Path, *labels: str) -> None:
+    records = [{"id": f"q{i}", "text": f"Is it {i}?", "label": x} for i, x in enumerate(labels)]
+    path.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+
+
+def _report(corpus: Any, folder: Path, **options: Any) -> Report:
+    return run("it", corpus_checks(corpus, data_dir=folder, **options))
+
+
+def test_a_sound_one_passes(folder: Path) -> None:
+    report = check_corpus(Sound, settings={"currency": "GBP"}, data_dir=folder)
+    skipped = {outcome.check: outcome.detail for outcome in report.skipped}
+    assert set(skipped) == {"splits", "databases"}
+    assert "no train.jsonl" in skipped["splits"]
+    _write(folder / "train.jsonl", "True")
+    assert {o.check for o in check_corpus(Sound, data_dir=folder).skipped} == {"databases"}
+
+
+@pytest.mark.parametrize("cls", BROKEN, ids=lambda cls: cls.__name__)
+def test_each_fault_is_named_once(cls: type, folder: Path) -> None:
+    """The docstring is the check that fails, and it alone."""
+    expected = (cls.__doc__ or "").removesuffix(".")
+    options: dict[str, Any] = {}
+    if expected == "splits":
+        _write(folder / "train.jsonl", "True")
+    if expected == "fingerprint":
+        options = {"splits": ["test"]}
+    report = _report(cls, folder, **options)
+    assert [outcome.check for outcome in report.failed] == [expected], str(report)
+    assert len(report.failed[0].detail) > 25
+
+
+def test_every_check_has_a_fault() -> None:
+    names = {(cls.__doc__ or "").removesuffix(".") for cls in BROKEN}
+    assert names == {check.name for check in corpus_checks(Sound)}
+    assert len(names) == len(CHECKS)
+
+
+def test_a_split_that_is_damaged_is_a_fault(folder: Path) -> None:
+    (folder / "train.jsonl").write_text("{", encoding="utf-8")
+    (failed,) = _report(Sound, folder).failed
+    assert failed.check == "splits"
+    assert "train.jsonl" in failed.detail
+    assert not _report(Sound, folder, splits=["test"]).failed
+
+
+def test_a_folder_of_tables_and_one_in_targets_layout(tmp_path: Path) -> None:
+    from tests.data.written import write_target
+
+    (tmp_path / "own" / "tables").mkdir(parents=True)
+    (tmp_path / "own" / "tables" / "t.csv").write_text("a,b\n1,2\n")
+    line = '{"query_id": "q", "query": "What is b?", "table_id": "t", "answer": "2"}'
+    (tmp_path / "own" / "queries.jsonl").write_text(line)
+    assert not check_corpus(tmp_path / "own").failed
+    mine = from_folder(tmp_path / "own")
+    write_target(tmp_path / "shop", mine.corpus, mine.queries, "test", "jsonl", "hub")
+    report = check_corpus(f"{__name__}:Sound", data_dir=tmp_path, skip={"answers": "no labels"})
+    assert "missing" in {outcome.check for outcome in report.passed}
+
+
+def test_without_data_the_error_says_how_to_get_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TARGET_BENCH_DATA", raising=False)
+    with pytest.raises(CheckError, match=r"(?s)tables.*https://example.org/shop.*prices.txt"):
+        check_corpus(Sound)
+
+
+@pytest.mark.parametrize(
+    ("corpus", "options", "message"),
+    [
+        (Sound(), {}, "Sound is an object.*pass the class"),
+        ("mimi", {}, "Did you mean mini"),
+        ("mini:size=2", {}, "unknown setting 'size'"),
+        (Sound, {"skip": {"labels": "no"}}, "unknown check 'labels'"),
+    ],
+)
+def test_mistakes_of_the_call(corpus: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        check_corpus(corpus, **options)
+
+
+def test_an_unknown_split_is_a_mistake_of_the_call(folder: Path) -> None:
+    with pytest.raises(ConfigError, match="no split 'middle'"):
+        check_corpus(Sound, data_dir=folder, splits=["middle"])
+
+
+def test_mini_keeps_the_contract() -> None:
+    assert {outcome.check for outcome in check_corpus("mini").skipped} == {"missing"}
+
+
+@needs_data
+@pytest.mark.parametrize("name", sorted(set(registry.BUILT_IN["corpus"]) - {"mini"}))
+def test_built_ins_keep_the_contract(name: str) -> None:
+    """On the default split of the release files."""
+    (split, *_) = registry.create("corpus", name).info.splits
+    report = check_corpus(name, data_dir=DATA, splits=[split])
+    has_databases = name in ("spider", "bird")
+    assert {o.check for o in report.skipped} == (set() if has_databases else {"databases"})
+
+
+def test_the_documents_list_every_check() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for check in corpus_checks(Sound):
+        assert f"| `{check.name}` | {check.description.replace('``', '`')} |" in text
