@@ -35,7 +35,7 @@ from target_bench.metrics.bootstrap import resampled_totals
 from target_bench.metrics.classification import LABELS, JudgedLabels, label_metrics
 from target_bench.metrics.intervals import Bounded, interval, interval_of_difference
 from target_bench.metrics.retrieval import parse
-from target_bench.metrics.sql import FAMILIES
+from target_bench.metrics.sql import DEFINITIONS
 from target_bench.metrics.sql_times import reward
 from target_bench.runs.read import read_run
 
@@ -308,7 +308,7 @@ def _labels() -> Iterator[Population]:
 
 def _times() -> Iterator[Population]:
     """R-VES of statements that are right nine times of ten, and about as fast as the gold."""
-    rng, metric = np.random.default_rng(4), FAMILIES["r_ves"].make()
+    rng, metric = np.random.default_rng(4), DEFINITIONS["r_ves"].make()
     ratios = np.exp(rng.normal(0, 0.2, 20_000))
     right = rng.random(len(ratios)) < 0.9
     values = np.array([100 * reward(ratio) ** 0.5 for ratio in ratios]) * right
@@ -317,7 +317,7 @@ def _times() -> Iterator[Population]:
 
 def _close() -> Iterator[Population]:
     """Soft F1 of queries that are right or nearly so, but for one in fifty or a hundred."""
-    rng, metric = np.random.default_rng(5), FAMILIES["soft_f1"].make()
+    rng, metric = np.random.default_rng(5), DEFINITIONS["soft_f1"].make()
     for nearly, shares in ((0.95, (0.5, 0.48, 0.02)), (0.98, (0.94, 0.05, 0.01))):
         values = rng.choice([1.0, nearly, 0.0], 50_000, p=shares)
         rows = np.column_stack([values, np.ones(len(values))])

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
         CorpusLoader,
         Dataset,
         Generator,
-        Metric,
         Ranked,
         Retriever,
     )
+    from target_bench.core.metric import Metric
+    from target_bench.core.metric_spec import MetricSpec
     from target_bench.core.observer import Observer
     from target_bench.core.release import Release
     from target_bench.core.schema import (
@@ -64,7 +65,8 @@ _HOME = {
     "CorpusLoader": "core.interfaces",
     "Dataset": "core.interfaces",
     "Generator": "core.interfaces",
-    "Metric": "core.interfaces",
+    "Metric": "core.metric",
+    "MetricSpec": "core.metric_spec",
     "Observer": "core.observer",
     "Ranked": "core.interfaces",
     "Retriever": "core.interfaces",
@@ -120,6 +122,7 @@ __all__ = [  # noqa: RUF022 (the order a reader wants)
     "Judgement",
     "Score",
     "Metric",
+    "MetricSpec",
     "Observer",
     "Serializer",
     "Result",

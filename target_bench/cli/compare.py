@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from target_bench.cli.options import AsJson, Debug
+from target_bench.cli.options import AsJson, By, Debug
 from target_bench.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def compare(
         typer.Option(help="What the others are compared with. Default: the first.", metavar="RUN"),
     ] = None,
     slices: Slices = None,
+    by: By = None,
     test: Annotated[Test, typer.Option(help="The paired test.")] = Test.randomization,
     resamples: Annotated[int, typer.Option(help="How many samples a test draws.")] = 10_000,
     seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 0,
@@ -75,6 +76,7 @@ def compare(
         metrics or (),
         baseline,
         slices or (),
+        by=by or (),
         test=test.value,
         resamples=resamples,
         seed=seed,

@@ -1,4 +1,4 @@
-"""``target-bench describe``: one corpus or retriever in full."""
+"""``target-bench describe``: one corpus, retriever or metric in full."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -7,7 +7,10 @@ import typer
 
 from target_bench.cli.options import DataDir, Debug, Split
 
-HELP = "Describe a corpus (sizes, licence, citation, sample rows) or a retriever (settings)."
+HELP = """Describe a corpus (sizes, licence, citation, sample rows), a retriever (settings) or a metric.
+
+Of a metric, as `target-bench describe metric recall@10`: definition, range, what it needs, tasks.
+"""
 
 
 class Kind(StrEnum):
@@ -15,6 +18,7 @@ class Kind(StrEnum):
 
     corpus = "corpus"
     retriever = "retriever"
+    metric = "metric"
 
 
 def describe(
@@ -24,10 +28,12 @@ def describe(
     data_dir: DataDir = None,
     debug: Debug = False,
 ) -> None:
-    """Print what a corpus holds, or what a retriever can be told."""
+    """Print what a corpus holds, the settings of a retriever, or what a metric means."""
     from target_bench.cli import descriptions
 
     if kind is Kind.retriever:
         descriptions.print_retriever(name)
+    elif kind is Kind.metric:
+        descriptions.print_metric(name)
     else:
         descriptions.print_corpus(name, split, data_dir)

@@ -2,13 +2,15 @@
 
 import inspect
 from pathlib import Path
+from textwrap import wrap
 
 from target_bench.core import registry
 from target_bench.core.schema import Table
 from target_bench.core.serialization import cell_text
-from target_bench.core.text_tables import Column, TextTable, print_tables, say
+from target_bench.core.text_tables import Column, TextTable, print_tables, say, terminal_width
 from target_bench.data import splits
 from target_bench.evaluation.stages.retrieve import MODES
+from target_bench.metrics.named import named, parse
 
 _SAMPLE_ROWS = 5
 
@@ -57,6 +59,45 @@ def print_retriever(name: str) -> None:
     say("\nDefaults:")
     for parameter in inspect.signature(cls).parameters.values():
         say(f"  {parameter.name}={parameter.default!r}")
+
+
+def print_metric(name: str) -> None:
+    """Print the declaration of a metric, the tasks that use it, and its signature."""
+    spec, k = parse(name, needs_cutoff=False)
+    tasks = [task for task in registry.names("task") if _scores(task) == spec.of]
+    made = named(spec.at(k))
+    facts = {
+        "metric": spec.at(k) if k else f"{spec.name}@k" if spec.at_k else spec.name,
+        "label": spec.label_at(k or "k"),
+        "definition": spec.description,
+        "source": spec.source,
+        "of": spec.of,
+        "tasks": ", ".join(tasks),
+        "range": spec.range,
+        "better": "higher" if spec.higher_is_better else "lower",
+        "decimals": str(spec.digits),
+        "needs": ", ".join(spec.needs) or "nothing but predictions and gold",
+        "deterministic": "yes" if spec.deterministic else "no: its value differs between runs",
+        "tolerance of verify": f"{spec.tolerance:g}",
+        "stands for a run": "never where there is another"
+        if spec.rank is None
+        else f"as number {spec.rank} of the metrics of {spec.of}",
+        "signature": "" if made is None else made.signature.replace("|", " | "),
+    }
+    for fact, value in facts.items():
+        if value:
+            _say_wrapped(f"{fact}: {value}")
+
+
+def _scores(task: str) -> str:
+    return str(getattr(registry.resolve("task", task), "scores", ""))
+
+
+def _say_wrapped(text: str) -> None:
+    """Print a fact, continued on the next lines where the terminal is narrow."""
+    width = terminal_width()
+    for line in [text] if width is None else wrap(text, width, subsequent_indent="  "):
+        say(line)
 
 
 def _sample(table: Table) -> TextTable:

@@ -1,5 +1,6 @@
 """``target-bench generate``: answers to the rankings of a stored run."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -105,8 +106,10 @@ def score_stored(
     scoring: "Scoring",
     data_dir: Path | None,
     as_json: bool,
+    by: Sequence[str] = (),
 ) -> None:
     """Score a run folder again and print."""
+    from target_bench.evaluation import slices
     from target_bench.evaluation.inputs import Answering
     from target_bench.evaluation.resume import ResumedRun
     from target_bench.runs.read import read_run
@@ -116,4 +119,4 @@ def score_stored(
         stored = ResumedRun(read_run(folder), data_dir, observer)
         for note in unread(context, [stored.task]):
             observer.warning(note)
-        results += stored.score(answering)
+        results += [slices.added(result, by) for result in stored.score(answering)]

@@ -64,17 +64,19 @@ def _generators() -> Listing:
 
 
 def _metrics() -> Listing:
-    from target_bench.metrics import bertscore, classification, retrieval, sql, text
+    from target_bench.metrics.named import all_specs
 
     rows = [
-        [f"{f.name}@k" if f.at_k else f.name, "retrieval", f.description]
-        for f in retrieval.FAMILIES.values()
+        [
+            f"{spec.name}@k" if spec.at_k else spec.name,
+            spec.of,
+            spec.range,
+            "higher" if spec.higher_is_better else "lower",
+            spec.description,
+        ]
+        for spec in all_specs()
     ]
-    rows += [[f.name, "answers", f.description] for f in text.FAMILIES.values()]
-    rows.append([bertscore.NAME, "answers", bertscore.DEFINITION])
-    rows += [[f.name, "labels", f.description] for f in classification.FAMILIES.values()]
-    rows += [[f.name, "SQL", f.description] for f in sql.FAMILIES.values()]
-    return ["metric", "of", "definition"], rows
+    return ["metric", "of", "range", "better", "definition"], rows
 
 
 def _summary(plugin: type) -> str:

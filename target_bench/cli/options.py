@@ -111,6 +111,16 @@ TopK = Annotated[str, typer.Option("--top-k", help="Cutoffs, as in 1,5,10,50.")]
 Limit = Annotated[int | None, typer.Option("--limit", help="Only the first queries.")]
 Out = Annotated[Path, typer.Option("--out", help="Where run folders go.")]
 RUNS = Path("runs")  # where they go unless told
+By = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--by",
+        metavar="NAME",
+        help="Scores of each value of a property of the queries too, as in difficulty, hardness, "
+        "gold_tables or database; may be repeated.",
+        show_default=False,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 Corpora = Annotated[
     list[str] | None,

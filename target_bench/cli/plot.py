@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from target_bench.cli.compare import RunNames, RunsIn, Slices
-from target_bench.cli.options import DataDir, Debug
+from target_bench.cli.options import By, DataDir, Debug
 from target_bench.core.errors import ConfigError
 
 HELP = "Draw stored runs as .svg or .png files (extra plots)."
@@ -74,6 +74,7 @@ def slices(
     runs: RunNames,
     output: To,
     slices: Slices = None,
+    by: By = None,
     metric: MetricName = None,
     out: RunsIn = Path("runs"),
     debug: Debug = False,
@@ -81,9 +82,10 @@ def slices(
     """Draw a score by slice."""
     from target_bench.reporting.plots import draw
 
-    if not slices:
-        raise ConfigError("name a property of the queries with --slice, as in --slice difficulty")
-    draw.by_slice(_folders(runs, out), output, slices, metric)
+    parts = [*(slices or ()), *(by or ())]
+    if not parts:
+        raise ConfigError("name a property of the queries with --by, as in --by difficulty")
+    draw.by_slice(_folders(runs, out), output, parts, metric)
     typer.echo(output)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from target_bench.cli.options import RUNS, DataDir, Debug
+from target_bench.cli.options import RUNS, By, DataDir, Debug
 
 HELP = """Write a report of one or more runs: scores, charts, and every query to look at.
 
@@ -40,6 +40,7 @@ def report(
             show_default=False,
         ),
     ] = None,
+    by: By = None,
     data_dir: DataDir = None,
     debug: Debug = False,
 ) -> None:
@@ -58,7 +59,13 @@ def report(
         path = out if len(sets) == 1 else out.with_name(f"{out.stem}-{name}{out.suffix}")
         with TerminalObserver() as observer:
             write_report(
-                folders, path, data_dir, limits=limits, prompts=prompt or (), observer=observer
+                folders,
+                path,
+                data_dir,
+                limits=limits,
+                prompts=prompt or (),
+                by=by or (),
+                observer=observer,
             )
         n = f", {len(folders)} {'run' if len(folders) == 1 else 'runs'}" if len(sets) > 1 else ""
         typer.echo(f"{path}: {path.stat().st_size / 1e6:,.1f} MB{n}")

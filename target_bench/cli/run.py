@@ -12,6 +12,7 @@ from target_bench.cli import generate, payment
 from target_bench.cli.options import (
     AsJson,
     BERTScoreModel,
+    By,
     Corpora,
     Database,
     DataDir,
@@ -118,6 +119,7 @@ def run(
     rule: RuleName = "bird",
     timeout: Timeout = 30.0,
     repeats: Repeats = 1,
+    by: By = None,
     yes: Yes = False,
     data_dir: DataDir = None,
     out: Out = Path("runs"),
@@ -159,6 +161,7 @@ def run(
                 structured=structured,
                 scoring=scoring,
                 confirm=payment.announced if yes else payment.agreed,
+                by=by or (),
             )
             folders = [result.folder for result in results]  # one retrieval serves all generators
             results += [result for result in found if result.folder not in folders]
@@ -226,6 +229,7 @@ def score(
     rule: RuleName = "bird",
     timeout: Timeout = 30.0,
     repeats: Repeats = 1,
+    by: By = None,
     data_dir: DataDir = None,
     out: Out = Path("runs"),
     as_json: AsJson = False,
@@ -243,7 +247,7 @@ def score(
                 "Leave out --run, --predictions, --order, --corpus, --split, --limit, --database "
                 "and --distractors."
             )
-        generate.score_stored(context, stored, scoring, data_dir, as_json)
+        generate.score_stored(context, stored, scoring, data_dir, as_json, by or ())
         return
     wanted = wanted_corpora(corpus, corpora)
     ks = cutoffs(top_k)
@@ -258,6 +262,7 @@ def score(
             database=database,
             distractors=distractors or (),
             scoring=scoring,
+            by=by or (),
         )
 
 

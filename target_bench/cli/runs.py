@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from target_bench.cli.compare import RunsIn
-from target_bench.cli.options import AsJson, Debug
+from target_bench.cli.options import AsJson, By, Debug
 from target_bench.core.errors import StoreError
 from target_bench.core.text_tables import Column, TextTable, print_tables, say
 
 if TYPE_CHECKING:
     from target_bench.runs.integrity import Checked
+    from target_bench.runs.read import StoredRun
+    from target_bench.runs.slice_tables import Parts
 
 HELP = "List, show, compare, check and clean up stored runs."
 
@@ -77,21 +79,35 @@ def _id(one: Listed) -> str:
 
 @app.command("show", help="One run: identity, scores, denominators, environment, timings, notes.")
 def show(
-    run: RunName, out: RunsIn = Path("runs"), as_json: AsJson = False, debug: Debug = False
+    run: RunName,
+    by: By = None,
+    out: RunsIn = Path("runs"),
+    as_json: AsJson = False,
+    debug: Debug = False,
 ) -> None:
     """Print what a run folder holds."""
     from target_bench.runs.documents import described
     from target_bench.runs.find import find
     from target_bench.runs.read import read_run
+    from target_bench.runs.slice_tables import table, to_json
 
-    document = described(read_run(find(run, out)))
+    stored = read_run(find(run, out))
+    document = described(stored)
     problems = document.get("problems")
+    slices = {} if problems else _slices(stored, by or ())
     if as_json:
-        _dump(document)
+        _dump(document | ({"by": to_json(slices)} if slices else {}))
     else:
         _show(document)
+        print_tables(*(table(name, [(document["run"], slices)]) for name in slices))
     if problems:
         raise StoreError(f"{document['run']}: the run is damaged: {problems['1']}")
+
+
+def _slices(stored: "StoredRun", names: "Sequence[str]") -> "dict[str, Parts]":
+    from target_bench.runs.slice_scores import scores_by
+
+    return {name: scores_by(stored, name) for name in names}
 
 
 def _show(document: dict[str, Any]) -> None:
@@ -219,7 +235,7 @@ def _data(one: Listed) -> str:
 def _headline(one: Listed) -> str:
     if one["state"] != "finished":
         return str(one["state"])
-    score = "–" if one["score"] is None else f"{one['score']:.3f}"
+    score = "–" if one["score"] is None else f"{one['score']:.{one['digits']}f}"
     return f"{one['metric']} {score}"
 
 

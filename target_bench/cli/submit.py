@@ -4,7 +4,6 @@ import json
 import sys
 import zipfile
 from contextlib import redirect_stdout
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -142,35 +141,19 @@ def _write_entry(found: "Verification", path: Path) -> None:
 
 
 def _print(found: "Verification") -> None:
-    from target_bench.metrics.headlines import answer_metrics
+    from target_bench.metrics.headlines import headline, table_metrics
+    from target_bench.metrics.named import spec_of
 
     for number, run in enumerate(found.entry.runs if found.entry else ()):
-        main = [*answer_metrics(run.scores), _deepest(run)]
-        shown = {n: s.value for n, s in run.scores.items() if n in main and _is_shown(n)}
-        figures = ", ".join(f"{name} {_figure(name, value)}" for name, value in shown.items())
+        shown = table_metrics(run.scores) if run.generator else [headline(run.scores)]
+        scores = {name: run.scores[name] for name in shown}
+        figures = ", ".join(f"{n} {spec_of(n, s).text(s.value)}" for n, s in scores.items())
         names = " + ".join(filter(None, (run.retriever, run.generator)))
         typer.echo(f"run {number}: {run.corpus} {run.split}, {run.task}, {names}: {figures}")
     for finding in found.findings:
         where = "" if finding.run is None else f" (run {finding.run})"
         typer.echo(f"{finding.level}: {finding.check}{where}: {finding.message}")
     typer.echo(f"{found.path.name}: {found.verdict}")
-
-
-_SHOWN = ("sacrebleu", "exact_match", "token_f1", "accuracy", "f1_macro", "ex[bird]")
-
-
-def _is_shown(metric: str) -> bool:
-    return metric in _SHOWN or metric.startswith("recall@")
-
-
-def _figure(name: str, value: float) -> str:
-    from target_bench.evaluation.results import PERCENT
-
-    return "–" if isnan(value) else f"{value:.{2 if name in PERCENT else 3}f}"
-
-
-def _deepest(run: Any) -> str:
-    return f"recall@{run.cutoffs[-1]}"
 
 
 def _asked_card(corpora: list[str]) -> "Card":

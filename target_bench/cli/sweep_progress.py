@@ -16,6 +16,7 @@ from rich.text import Text
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation
 from target_bench.metrics.headlines import headline
+from target_bench.metrics.named import spec_of
 
 QUIET, NORMAL, VERBOSE = 0, 1, 2
 _SHOWN_FAILURES = 5
@@ -98,10 +99,7 @@ class SweepView(Observer):
             self._failures.append(f"[{number}/{self.n_cells}] {name}: {outcome['error']}")
             said = f"failed: {name}: {outcome['error']}"
         else:
-            metric = headline(list(outcome["scores"])) if outcome["scores"] else None
-            said = f"{state} in {outcome['seconds']:.1f} s: {name}"
-            if metric and outcome["scores"][metric] is not None:
-                said += f": {metric} {outcome['scores'][metric]:.3f}"
+            said = f"{state} in {outcome['seconds']:.1f} s: {name}{_main_score(outcome)}"
             if outcome["failed_queries"]:
                 said += f", {outcome['failed_queries']} of {outcome['n_queries']} queries failed"
         self._log(f"[{number}/{self.n_cells}] {said}", NORMAL)
@@ -192,6 +190,16 @@ class _CellView(Observer):
 
     def _log(self, said: str) -> None:
         self._view._log(f"[{self._number}/{self._view.n_cells}] {said}", VERBOSE)
+
+
+def _main_score(outcome: Mapping[str, Any]) -> str:
+    """Metric and value of the main score; empty where there is none, or over no query."""
+    specs = outcome.get("specs", {})
+    scores = {name: {"spec": specs.get(name)} for name in outcome["scores"]}
+    metric = headline(scores) if scores else None
+    if metric is None or outcome["scores"][metric] is None:
+        return ""
+    return f": {metric} {spec_of(metric, scores[metric]).text(outcome['scores'][metric])}"
 
 
 def _clock(seconds: float) -> str:

@@ -36,11 +36,13 @@ def outcome_tables(outcomes: "Sequence[CellOutcome]") -> list[TextTable]:
 
 
 def _scores(task: str, outcomes: "Sequence[CellOutcome]") -> TextTable:
-    from target_bench.evaluation.results import metric_column, score_cell
+    from target_bench.metrics.headlines import table_metrics
+    from target_bench.runs.score_cells import metric_column, score_cell
     from target_bench.runs.times import STAGES, left_out_note
 
     axes = _axes([outcome.cell for outcome in outcomes])
-    metrics = _shown([name for outcome in outcomes for name in outcome.scores])
+    scores = {name: score for outcome in outcomes for name, score in outcome.scores.items()}
+    metrics = table_metrics(scores, every=True)  # cells may be of several corpora
     columns = [*_axis_columns(axes), *map(metric_column, metrics), Column("seconds", right=True)]
     rows = []
     for outcome, axis in zip(outcomes, axes, strict=True):
@@ -86,15 +88,6 @@ def _axis_columns(axes: Sequence[dict[str, str]], task: bool = False) -> list[Co
         Column("", right=True, label="cell"),
         *(Column(name.replace("_", "\n"), label=name.replace("_", " ")) for name in named),
     ]
-
-
-def _shown(metrics: Sequence[str]) -> list[str]:
-    from target_bench.metrics.headlines import answer_metrics
-
-    names = list(dict.fromkeys(metrics))
-    answers = answer_metrics(names, every=True)  # cells may be of several corpora
-    recalls = [name for name in names if name.startswith("recall@")]
-    return [*recalls[-1:], *answers] if answers else [*recalls, *(n for n in names if n == "mrr")]
 
 
 def _sizes(estimates: "Sequence[Estimate]") -> list[str]:

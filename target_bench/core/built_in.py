@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-Kind = Literal["retriever", "generator", "corpus", "task", "encoder", "index"]
+Kind = Literal["retriever", "generator", "corpus", "task", "encoder", "index", "metric"]
 
 BUILT_IN: dict[Kind, dict[str, str]] = {
     "retriever": {
@@ -63,5 +63,51 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "question_answering": "target_bench.tasks.question_answering:QuestionAnswering",
         "fact_verification": "target_bench.tasks.fact_verification:FactVerification",
         "text_to_sql": "target_bench.tasks.text_to_sql:TextToSQL",
+    },
+    "metric": {
+        "recall": "target_bench.metrics.retrieval:RECALL",
+        "recall[dup]": "target_bench.metrics.retrieval:RECALL_DUP",
+        "recall_micro": "target_bench.metrics.retrieval:RECALL_MICRO",
+        "capped_recall": "target_bench.metrics.retrieval:CAPPED_RECALL",
+        "capped_recall[target]": "target_bench.metrics.retrieval:CAPPED_RECALL_TARGET",
+        "full_recall": "target_bench.metrics.retrieval:FULL_RECALL",
+        "success": "target_bench.metrics.retrieval:SUCCESS",
+        "precision": "target_bench.metrics.retrieval:PRECISION",
+        "ndcg": "target_bench.metrics.retrieval:NDCG",
+        "mrr": "target_bench.metrics.retrieval:MRR",
+        "map": "target_bench.metrics.retrieval:MAP",
+        "r_precision": "target_bench.metrics.retrieval:R_PRECISION",
+        "recall[db]": "target_bench.metrics.retrieval:RECALL_DB",
+        "mrr[db]": "target_bench.metrics.retrieval:MRR_DB",
+        "sacrebleu": "target_bench.metrics.text:SACREBLEU",
+        "chrf": "target_bench.metrics.text:CHRF",
+        "rouge1": "target_bench.metrics.text:ROUGE_1",
+        "rouge2": "target_bench.metrics.text:ROUGE_2",
+        "rougeL": "target_bench.metrics.text:ROUGE_L",
+        "exact_match": "target_bench.metrics.text:EXACT_MATCH",
+        "token_f1": "target_bench.metrics.text:TOKEN_F1",
+        "bertscore": "target_bench.metrics.bertscore:BERT_SCORE",
+        "accuracy": "target_bench.metrics.classification:ACCURACY",
+        "accuracy[answered]": "target_bench.metrics.classification:ACCURACY_ANSWERED",
+        "precision_weighted": "target_bench.metrics.classification:PRECISION_WEIGHTED",
+        "precision_weighted[answered]": (
+            "target_bench.metrics.classification:PRECISION_WEIGHTED_ANSWERED"
+        ),
+        "recall_weighted": "target_bench.metrics.classification:RECALL_WEIGHTED",
+        "recall_weighted[answered]": "target_bench.metrics.classification:RECALL_WEIGHTED_ANSWERED",
+        "f1_weighted": "target_bench.metrics.classification:F1_WEIGHTED",
+        "f1_weighted[answered]": "target_bench.metrics.classification:F1_WEIGHTED_ANSWERED",
+        "precision_macro": "target_bench.metrics.classification:PRECISION_MACRO",
+        "precision_macro[answered]": "target_bench.metrics.classification:PRECISION_MACRO_ANSWERED",
+        "recall_macro": "target_bench.metrics.classification:RECALL_MACRO",
+        "recall_macro[answered]": "target_bench.metrics.classification:RECALL_MACRO_ANSWERED",
+        "f1_macro": "target_bench.metrics.classification:F1_MACRO",
+        "f1_macro[answered]": "target_bench.metrics.classification:F1_MACRO_ANSWERED",
+        "ex[bird]": "target_bench.metrics.sql:EX_BIRD",
+        "ex[spider]": "target_bench.metrics.sql:EX_SPIDER",
+        "ex[multiset]": "target_bench.metrics.sql:EX_MULTISET",
+        "soft_f1": "target_bench.metrics.sql:SOFT_F1",
+        "r_ves": "target_bench.metrics.sql:R_VES",
+        "ves": "target_bench.metrics.sql:VES",
     },
 }

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar, overload
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -332,67 +332,3 @@ class Generator(ABC):
     def config(self) -> Mapping[str, Any]:
         """What determines this generator's answers, as JSON. Default: constructor arguments."""
         return constructor_arguments(self)
-
-
-ExamplesT = TypeVar("ExamplesT", contravariant=True)
-
-
-class Metric(ABC, Generic[ExamplesT]):
-    """A measure over judged queries.
-
-    A metric reduces every query to a row of sufficient statistics; the corpus value is a function
-    of their column sums. So means, pooled ratios and corpus-level scores such as BLEU share one
-    interval (``metrics.intervals``), one set of tests and one store.
-
-    Attributes:
-        name: as users write it, e.g. ``recall@10``.
-        highest: the value of a perfect score, 1 by default; the lowest is 0.
-    """
-
-    name: str
-    highest: float = 1.0
-
-    @property
-    @abstractmethod
-    def signature(self) -> str:
-        """Everything that changes the value, in one string (after sacreBLEU's signatures)."""
-
-    @abstractmethod
-    def statistics(self, examples: ExamplesT) -> NDArray[np.float64]:
-        """(n, m) sufficient statistics, one row a query."""
-
-    @abstractmethod
-    def value(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The metric from (..., m) sums of statistics, shape (...)."""
-
-    def counted(self, statistics: NDArray[np.float64]) -> int:
-        """Over how many queries the metric is. Default: all of them."""
-        return len(statistics)
-
-    def per_query(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n,) the value of each query alone. Default: ``value`` of its row."""
-        return self.value(statistics)
-
-    def bounds(self, statistics: NDArray[np.float64]) -> tuple[float, float]:
-        """The lowest and the highest value that the score can have: the ends of its interval.
-
-        Default: 0 and ``highest``, or the value of a query that lies outside of them.
-        """
-        values = self.per_query(statistics)
-        values = values[~np.isnan(values)]
-        return float(values.min(initial=0.0)), float(values.max(initial=self.highest))
-
-    def weights(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n,) how much each query weighs in the score; 0 for one that it is not over.
-
-        Only their ratios matter. Default: all the same.
-        """
-        return np.ones(len(statistics))
-
-    def without(self, total: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n,) the metric of (m,) sums without each of (n, m) rows, for the interval's jackknife.
-
-        Default: ``value`` of the differences. A metric that averages over what occurs among the
-        queries, such as labels, holds that fixed.
-        """
-        return self.value(total - rows)

@@ -37,6 +37,7 @@ _GROUPS: dict[Kind, str] = {
     "corpus": "target_bench.corpora",
     "encoder": "target_bench.encoders",
     "index": "target_bench.vector_indexes",
+    "metric": "target_bench.metrics",
 }
 
 _FILE = re.compile(r"(?P<target>[^=]+?\.py:[^\W\d]\w*)(?::(?P<settings>.*))?", re.DOTALL)

@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, field
 from math import nan
 from typing import Any, Literal, NamedTuple
 
+from target_bench.core.metric_spec import MetricSpec
+
 Cell = str | int | float | bytes | None
 """One cell: text in web tables, the source's own type in databases."""
 
@@ -229,6 +231,8 @@ class Score:
         high: upper bound of the 95% interval.
         n: how many queries it is over (failed ones included, scored 0).
         signature: everything that changes the value, in one string.
+        spec: the declaration of a metric that is not of this package; None of one that is, whose
+            declaration is found by its name.
     """
 
     value: float
@@ -236,22 +240,32 @@ class Score:
     high: float
     n: int
     signature: str
+    spec: MetricSpec | None = None
 
     def __eq__(self, other: object) -> bool:
         """Whether all is equal; a score over no query equals another one."""
         return isinstance(other, Score) and self.to_json() == other.to_json()
 
     def __hash__(self) -> int:
-        return hash(tuple(self.to_json().values()))
+        return hash(tuple(v for name, v in self.to_json().items() if name != "spec"))
 
     def to_json(self) -> dict[str, Any]:
-        """Field name -> value; NaN is None, because JSON has no NaN."""
-        return {name: None if value != value else value for name, value in asdict(self).items()}
+        """Field name -> value; NaN is None, because JSON has no NaN; ``spec`` only if there is."""
+        numbers = (("value", self.value), ("low", self.low), ("high", self.high))
+        record: dict[str, Any] = {k: None if v != v else v for k, v in numbers}
+        record |= {"n": self.n, "signature": self.signature}
+        return record | ({"spec": self.spec.to_json()} if self.spec else {})
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "Score":
-        """What ``to_json`` wrote."""
+        """Read what ``to_json`` wrote.
+
+        Raises:
+            ValueError: the declaration of the metric is not one.
+        """
         known: dict[str, Any] = {k: nan if value is None else value for k, value in record.items()}
+        if "spec" in record:
+            known["spec"] = MetricSpec.from_json(record["spec"])
         return cls(**known)
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -13,7 +12,10 @@ from target_bench.core import text_tables
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.schema import AnswerCounts, Counts, Score
 from target_bench.core.text_tables import Column, TextTable
-from target_bench.metrics.headlines import answer_metrics
+from target_bench.metrics.headlines import ranking_metrics, table_metrics
+from target_bench.runs import slice_tables
+from target_bench.runs.manifest import NO_CONTEXT
+from target_bench.runs.score_cells import metric_column, score_cell
 from target_bench.runs.times import ColdTimes, left_out_note
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ class Result:
             by name) and ``distractors`` (how each was asked for).
         answers: the denominators of the answers, for tasks about them.
         report: what else a task says of the answers: outcomes, scores of groups of queries.
+        by: property of the queries -> its value -> metric -> score, as far as that was asked for.
     """
 
     corpus: str
@@ -63,6 +66,7 @@ class Result:
     data: Mapping[str, Any] = field(default_factory=dict)
     answers: AnswerCounts | None = None
     report: Mapping[str, Any] | None = None
+    by: Mapping[str, Mapping[str, Mapping[str, Score]]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return str(Results([self]))
@@ -95,6 +99,7 @@ class Result:
             "answers": self.answers.to_json() if self.answers else None,
             **({"report": dict(self.report)} if self.report else {}),
             "scores": {name: score.to_json() for name, score in self.scores.items()},
+            **({"by": slice_tables.to_json(self.by)} if self.by else {}),
             "seconds": dict(self.seconds),
             "latency_ms": self.latency,
             "times_left_out": dict(self.times.left_out),
@@ -207,9 +212,10 @@ class Results(Sequence[Result]):
         """The scores as tables of text, one row a retriever.
 
         One table a split of a corpus, number of queries and set of metrics: a figure down to rank 5
-        is none down to rank 10.
+        is none down to rank 10. After it come its slices, where they were asked for.
         """
-        return [_table(found) for found in _groups(self._results, by_metrics=True).values()]
+        groups = _groups(self._results, by_metrics=True).values()
+        return [table for found in groups for table in (_table(found), *_slice_tables(found))]
 
 
 def _nullable(values: NDArray[np.float64]) -> "pyarrow.Array":
@@ -278,33 +284,10 @@ def _table(results: Sequence[Result]) -> TextTable:
     return TextTable(columns, rows, title, note=note)
 
 
-PERCENT = ("sacrebleu", "chrf", "r_ves")
-"""Metrics that their libraries print from 0 to 100, and so do we."""
-
-
-def metric_column(name: str) -> Column:
-    """The column of a metric, its name on two lines."""
-    if name.startswith(("f1_", "exact_")):
-        heading = name.replace("_", "_\n")
-    elif "[" in name:
-        heading = name.replace("[", "\n[", 1)
-    else:
-        heading = name.replace("full_", "full_\n") if "full_" in name else name.replace("@", "\n@")
-    return Column(heading, right=True, label=name)
-
-
-def score_cell(name: str, score: Score | None) -> str:
-    """A score with its interval below; a dash where it is over no query, nothing where none is."""
-    if score is None or isnan(score.value):
-        return "" if score is None else "–"
-    digits = 2 if name in PERCENT else 3
-    value = f"{score.value:.{digits}f}"
-    if isnan(score.low) or isnan(score.high):
-        return value
-    low, high = (f"{bound:.{digits}f}" for bound in (score.low, score.high))
-    if name not in PERCENT:
-        low, high = low.removeprefix("0"), high.removeprefix("0")
-    return f"{value}\n{low}-{high}"
+def _slice_tables(results: Sequence[Result]) -> list[TextTable]:
+    names = [" + ".join(filter(None, (one.retriever, one.generator))) for one in results]
+    runs = list(zip(names, (one.by for one in results), strict=True))
+    return [slice_tables.table(name, runs) for name in results[0].by]
 
 
 def _shown_metrics(results: Sequence[Result]) -> list[str]:
@@ -313,15 +296,10 @@ def _shown_metrics(results: Sequence[Result]) -> list[str]:
     About answers: the deepest recall and the main figures. Else recall, its two variants where
     they differ from it, and MRR.
     """
-    names = list(results[0].scores)
-    recalls = [name for name in names if name.startswith("recall@")]
-    databases = [name for name in names if name.startswith("recall[db]@")]
+    scores = results[0].scores
     if results[0].generator:
-        retrieved = any(result.retriever != "no-context" for result in results)
-        return [
-            *((databases[:1] or recalls[-1:]) if retrieved else ()),
-            *answer_metrics(names),
-        ]
+        return table_metrics(scores, any(result.retriever != NO_CONTEXT for result in results))
+    names, main = list(scores), ranking_metrics(scores) or table_metrics(scores)
     copies = [name for name in names if name.startswith("recall[dup]@")][:1]
     full = [name for name in names if name.startswith("full_recall@")][-1:]
     varied = [
@@ -329,7 +307,8 @@ def _shown_metrics(results: Sequence[Result]) -> list[str]:
         for name in (*copies, *full)
         if any(r.scores[name].value != r.scores[_plain(name)].value for r in results)
     ]
-    return [*recalls, *databases, *varied, *(name for name in names if name == "mrr")]
+    at_k = [name for name in main if "@" in name]
+    return [*at_k, *varied, *(name for name in main if name not in at_k)]
 
 
 def _plain(name: str) -> str:

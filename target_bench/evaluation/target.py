@@ -86,6 +86,7 @@ class TARGET:
         structured: bool = True,
         scoring: "Scoring | None" = None,
         confirm: "Confirm | None" = None,
+        by: str | Sequence[str] = (),
     ) -> "Results":
         """Evaluate one retriever, and for tasks about answers one generator, on every pair.
 
@@ -120,6 +121,8 @@ class TARGET:
                 given schema; in fact verification only where the generator follows schemas.
             scoring: how answers are judged, where that can be chosen.
             confirm: is asked before requests that may cost money; default: nobody is.
+            by: properties of the queries, as ``"difficulty"``; every metric is then scored for
+                each of their values too (``Result.by``).
 
         Raises:
             ConfigError: an argument that cannot be.
@@ -129,7 +132,7 @@ class TARGET:
             StoreError: the run folder cannot be written or read.
         """
         from target_bench.core.memory import n_bytes
-        from target_bench.evaluation import inputs, pipeline
+        from target_bench.evaluation import inputs, pipeline, slices
         from target_bench.evaluation.results import Results
         from target_bench.evaluation.scoring_options import Scoring
         from target_bench.evaluation.stages.retrieve import RetrievalOptions
@@ -163,7 +166,9 @@ class TARGET:
             (task, self._cell(one.of_database(database).limited(limit), subject, ks, options))
             for task, one in self._load_all(split, distractors, database)
         ]
-        return Results([pipeline.evaluate(task, cell, answering) for task, cell in cells])
+        names = slices.checked([by] if isinstance(by, str) else by, [c.dataset for _, c in cells])
+        results = (pipeline.evaluate(task, cell, answering) for task, cell in cells)
+        return Results([slices.added(result, names) for result in results])
 
     def score(
         self,
@@ -177,6 +182,7 @@ class TARGET:
         database: str | None = None,
         distractors: str | Sequence[str] = (),
         scoring: "Scoring | None" = None,
+        by: str | Sequence[str] = (),
     ) -> "Results":
         """Score rankings, or answers, that were made elsewhere.
 
@@ -191,6 +197,7 @@ class TARGET:
             database: as for ``run``.
             distractors: as for ``run``.
             scoring: as for ``run``.
+            by: as for ``run``.
 
         Raises:
             ConfigError: an argument that cannot be.
@@ -198,7 +205,7 @@ class TARGET:
                 the corpus does not have.
             StoreError: the run folder cannot be written or read.
         """
-        from target_bench.evaluation import inputs, pipeline
+        from target_bench.evaluation import inputs, pipeline, slices
         from target_bench.evaluation.results import Results
         from target_bench.evaluation.scoring_options import Scoring
         from target_bench.evaluation.stages.retrieve import RetrievalOptions
@@ -219,7 +226,8 @@ class TARGET:
                     predictions, order, scoring or Scoring(), loaded, self._observer
                 )
             cell = self._cell(one, subject, ks, options)
-            results.append(pipeline.evaluate(task, cell, answering))
+            names = slices.checked([by] if isinstance(by, str) else by, [cell.dataset])
+            results.append(slices.added(pipeline.evaluate(task, cell, answering), names))
         return Results(results)
 
     def _cell(

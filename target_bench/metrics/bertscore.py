@@ -10,10 +10,19 @@ import numpy as np
 
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.files import sha256_of
+from target_bench.core.metric import MetricDefinition
+from target_bench.core.metric_spec import MetricSpec
 from target_bench.metrics.text import Floats, JudgedAnswers, MeanOverAnswers
 
-NAME = "bertscore"
-DEFINITION = "F measure of BERTScore, best reference (needs --bertscore MODEL)"
+SPEC = MetricSpec(
+    "bertscore",
+    "BERTScore",
+    "F measure of BERTScore, best reference (needs --bertscore MODEL)",
+    "Zhang et al. 2020",
+    of="texts",
+    needs=("references", "the extra bertscore", "a model"),
+    rank=5,
+)
 
 
 class BERTScore(MeanOverAnswers):
@@ -43,7 +52,7 @@ class BERTScore(MeanOverAnswers):
         packages = ", ".join(f"{name} {version(name)}" for name in ("bert-score", "transformers"))
         which = f"model:{_named(self._model)}|layer:{layer or 'default'}"
         description = f"F measure, best reference|{which}|idf:no|rescaled:no|{packages}"
-        super().__init__(NAME, description, self._one, reading)
+        super().__init__(SPEC, description, self._one, reading)
 
     def statistics(self, examples: JudgedAnswers) -> Floats:
         """(n, 2) the value of each answer, and 1."""
@@ -79,6 +88,9 @@ class BERTScore(MeanOverAnswers):
                 f"bertscore={self._model}: bert-score cannot load it ({error}). A model that it "
                 "does not know needs its layer, as in folder@6."
             ) from error
+
+
+BERT_SCORE = MetricDefinition(SPEC, BERTScore)
 
 
 def _named(model: str) -> str:

@@ -5,11 +5,13 @@ Everything is a function of the confusion counts, so a query's row is its cell o
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.interfaces import Metric
+from target_bench.core.metric import Metric, MetricDefinition, by_name
+from target_bench.core.metric_spec import MetricSpec
 from target_bench.core.schema import LabelMode
 
 Floats = NDArray[np.float64]
@@ -59,8 +61,7 @@ class LabelMetric(Metric[JudgedLabels]):
     """A function of the confusion counts.
 
     Args:
-        name: as users write it.
-        description: the definition.
+        spec: the declaration.
         measure: (..., 3, 4) counts -> (...) values; with ``per_label`` also the counts whose
             labels it averages over.
         answered: leave out the queries whose answer is Not Enough Information or none.
@@ -70,15 +71,13 @@ class LabelMetric(Metric[JudgedLabels]):
 
     def __init__(
         self,
-        name: str,
-        description: str,
+        spec: MetricSpec,
         measure: Callable[..., Floats],
         answered: bool = False,
         mode: LabelMode = "strict",
         per_label: bool = False,
     ) -> None:
-        self.name = name
-        self._description = description
+        self.spec = spec
         self._measure = measure
         self._answered = answered
         self._mode = mode
@@ -87,7 +86,7 @@ class LabelMetric(Metric[JudgedLabels]):
     @property
     def signature(self) -> str:
         """Name, definition, and how labels are read."""
-        return f"{self.name}|{self._description}|labels:{LABEL_RULES[self._mode]}"
+        return f"{self.name}|{self.spec.description}|labels:{LABEL_RULES[self._mode]}"
 
     def statistics(self, examples: JudgedLabels) -> Floats:
         """(n, 12) the cell of each query in the confusion table."""
@@ -185,67 +184,86 @@ def _ratio(numerator: Floats, denominator: NDArray[np.number]) -> Floats:
     return out
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
-    """A metric by name.
-
-    Attributes:
-        name: as users write it.
-        description: the definition in one line.
-        make: how labels are read -> the metric.
-    """
-
-    name: str
-    description: str
-    make: Callable[[LabelMode], LabelMetric]
+_ANSWERED = "over queries answered True or False"
 
 
-_AVERAGES = {
-    "weighted": (_weighted, "mean over labels, weighted by gold frequency"),
-    "macro": (_macro, "mean over the labels that occur"),
-}
-_PARTS = ("precision", "recall", "f1")
+def _define(
+    spec: MetricSpec,
+    measure: Callable[..., Floats],
+    answered: bool = False,
+    per_label: bool = False,
+) -> MetricDefinition:
+    def make(mode: LabelMode = "strict") -> LabelMetric:
+        return LabelMetric(spec, measure, answered, mode, per_label)
+
+    return MetricDefinition(spec, make)
 
 
-def _family(
-    name: str, description: str, measure: Callable[[Floats], Floats], per_label: bool = False
-) -> list[Family]:
-    """The metric over all queries, and over those that got True or False as answer."""
-    only = f"{description}, over queries answered True or False"
-    return [
-        Family(
-            name,
-            description,
-            lambda mode: LabelMetric(name, description, measure, False, mode, per_label),
-        ),
-        Family(
-            f"{name}[answered]",
-            only,
-            lambda mode: LabelMetric(f"{name}[answered]", only, measure, True, mode, per_label),
-        ),
-    ]
-
-
-FAMILIES: dict[str, Family] = {
-    family.name: family
-    for family in (
-        *_family("accuracy", "share of right labels", _accuracy),
-        *(
-            family
-            for average, (measure, how) in _AVERAGES.items()
-            for part, what in enumerate(_PARTS)
-            for family in _family(
-                f"{what}_{average}", f"{what}, {how}", measure(part), average == "macro"
-            )
-        ),
+def _both(
+    name: str,
+    label: str,
+    description: str,
+    measure: Callable[..., Floats],
+    per_label: bool = False,
+    **more: Any,
+) -> tuple[MetricDefinition, MetricDefinition]:
+    """Define the metric over all queries, and over those that got True or False as answer."""
+    common: dict[str, Any] = {"of": "labels", "needs": ("labels",)}
+    whole = MetricSpec(name, label, description, **common, **more)
+    part = MetricSpec(
+        f"{name}[answered]", f"{label} (answered)", f"{description}, {_ANSWERED}", **common
     )
-}
+    return _define(whole, measure, False, per_label), _define(part, measure, True, per_label)
+
+
+_WEIGHTED = "mean over labels, weighted by gold frequency"
+_MACRO = "mean over the labels that occur"
+
+ACCURACY, ACCURACY_ANSWERED = _both(
+    "accuracy", "accuracy", "share of right labels", _accuracy, rank=6, decides=True
+)
+PRECISION_WEIGHTED, PRECISION_WEIGHTED_ANSWERED = _both(
+    "precision_weighted", "P (weighted)", f"precision, {_WEIGHTED}", _weighted(0)
+)
+RECALL_WEIGHTED, RECALL_WEIGHTED_ANSWERED = _both(
+    "recall_weighted", "R (weighted)", f"recall, {_WEIGHTED}", _weighted(1)
+)
+F1_WEIGHTED, F1_WEIGHTED_ANSWERED = _both(
+    "f1_weighted", "F1 (weighted)", f"f1, {_WEIGHTED}", _weighted(2), rank=7
+)
+PRECISION_MACRO, PRECISION_MACRO_ANSWERED = _both(
+    "precision_macro", "P (macro)", f"precision, {_MACRO}", _macro(0), per_label=True
+)
+RECALL_MACRO, RECALL_MACRO_ANSWERED = _both(
+    "recall_macro", "R (macro)", f"recall, {_MACRO}", _macro(1), per_label=True
+)
+F1_MACRO, F1_MACRO_ANSWERED = _both(
+    "f1_macro", "F1 (macro)", f"f1, {_MACRO}", _macro(2), per_label=True, rank=8
+)
+
+DEFINITIONS = by_name(
+    ACCURACY,
+    ACCURACY_ANSWERED,
+    PRECISION_WEIGHTED,
+    PRECISION_WEIGHTED_ANSWERED,
+    RECALL_WEIGHTED,
+    RECALL_WEIGHTED_ANSWERED,
+    F1_WEIGHTED,
+    F1_WEIGHTED_ANSWERED,
+    PRECISION_MACRO,
+    PRECISION_MACRO_ANSWERED,
+    RECALL_MACRO,
+    RECALL_MACRO_ANSWERED,
+    F1_MACRO,
+    F1_MACRO_ANSWERED,
+)
+"""Every metric of labels, in the order in which scores are recorded."""
 
 
 def label_metrics(mode: LabelMode = "strict") -> list[Metric[JudgedLabels]]:
-    """Every metric of labels.
+    """Make every metric of labels.
 
     Args:
         mode: how the labels are read.
     """
-    return [family.make(mode) for family in FAMILIES.values()]
+    return [definition.make(mode) for definition in DEFINITIONS.values()]

@@ -1,43 +1,33 @@
-"""Which metrics speak for a run, in the order in which they are shown.
+"""Which metrics stand for a run, in the order in which they are shown: from their declarations.
 
-Of answers to questions, the first one depends on the data: BLEU counts sequences of up to four
-words, so it says nothing about answers of one or two. Where the median reference has at most
-``MOST_WORDS`` words, exact match and token F1 stand for the run, else BLEU and ROUGE-L come first.
-The scores of a run are recorded in this order, so whoever has them needs no data to know it.
+The metrics about answers come before those about rankings, each by its ``rank``. Of answers to
+questions, the first one depends on the data: BLEU counts sequences of up to four words, so it says
+nothing about answers of one or two. Where the median reference has at most ``MOST_WORDS`` words,
+the metrics of short references stand for the run (exact match and token F1), else those of long
+ones come first (BLEU and ROUGE-L). The scores of a run are recorded in this order, so whoever has
+them needs no data to know it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from statistics import median
 
+from target_bench.core.errors import ConfigError
+from target_bench.core.metric_spec import RANKINGS, MetricSpec, split
 from target_bench.core.schema import Query, Score
-
-ANSWER_METRICS = (
-    "sacrebleu",
-    "rougeL",
-    "exact_match",
-    "token_f1",
-    "bertscore",
-    "accuracy",
-    "f1_weighted",
-    "f1_macro",
-    "ex[bird]",
-    "ex[spider]",
-    "ex[multiset]",
-    "soft_f1",
-    "r_ves",
-)
-"""The main metrics about answers, in the order that tables show them."""
+from target_bench.metrics.named import Scores, specs_of
 
 MOST_WORDS = 4
 """Words of a reference that is short: it holds one sequence of four words at most."""
 
-_OF_SHORT = ("exact_match", "token_f1")
-_OF_LONG = ("sacrebleu", "rougeL")
-
 
 def in_order(scores: Mapping[str, Score], queries: Sequence[Query]) -> dict[str, Score]:
-    """Scores of answers in the order in which they are recorded: see the module."""
-    first = [name for name in _OF_SHORT if name in scores and have_short_answers(queries)]
+    """Sort scores of answers in the order in which they are recorded: see the module."""
+    if not have_short_answers(queries):
+        return dict(scores)
+    specs = specs_of(scores)
+    ranked = sorted((name for name in scores if specs[name].rank is not None), key=_by_rank(specs))
+    first = [name for name in ranked if specs[name].references == "short"]
     return {name: scores[name] for name in [*first, *(n for n in scores if n not in first)]}
 
 
@@ -54,34 +44,90 @@ def have_short_answers(queries: Sequence[Query]) -> bool:
     return bool(words) and median(words) <= MOST_WORDS
 
 
-def answer_metrics(names: Iterable[str], every: bool = False) -> list[str]:
-    """The main metrics about answers among those of a run.
+def answer_metrics(scores: Scores, every: bool = False) -> list[str]:
+    """List the main metrics about answers among those of a run.
 
-    Where the references are short, BLEU and ROUGE-L are not among them.
+    Where the references are short, those of long references are not among them. Where no metric
+    about answers has a rank, all of them are.
 
     Args:
-        names: metrics in the order in which the run records them.
-        every: keep BLEU and ROUGE-L there too, after the others.
+        scores: the metrics, in the order in which the run records them.
+        every: keep those of long references there too, after the others.
     """
-    recorded = list(names)
-    found = [name for name in ANSWER_METRICS if name in recorded]
-    if {"exact_match", "sacrebleu"} <= set(found):
-        short = recorded.index("exact_match") < recorded.index("sacrebleu")
-        found.sort(key=lambda name: short and name not in _OF_SHORT)
-        if short and not every:
-            found = [name for name in found if name not in _OF_LONG]
-    return found
+    specs = {name: spec for name, spec in specs_of(scores).items() if spec.of != RANKINGS}
+    found = sorted((n for n in specs if specs[n].rank is not None), key=_by_rank(specs))
+    if not found:
+        return list(specs)
+    kinds = [specs[name].references for name in specs if name in found]
+    if next((kind for kind in kinds if kind != "any"), "long") == "long":
+        return found
+    found.sort(key=lambda name: specs[name].references != "short")
+    return found if every else [name for name in found if specs[name].references != "long"]
 
 
-def main_metrics(names: Sequence[str]) -> list[str]:
-    """The main ones among metrics: about answers; else recall, of databases too, and MRR."""
-    recalls = [name for name in names if name.startswith(("recall@", "recall[db]@"))]
-    found = answer_metrics(names) or [*recalls, *(name for name in names if name == "mrr")]
-    return found or list(names)
+def ranking_metrics(scores: Scores) -> list[str]:
+    """List the main metrics about rankings among those of a run, by rank and cutoff."""
+    specs = {n: s for n, s in specs_of(scores).items() if s.of == RANKINGS and s.rank is not None}
+    return sorted(specs, key=lambda name: (_by_rank(specs)(name), _parts(name)[1]))
 
 
-def headline(names: Sequence[str]) -> str:
-    """The one metric to show: the first about answers, else the deepest recall."""
-    main = main_metrics(names)
-    recalls = [name for name in main if name.startswith("recall@")]
-    return recalls[-1] if recalls else main[0]
+def main_metrics(scores: Scores) -> list[str]:
+    """List the metrics that stand for a run: about answers; else about rankings; else all."""
+    return answer_metrics(scores) or ranking_metrics(scores) or list(specs_of(scores))
+
+
+def headline(scores: Scores, k: int | None = None) -> str:
+    """Choose the one metric to show: the first of the main ones, at its largest cutoff.
+
+    Args:
+        scores: the metrics of a run; at least one.
+        k: the cutoff to prefer where there is one.
+    """
+    main = main_metrics(scores)
+    family = _parts(main[0])[0]
+    cutoffs = {_parts(name)[1]: name for name in main if _parts(name)[0] == family}
+    return cutoffs[k] if k in cutoffs else cutoffs[max(cutoffs)]
+
+
+def table_metrics(scores: Scores, retrieved: bool = True, every: bool = False) -> list[str]:
+    """List the metrics of a table of runs.
+
+    Those about answers stand beside one about rankings: of databases if there is one, else the
+    first at its largest cutoff.
+
+    Args:
+        scores: the metrics of all of its runs.
+        retrieved: whether anything was to be ranked for the answers.
+        every: as for ``answer_metrics``.
+    """
+    answers, rankings = answer_metrics(scores, every), ranking_metrics(scores)
+    if not answers or not rankings:
+        return answers or rankings or list(specs_of(scores))
+    specs = specs_of(rankings)
+    databases = [name for name in rankings if specs[name].needs]
+    beside = databases[0] if databases else headline(rankings)
+    return [beside, *answers] if retrieved else answers
+
+
+def deciding_metric(scores: Scores) -> str | None:
+    """Choose the metric that says of one answer whether it is right; None where none does."""
+    specs = specs_of(scores)
+    ranked = sorted((name for name in specs if specs[name].decides), key=_by_rank(specs))
+    return ranked[0] if ranked else None
+
+
+def _by_rank(specs: Mapping[str, MetricSpec]) -> Callable[[str], float]:
+    def rank(name: str) -> float:
+        found = specs[name].rank
+        return inf if found is None else found
+
+    return rank
+
+
+def _parts(name: str) -> tuple[str, int]:
+    """Name and cutoff, 0 for none; a text that is not the name of a metric has none either."""
+    try:
+        family, k = split(name)
+    except ConfigError:
+        return name, 0
+    return family, k or 0

@@ -5,10 +5,9 @@ or got nothing counts with value 0. Definitions are in ``docs/metrics.md``.
 """
 
 import re
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -16,155 +15,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Metric
+from target_bench.core.metric import Metric, MetricDefinition, by_name
+from target_bench.core.metric_spec import RANKINGS, MetricSpec
+from target_bench.metrics.judged_rankings import JudgedRankings
 
 Floats = NDArray[np.float64]
 
 VERSION = "retrieval:1"
 """The version of these metrics, for identities of runs: raise it if values can change."""
 
-
-@dataclass(frozen=True)
-class JudgedRankings:
-    """Rankings compared with gold tables; n queries, ranks 1 to depth.
-
-    Attributes:
-        found: (n, width) how many gold tables are first met at each rank (0 or 1).
-        found_or_copy: the same when a copy of a gold table (same header and rows) counts as it.
-        gold: (n,) number of gold tables.
-        returned: (n,) number of tables returned, repeated ones included.
-        depth: the largest rank looked at; ``found`` ends where the longest ranking does.
-        database_at: (n,) rank of the first table of the gold database, 0 where there is none; None
-            where tables are in no databases.
-        databases_to: (n,) how many databases the ranking has met there, the gold one included.
-    """
-
-    found: NDArray[np.int32]
-    found_or_copy: NDArray[np.int32]
-    gold: NDArray[np.int32]
-    returned: NDArray[np.int32]
-    depth: int
-    database_at: NDArray[np.int32] | None = None
-    databases_to: NDArray[np.int32] | None = None
-
-    def hits(self, k: int) -> Floats:
-        """(n,) gold tables among the first k."""
-        hits: Floats = np.sum(self.found[:, :k], axis=1, dtype=np.float64)
-        return hits
-
-    @cached_property
-    def patterns(self) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
-        """The distinct rows of (found, gold, returned), and which one each query has."""
-        rows = np.column_stack([self.found, self.gold, self.returned])
-        distinct, inverse = np.unique(rows, axis=0, return_inverse=True)
-        return distinct, inverse.reshape(-1)
-
-
-def judge(
-    rankings: Sequence[Sequence[Hashable]],
-    gold: Sequence[Iterable[Hashable]],
-    depth: int,
-    copies: Mapping[Hashable, Hashable] | None = None,
-) -> JudgedRankings:
-    """Compare rankings with gold tables.
-
-    Args:
-        rankings: for each query its tables, best first.
-        gold: for each query its gold tables, in the same order of queries.
-        depth: how many ranks to look at.
-        copies: table -> the group of tables that are copies of each other; tables not in it are
-            like no other. Default: no copies.
-    """
-    golds = [set(tables) for tables in gold]
-    n = len(golds)
-    width = min(depth, max(map(len, rankings), default=0))
-    found = np.zeros((n, width), dtype=np.int32)
-    for i, (ranking, tables) in enumerate(zip(rankings, golds, strict=True)):
-        _mark(found[i], ranking[:depth], dict.fromkeys(tables, 1))
-    found_or_copy = found
-    if copies:
-        found_or_copy = np.zeros_like(found)
-        for i, (ranking, tables) in enumerate(zip(rankings, golds, strict=True)):
-            groups = [copies.get(table, table) for table in ranking[:depth]]
-            _mark(found_or_copy[i], groups, Counter(copies.get(t, t) for t in tables))
-    return JudgedRankings(
-        found,
-        found_or_copy,
-        np.array([len(tables) for tables in golds], dtype=np.int32).reshape(n),
-        np.array([len(ranking) for ranking in rankings], dtype=np.int32).reshape(n),
-        depth,
-    )
-
-
-def with_databases(
-    judged: JudgedRankings, rankings: Sequence[Sequence[str]], gold: Sequence[str]
-) -> JudgedRankings:
-    """The same rankings, judged by databases too.
-
-    Args:
-        judged: the rankings of tables.
-        rankings: for each query the databases of its tables, best first.
-        gold: for each query its database.
-    """
-    n = len(gold)
-    at, to = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.int32)
-    for i, (ranking, database) in enumerate(zip(rankings, gold, strict=True)):
-        looked_at = list(ranking[: judged.depth])
-        if database in looked_at:
-            at[i] = looked_at.index(database) + 1
-            to[i] = len(set(looked_at[: at[i]]))
-    return replace(judged, database_at=at, databases_to=to)
-
-
-def _mark(row: NDArray[np.int32], ranking: Sequence[Hashable], wanted: dict[Hashable, int]) -> None:
-    for rank, table in enumerate(ranking):
-        if table in wanted:
-            row[rank] = wanted.pop(table)
-
-
 Statistics = Callable[[JudgedRankings, int], tuple[Floats, Floats]]
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """A kind of metric: its name before the ``@``, and how it is computed.
-
-    Attributes:
-        name: e.g. ``recall``.
-        statistics: (judged, k) -> numerators and denominators, one each a query.
-        description: the definition in one line.
-        at_k: whether it is read at a cutoff; else it is read over the whole ranking.
-        measure: the ir-measures measure behind it, where one is.
-        of_databases: whether it is about databases rather than tables.
-    """
-
-    name: str
-    statistics: Statistics
-    description: str
-    at_k: bool = True
-    measure: str = ""
-    of_databases: bool = False
 
 
 @dataclass(frozen=True)
 class RetrievalMetric(Metric[JudgedRankings]):
-    """One metric; prints as users write it, and ``parse`` reads it back.
+    """A metric of rankings; prints as users write it, and ``parse`` reads it back.
 
     Args:
-        family: the kind.
+        spec: its declaration.
+        measure: (judged, k) -> numerators and denominators, one each a query.
+        measured_by: the ir-measures measure behind it, where one is.
         k: the cutoff, or None for a metric over the whole ranking.
         depth: how long the rankings may be, for a metric over the whole of them; it changes the
             value, so it is part of the signature.
     """
 
-    family: Family
+    spec: MetricSpec
+    measure: Statistics
+    measured_by: str = ""
     k: int | None = None
     depth: int | None = None
 
     @property
-    def name(self) -> str:  # type: ignore[override]  # derived, so read-only
+    def name(self) -> str:
         """As users write it, e.g. ``recall@10``."""
-        return f"{self.family.name}@{self.k}" if self.k else self.family.name
+        return self.spec.at(self.k)
 
     def __str__(self) -> str:
         return self.name
@@ -172,18 +57,18 @@ class RetrievalMetric(Metric[JudgedRankings]):
     @property
     def signature(self) -> str:
         """Name, definition and the versions of the libraries behind it."""
-        parts = [self.name, self.family.description]
+        parts = [self.name, self.spec.description]
         if self.depth is not None:
             parts.append(f"depth:{self.depth}")
-        if self.family.measure:
+        if self.measured_by:
             parts.append(f"ir-measures:{_installed('ir-measures')}")
             parts.append(f"pytrec_eval:{_installed('pytrec-eval-terrier')}")
         return "|".join(parts)
 
     @property
-    def highest(self) -> float:  # type: ignore[override]  # derived, so read-only
+    def highest(self) -> float:
         """1; of precision@k that of a query with one gold table, and ``bounds`` sees more."""
-        return 1 / self.k if self.family.name == "precision" and self.k else 1.0
+        return 1 / self.k if self.spec.name == "precision" and self.k else 1.0
 
     def statistics(self, examples: JudgedRankings) -> Floats:
         """(n, 2) numerators and denominators.
@@ -193,7 +78,7 @@ class RetrievalMetric(Metric[JudgedRankings]):
         """
         if self.k is not None and self.k > examples.depth:
             raise ConfigError(f"{self.name}: the rankings are only {examples.depth} deep")
-        return np.column_stack(self.family.statistics(examples, self.k or examples.depth))
+        return np.column_stack(self.measure(examples, self.k or examples.depth))
 
     def value(self, totals: Floats) -> Floats:
         """Numerator over denominator; 0 where there is nothing to divide by."""
@@ -205,35 +90,42 @@ class RetrievalMetric(Metric[JudgedRankings]):
 
 
 def parse(name: str) -> RetrievalMetric:
-    """The metric that prints as ``name``.
+    """Read the metric that prints as ``name``.
 
     Raises:
         ConfigError: there is no such metric, or its cutoff is missing, superfluous or below 1.
     """
     match = re.fullmatch(r"([^@]+)(?:@(\d+))?", name.strip().lower())
-    family = FAMILIES.get(match[1]) if match else None
-    if match is None or family is None:
-        known = ", ".join(f"{f.name}@k" if f.at_k else f.name for f in FAMILIES.values())
+    found = DEFINITIONS.get(match[1]) if match else None
+    if match is None or found is None:
+        known = ", ".join(d.spec.name + "@k" * d.spec.at_k for d in DEFINITIONS.values())
         raise ConfigError(f"unknown metric {name!r}. Known: {known}.")
     k = int(match[2]) if match[2] else None
-    if family.at_k != bool(k):
-        wanted = f"{family.name}@10" if family.at_k else family.name
-        raise ConfigError(f"metric {name!r}: write it as {wanted}")
-    return RetrievalMetric(family, k)
+    if found.spec.at_k != bool(k):
+        raise ConfigError(f"metric {name!r}: write it as {found.spec.at(10)}")
+    return _made(found, k)
 
 
 def at_cutoffs(cutoffs: Iterable[int], databases: bool = False) -> list[RetrievalMetric]:
-    """Every family: at every cutoff, or over rankings as deep as the largest one.
+    """List every metric: at every cutoff, or over rankings as deep as the largest one.
 
     Args:
         cutoffs: the cutoffs.
         databases: those about databases too.
     """
     ks = sorted(set(cutoffs))
-    families = [f for f in FAMILIES.values() if databases or not f.of_databases]
-    metrics = [RetrievalMetric(f, k) for f in families if f.at_k for k in ks]
-    whole = [RetrievalMetric(f, depth=ks[-1]) for f in families if not f.at_k]
+    wanted = [d for d in DEFINITIONS.values() if databases or not d.spec.needs]
+    metrics = [_made(d, k) for d in wanted if d.spec.at_k for k in ks]
+    whole = [_made(d, depth=ks[-1]) for d in wanted if not d.spec.at_k]
     return metrics + whole
+
+
+def _made(
+    definition: MetricDefinition, k: int | None = None, depth: int | None = None
+) -> RetrievalMetric:
+    metric = definition.make(k, depth)
+    assert isinstance(metric, RetrievalMetric)
+    return metric
 
 
 def _ratio(numerator: Floats, denominator: NDArray[Any]) -> Floats:
@@ -320,69 +212,123 @@ def _installed(distribution: str) -> str:
     return version(distribution)
 
 
-FAMILIES: dict[str, Family] = {
-    family.name: family
-    for family in (
-        Family("recall", _recall, "mean over queries of gold tables found / gold tables"),
-        Family(
-            "recall[dup]",
-            _recall_or_copy,
-            "recall where a table with the gold table's header and rows counts as it",
-        ),
-        Family("recall_micro", _recall_micro, "gold tables found / gold tables, pooled"),
-        Family("capped_recall", _capped_recall, "mean of gold tables found / min(gold tables, k)"),
-        Family(
-            "capped_recall[target]",
-            _capped_recall_target,
-            "gold tables found / min(gold tables, returned tables), pooled",
-        ),
-        Family("full_recall", _full_recall, "share of queries with all gold tables found"),
-        Family(
-            "success",
-            _from_ir_measures("Success"),
-            "share of queries with at least one gold table found",
-            measure="Success",
-        ),
-        Family("precision", _from_ir_measures("P"), "mean of gold tables found / k", measure="P"),
-        Family(
-            "ndcg",
-            _from_ir_measures("nDCG"),
-            "mean nDCG, binary gain, discount log2(rank + 1)",
-            measure="nDCG",
-        ),
-        Family(
-            "mrr",
-            _from_ir_measures("RR", at_k=False),
-            "mean of 1 / rank of the first gold table",
-            at_k=False,
-            measure="RR",
-        ),
-        Family(
-            "map",
-            _from_ir_measures("AP", at_k=False),
-            "mean average precision over all gold tables",
-            at_k=False,
-            measure="AP",
-        ),
-        Family(
-            "r_precision",
-            _from_ir_measures("Rprec", at_k=False),
-            "mean precision at the number of gold tables",
-            at_k=False,
-            measure="Rprec",
-        ),
-        Family(
-            "recall[db]",
-            _recall_of_database,
-            "share of queries with a table of the gold database among the first k (TARGET's rule)",
-            of_databases=True,
-        ),
-        Family(
-            "mrr[db]",
-            _mrr_of_database,
-            "mean of 1 / rank of the gold database, databases ranked by their best tables",
-            at_k=False,
-            of_databases=True,
-        ),
-    )
-}
+def _spec(name: str, label: str, description: str, **more: Any) -> MetricSpec:
+    return MetricSpec(name, label, description, of=RANKINGS, **{"at_k": True, **more})
+
+
+def _define(spec: MetricSpec, measure: Statistics, measured_by: str = "") -> MetricDefinition:
+    def make(k: int | None = None, depth: int | None = None) -> RetrievalMetric:
+        return RetrievalMetric(spec, measure, measured_by, k, depth)
+
+    return MetricDefinition(spec, make)
+
+
+_DATABASES = ("tables that are in databases",)
+
+RECALL = _define(
+    _spec("recall", "R", "mean over queries of gold tables found / gold tables", rank=1), _recall
+)
+RECALL_DUP = _define(
+    _spec(
+        "recall[dup]",
+        "R[dup]",
+        "recall where a table with the gold table's header and rows counts as it",
+    ),
+    _recall_or_copy,
+)
+RECALL_MICRO = _define(
+    _spec(
+        "recall_micro",
+        "R micro",
+        "gold tables found / gold tables, pooled",
+        source="TARGET's recall and accuracy",
+    ),
+    _recall_micro,
+)
+CAPPED_RECALL = _define(
+    _spec("capped_recall", "capped R", "mean of gold tables found / min(gold tables, k)"),
+    _capped_recall,
+)
+CAPPED_RECALL_TARGET = _define(
+    _spec(
+        "capped_recall[target]",
+        "capped R (TARGET)",
+        "gold tables found / min(gold tables, returned tables), pooled",
+        source="TARGET's capped recall",
+    ),
+    _capped_recall_target,
+)
+FULL_RECALL = _define(
+    _spec("full_recall", "all", "share of queries with all gold tables found"), _full_recall
+)
+SUCCESS = _define(
+    _spec("success", "hit", "share of queries with at least one gold table found"),
+    _from_ir_measures("Success"),
+    "Success",
+)
+PRECISION = _define(
+    _spec("precision", "P", "mean of gold tables found / k"), _from_ir_measures("P"), "P"
+)
+NDCG = _define(
+    _spec(
+        "ndcg",
+        "nDCG",
+        "mean nDCG, binary gain, discount log2(rank + 1)",
+        source="Järvelin & Kekäläinen 2002",
+    ),
+    _from_ir_measures("nDCG"),
+    "nDCG",
+)
+MRR = _define(
+    _spec("mrr", "MRR", "mean of 1 / rank of the first gold table", at_k=False, rank=3),
+    _from_ir_measures("RR", at_k=False),
+    "RR",
+)
+MAP = _define(
+    _spec("map", "MAP", "mean average precision over all gold tables", at_k=False),
+    _from_ir_measures("AP", at_k=False),
+    "AP",
+)
+R_PRECISION = _define(
+    _spec("r_precision", "R-precision", "mean precision at the number of gold tables", at_k=False),
+    _from_ir_measures("Rprec", at_k=False),
+    "Rprec",
+)
+RECALL_DB = _define(
+    _spec(
+        "recall[db]",
+        "DB",
+        "share of queries with a table of the gold database among the first k (TARGET's rule)",
+        rank=2,
+        needs=_DATABASES,
+    ),
+    _recall_of_database,
+)
+MRR_DB = _define(
+    _spec(
+        "mrr[db]",
+        "MRR (DB)",
+        "mean of 1 / rank of the gold database, databases ranked by their best tables",
+        at_k=False,
+        needs=_DATABASES,
+    ),
+    _mrr_of_database,
+)
+
+DEFINITIONS = by_name(
+    RECALL,
+    RECALL_DUP,
+    RECALL_MICRO,
+    CAPPED_RECALL,
+    CAPPED_RECALL_TARGET,
+    FULL_RECALL,
+    SUCCESS,
+    PRECISION,
+    NDCG,
+    MRR,
+    MAP,
+    R_PRECISION,
+    RECALL_DB,
+    MRR_DB,
+)
+"""Every metric of rankings, in the order in which scores are recorded."""

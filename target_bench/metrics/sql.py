@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isnan, nan, sqrt
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.interfaces import Metric
+from target_bench.core.metric import Metric, MetricDefinition, by_name
+from target_bench.core.metric_spec import MetricSpec
 from target_bench.core.reasoning import READING
 from target_bench.core.schema import Executed
 from target_bench.metrics.sql_rules import compared
@@ -181,28 +182,18 @@ class MeanOverQueries(Metric[JudgedSQL]):
     """The mean of a value that each judged query has; queries that were not run are left out.
 
     Args:
-        name: as users write it.
-        description: the definition, and all that changes the value.
+        spec: the declaration.
         measure: a judged query -> its value, higher is better.
-        highest: the value of a perfect score.
     """
 
-    def __init__(
-        self,
-        name: str,
-        description: str,
-        measure: Callable[[JudgedQuery], float],
-        highest: float = 1.0,
-    ) -> None:
-        self.name = name
-        self.highest = highest
-        self._description = description
+    def __init__(self, spec: MetricSpec, measure: Callable[[JudgedQuery], float]) -> None:
+        self.spec = spec
         self._measure = measure
 
     @property
     def signature(self) -> str:
         """Name, definition, and how answers are read."""
-        return f"{self.name}|{self._description}|{READING}"
+        return f"{self.name}|{self.spec.description}|{READING}"
 
     def statistics(self, examples: JudgedSQL) -> Floats:
         """(n, 2) the value of each query, and 1; two zeros where it is not runnable.
@@ -236,75 +227,98 @@ class MeanOverQueries(Metric[JudgedSQL]):
         return statistics[:, 1]
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
-    """A metric by name.
+def _define(
+    name: str,
+    label: str,
+    description: str,
+    measure: Callable[[JudgedQuery], float],
+    source: str,
+    **more: Any,
+) -> MetricDefinition:
+    settings: dict[str, Any] = {"needs": ("databases",), "tolerance": 0.005} | more
+    spec = MetricSpec(name, label, description, source, of="SQL", **settings)
 
-    Attributes:
-        name: as users write it.
-        description: the definition in one line.
-        measure: a judged query -> its value.
-        timed: whether gold and predicted SQL have to be run several times for it.
-        highest: the value of a perfect score; of VES, which has no upper bound, that of the gold.
-    """
+    def make() -> MeanOverQueries:
+        return MeanOverQueries(spec, measure)
 
-    name: str
-    description: str
-    measure: Callable[[JudgedQuery], float]
-    timed: bool = False
-    highest: float = 1.0
-
-    def make(self) -> MeanOverQueries:
-        """The metric."""
-        return MeanOverQueries(self.name, self.description, self.measure, self.highest)
+    return MetricDefinition(spec, make)
 
 
-FAMILIES: dict[str, Family] = {
-    family.name: family
-    for family in (
-        Family(
-            "ex[bird]",
-            "share of queries with the gold's set of rows (BIRD, Li et al. 2023)",
-            lambda query: query.bird,
-        ),
-        Family(
-            "ex[spider]",
-            "share of queries with the gold's rows under some order of columns, in order if the "
-            "gold says order by, DISTINCT ignored (Spider test suite, Zhong et al. 2020)",
-            lambda query: query.spider,
-        ),
-        Family(
-            "ex[multiset]",
-            "share of queries with the gold's rows, each equally often, in any order",
-            lambda query: query.multiset,
-        ),
-        Family(
-            "soft_f1",
-            "mean F1 of values, row by row, as a fraction (BIRD mini-dev)",
-            lambda query: query.soft_f1,
-        ),
-        Family(
-            "r_ves",
-            "mean of 100 * sqrt(reward of gold time over predicted time), 0-111.8 (BIRD mini-dev)",
-            lambda query: 100 * sqrt(reward(query.time_ratio)),
-            timed=True,
-            highest=100 * sqrt(1.25),
-        ),
-        Family(
-            "ves",
-            "mean of 100 * sqrt(gold time over predicted time) (BIRD, Li et al. 2023)",
-            lambda query: 100 * sqrt(query.time_ratio),
-            timed=True,
-            highest=100.0,
-        ),
-    )
+TIMED = "statements that are run several times"
+"""What a metric of efficiency needs besides databases."""
+
+_TIMED: dict[str, Any] = {
+    "needs": ("databases", TIMED),
+    "deterministic": False,
+    "digits": 2,
+    "tolerance": 0.01,
 }
+
+EX_BIRD = _define(
+    "ex[bird]",
+    "EX",
+    "share of queries with the gold's set of rows (BIRD, Li et al. 2023)",
+    lambda query: query.bird,
+    "Li et al. 2023",
+    rank=9,
+    decides=True,
+)
+EX_SPIDER = _define(
+    "ex[spider]",
+    "EX (Spider)",
+    "share of queries with the gold's rows under some order of columns, in order if the "
+    "gold says order by, DISTINCT ignored (Spider test suite, Zhong et al. 2020)",
+    lambda query: query.spider,
+    "Zhong et al. 2020",
+    rank=10,
+)
+EX_MULTISET = _define(
+    "ex[multiset]",
+    "EX (bag)",
+    "share of queries with the gold's rows, each equally often, in any order",
+    lambda query: query.multiset,
+    "",
+    rank=11,
+)
+SOFT_F1 = _define(
+    "soft_f1",
+    "soft F1",
+    "mean F1 of values, row by row, as a fraction (BIRD mini-dev)",
+    lambda query: query.soft_f1,
+    "BIRD mini-dev",
+    rank=12,
+)
+R_VES = _define(
+    "r_ves",
+    "R-VES",
+    "mean of 100 * sqrt(reward of gold time over predicted time), 0-111.8 (BIRD mini-dev)",
+    lambda query: 100 * sqrt(reward(query.time_ratio)),
+    "BIRD mini-dev",
+    rank=13,
+    scale="percent",
+    highest=100 * sqrt(1.25),
+    **_TIMED,
+)
+VES = _define(
+    "ves",
+    "VES",
+    "mean of 100 * sqrt(gold time over predicted time) (BIRD, Li et al. 2023)",
+    lambda query: 100 * sqrt(query.time_ratio),
+    "Li et al. 2023",
+    scale="unbounded",
+    highest=100.0,
+    **_TIMED,
+)
+
+DEFINITIONS = by_name(EX_BIRD, EX_SPIDER, EX_MULTISET, SOFT_F1, R_VES, VES)
+"""Every metric of SQL, in the order in which scores are recorded."""
 
 
 def sql_metrics(timed: bool = False) -> list[Metric[JudgedSQL]]:
-    """Every metric of SQL.
+    """Make every metric of SQL.
 
     Args:
         timed: those of efficiency too; for ``JudgedSQL`` that is ``timed``.
     """
-    return [family.make() for family in FAMILIES.values() if timed or not family.timed]
+    found = DEFINITIONS.values()
+    return [one.make() for one in found if timed or TIMED not in one.spec.needs]

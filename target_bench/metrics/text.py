@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.interfaces import Metric
+from target_bench.core.metric import Metric, MetricDefinition, by_name
+from target_bench.core.metric_spec import MetricSpec
 
 Floats = NDArray[np.float64]
 
@@ -74,8 +75,7 @@ class SacreBLEU(Metric[JudgedAnswers]):
             "chrf++": lambda **given: CHRF(word_order=2, **given),
             "ter": TER,
         }
-        self.name = name
-        self.highest = 100.0
+        self.spec = _OF_SACREBLEU[name]
         self._reading = reading
         self._scorer = made[name](**settings)
         self._scorer.num_refs = -1 if n_references == "var" else int(n_references)
@@ -123,7 +123,7 @@ class MeanOverAnswers(Metric[JudgedAnswers]):
     """The mean over queries of a value that each answer has against its best reference.
 
     Args:
-        name: as users write it.
+        spec: the declaration.
         description: the definition, and all that changes the value.
         measure: (answer, reference) -> its value, higher is better.
         reading: how the answers were read; empty if they are taken whole.
@@ -131,12 +131,12 @@ class MeanOverAnswers(Metric[JudgedAnswers]):
 
     def __init__(
         self,
-        name: str,
+        spec: MetricSpec,
         description: str,
         measure: Callable[[str, str], float],
         reading: str = "",
     ) -> None:
-        self.name = name
+        self.spec = spec
         self._reading = reading
         self._description = description
         self._measure = measure
@@ -190,7 +190,7 @@ def rouge(kind: str, stemmer: bool = False, reading: str = "") -> MeanOverAnswer
     description = (
         f"F measure, best reference|stemmer:{stemming}|rouge-score:{version('rouge-score')}"
     )
-    return MeanOverAnswers(kind, description, f_measure, reading)
+    return MeanOverAnswers(_OF_ROUGE.get(kind, MetricSpec(kind)), description, f_measure, reading)
 
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -219,64 +219,112 @@ def token_f1(text: str, reference: str) -> float:
 _NORMAL_FORM = "OTT-QA's normal form, best reference"
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
-    """A metric by name.
-
-    Attributes:
-        name: as users write it.
-        description: the definition in one line.
-        make: number of references (or ``var``), and how the answers were read -> the metric.
-    """
-
-    name: str
-    description: str
-    make: Callable[..., Metric[JudgedAnswers]]
+def _spec(name: str, label: str, description: str, source: str, **more: Any) -> MetricSpec:
+    return MetricSpec(name, label, description, source, of="texts", needs=("references",), **more)
 
 
-def _bleu(number: str, reading: str = "") -> SacreBLEU:
-    return SacreBLEU("sacrebleu", number, reading)
+_PERCENT: dict[str, Any] = {"scale": "percent", "digits": 2, "tolerance": 0.01}
+_PAPERS = "Papineni et al. 2002; Post 2018"
 
-
-def _chrf(number: str, reading: str = "") -> SacreBLEU:
-    return SacreBLEU("chrf", number, reading)
-
-
-def _rouge(kind: str) -> Callable[..., MeanOverAnswers]:
-    return lambda _number, reading="": rouge(kind, reading=reading)
-
-
-def _mean(name: str, measure: Callable[[str, str], float]) -> Callable[..., MeanOverAnswers]:
-    return lambda _number, reading="": MeanOverAnswers(name, _NORMAL_FORM, measure, reading)
-
-
-FAMILIES: dict[str, Family] = {
-    family.name: family
-    for family in (
-        Family("sacrebleu", "corpus BLEU, 0-100 (Post 2018)", _bleu),
-        Family("chrf", "corpus chrF, 0-100 (Popović 2015)", _chrf),
-        Family("rouge1", "mean ROUGE-1 F (Lin 2004)", _rouge("rouge1")),
-        Family("rouge2", "mean ROUGE-2 F (Lin 2004)", _rouge("rouge2")),
-        Family("rougeL", "mean ROUGE-L F (Lin 2004)", _rouge("rougeL")),
-        Family(
-            "exact_match",
-            "share of answers that are a reference, in OTT-QA's normal form",
-            _mean("exact_match", exact_match),
+_OF_SACREBLEU = {
+    spec.name: spec
+    for spec in (
+        _spec(
+            "sacrebleu",
+            "BLEU",
+            "corpus BLEU, 0-100 (Post 2018)",
+            _PAPERS,
+            rank=1,
+            references="long",
+            **_PERCENT,
         ),
-        Family(
-            "token_f1",
-            "mean F1 of words, in OTT-QA's normal form",
-            _mean("token_f1", token_f1),
+        _spec("chrf", "chrF", "corpus chrF, 0-100 (Popović 2015)", "Popović 2015", **_PERCENT),
+        _spec("chrf++", "chrF++", "corpus chrF++, 0-100", "Popović 2017", **_PERCENT),
+        _spec(
+            "ter",
+            "TER",
+            "corpus TER: edits over words of the reference, times 100",
+            "Snover et al. 2006",
+            scale="unbounded",
+            highest=100.0,
+            digits=2,
+            tolerance=0.01,
+            higher_is_better=False,
         ),
+    )
+}
+_OF_ROUGE = {
+    spec.name: spec
+    for spec in (
+        _spec("rouge1", "ROUGE-1", "mean ROUGE-1 F (Lin 2004)", "Lin 2004"),
+        _spec("rouge2", "ROUGE-2", "mean ROUGE-2 F (Lin 2004)", "Lin 2004"),
+        _spec(
+            "rougeL", "ROUGE-L", "mean ROUGE-L F (Lin 2004)", "Lin 2004", rank=2, references="long"
+        ),
+        _spec("rougeLsum", "ROUGE-Lsum", "mean ROUGE-Lsum F (Lin 2004)", "Lin 2004"),
     )
 }
 
 
+def _sacrebleu(name: str) -> MetricDefinition:
+    def make(n_references: str = "var", reading: str = "") -> SacreBLEU:
+        return SacreBLEU(name, n_references, reading)
+
+    return MetricDefinition(_OF_SACREBLEU[name], make)
+
+
+def _rouge(name: str) -> MetricDefinition:
+    def make(_n_references: str = "var", reading: str = "") -> MeanOverAnswers:
+        return rouge(name, reading=reading)
+
+    return MetricDefinition(_OF_ROUGE[name], make)
+
+
+def _mean(spec: MetricSpec, measure: Callable[[str, str], float]) -> MetricDefinition:
+    def make(_n_references: str = "var", reading: str = "") -> MeanOverAnswers:
+        return MeanOverAnswers(spec, _NORMAL_FORM, measure, reading)
+
+    return MetricDefinition(spec, make)
+
+
+SACREBLEU = _sacrebleu("sacrebleu")
+CHRF = _sacrebleu("chrf")
+ROUGE_1 = _rouge("rouge1")
+ROUGE_2 = _rouge("rouge2")
+ROUGE_L = _rouge("rougeL")
+EXACT_MATCH = _mean(
+    _spec(
+        "exact_match",
+        "EM",
+        "share of answers that are a reference, in OTT-QA's normal form",
+        "Rajpurkar et al. 2016; OTT-QA's evaluate_script.py",
+        rank=3,
+        references="short",
+    ),
+    exact_match,
+)
+TOKEN_F1 = _mean(
+    _spec(
+        "token_f1",
+        "F1",
+        "mean F1 of words, in OTT-QA's normal form",
+        "Rajpurkar et al. 2016; OTT-QA's evaluate_script.py",
+        rank=4,
+        references="short",
+        decides=True,
+    ),
+    token_f1,
+)
+
+DEFINITIONS = by_name(SACREBLEU, CHRF, ROUGE_1, ROUGE_2, ROUGE_L, EXACT_MATCH, TOKEN_F1)
+"""Every metric of generated text, in the order in which scores are recorded."""
+
+
 def text_metrics(n_references: str, reading: str = "") -> list[Metric[JudgedAnswers]]:
-    """Every metric of generated text.
+    """Make every metric of generated text.
 
     Args:
         n_references: how many references a query has, or ``var``.
         reading: how the answers were read, for the signatures; empty if they are taken whole.
     """
-    return [family.make(n_references, reading) for family in FAMILIES.values()]
+    return [definition.make(n_references, reading) for definition in DEFINITIONS.values()]

@@ -9,9 +9,11 @@ from typing import Any, get_args
 import numpy as np
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.metric_spec import MetricSpec
 from target_bench.evaluation.results import Result
 from target_bench.metrics import intervals, significance
 from target_bench.metrics.headlines import headline, main_metrics
+from target_bench.metrics.named import specs_of
 from target_bench.metrics.significance import TestName
 from target_bench.reporting.compare_rows import Comparison, Difference, Row
 from target_bench.runs import slicing
@@ -19,6 +21,7 @@ from target_bench.runs.comparable import check_same_slices, check_same_version
 from target_bench.runs.find import find
 from target_bench.runs.measured import Measured
 from target_bench.runs.read import StoredRun, read_run
+from target_bench.runs.slice_scores import part_score
 from target_bench.runs.slicing import Mask
 
 
@@ -28,6 +31,7 @@ def compare(
     baseline: str | Path | Result | None = None,
     slices: Sequence[str] = (),
     *,
+    by: Sequence[str] = (),
     test: TestName = "randomization",
     resamples: int = significance.RESAMPLES,
     seed: int = 0,
@@ -41,6 +45,7 @@ def compare(
             Default: the main ones of the task that all runs have, of which the headline metric
             alone is tested and the others are descriptive.
         baseline: the run that the others are compared with; default: the first.
+        by: names of properties, as ``"difficulty"``: a part of each value.
         slices: conditions such as ``"difficulty=hard"`` or ``"gold_tables>1"``, which hold
             together; a name alone, as in ``"db_id"``, makes a part of each value.
         test: the paired randomisation test, or the paired bootstrap test.
@@ -64,8 +69,9 @@ def compare(
     names = _names(scored)
     compared, notes = _metrics(scored, metrics)
     base = next((i for i, run in enumerate(scored) if _same(run.folder, first)), 0)
-    wanted = [slicing.parse(text) for text in slices]
+    wanted = [slicing.parse(text) for text in slices] + [slicing.Slice(name) for name in by]
     check_same_slices(scored, [one.name for one in wanted], compared)
+    specs = specs_of({name: scored[0].scores[name] for name in compared})
     masks = slicing.parts(scored[base].slices, wanted, len(scored[base].query_ids))
     rows = []
     for metric in compared:
@@ -74,10 +80,13 @@ def compare(
             for i, one in enumerate(measured):
                 row = _row(one, scored[i], names[i], part, mask)
                 if i != base:
-                    differs = _difference(one, measured[base], mask, test, resamples, seed)
+                    differs = _difference(
+                        one, measured[base], specs[metric], mask, test, resamples, seed
+                    )
                     row = replace(row, difference=differs)
                 rows.append(row)
-    family = tuple(compared) if metrics else (headline(compared),)
+    shared = {name: scored[0].scores[name] for name in compared}
+    family = tuple(compared) if metrics else (headline(shared),)
     corrected, n_tests = _corrected(rows, family)
     of = scored[base]
     return Comparison(
@@ -92,6 +101,7 @@ def compare(
         n_tests=n_tests,
         rows=corrected,
         notes=notes,
+        specs=specs,
     )
 
 
@@ -181,7 +191,7 @@ def _metrics(runs: Sequence[StoredRun], asked: Sequence[str]) -> tuple[list[str]
             _check_signatures(runs, metric)
         return list(dict.fromkeys(asked)), ()
     kept, notes = [], []
-    for metric in main_metrics(list(runs[0].scores)):
+    for metric in main_metrics(runs[0].scores):
         try:
             _check_signatures(runs, metric)
             kept.append(metric)
@@ -217,15 +227,19 @@ def _row(one: Measured, run: StoredRun, name: str, part: str, mask: Mask) -> Row
     if mask.all() and stored.signature.endswith(f"|{intervals.SIGNATURE}"):
         found = (stored.n, name, stored.value, stored.low, stored.high)
         return Row(one.name, part, *found, difference=None)
-    statistics = one.statistics[mask]
-    score = float(one.value(statistics.sum(axis=0)))
-    low, high = intervals.interval(one, statistics)
-    n = int((~np.isnan(one.values[mask])).sum())
-    return Row(one.name, part, n, name, score, low, high, difference=None)
+    scored = part_score(one, mask, stored)
+    numbers = (scored.n, name, scored.value, scored.low, scored.high)
+    return Row(one.name, part, *numbers, difference=None)
 
 
 def _difference(
-    one: Measured, base: Measured, mask: Mask, test: TestName, resamples: int, seed: int
+    one: Measured,
+    base: Measured,
+    spec: MetricSpec,
+    mask: Mask,
+    test: TestName,
+    resamples: int,
+    seed: int,
 ) -> Difference | None:
     mine, theirs = one.statistics[mask], base.statistics[mask]
     if any(np.isnan(one.value(statistics.sum(axis=0))) for statistics in (mine, theirs)):
@@ -234,6 +248,8 @@ def _difference(
     low, high = intervals.interval_of_difference(one, mine, theirs)
     values = one.values[mask], base.values[mask]
     wins, ties, losses = significance.wins_ties_losses(*values)
+    if not spec.higher_is_better:
+        wins, losses = losses, wins
     effect = None
     if one.is_mean and base.is_mean:
         effect = significance.effect_size(*values, resamples, seed)

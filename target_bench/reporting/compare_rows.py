@@ -1,11 +1,13 @@
 """What ``compare`` finds: runs side by side, metric by metric, as values that can be exported."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from target_bench.core.errors import MissingExtraError
+from target_bench.core.metric_spec import MetricSpec
+from target_bench.metrics.named import spec_of
 from target_bench.metrics.significance import TestName
 
 if TYPE_CHECKING:
@@ -29,7 +31,8 @@ class Difference:
             that are more than a mean.
         effect_low: lower bound of its 95% bootstrap interval.
         effect_high: upper bound.
-        wins: queries on which the run has a better value than the baseline.
+        wins: queries on which the run has a better value than the baseline, a lower one where lower
+            is better.
         ties: those with equal values.
         losses: those with a worse one.
     """
@@ -108,6 +111,7 @@ class Comparison:
         n_tests: how many tests of these metrics there are: what p-values are corrected for.
         rows: by metric, then slice, then run.
         notes: what a reader should know.
+        specs: the declaration of each metric.
     """
 
     task: str
@@ -121,12 +125,18 @@ class Comparison:
     n_tests: int
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
+    specs: Mapping[str, MetricSpec] = field(default_factory=dict)
+
+    def spec(self, metric: str) -> MetricSpec:
+        """The declaration of a metric."""
+        return self.specs.get(metric) or spec_of(metric)
 
     def to_json(self) -> dict[str, Any]:
         """The document that ``target-bench compare --json`` prints."""
         return asdict(self) | {
             "runs": {name: str(path) for name, path in self.runs.items()},
             "rows": [row.to_json() for row in self.rows],
+            "specs": {name: spec.to_json() for name, spec in self.specs.items()},
         }
 
     def to_arrow(self) -> "pyarrow.Table":

@@ -5,8 +5,8 @@ from itertools import groupby
 from math import isnan
 
 from target_bench.core import text_tables
+from target_bench.core.metric_spec import MetricSpec
 from target_bench.core.text_tables import Column, TextTable
-from target_bench.evaluation.results import PERCENT
 from target_bench.reporting.compare_rows import Comparison, Difference, Row
 
 
@@ -25,7 +25,7 @@ def _table(comparison: Comparison, metric: str, rows: Sequence[Row]) -> TextTabl
     sliced = bool(rows[0].slice)
     return TextTable(
         [*(_SLICE_COLUMNS if sliced else ()), *_COLUMNS],
-        [_effect_apart(_cells(row, sliced)) for row in rows],
+        [_effect_apart(_cells(row, comparison.spec(metric), sliced)) for row in rows],
         f"{metric} · {comparison.task}, {comparison.corpus}{_descriptive(comparison, metric)}",
         frozenset(i for i in range(1, len(rows)) if rows[i].slice != rows[i - 1].slice),
     )
@@ -64,7 +64,7 @@ def legend(comparison: Comparison) -> list[str]:
         f"samples, seed {comparison.seed}; p corrected for {tests} of {family} (Holm): * < 0.05, "
         "** < 0.01, *** < 0.001. W/T/L: queries won, tied and lost."
     ]
-    if any(_descriptive(comparison, row.metric) for row in comparison.rows):
+    if any(row.metric not in comparison.family for row in comparison.rows):
         lines.append(
             f"{family} is tested; the other metrics are descriptive. Name metrics with --metric to "
             "test each of them: p is then corrected for all of these tests."
@@ -73,8 +73,9 @@ def legend(comparison: Comparison) -> list[str]:
 
 
 def _descriptive(comparison: Comparison, metric: str) -> str:
-    """What the heading of a metric says when it is not tested."""
-    return "" if metric in comparison.family else " · descriptive, not tested"
+    """What the heading of a metric says when lower is better, or when it is not tested."""
+    lower = "" if comparison.spec(metric).higher_is_better else " · lower is better"
+    return lower + ("" if metric in comparison.family else " · descriptive, not tested")
 
 
 def markdown(comparison: Comparison) -> str:
@@ -85,7 +86,7 @@ def markdown(comparison: Comparison) -> str:
         rule = ["---" if justify == "l" else "---:" for justify in justified]
         about = f"({comparison.task}, {comparison.corpus})"
         lines += [f"**{metric}** {about}{_descriptive(comparison, metric)}", ""]
-        for cells in (header, rule, *(_cells(row, bool(rows[0].slice)) for row in rows)):
+        for cells in (header, rule, *_all_cells(comparison, rows)):
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         lines.append("")
     return "\n".join([*lines, *(line.replace("*", "\\*") for line in legend(comparison))])
@@ -122,7 +123,7 @@ def latex(comparison: Comparison) -> str:
             r"\toprule",
             _latex_line(header),
             r"\midrule",
-            *(_latex_line(_cells(row, bool(rows[0].slice))) for row in rows),
+            *map(_latex_line, _all_cells(comparison, rows)),
             r"\bottomrule",
             r"\end{tabular}",
             "",
@@ -145,25 +146,29 @@ def _header(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
     return [*sliced, *names], [*(["l", "r"] if sliced else []), "l", *"rrrrrrr"]
 
 
-def _cells(row: Row, sliced: bool) -> list[str]:
-    digits = 2 if row.metric in PERCENT else 3
+def _all_cells(comparison: Comparison, rows: Sequence[Row]) -> list[list[str]]:
+    spec = comparison.spec(rows[0].metric)
+    return [_cells(row, spec, bool(rows[0].slice)) for row in rows]
+
+
+def _cells(row: Row, spec: MetricSpec, sliced: bool) -> list[str]:
     cells = [row.slice, f"{row.n:,}"] if sliced else []
     cells += [
         row.run,
-        "–" if isnan(row.score) else f"{row.score:.{digits}f}",
-        "" if isnan(row.low) else f"{row.low:.{digits}f}–{row.high:.{digits}f}",
+        spec.text(row.score),
+        "" if isnan(row.low) else f"{spec.text(row.low)}–{spec.text(row.high)}",
     ]
-    return cells + (_difference_cells(row.difference, digits) if row.difference else [""] * 5)
+    return cells + (_difference_cells(row.difference, spec) if row.difference else [""] * 5)
 
 
-def _difference_cells(found: Difference, digits: int) -> list[str]:
+def _difference_cells(found: Difference, spec: MetricSpec) -> list[str]:
     effect = "" if found.effect is None else f"{found.effect:+.2f}"
     bounds = found.effect_low, found.effect_high
     if None not in bounds and bounds != (0, 0):
         effect += " ({:+.2f} to {:+.2f})".format(*bounds)
     return [
-        f"{found.value:+.{digits}f}{found.marker}",
-        f"{found.low:+.{digits}f} to {found.high:+.{digits}f}",
+        f"{spec.text(found.value, signed=True)}{found.marker}",
+        f"{spec.text(found.low, signed=True)} to {spec.text(found.high, signed=True)}",
         "" if found.p_corrected is None else _p(found.p_corrected),
         effect,
         f"{found.wins}/{found.ties}/{found.losses}",

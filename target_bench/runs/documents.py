@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import StoreError
+from target_bench.metrics.named import spec_of
 from target_bench.runs.differing import flat
 from target_bench.runs.integrity import check
 from target_bench.runs.manifest import NO_CONTEXT
@@ -12,7 +13,7 @@ from target_bench.runs.read import StoredRun
 
 _UNKNOWN: Mapping[str, Any] = {
     **{"task": "", "corpus": "", "split": "", "about": None, "label": ""},
-    **{"queries": None, "metric": None, "score": None, "started": "", "error": None},
+    **{"queries": None, "metric": None, "score": None, "digits": 3, "started": "", "error": None},
 }
 
 
@@ -23,7 +24,7 @@ def listed(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
         Of each run ``folder``, ``state`` (its status), ``problem`` (what is damaged), ``error``
         (what ended the last work on it), ``task``, ``corpus``, ``split``, ``about``, ``label``,
         ``queries``, ``metric`` and ``score`` (the headline of a finished run; no score over no
-        query) and ``started``. What cannot be read is empty or None.
+        query, ``digits`` decimals of it) and ``started``. What cannot be read is empty or None.
     """
     bases = {folder for folder in map(_basis, runs) if folder is not None}
     return [_line(run, run.folder in bases) for run in runs]
@@ -51,7 +52,8 @@ def _line(run: StoredRun, basis: bool) -> dict[str, Any]:
             "error": run.error,
         }
         if run.is_scored:
-            line |= {"queries": run.n_queries, "metric": run.headline}
+            spec = spec_of(run.headline, run.scores[run.headline])
+            line |= {"queries": run.n_queries, "metric": run.headline, "digits": spec.digits}
     except StoreError:
         return line  # its state says so
     nothing_ranked = basis and run.asked.retriever == NO_CONTEXT

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.errors import StoreError
-from target_bench.core.interfaces import Metric
+from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.metric import Metric
+from target_bench.core.metric_spec import MetricSpec
+from target_bench.core.schema import Score
 from target_bench.core.seals import DamageError, check_file
-from target_bench.metrics.named import named
+from target_bench.metrics.named import named, spec_of
 from target_bench.metrics.significance import Value, mean, of_mean
 from target_bench.runs.slices import PREFIX
 
@@ -30,8 +32,9 @@ class Measured:
         values: (n,) the value of each query alone; NaN where it is left out.
         statistics: (n, m) what each query contributes.
         value: (..., m) sums of statistics -> (...) scores.
-        metric: the metric with its default settings; None for one of a plug-in's own, which is
-            taken for a mean between 0 and 1, or the values that lie outside.
+        metric: the metric with its default settings; None for one of a plug-in that is not
+            installed, which is taken for a mean.
+        spec: its declaration.
     """
 
     name: str
@@ -39,13 +42,14 @@ class Measured:
     statistics: Floats
     value: Value
     metric: Metric[Any] | None
+    spec: MetricSpec
 
     def bounds(self, statistics: Floats) -> tuple[float, float]:
         """As ``Metric.bounds``."""
         if self.metric is not None:
             return self.metric.bounds(statistics)
         values = statistics[:, 0]
-        return float(values.min(initial=0.0)), float(values.max(initial=1.0))
+        return float(values.min(initial=0.0)), float(values.max(initial=self.spec.top))
 
     def weights(self, statistics: Floats) -> Floats:
         """As ``Metric.weights``."""
@@ -124,7 +128,7 @@ class Tables:
                 f"{path}: cannot be read ({error}); run the same command again"
             ) from error
 
-    def measured(self, folder: Path, metric: str, score: float) -> Measured:
+    def measured(self, folder: Path, metric: str, score: Score) -> Measured:
         """What the queries contribute to a metric.
 
         Args:
@@ -133,10 +137,11 @@ class Tables:
             score: as it is in ``scores.json``.
 
         Raises:
+            ConfigError: the metric is one of a plug-in that is not installed, and more than a mean.
             StoreError: what is stored does not give the score.
         """
         known = named(metric)
-        summed = known is not None and metric in self._statistics.column_names
+        summed = metric in self._statistics.column_names
         value = known.value if known is not None and summed else mean
         try:
             values, statistics = self.values(metric), self.statistics(metric)
@@ -146,13 +151,20 @@ class Tables:
                 f"{folder}: what is stored of {metric} does not give a score ({error}); "
                 f"score it again with target-bench score {folder}"
             ) from error
-        if not _equal(again, score):
+        if known is None and summed and not _equal(again, score.value):
+            raise ConfigError(
+                f"{folder.name}: {metric} is a metric of a plug-in that is not installed here, and "
+                "more than a mean of its values, so it cannot be computed for a part of the "
+                "queries or tested; install the plug-in, or name other metrics with --metric"
+            )
+        if not _equal(again, score.value):
             raise StoreError(
-                f"{folder}: {metric} is {score:.6f} in scores.json, but what is stored of a "
+                f"{folder}: {metric} is {score.value:.6f} in scores.json, but what is stored of a "
                 f"query gives {again:.6f}. The scores were edited, or are older than the "
                 f"statistics of such metrics: score it again with target-bench score {folder}"
             )
-        return Measured(metric, _counted(values, statistics), statistics, value, known)
+        spec = spec_of(metric, score)
+        return Measured(metric, _counted(values, statistics), statistics, value, known, spec)
 
 
 def read_tables(folder: Path, n_queries: int) -> Tables:

@@ -161,7 +161,7 @@ class StoredRun:
     @property
     def headline(self) -> str:
         """The name of the one metric that stands for the run."""
-        return headline(list(self.scores))
+        return headline(self.scores)
 
     @property
     def counts(self) -> Counts:
@@ -245,7 +245,7 @@ class StoredRun:
                 f"{self.folder.name}: no metric {metric!r}; there are {', '.join(self.scores)}"
                 + elsewhere
             )
-        return self._tables.measured(self.folder, metric, self.scores[metric].value)
+        return self._tables.measured(self.folder, metric, self.scores[metric])
 
     @cached_property
     def retrieval(self) -> "StoredRun":

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from target_bench.core.schema import NO_DATABASE, Query
+from target_bench.runs.slicing import Partition, partition
 
 PREFIX = "slice."
 """How the columns of ``per_query.parquet`` begin that hold no metric."""
@@ -29,13 +30,14 @@ def columns(queries: Sequence[Query]) -> dict[str, list[Any]]:
     return {PREFIX + name: values for name, values in found.items()}
 
 
-def groups(column: Sequence[Any]) -> bool:
-    """Whether a column puts queries together: it has several values, and not nearly one a query.
+def by_property(queries: Sequence[Query]) -> dict[str, list[Any]]:
+    """``columns`` by the names that users write, as in ``--by difficulty``."""
+    return {name.removeprefix(PREFIX): values for name, values in columns(queries).items()}
 
-    An index of the queries, or an id, says nothing about which of them are hard.
-    """
-    known = [value for value in column if value is not None]
-    return 1 < len(set(known)) <= max(len(known) // 2, 2)
+
+def partitions(queries: Sequence[Query]) -> dict[str, Partition]:
+    """Divide queries by each of their properties."""
+    return {name: partition(values) for name, values in by_property(queries).items()}
 
 
 def _long(values: Sequence[Any]) -> bool:

@@ -83,17 +83,127 @@ def parts(columns: Columns, slices: Sequence[Slice], n: int) -> dict[str, Mask]:
     return kept
 
 
-def _options(columns: Columns, one: Slice) -> dict[str, Mask]:
-    if one.name not in columns:
+@dataclass(frozen=True, eq=False, slots=True)
+class Partition:
+    """The parts that the values of one property make of n queries.
+
+    Attributes:
+        values: the values, numbers ascending, words of difficulty from easy to hard, other texts
+            by the alphabet; without None.
+        codes: (n,) the place of each query's value among them, -1 for a query without one.
+    """
+
+    values: Sequence[Any]
+    codes: NDArray[np.intp]
+
+    @property
+    def sizes(self) -> NDArray[np.intp]:
+        """(values,) how many queries have each."""
+        found: NDArray[np.intp] = np.bincount(
+            self.codes[self.codes >= 0], minlength=len(self.values)
+        ).astype(np.intp)
+        return found
+
+    @property
+    def groups(self) -> bool:
+        """Whether it puts queries together: several values, and not nearly one a query.
+
+        An index of the queries, or an id, says nothing about which of them are hard.
+        """
+        known = int((self.codes >= 0).sum())
+        return 1 < len(self.values) <= max(known // 2, 2)
+
+    def masks(self, none: bool = True) -> dict[str, Mask]:
+        """Value as text -> (n,) which queries have it; ``(none)`` for those without one."""
+        found = {_shown(value): self.codes == i for i, value in enumerate(self.values)}
+        if none and (self.codes < 0).any():
+            found[_shown(None)] = self.codes < 0
+        return found
+
+    def largest(self, most: int) -> list[int]:
+        """Choose at most so many values: the most frequent first, numbers ascending."""
+        sizes = self.sizes
+        kept = sorted(range(len(self.values)), key=lambda i: -int(sizes[i]))[:most]
+        if all(isinstance(self.values[i], int | float) for i in kept):
+            kept.sort(key=lambda i: self.values[i])
+        return kept
+
+    def means(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
+        """(values,) the mean of (n,) numbers over each part; NaN over none, NaN left out."""
+        known = (self.codes >= 0) & ~np.isnan(values)
+        counted = np.bincount(self.codes[known], minlength=len(self.values))
+        sums = np.bincount(self.codes[known], weights=values[known], minlength=len(self.values))
+        out: NDArray[np.float64] = np.full(len(self.values), np.nan)
+        np.divide(sums, counted, out=out, where=counted != 0)
+        return out
+
+
+def partition(column: Sequence[Any]) -> Partition:
+    """Divide queries by the values of a property; ``1``, ``1.0`` and ``True`` are three values."""
+    typed = [(type(value).__name__, value) for value in column]
+    known = sorted({one for one in typed if one[1] is not None}, key=_rank)
+    place = {one: i for i, one in enumerate(known)}
+    codes = np.array([place.get(one, -1) for one in typed], dtype=np.intp)
+    return Partition([value for _, value in known], codes)
+
+
+def by_name(columns: Columns, name: str) -> Partition:
+    """Divide queries by a property.
+
+    Args:
+        columns: name of a property -> its value of each query.
+        name: one of them; ``database`` is another name of ``db_id``.
+
+    Raises:
+        ConfigError: there is no such property; the message lists those there are.
+    """
+    return partition(columns[_known(columns, name)])
+
+
+def has(columns: Columns, name: str) -> bool:
+    """Whether queries can be divided by a property."""
+    try:
+        _known(columns, name)
+    except ConfigError:
+        return False
+    return True
+
+
+def check_names(columns: Columns, names: Sequence[str]) -> None:
+    """See that queries can be divided by each of these properties; errors as for ``by_name``."""
+    for name in names:
+        _known(columns, name)
+
+
+_OTHER_NAMES = {"database": "db_id"}
+_DIFFICULTIES = ("easy", "simple", "medium", "moderate", "hard", "challenging", "extra")
+
+
+def _rank(one: tuple[str, Any]) -> tuple[Any, ...]:
+    kind, value = one
+    if value in _DIFFICULTIES:
+        return kind, 0, _DIFFICULTIES.index(value)
+    return kind, 1, value
+
+
+def _known(columns: Columns, name: str) -> str:
+    found = name.strip().removeprefix("slice.")
+    found = found if found in columns else _OTHER_NAMES.get(found, found)
+    if found not in columns:
         known = ", ".join(columns) or "none"
-        raise ConfigError(f"unknown slice {one.name!r}; the queries have: {known}")
-    values = columns[one.name]
+        raise ConfigError(f"unknown slice {name!r}; the queries have: {known}")
+    return found
+
+
+def _options(columns: Columns, one: Slice) -> dict[str, Mask]:
+    values = columns[_known(columns, one.name)]
+    divided = partition(values)
     if not one.compared:
-        return {f"{one.name}={_shown(v)}": _mask(values, operator.eq, v) for v in _distinct(values)}
+        return {f"{one.name}={value}": mask for value, mask in divided.masks().items()}
     wanted = _wanted(one, values)
     mask = _mask(values, _COMPARED[one.compared], wanted)
     if not mask.any():
-        listed = [_shown(value) for value in _distinct(values)]
+        listed = list(divided.masks())
         more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
         raise ConfigError(
             f"no query is in the slice {one}; {one.name} is {', '.join(listed[:_SHOWN])}{more}"
@@ -120,16 +230,9 @@ def _wanted(one: Slice, values: Sequence[Any]) -> Any:
 
 
 def _mask(values: Sequence[Any], compared: Callable[[Any, Any], bool], wanted: Any) -> Mask:
-    """Where a comparison holds; a query without the property is only ever equal to none."""
-    if wanted is None:
-        return np.array([value is None for value in values], dtype=np.bool_)
+    """Where a comparison holds; it does not for a query without the property."""
     holds = (value is not None and compared(value, wanted) for value in values)
     return np.array(list(holds), dtype=np.bool_)
-
-
-def _distinct(values: Sequence[Any]) -> list[Any]:
-    known = sorted({value for value in values if value is not None})
-    return [*known, None] if None in values else known
 
 
 def _shown(value: Any) -> str:

@@ -5,7 +5,8 @@ from typing import Any, ClassVar
 
 from target_bench.components.answer_reading import Reading
 from target_bench.core.errors import DataError
-from target_bench.core.interfaces import Dataset, Metric
+from target_bench.core.interfaces import Dataset
+from target_bench.core.metric import Metric
 from target_bench.core.schema import Generation, Judgement, LabelMode, Query
 from target_bench.metrics.classification import (
     LABELS,
@@ -30,6 +31,8 @@ class FactVerification:
     name = "fact_verification"
     title = "Fact Verification"
     aliases = ("fv", "fact_checking")
+    scores = "labels"
+    default_slices: ClassVar[tuple[str, ...]] = ()
     judges: ClassVar[bool] = False
     answer_schema: ClassVar[Mapping[str, Any]] = {
         "type": "object",

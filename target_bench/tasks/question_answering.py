@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from target_bench.components.answer_reading import Reading
-from target_bench.core.interfaces import Dataset, Metric
+from target_bench.core.interfaces import Dataset
+from target_bench.core.metric import Metric
 from target_bench.core.reasoning import READING, without_reasoning
 from target_bench.core.schema import Generation, Judgement, Query
 from target_bench.metrics.text import VERSION, JudgedAnswers, number_of_references, text_metrics
@@ -21,6 +22,8 @@ class QuestionAnswering:
     name = "question_answering"
     title = "Table Question Answering"
     aliases = ("qa", "table_qa")
+    scores = "texts"
+    default_slices: ClassVar[tuple[str, ...]] = ()
     judges: ClassVar[bool] = False
 
     def __init__(self, bertscore: str | None = None, budget: float | None = None) -> None:

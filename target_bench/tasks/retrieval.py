@@ -3,15 +3,10 @@
 from collections.abc import Sequence
 
 from target_bench.core.interfaces import Dataset
+from target_bench.core.metric_spec import RANKINGS
 from target_bench.core.schema import NO_DATABASE, Retrieval
-from target_bench.metrics.retrieval import (
-    VERSION,
-    JudgedRankings,
-    RetrievalMetric,
-    at_cutoffs,
-    judge,
-    with_databases,
-)
+from target_bench.metrics.judged_rankings import JudgedRankings, judge, with_databases
+from target_bench.metrics.retrieval import VERSION, RetrievalMetric, at_cutoffs
 
 
 class TableRetrieval:
@@ -19,6 +14,7 @@ class TableRetrieval:
 
     name = "retrieval"
     title = "Table Retrieval"
+    scores = RANKINGS
 
     def metrics(self, cutoffs: Sequence[int], dataset: Dataset) -> list[RetrievalMetric]:
         """Every retrieval metric at these cutoffs, those about databases if there are any."""

@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Dataset, Metric
+from target_bench.core.interfaces import Dataset
+from target_bench.core.metric import Metric
 from target_bench.core.schema import NO_DATABASE, Generation, Judgement, Query, Retrieval
 from target_bench.metrics.sql import VERSION as METRICS_VERSION
 from target_bench.metrics.sql import JudgedSQL, Rule, sql_metrics
@@ -80,6 +81,8 @@ class TextToSQL:
     name = "text_to_sql"
     title = "Text-to-SQL"
     aliases = ("sql", "text2sql", "nl2sql")
+    scores = "SQL"
+    default_slices: ClassVar[tuple[str, ...]] = ("hardness", "difficulty", "database")
     judges: ClassVar[bool] = True
 
     def __init__(
@@ -185,12 +188,12 @@ class TextToSQL:
     def check_budget(self) -> None:
         """Do nothing: the budget is for executing, and scoring takes no time beside it."""
 
-    def report(self, dataset: Dataset, examples: JudgedStatements) -> dict[str, Any]:
-        """Outcomes, and scores by hardness and by database."""
+    def report(self, _dataset: Dataset, examples: JudgedStatements) -> dict[str, Any]:
+        """Outcomes and schema linking."""
         more: dict[str, Any] = {"notes": examples.notes} if examples.notes else {}
         if self.engine == "duckdb":
             more["compared"] = _COMPARED
-        return report(dataset, examples.judged, examples.engine) | more
+        return report(examples.judged, examples.engine) | more
 
 
 def _answers(

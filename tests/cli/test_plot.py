@@ -22,6 +22,7 @@ def test_commands(inside: Inside, runs: Runs) -> None:
         ("pareto", *two),
         ("distractors", runs.bm25.name, runs.mixed.name, "--metric", "recall@1"),
         ("slices", *two, "--slice", "task"),
+        ("slices", *two, "--by", "task"),
     ):
         assert inside.good("plot", *command, "-o", "p/out.svg").strip() == "p/out.svg"
-    assert "--slice" in inside.bad(2, "plot", "slices", *two, "-o", "p/out.svg")
+    assert "--by" in inside.bad(2, "plot", "slices", *two, "-o", "p/out.svg")

@@ -17,7 +17,7 @@ from target_bench.data.splits import load
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.scoring_options import Scoring
 from target_bench.evaluation.target import TARGET
-from target_bench.metrics.text import FAMILIES
+from target_bench.metrics.text import DEFINITIONS
 from tests.builders import Recorder, only, same_scores
 from tests.evaluation.stages.answering import FAULTY, QUESTIONS, Own, answered
 
@@ -116,7 +116,7 @@ def test_scores_of_both_stages(tmp_path: Path) -> None:
     written = json.loads((result.folder / "scores.json").read_text(encoding="utf-8"))
     names = {"recall@1", "recall@5", "mrr", "sacrebleu", "exact_match", "token_f1"}
     assert names <= set(result.scores) == set(result.per_query)
-    about_answers = {name for name in result.scores if name in FAMILIES}
+    about_answers = {name for name in result.scores if name in DEFINITIONS}
     assert set(written["scores"]) == about_answers, "those of rankings lie in the other folder"
     assert written["counts"]["asked"] == written["answers"]["asked"] == 20
     for name, score in result.scores.items():

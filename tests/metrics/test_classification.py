@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
 from target_bench.metrics.classification import (
-    FAMILIES,
+    DEFINITIONS,
     LABELS,
     NOT_ENOUGH,
     JudgedLabels,
@@ -26,7 +26,7 @@ def _examples(found: list[tuple[str | None, str]]) -> JudgedLabels:
 
 
 def _value(name: str, examples: JudgedLabels) -> float:
-    metric = FAMILIES[name].make("strict")
+    metric = DEFINITIONS[name].make("strict")
     return float(metric.value(metric.statistics(examples).sum(axis=0)))
 
 
@@ -79,7 +79,7 @@ def test_confusion_counts_every_query(found: list[tuple[str | None, str]]) -> No
 def test_many_samples_at_once() -> None:
     """A bootstrap's rows are each what they are alone."""
     examples = _examples([("True", "True"), ("False", "True"), (None, "False")])
-    for family in FAMILIES.values():
+    for family in DEFINITIONS.values():
         metric = family.make("strict")
         rows = metric.statistics(examples)
         both = metric.value(np.stack([rows.sum(axis=0), rows[0]]))
@@ -89,7 +89,7 @@ def test_many_samples_at_once() -> None:
 
 def test_values_of_single_queries() -> None:
     examples = _examples([("True", "True"), ("False", "True"), (None, "False")])
-    metric = FAMILIES["f1_weighted"].make("strict")
+    metric = DEFINITIONS["f1_weighted"].make("strict")
     assert metric.per_query(metric.statistics(examples)).tolist() == [1, 0, 0]
 
 
@@ -97,15 +97,15 @@ def test_answered_only_counts_what_it_is_over() -> None:
     examples = _examples(
         [("True", "True"), (NOT_ENOUGH, "True"), (None, "False"), ("False", "True")]
     )
-    metric = FAMILIES["accuracy[answered]"].make("strict")
+    metric = DEFINITIONS["accuracy[answered]"].make("strict")
     rows = metric.statistics(examples)
     assert metric.counted(rows) == 2
     assert metric.per_query(rows).tolist() == pytest.approx([1, np.nan, np.nan, 0], nan_ok=True)
-    assert FAMILIES["accuracy"].make("strict").counted(rows) == 4
+    assert DEFINITIONS["accuracy"].make("strict").counted(rows) == 4
 
 
 def test_how_labels_are_read_is_in_the_signature() -> None:
-    signatures = {FAMILIES["accuracy"].make(mode).signature for mode in ("strict", "target")}
+    signatures = {DEFINITIONS["accuracy"].make(mode).signature for mode in ("strict", "target")}
     assert {signature.rpartition("|")[2] for signature in signatures} == {
         "labels:strict.3",
         "labels:target",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from target_bench.core.interfaces import Metric
+from target_bench.core.metric import Metric
 from target_bench.metrics.classification import LABELS, JudgedLabels, label_metrics
 from target_bench.metrics.intervals import (
     LEVEL,
@@ -19,8 +19,9 @@ from target_bench.metrics.intervals import (
     interval,
     interval_of_difference,
 )
+from target_bench.metrics.judged_rankings import judge
 from target_bench.metrics.named import named
-from target_bench.metrics.retrieval import judge, parse
+from target_bench.metrics.retrieval import parse
 from target_bench.metrics.text import JudgedAnswers, SacreBLEU
 
 MEAN = parse("recall@1")

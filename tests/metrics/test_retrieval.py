@@ -6,15 +6,8 @@ import numpy as np
 import pytest
 
 from target_bench.core.errors import ConfigError
-from target_bench.metrics.retrieval import (
-    FAMILIES,
-    JudgedRankings,
-    RetrievalMetric,
-    at_cutoffs,
-    judge,
-    parse,
-    with_databases,
-)
+from target_bench.metrics.judged_rankings import JudgedRankings, judge, with_databases
+from target_bench.metrics.retrieval import DEFINITIONS, at_cutoffs, parse
 
 Rankings = Sequence[Sequence[Hashable]]
 
@@ -99,7 +92,7 @@ def test_of_all_queries(name: str, expected: float) -> None:
 
 
 def test_every_family_is_worked_out() -> None:
-    about_tables = {name for name, family in FAMILIES.items() if not family.of_databases}
+    about_tables = {name for name, family in DEFINITIONS.items() if not family.spec.needs}
     assert {name.partition("@")[0] for name, _ in BY_HAND} == about_tables
 
 
@@ -194,7 +187,7 @@ def test_cutoff_below_the_rankings(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [f"{f.name}@3" if f.at_k else f.name for f in FAMILIES.values() if not f.of_databases],
+    [f.spec.at(3) for f in DEFINITIONS.values() if not f.spec.needs],
 )
 def test_query_without_gold_table(name: str) -> None:
     """No corpus has one; as in trec_eval it would count 0, without a warning."""
@@ -203,10 +196,10 @@ def test_query_without_gold_table(name: str) -> None:
 
 def test_no_query() -> None:
     judged = judge([], [], 3)
-    for family in FAMILIES.values():
-        if family.of_databases:
+    for family in DEFINITIONS.values():
+        if family.spec.needs:
             continue
-        metric = RetrievalMetric(family, 2 if family.at_k else None)
+        metric = family.make(2 if family.spec.at_k else None)
         assert metric.statistics(judged).shape == (0, 2)
 
 
@@ -216,17 +209,17 @@ def test_names() -> None:
     assert len({str(metric) for metric in metrics}) == len(metrics)
     for metric in metrics:
         again = parse(str(metric))
-        assert (again.family, again.k, str(again)) == (metric.family, metric.k, metric.name)
+        assert (again.spec, again.k, str(again)) == (metric.spec, metric.k, metric.name)
         assert parse(f" {metric.name.upper()} ") == again
 
 
 def test_cutoffs() -> None:
     """Repeated ones once, ascending; metrics over the whole ranking once."""
     metrics = at_cutoffs([10, 1, 10])
-    assert [m.k for m in metrics if m.family.name == "recall"] == [1, 10]
+    assert [m.k for m in metrics if m.spec.name == "recall"] == [1, 10]
     assert {m.depth for m in metrics if m.k is None} == {10}
-    assert {m.family.name for m in metrics} == set(FAMILIES) - {"recall[db]", "mrr[db]"}
-    assert {m.family.name for m in at_cutoffs([1], databases=True)} == set(FAMILIES)
+    assert {m.spec.name for m in metrics} == set(DEFINITIONS) - {"recall[db]", "mrr[db]"}
+    assert {m.spec.name for m in at_cutoffs([1], databases=True)} == set(DEFINITIONS)
 
 
 @pytest.mark.parametrize(
@@ -255,6 +248,6 @@ def test_signatures_tell_metrics_apart() -> None:
     metrics = [*at_cutoffs([1, 10]), *at_cutoffs([20])]
     assert len({metric.signature for metric in metrics}) == len(metrics)
     for metric in metrics:
-        assert metric.signature.startswith(f"{metric.name}|{metric.family.description}")
-        assert ("ir-measures:" in metric.signature) == bool(metric.family.measure)
+        assert metric.signature.startswith(f"{metric.name}|{metric.spec.description}")
+        assert ("ir-measures:" in metric.signature) == bool(metric.measured_by)
         assert ("|depth:" in metric.signature) == (metric.k is None)

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from target_bench.metrics.retrieval import FAMILIES, judge, parse
+from target_bench.metrics.judged_rankings import judge
+from target_bench.metrics.retrieval import DEFINITIONS, parse
 
 DEPTH = 12
 Rankings = list[list[str]]
@@ -55,7 +56,7 @@ def _theirs(measure: str, case: Case) -> list[float]:
 @given(case=rankings_and_gold, k=st.integers(min_value=1, max_value=DEPTH))
 @settings(deadline=None, max_examples=40)
 def test_equal_to_ir_measures(family: str, case: Case, k: int) -> None:
-    at = f"@{k}" if FAMILIES[family].at_k else ""
+    at = f"@{k}" if DEFINITIONS[family].spec.at_k else ""
     theirs = _theirs(f"{MEASURES[family]}{at}", case)
     assert _ours(f"{family}{at}", case) == pytest.approx(theirs, abs=1e-9)
 
@@ -63,8 +64,8 @@ def test_equal_to_ir_measures(family: str, case: Case, k: int) -> None:
 @given(case=rankings_and_gold)
 @settings(deadline=None, max_examples=40)
 def test_between_0_and_1(case: Case) -> None:
-    for family in (f for f in FAMILIES.values() if not f.of_databases):
-        for value in _ours(f"{family.name}@3" if family.at_k else family.name, case):
+    for family in (f for f in DEFINITIONS.values() if not f.spec.needs):
+        for value in _ours(family.spec.at(3), case):
             assert 0 <= value <= 1
 
 

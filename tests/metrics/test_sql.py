@@ -9,7 +9,7 @@ import pytest
 
 from target_bench.core.schema import Cell, Executed, SQLOutcome
 from target_bench.metrics.sql import (
-    FAMILIES,
+    DEFINITIONS,
     JudgedQuery,
     JudgedSQL,
     Rule,
@@ -29,7 +29,7 @@ def failed(outcome: SQLOutcome) -> Executed:
 
 
 def value(name: str, *queries: JudgedQuery) -> float:
-    metric = FAMILIES[name].make()
+    metric = DEFINITIONS[name].make()
     return float(metric.value(metric.statistics(JudgedSQL(queries)).sum(axis=0)))
 
 
@@ -118,7 +118,7 @@ class TestMetrics:
         assert isnan(value("ex[bird]", *queries))
 
     def test_each_query_has_its_value(self) -> None:
-        metric = FAMILIES["soft_f1"].make()
+        metric = DEFINITIONS["soft_f1"].make()
         statistics = metric.statistics(JudgedSQL([RIGHT, WRONG, ABSENT]))
         np.testing.assert_array_equal(metric.per_query(statistics), [1, 0.5, nan])
 
@@ -134,4 +134,4 @@ class TestMetrics:
 
     def test_signatures_tell_the_metrics_apart(self) -> None:
         signatures = {metric.signature for metric in sql_metrics(timed=True)}
-        assert len(signatures) == len(FAMILIES)
+        assert len(signatures) == len(DEFINITIONS)

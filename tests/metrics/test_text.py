@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from target_bench.metrics.text import (
-    FAMILIES,
+    DEFINITIONS,
     JudgedAnswers,
     SacreBLEU,
     exact_match,
@@ -22,7 +22,7 @@ answers = st.lists(st.tuples(texts, accepted), min_size=1, max_size=6).map(
 
 
 def _value(name: str, examples: JudgedAnswers) -> float:
-    metric = FAMILIES[name].make(examples.n_references)
+    metric = DEFINITIONS[name].make(examples.n_references)
     return float(metric.value(metric.statistics(examples).sum(axis=0)))
 
 
@@ -69,7 +69,7 @@ def test_a_failed_answer_never_helps(examples: JudgedAnswers, data: st.DataObjec
 @settings(deadline=None)
 @given(answers)
 def test_bounds_and_copies(examples: JudgedAnswers) -> None:
-    for name in FAMILIES:
+    for name in DEFINITIONS:
         top = 100 if name in ("sacrebleu", "chrf") else 1
         assert 0 <= _value(name, examples) <= top + 1e-9
     copied = JudgedAnswers([refs[0] for refs in examples.references], examples.references)
@@ -106,14 +106,16 @@ def test_signatures() -> None:
     assert SacreBLEU("sacrebleu", "var").signature.startswith(
         f"sacrebleu|nrefs:var|case:mixed|eff:no|tok:13a|smooth:exp|version:{sacrebleu.__version__}"
     )
-    signatures = [family.make("1").signature for family in FAMILIES.values()]
-    assert len(set(signatures)) == len(FAMILIES)
-    assert FAMILIES["sacrebleu"].make("1").signature != FAMILIES["sacrebleu"].make("2").signature
+    signatures = [family.make("1").signature for family in DEFINITIONS.values()]
+    assert len(set(signatures)) == len(DEFINITIONS)
+    assert (
+        DEFINITIONS["sacrebleu"].make("1").signature != DEFINITIONS["sacrebleu"].make("2").signature
+    )
 
 
 def test_a_failed_answer_is_wrong_whatever_the_reference() -> None:
     """OTT-QA has the answer "A", of which no word is left; the missing answer is not it."""
     examples = JudgedAnswers([None, ""], [("A",), ("A",)])
     for name in ("exact_match", "token_f1"):
-        metric = FAMILIES[name].make("1")
+        metric = DEFINITIONS[name].make("1")
         assert metric.per_query(metric.statistics(examples)).tolist() == [0, 1]

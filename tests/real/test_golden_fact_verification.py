@@ -2,7 +2,7 @@
 
 import pytest
 
-from target_bench.metrics.classification import FAMILIES, JudgedLabels, confusion
+from target_bench.metrics.classification import DEFINITIONS, JudgedLabels, confusion
 from target_bench.metrics.labels import parse_label
 from tests.real.golden import TOLERANCE, Case, cases, needs_golden
 
@@ -27,7 +27,7 @@ def test_corpus(case: Case) -> None:
     examples = JudgedLabels(read, [str(label) for label in gold])
 
     def value(name: str) -> float:
-        metric = FAMILIES[name].make("strict")
+        metric = DEFINITIONS[name].make("strict")
         return float(metric.value(metric.statistics(examples).sum(axis=0)))
 
     target = expected["target_weighted"]

@@ -3,7 +3,7 @@
 import pytest
 
 from target_bench.metrics.text import (
-    FAMILIES,
+    DEFINITIONS,
     JudgedAnswers,
     exact_match,
     normalised,
@@ -33,7 +33,7 @@ def test_corpus(case: Case) -> None:
     answered = {question: given[question] for question in reference if question in given}
     assert len(reference) == expected["total"]
     for name, wanted in (("exact_match", "total exact"), ("token_f1", "total f1")):
-        metric = FAMILIES[name].make("1")
+        metric = DEFINITIONS[name].make("1")
         references = [(reference[question],) for question in answered]
         examples = JudgedAnswers(list(answered.values()), references)
         total = metric.statistics(examples)[:, 0].sum() if examples.texts else 0.0

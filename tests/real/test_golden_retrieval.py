@@ -6,7 +6,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from target_bench.metrics.retrieval import FAMILIES, RetrievalMetric, judge, parse
+from target_bench.metrics.judged_rankings import judge
+from target_bench.metrics.retrieval import DEFINITIONS, RetrievalMetric, parse
 from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
 
 pytestmark = needs_golden
@@ -47,9 +48,9 @@ def _ours(measure: str) -> tuple[RetrievalMetric, int] | None:
     if match[1] not in NAMES:
         assert match[1] in NO_NAME, f"a measure this test does not know: {measure}"
         return None
-    family = FAMILIES[NAMES[match[1]]]
+    family = DEFINITIONS[NAMES[match[1]]]
     depth = int(match[2]) if match[2] else WHOLE
-    return RetrievalMetric(family, depth if family.at_k else None), depth
+    return parse(family.spec.at(depth)), depth
 
 
 def _ranking(scores: Mapping[str, float], measure: str) -> list[str]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from target_bench.core.schema import Executed
-from target_bench.metrics.sql import FAMILIES, JudgedQuery, JudgedSQL, judge
+from target_bench.metrics.sql import DEFINITIONS, JudgedQuery, JudgedSQL, judge
 from target_bench.metrics.sql_rules import same_set, same_table, soft_f1
 from target_bench.metrics.sql_times import reward, time_ratio
 from target_bench.sql.normalisation import for_test_suite, plugged, value_slots, without_distinct
@@ -137,7 +137,7 @@ def test_means_of_efficiency(case: Case) -> None:
 
 
 def mean(name: str, queries: list[JudgedQuery]) -> float:
-    metric = FAMILIES[name].make()
+    metric = DEFINITIONS[name].make()
     return float(metric.value(metric.statistics(JudgedSQL(queries)).sum(axis=0)))
 
 

@@ -1,7 +1,8 @@
 """What stands beside the metrics of each query."""
 
 from target_bench.core.schema import Query, TableId
-from target_bench.runs.slices import columns, groups
+from target_bench.runs.slices import columns
+from target_bench.runs.slicing import partition
 
 
 def _query(name: str, n_gold: int, database_id: str, **metadata: object) -> Query:
@@ -37,10 +38,10 @@ def test_metadata_never_hides_ours() -> None:
 
 def test_what_puts_queries_together() -> None:
     """An index, or an id, stands beside the metrics, but no chart by it says anything."""
-    assert groups(["easy", "hard", "easy", None])
-    assert groups(["a", "b"])
-    assert groups(list("aabbcc"))
-    assert not groups(["same", "same", None])
-    assert not groups(range(100))
-    assert not groups([None, None])
-    assert not groups([])
+    assert partition(["easy", "hard", "easy", None]).groups
+    assert partition(["a", "b"]).groups
+    assert partition(list("aabbcc")).groups
+    assert not partition(["same", "same", None]).groups
+    assert not partition(range(100)).groups
+    assert not partition([None, None]).groups
+    assert not partition([]).groups

@@ -5,7 +5,7 @@ written.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from target_bench.core import contract, registry
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.interfaces import Dataset, Metric, Ranking
+from target_bench.core.interfaces import Dataset, Ranking
+from target_bench.core.metric import Metric
+from target_bench.core.metric_spec import MetricSpec
 from target_bench.core.schema import (
     AnswerCounts,
     Counts,
@@ -28,8 +30,10 @@ from target_bench.data.select import of_task, task_named
 from target_bench.evaluation.scoring_options import Scoring
 from target_bench.metrics import intervals
 from target_bench.metrics.headlines import in_order
+from target_bench.metrics.named import is_built_in, spec_of
 from target_bench.metrics.significance import of_mean
 from target_bench.runs.answer_log import Answered
+from target_bench.runs.slice_scores import report_by
 
 Amount = TypeVar("Amount", int, float)
 CountsT = TypeVar("CountsT", Counts, AnswerCounts)
@@ -69,6 +73,10 @@ class AnswerTask(Protocol):
     @property
     def judges(self) -> bool:
         """Whether answers are judged before they are scored (``stages.judge.JudgingTask``)."""
+
+    @property
+    def default_slices(self) -> Sequence[str]:
+        """The properties of queries by which its scores are reported; see ``runs.slices``."""
 
     def metrics(self, queries: Sequence[Query], /) -> list[Metric[Any]]:
         """What is computed."""
@@ -183,7 +191,11 @@ def score_answers(
     values = _computed(metrics, examples, ids, asked.check_budget)
     counts = _answer_counts(list(given.values()), asked.parsed(examples))
     ordered = values._replace(scores=in_order(values.scores, dataset.queries))
-    return Scored(ids, *ordered, counts, asked.report(dataset, examples) or None)
+    report = {**asked.report(dataset, examples)}
+    if asked.default_slices:
+        slicing = (dataset.queries, asked.default_slices, metrics)
+        report["by"] = report_by(*slicing, values.per_query, values.statistics)
+    return Scored(ids, *ordered, counts, report or None)
 
 
 def over_no_query(
@@ -193,7 +205,9 @@ def over_no_query(
 
     As a result of its own, a run that retrieves nothing scores 0, the lower bound.
     """
-    none = {name: Score(nan, nan, nan, 0, score.signature) for name, score in scores.items()}
+    none = {
+        name: replace(score, value=nan, low=nan, high=nan, n=0) for name, score in scores.items()
+    }
     return none, {name: np.full_like(found, nan) for name, found in per_query.items()}
 
 
@@ -314,11 +328,28 @@ def _computed(
             high=high,
             n=metric.counted(statistics),
             signature=f"{metric.signature}|{intervals.SIGNATURE}",
+            spec=_stored_spec(metric),
         )
         values = found.per_query[metric.name] = metric.per_query(statistics)
         if not np.array_equal(of_mean(values), statistics):
             found.statistics[metric.name] = statistics
     return found
+
+
+def _stored_spec(metric: Metric[Any]) -> MetricSpec | None:
+    """The declaration that is stored beside the score; None for a metric of this package.
+
+    Raises:
+        ConfigError: the metric has the name of one of this package, and is another one.
+    """
+    if not is_built_in(metric.name):
+        return metric.spec
+    if spec_of(metric.name) != metric.spec:
+        raise ConfigError(
+            f"metric {metric.name!r}: {type(metric).__name__} has the name of a metric of "
+            "target-bench and another declaration; give it a name of its own"
+        )
+    return None
 
 
 def _counts(queries: Sequence[Query], retrievals: Sequence[Retrieval], k: int) -> Counts:

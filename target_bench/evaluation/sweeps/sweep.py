@@ -156,6 +156,7 @@ def told(outcome: CellOutcome) -> dict[str, Any]:
         "folder": str(outcome.folder) if outcome.folder else None,
         "seconds": round(outcome.seconds, 6),
         "scores": {name: s.to_json()["value"] for name, s in outcome.scores.items()},
+        "specs": {name: s.spec.to_json() for name, s in outcome.scores.items() if s.spec},
         "n_queries": outcome.n_queries,
         "failed_queries": outcome.failed_queries,
         "input_tokens": outcome.input_tokens,

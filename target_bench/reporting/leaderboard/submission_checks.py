@@ -8,6 +8,7 @@ from math import isnan
 
 from target_bench.evaluation.stages.score import MISSING
 from target_bench.metrics.intervals import definition
+from target_bench.metrics.named import spec_of
 from target_bench.reporting.leaderboard.board import Other
 from target_bench.reporting.leaderboard.card import Card
 from target_bench.reporting.leaderboard.duplicates import copied, duplicate
@@ -123,7 +124,7 @@ def scores(run: Checked) -> Found:
         computed = run.scores.get(name)
         if computed is None:
             unknown.append(ascii(name))
-        elif not _agree(declared.value, computed.value, _tolerance(name)):
+        elif not _agree(declared.value, computed.value, spec_of(name, computed).tolerance):
             same = definition(declared.signature) == definition(computed.signature)
             level: Level = "rejected" if same else "suspicious"
             said = "no number" if declared.value is None else f"{declared.value:.5g}"
@@ -142,12 +143,6 @@ def _agree(declared: float | None, computed: float, tolerance: float) -> bool:
     if declared is None or isnan(computed):
         return declared is None and isnan(computed)
     return abs(declared - computed) <= tolerance
-
-
-def _tolerance(name: str) -> float:
-    if name in ("sacrebleu", "chrf", "r_ves"):
-        return 0.01
-    return 0.005 if name.startswith(("ex[", "soft_f1")) else 0.0001
 
 
 def _failed(prediction: object) -> bool:

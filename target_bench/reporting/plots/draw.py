@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from target_bench.core.errors import ConfigError
+from target_bench.core.metric_spec import MetricSpec
 from target_bench.core.observer import Observer
-from target_bench.evaluation.results import PERCENT
-from target_bench.metrics import intervals
+from target_bench.core.schema import Score
 from target_bench.metrics.headlines import headline
+from target_bench.metrics.named import spec_of
 from target_bench.reporting.plots import plot_data, style
 from target_bench.runs import slicing
 from target_bench.runs.read import StoredRun
+from target_bench.runs.slice_scores import part_score
+from target_bench.runs.slicing import Mask
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,7 +80,8 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
     style.check_path(path)
     runs = plot_data.read(folders)
     plot_data.check_same_queries(runs)
-    name = metric or headline(list(runs[0].scores))
+    name = metric or headline(runs[0].scores)
+    spec = spec_of(name, runs[0].scores.get(name))
     lines: dict[str, list[tuple[int, StoredRun]]] = {}
     for run in runs:
         n = sum(one.n for one in run.retrieval.manifest.distractors)
@@ -104,8 +108,12 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
             axes.set_xscale("symlog", linthresh=next(n for n in sizes if n))
         axes.set_xticks(sizes, [f"{n:,}" for n in sizes], rotation=30 if len(sizes) > 6 else 0)
         axes.minorticks_off()
-        axes.set(xlabel="distractor tables", ylabel=name, title=plot_data.subject(runs))
-        _score_axis(axes, name)
+        axes.set(
+            xlabel="distractor tables",
+            ylabel=_axis_label(name, spec),
+            title=plot_data.subject(runs),
+        )
+        _score_axis(axes, spec)
         style.legend(drawn, axes)
         style.save(drawn, path)
 
@@ -129,7 +137,8 @@ def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> No
     style.check_path(path)
     runs = plot_data.read(folders)
     plot_data.check_same_queries(runs)
-    name = metric or headline(list(runs[0].scores))
+    name = metric or headline(runs[0].scores)
+    spec = spec_of(name, runs[0].scores.get(name))
     names = plot_data.names(runs)
     times = [milliseconds(run) for run in runs]
     panels = [("milliseconds a query", times)]
@@ -142,8 +151,8 @@ def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> No
         drawn, all_axes = style.figure(width, 3.9, len(panels))
         for axes, (what, xs) in zip(all_axes, panels, strict=True):
             _pareto_panel(axes, runs, names, name, xs)
-            axes.set(xlabel=what, ylabel=name)
-            _score_axis(axes, name)
+            axes.set(xlabel=what, ylabel=_axis_label(name, spec))
+            _score_axis(axes, spec)
         all_axes[0].set_title(plot_data.subject(runs))
         if untimed:
             drawn.supxlabel(f"without a time of its own: {', '.join(untimed)}", fontsize="small")
@@ -170,24 +179,23 @@ def by_slice(
     style.check_path(path)
     runs = plot_data.read(folders)
     plot_data.check_same_queries(runs)
-    name = metric or headline(list(runs[0].scores))
+    name = metric or headline(runs[0].scores)
+    spec = spec_of(name, runs[0].scores.get(name))
     names = plot_data.names(runs)
     wanted = [slicing.parse(text) for text in slices]
     masks = slicing.parts(runs[0].slices, wanted, len(runs[0].query_ids))
-    values = runs[0].measured(name).values
-    counted = [int((~np.isnan(values[mask])).sum()) for mask in masks.values()]
+    parts = [_parts(run, name, list(masks.values())) for run in runs]
+    counted = [score.n for score in parts[0]]
     labels = [f"{style.label(p or 'all')} ({n:,})" for p, n in zip(masks, counted, strict=True)]
     rows = max(1, len(labels)) * (0.22 * len(runs) + 0.25)
     with style.settings():
         drawn, (axes,) = style.figure(6.4 + style.room_for(names), max(2.6, 1.2 + rows))
         thickness = 0.8 / len(runs)
-        for i, run in enumerate(runs):
-            measured = run.measured(name)
-            parts = [measured.statistics[mask] for mask in masks.values()]
-            scores = np.array([float(measured.value(part.sum(axis=0))) for part in parts])
-            bounds = np.array([intervals.interval(measured, part) for part in parts])
+        for i, found in enumerate(parts):
+            scores = np.array([one.value for one in found])
+            bounds = np.array([(one.low, one.high) for one in found])
             errors = np.abs(np.maximum(0, (bounds - scores[:, None]) * [-1, 1])).T
-            places = np.arange(len(parts)) + (i - (len(runs) - 1) / 2) * thickness
+            places = np.arange(len(found)) + (i - (len(runs) - 1) / 2) * thickness
             axes.barh(
                 places,
                 scores,
@@ -200,10 +208,15 @@ def by_slice(
         axes.set_yticks(range(len(labels)), labels)
         axes.set_ylim(len(labels) - 0.5, -0.5)  # a part without a judged query has a place too
         axes.grid(axis="y", visible=False)
-        axes.set(xlabel=name, title=plot_data.subject(runs))
-        axes.set_xlim(0, None if name in PERCENT else 1.02)
+        axes.set(xlabel=_axis_label(name, spec), title=plot_data.subject(runs))
+        axes.set_xlim(0, 1.02 if spec.scale == "share" else None)
         style.legend(drawn, axes)
         style.save(drawn, path)
+
+
+def _parts(run: StoredRun, metric: str, masks: Sequence[Mask]) -> list[Score]:
+    measured = run.measured(metric)
+    return [part_score(measured, mask, run.scores[metric]) for mask in masks]
 
 
 def milliseconds(run: StoredRun) -> float | None:
@@ -217,18 +230,20 @@ def milliseconds(run: StoredRun) -> float | None:
     return (times.retrieve or 0.0) + (times.generate or 0.0) or None
 
 
-def front(points: Sequence[tuple[float, float]]) -> list[int]:
-    """The places of the points that no other beats, cheapest first.
+def front(points: Sequence[tuple[float, float]], higher_is_better: bool = True) -> list[int]:
+    """Find the places of the points that no other beats, cheapest first.
 
     A point beats another if it is as cheap and as good, and one of both is better.
 
     Args:
         points: (cost, score) pairs.
+        higher_is_better: whether a higher score is better.
     """
+    sign = 1 if higher_is_better else -1
     best = [
         i
         for i, (x, y) in enumerate(points)
-        if not any(u <= x and v >= y and (u, v) != (x, y) for u, v in points)
+        if not any(u <= x and sign * v >= sign * y and (u, v) != (x, y) for u, v in points)
     ]
     return sorted(best, key=points.__getitem__)
 
@@ -248,7 +263,8 @@ def _pareto_panel(
             f"none of the runs was timed, without anything from a cache, and has a {metric}"
         )
     points = [(float(xs[i] or 0), _score(runs[i], metric).value) for i in known]
-    best = front(points)
+    spec = spec_of(metric, runs[0].scores.get(metric))
+    best = front(points, spec.higher_is_better)
     axes.plot(
         [points[i][0] for i in best],
         [points[i][1] for i in best],
@@ -298,8 +314,12 @@ def _errors(scores: Sequence[Any]) -> list[list[float]]:
     return [[max(0, s.value - s.low) for s in scores], [max(0, s.high - s.value) for s in scores]]
 
 
-def _score_axis(axes: "Axes", metric: str) -> None:
-    if metric not in PERCENT:
+def _axis_label(metric: str, spec: MetricSpec) -> str:
+    return metric if spec.higher_is_better else f"{metric} (lower is better)"
+
+
+def _score_axis(axes: "Axes", spec: MetricSpec) -> None:
+    if spec.scale == "share":
         low, high = axes.get_ylim()
         axes.set_ylim(max(0, low) if low > 0.02 else -0.02, min(1.02, max(high, 0.1)))
 

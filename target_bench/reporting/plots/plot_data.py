@@ -11,7 +11,8 @@ from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.observer import Observer
 from target_bench.data.select import Loader
 from target_bench.metrics import intervals
-from target_bench.metrics.retrieval import RetrievalMetric, judge, parse
+from target_bench.metrics.judged_rankings import judge
+from target_bench.metrics.retrieval import RetrievalMetric, parse
 from target_bench.runs.comparable import check_same_version
 from target_bench.runs.read import StoredRun, read_run
 from target_bench.runs.run_identity import queries_fingerprint

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor, isnan, log
 
+from target_bench.core.metric_spec import MetricSpec
 from target_bench.reporting.report.summary import Sliced
 
 SERIES = 8
@@ -133,22 +134,33 @@ class BarChart:
     groups: list[Group]
 
 
-def slice_chart(labels: Sequence[str], metrics: Sequence[str], found: Sliced) -> BarChart:
-    """Horizontal bars from 0 to 1, one a run, in groups."""
+def slice_chart(
+    labels: Sequence[str], metrics: Sequence[str], specs: Sequence[MetricSpec], found: Sliced
+) -> BarChart:
+    """Draw horizontal bars, one a run, in groups; from 0 to the largest value of the metric.
+
+    Args:
+        labels: what the runs are called.
+        metrics: the metric of each.
+        specs: its declaration.
+        found: the means.
+    """
+    drawn = [mean for means in found.means for mean in means if not isnan(mean)]
+    top = max([*(spec.top for spec in specs), *drawn])
     longest = _WIDTH - _ROOM - 48
-    groups, top = [], 4
+    groups, y = [], 4
     for i, value in enumerate(found.values):
         bars = []
         for j, means in enumerate(found.means):
             known = not isnan(means[i])
-            text = f"{means[i]:.3f}" if known else "no value"
-            width = round(max(means[i], 0) * longest, 1) if known else None
+            text = specs[j].text(means[i]) if known else "no value"
+            width = round(max(means[i], 0) / top * longest, 1) if known else None
             title = f"{labels[j]}: {metrics[j]} {text}"
-            bars.append(Bar(series(j), top + j * (_BAR + 2), width, text, title))
-        middle = top + len(bars) * (_BAR + 2) / 2
+            bars.append(Bar(series(j), y + j * (_BAR + 2), width, text, title))
+        middle = y + len(bars) * (_BAR + 2) / 2
         groups.append(Group(middle, _shortened(value), value, found.n[i], bars))
-        top += max(len(bars) * (_BAR + 2), 30) + _GAP
-    return BarChart(_WIDTH, top, _ROOM, _BAR, groups)
+        y += max(len(bars) * (_BAR + 2), 30) + _GAP
+    return BarChart(_WIDTH, y, _ROOM, _BAR, groups)
 
 
 def series(i: int) -> int:

@@ -86,11 +86,12 @@ const filters = (() => {
     return { a: Number(control("run-a").value), b: b === "" ? null : Number(b) };
   }
 
-  /* How good a run is at each query, higher is better; unknown values count as 0. */
+  /* How good a run is at each query: values, negative where lower is better; unknown ones count as 0. */
   async function goodness(run) {
     const measure = control("measure").value;
     if (measure === RANK) return index.runs[run].first.map((rank) => (rank ? 1 / rank : 0));
-    return (await data.metric(run, measure)).map((value) => value ?? 0);
+    const sign = overview.lower.includes(measure) ? -1 : 1;
+    return (await data.metric(run, measure)).map((value) => sign * (value ?? 0));
   }
 
   function test(id, of_a, of_b) {

@@ -7,7 +7,8 @@ from typing import Any
 from target_bench.core.interfaces import Dataset
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Query, TableId
-from target_bench.reporting.report.query_outcomes import RETRIEVED, answered, main_metric, ranked
+from target_bench.metrics.headlines import deciding_metric
+from target_bench.reporting.report.query_outcomes import RETRIEVED, answered, ranked
 from target_bench.reporting.report.report_runs import ReportRun
 from target_bench.reporting.report.shown_tables import Numbered
 from target_bench.reporting.report.summary import RecallCurve
@@ -23,9 +24,11 @@ class RunColumns:
         answer: the place in ``answers``; empty for a run of rankings.
         answers: what became of answers, in the order it was met.
         curve: recall over k.
+        decides: the metric that says whether an answer is right, or None.
     """
 
     curve: RecallCurve
+    decides: str | None = None
     first: list[int] = field(default_factory=list)
     outcome: list[int] = field(default_factory=list)
     answer: list[int] = field(default_factory=list)
@@ -63,7 +66,7 @@ def first_pass(
         observer: hears of progress.
     """
     observer.stage("report: read rankings", total=len(dataset.queries))
-    columns = [RunColumns(RecallCurve(run.depth)) for run in runs]
+    columns = [RunColumns(RecallCurve(run.depth), deciding_metric(run.scores)) for run in runs]
     best: dict[TableId, int] = {}
     for i, query in enumerate(dataset.queries):
         for table_id in query.gold:
@@ -88,6 +91,6 @@ def _add(found: RunColumns, run: ReportRun, query: Query, record: dict[str, Any]
         return
     judged = run.judgements.get(query.id) or {}
     generation = run.generations.get(query.id) or {}
-    metric = main_metric(list(run.values))
+    metric = found.decides
     value = float(run.values[metric][i]) if metric else float("nan")
     found.add_answer(answered(value, generation.get("error"), judged.get("verdict")))

@@ -13,8 +13,6 @@ RETRIEVED = ("first", "found", "partly", "missed", "failed")
 ANSWERED = ("right", "partly", "wrong", "failed", "not judged")
 """By the main metric of the answers: 1, between, 0, no answer, no value. SQL has its verdicts."""
 
-_MAIN = ("accuracy", "ex[bird]", "token_f1")
-
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
@@ -43,11 +41,6 @@ def ranked(gold: Sequence[TableId], record: Mapping[str, Any]) -> Ranked:
     else:
         outcome = "partly" if ranks else "missed"
     return Ranked(ranks[0] if ranks else 0, ranks, outcome)
-
-
-def main_metric(metrics: Sequence[str]) -> str | None:
-    """The metric of answers that says whether one is right; None among metrics of rankings."""
-    return next((name for name in _MAIN if name in metrics), None)
 
 
 def answered(value: float, error: str | None, verdict: str | None) -> str:

@@ -12,7 +12,7 @@ from target_bench.reporting.report.first_pass import FirstPass
 from target_bench.reporting.report.report_runs import ReportRun
 from target_bench.reporting.report.sent_prompts import Prompts, Texts
 from target_bench.reporting.report.shown_tables import Numbered
-from target_bench.runs import slices
+from target_bench.runs.slices import partitions
 
 QUERIES_PER_BLOCK = 64
 _LISTED = 600  # characters of a question in the list and the search
@@ -41,9 +41,13 @@ def index_blocks(runs: Sequence[ReportRun], dataset: Dataset, seen: FirstPass) -
             "answers": [cut(_first(query), _SEARCHED) for query in queries],
             "n_gold": [len(set(query.gold)) for query in queries],
             "slices": [
-                _coded(name, column)
-                for name, column in slices.columns(queries).items()
-                if slices.groups(column)
+                {
+                    "name": name,
+                    "values": [str(value) for value in divided.values],
+                    "codes": divided.codes.tolist(),
+                }
+                for name, divided in partitions(queries).items()
+                if divided.groups
             ],
             "runs": [
                 {"first": c.first, "outcome": c.outcome, "answer": c.answer} for c in seen.columns
@@ -58,18 +62,6 @@ def index_blocks(runs: Sequence[ReportRun], dataset: Dataset, seen: FirstPass) -
 
 def _first(query: Query) -> str:
     return query.answer if isinstance(query.answer, str) else " | ".join(query.answer)
-
-
-def _coded(name: str, column: Sequence[Any]) -> dict[str, Any]:
-    """A slice as its values and for each query the place of its own, -1 for none."""
-    present = {value for value in column if value is not None}
-    values = sorted(present, key=lambda value: (isinstance(value, str), value))
-    places = {value: place for place, value in enumerate(values)}
-    return {
-        "name": name.removeprefix(slices.PREFIX),
-        "values": [str(value) for value in values],
-        "codes": [places.get(value, -1) if value is not None else -1 for value in column],
-    }
 
 
 @dataclass(frozen=True)

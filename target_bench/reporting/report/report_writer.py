@@ -20,6 +20,8 @@ from target_bench.reporting.report.sent_prompts import TEXTS_PER_BLOCK, Prompts,
 from target_bench.reporting.report.shown_tables import COLUMNS, TABLES_PER_BLOCK, TableSize
 from target_bench.reporting.web import asset, environment, security_policy, valid
 from target_bench.runs.record_log import cannot
+from target_bench.runs.slices import by_property
+from target_bench.runs.slicing import check_names
 
 _FOLDER = Path(__file__).parent
 _SCRIPTS = ("data.js", "filters.js", "list.js", "tables.js", "detail.js", "report.js")
@@ -61,6 +63,7 @@ def write_report(
     *,
     limits: Limits | None = None,
     prompts: Sequence[Path] = (),
+    by: Sequence[str] = (),
     observer: Observer | None = None,
 ) -> Path:
     """Write one HTML file about runs on the same queries.
@@ -75,6 +78,8 @@ def write_report(
         data_dir: as for ``TARGET``.
         limits: how much goes into it.
         prompts: files with prompts of the user's own that runs were asked with.
+        by: the properties of queries, as ``difficulty``, that scores are drawn by; default: the
+            first ones that put queries together.
         observer: hears of progress and warnings.
 
     Returns:
@@ -91,7 +96,7 @@ def write_report(
         raise ConfigError(f"-o {out}: is a folder; name a file, as in report.html")
     runs, loaded = open_runs(folders, data_dir, observer)
     try:
-        report = _Report(runs, loaded.dataset, limits, prompts, observer)
+        report = _Report(runs, loaded.dataset, limits, prompts, by, observer)
         _write(out, report.pieces())
     finally:
         for run in runs:
@@ -116,8 +121,11 @@ class _Report:
         dataset: Dataset,
         limits: Limits,
         prompts: Sequence[Path],
+        by: Sequence[str],
         observer: Observer,
     ) -> None:
+        check_names(by_property(dataset.queries), by)
+        self._by = by
         self._runs = runs
         self._dataset = dataset
         self._limits = limits
@@ -151,7 +159,7 @@ class _Report:
             "series": charts.series,
             "summary": summary,
             "limits": self._limits,
-            **_figures(runs, self._dataset, self._seen),
+            **_figures(runs, self._dataset, self._seen, self._by),
             "blocks": self._blocks(),
         }
 
@@ -193,6 +201,7 @@ class _Report:
             "columns": COLUMNS,
             "outcomes": RETRIEVED,
             "main": _shared(summary.main_metrics(self._runs)),
+            "lower": summary.lower_is_better(self._runs),
             "runs": [self._run(i) for i in range(len(self._runs))],
         }
 
@@ -214,7 +223,9 @@ def _shared(metrics: Sequence[str]) -> str | None:
     return metrics[0] if len(set(metrics)) == 1 else None
 
 
-def _figures(runs: Sequence[ReportRun], dataset: Dataset, seen: FirstPass) -> dict[str, Any]:
+def _figures(
+    runs: Sequence[ReportRun], dataset: Dataset, seen: FirstPass, by: Sequence[str]
+) -> dict[str, Any]:
     labels = [run.label for run in runs]
     mains = summary.main_metrics(runs)
     curves = [
@@ -222,11 +233,13 @@ def _figures(runs: Sequence[ReportRun], dataset: Dataset, seen: FirstPass) -> di
         for run, columns in zip(runs, seen.columns, strict=True)
     ]
     cutoffs = sorted({k for run in runs for k in run.cutoffs})
-    sliced = summary.sliced(runs, mains, dataset)
+    sliced = summary.sliced(runs, mains, dataset, by)
+    specs = [summary.spec([run], metric) for run, metric in zip(runs, mains, strict=True)]
     return {
         "cutoffs": cutoffs,
         "curves": curves,
         "recall_chart": charts.recall_chart(labels, curves, cutoffs) if any(curves) else None,
         "mains": mains,
-        "slices": [(one, charts.slice_chart(labels, mains, one)) for one in sliced],
+        "specs": specs,
+        "slices": [(one, charts.slice_chart(labels, mains, specs, one)) for one in sliced],
     }

@@ -8,54 +8,80 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.interfaces import Dataset
-from target_bench.evaluation.results import PERCENT
-from target_bench.metrics.headlines import answer_metrics
-from target_bench.reporting.report.query_outcomes import Ranked, main_metric
+from target_bench.core.metric_spec import MetricSpec
+from target_bench.metrics.headlines import (
+    answer_metrics,
+    deciding_metric,
+    headline,
+    ranking_metrics,
+)
+from target_bench.metrics.named import spec_of
+from target_bench.reporting.report.query_outcomes import Ranked
 from target_bench.reporting.report.report_runs import ReportRun
-from target_bench.runs import slices
+from target_bench.runs.slices import by_property
+from target_bench.runs.slicing import Partition, by_name, partition
 from target_bench.runs.times import left_out_note
 
 _LARGEST_SLICES = 12
 _SLICE_FIELDS = 6
 
 
-def digits(metric: str) -> int:
-    """Decimals of a metric."""
-    return 2 if metric in PERCENT else 3
+def spec(runs: Sequence[ReportRun], metric: str) -> MetricSpec:
+    """Find the declaration of a metric that a run has."""
+    return spec_of(metric, _all_scores(runs).get(metric))
 
 
 def shown_metrics(runs: Sequence[ReportRun]) -> list[str]:
-    """The metrics of the summary: recall at each cutoff, MRR, the main figures of answers."""
-    names = list(dict.fromkeys(name for run in runs for name in run.scores))
-    recalls = [name for name in names if name.startswith("recall@")]
-    by_depth = sorted(recalls, key=lambda name: int(name.rpartition("@")[2]))
-    return [*by_depth, *(n for n in names if n == "mrr"), *answer_metrics(names, every=True)]
+    """List the metrics of the summary: the main ones of rankings, by cutoff, and of answers."""
+    scores = _all_scores(runs)
+    answered = _all_scores([run for run in runs if run.answers is not None])
+    return [*ranking_metrics(scores), *answer_metrics(answered, every=True)] or list(scores)
 
 
 def all_metrics(runs: Sequence[ReportRun]) -> list[str]:
-    """Every metric that any run has, in the order they are recorded."""
-    return list(dict.fromkeys(name for run in runs for name in run.scores))
+    """List every metric that any run has, in the order they are recorded."""
+    return list(_all_scores(runs))
+
+
+def lower_is_better(runs: Sequence[ReportRun]) -> list[str]:
+    """List the metrics of which a lower value is better."""
+    scores = _all_scores(runs)
+    return [name for name in scores if not spec_of(name, scores[name]).higher_is_better]
+
+
+def _all_scores(runs: Sequence[ReportRun]) -> dict[str, Mapping[str, Any]]:
+    """Name -> score of the first run that has it, in the order they are recorded."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for run in runs:
+        found |= {name: score for name, score in run.scores.items() if name not in found}
+    return found
 
 
 def best(runs: Sequence[ReportRun], metric: str) -> float | None:
-    """The highest value of a metric, if several runs have it and they differ."""
+    """Find the best value of a metric, if several runs have it and they differ."""
     found = [run.scores[metric]["value"] for run in runs if metric in run.scores]
     values = [value for value in found if value is not None]  # None is a score over no query
-    return max(values) if len(values) > 1 and max(values) > min(values) else None
+    if len(values) < 2 or max(values) == min(values):
+        return None
+    return float(max(values, key=spec(runs, metric).merit))
 
 
 def main_metrics(runs: Sequence[ReportRun]) -> list[str]:
-    """The metric that stands for each run: one for all of them, where there is one.
+    """List the metric that stands for each run: one for all of them, where there is one.
 
-    That of their answers if all are of answers and have the same, else the recall at the largest
-    cutoff they share; without any, each run's own deepest recall.
+    That which decides whether their answers are right if all are of answers and have the same,
+    else the first of rankings at the largest cutoff they share; without any, each run's own.
     """
-    own = {main_metric(list(run.values)) if run.answers is not None else None for run in runs}
+    own = {_of_answers(run) for run in runs}
     shared = own.pop() if len(own) == 1 else None
-    if shared is None:
-        cutoffs = set.intersection(*(set(run.cutoffs) for run in runs))
-        shared = f"recall@{max(cutoffs)}" if cutoffs else None
-    return [shared or f"recall@{run.depth}" for run in runs]
+    if shared is not None:
+        return [shared] * len(runs)
+    k = max(set.intersection(*(set(run.cutoffs) for run in runs)), default=None)
+    return [headline(ranking_metrics(run.scores), k) for run in runs]
+
+
+def _of_answers(run: ReportRun) -> str | None:
+    return None if run.answers is None else deciding_metric(run.scores)
 
 
 @dataclass
@@ -105,37 +131,43 @@ class Sliced:
     left_out: int
 
 
-def sliced(runs: Sequence[ReportRun], metrics: Sequence[str], dataset: Dataset) -> list[Sliced]:
-    """A metric of each run by each of the first slices that put queries together."""
-    columns = slices.columns(dataset.queries)
+def sliced(
+    runs: Sequence[ReportRun],
+    metrics: Sequence[str],
+    dataset: Dataset,
+    by: Sequence[str] = (),
+) -> list[Sliced]:
+    """Average a metric of each run over the parts of the queries.
+
+    Args:
+        runs: the runs.
+        metrics: one each.
+        dataset: the queries.
+        by: the properties; default: the first that put queries together.
+
+    Raises:
+        ConfigError: the queries have no such property.
+    """
+    columns = by_property(dataset.queries)
+    if by:
+        shown = {name: by_name(columns, name) for name in by}
+    else:
+        found = {name: partition(column) for name, column in columns.items()}
+        grouping = [name for name, divided in found.items() if divided.groups]
+        shown = {name: found[name] for name in grouping[:_SLICE_FIELDS]}
     values = [run.values[metric] for run, metric in zip(runs, metrics, strict=True)]
-    shown = [name for name, column in columns.items() if slices.groups(column)]
-    return [_sliced(name, columns[name], values) for name in shown[:_SLICE_FIELDS]]
+    return [_sliced(name, divided, values) for name, divided in shown.items()]
 
 
-def _sliced(name: str, column: Sequence[Any], values: Sequence[NDArray[np.float64]]) -> Sliced:
-    rows: dict[Any, list[int]] = {}
-    for i, value in enumerate(column):
-        if value is not None:
-            rows.setdefault(value, []).append(i)
-    frequent = sorted(rows, key=lambda value: -len(rows[value]))
-    kept = frequent[:_LARGEST_SLICES]
-    if all(isinstance(value, int | float) for value in kept):
-        kept.sort()
-    means = [[_mean(of_run, rows[value]) for value in kept] for of_run in values]
+def _sliced(name: str, divided: Partition, values: Sequence[NDArray[np.float64]]) -> Sliced:
+    kept = divided.largest(_LARGEST_SLICES)
     return Sliced(
-        name.removeprefix(slices.PREFIX),
-        [str(value) for value in kept],
-        [len(rows[value]) for value in kept],
-        means,
-        len(rows) - len(kept),
+        name,
+        [str(divided.values[i]) for i in kept],
+        divided.sizes[kept].tolist(),
+        [divided.means(of_run)[kept].tolist() for of_run in values],
+        len(divided.values) - len(kept),
     )
-
-
-def _mean(values: NDArray[np.float64], rows: Sequence[int]) -> float:
-    chosen = values[rows]
-    known = chosen[~np.isnan(chosen)]
-    return float(known.mean()) if len(known) else float("nan")
 
 
 def timings(run: ReportRun) -> Mapping[str, float | None]:

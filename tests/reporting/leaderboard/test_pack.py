@@ -13,6 +13,7 @@ import pytest
 from target_bench import TARGET
 from target_bench.cli import submit
 from target_bench.core.errors import ConfigError, StoreError
+from target_bench.metrics.named import spec_of
 from target_bench.reporting.leaderboard import entry
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.reporting.leaderboard.scrubbing import scrubbed
@@ -182,7 +183,7 @@ def _with_bases(runs: list[Path]) -> list[Path]:
 
 
 def test_a_score_over_no_query_is_a_dash() -> None:
-    assert submit._figure("recall@10", float("nan")) == "–"
+    assert spec_of("recall@10").text(float("nan")) == "–"
 
 
 def test_what_verify_announces(inside: Inside, runs: list[Path], tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from target_bench.metrics.significance import holm, randomization_tests
-from target_bench.reporting.leaderboard.site.groups import Group, Member, Vector
+from target_bench.reporting.leaderboard.site.groups import Group, Member, Vector, spec
 
 LEVEL = 0.05
 RESAMPLES = 5_000
@@ -50,7 +50,7 @@ def p_values(group: Group, baseline: Member | None) -> dict[str, dict[Member, PV
         if (missing != missing[0]).any():
             continue  # the runs leave out different queries
         scores = [group.members[member].scores[name].value for member in members]
-        best = int(np.argmax(scores))
+        best = int(np.argmax([spec(group, name).merit(score) for score in scores]))
         to = members.index(baseline) if baseline in values else None
         found[name] = dict(zip(members, _tested(matrix[:, ~missing[0]], best, to), strict=True))
     return found

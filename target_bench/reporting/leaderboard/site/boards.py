@@ -1,12 +1,14 @@
 """The data of a table of the site: its rows, its groups of columns, and what stands in them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any
 
-from target_bench.evaluation.results import PERCENT
+from target_bench.core.metric_spec import MetricSpec
+from target_bench.core.schema import Score
 from target_bench.metrics.headlines import answer_metrics
+from target_bench.metrics.named import spec_of
 from target_bench.reporting.leaderboard.entry import Entry
 from target_bench.reporting.leaderboard.site.board_significance import PValues, p_values
 from target_bench.reporting.leaderboard.site.groups import (
@@ -18,37 +20,16 @@ from target_bench.reporting.leaderboard.site.groups import (
     Member,
     System,
     headline,
+    scores_of,
+    spec,
     versions,
 )
 from target_bench.reporting.leaderboard.site.texts import shown
 
 DEFAULT_K = 10
 
-_AT_K = ("recall@{k}", "full_recall@{k}", "ndcg@{k}", "recall[db]@{k}")
-_LABELS = {
-    "recall@{k}": "R@{k}",
-    "full_recall@{k}": "all@{k}",
-    "ndcg@{k}": "nDCG@{k}",
-    "recall[db]@{k}": "DB@{k}",
-    "mrr": "MRR",
-    "sacrebleu": "BLEU",
-    "rougeL": "ROUGE-L",
-    "exact_match": "EM",
-    "token_f1": "F1",
-    "bertscore": "BERTScore",
-    "f1_weighted": "F1 (weighted)",
-    "f1_macro": "F1 (macro)",
-    "ex[bird]": "EX",
-    "ex[spider]": "EX (Spider)",
-    "ex[multiset]": "EX (bag)",
-    "soft_f1": "soft F1",
-    "r_ves": "R-VES",
-}
-
-
-def labels() -> dict[str, str]:
-    """Metric -> what a column of it is called; the others are called by their names."""
-    return dict(_LABELS)
+_AT_K = ("recall", "full_recall", "ndcg", "recall[db]")
+"""Metrics of rankings that have a column at the cutoff that the reader chooses."""
 
 
 Tests = Mapping[Data, Mapping[str, Mapping[Member, PValues]]]
@@ -86,10 +67,11 @@ def baseline_of(group: Group, baseline: System | None) -> Member | None:
 
 
 def _rank(group: Group, member: Member, metric: str | None) -> tuple[float, str]:
-    """By what answers of a system are ordered: a score over no query is the lowest."""
+    """By what answers of a system are ordered, the best last; a score over no query comes first."""
     score = group.members[member].scores.get(metric or "")
-    value = score.value if score is not None and isfinite(score.value) else -inf
-    return value, member.generator or ""
+    if metric is None or score is None or not isfinite(score.value):
+        return -inf, member.generator or ""
+    return spec(group, metric).merit(score.value), member.generator or ""
 
 
 def default_k(groups: Sequence[Group]) -> int:
@@ -106,7 +88,7 @@ def overview(board: Shown) -> dict[str, Any]:
     named = versions(rankings)
     groups = []
     for group in rankings:
-        columns = [_column("recall@{k}"), _MILLISECONDS]
+        columns = [_at_k("recall"), _MILLISECONDS]
         cells: dict[int, dict[str, Any]] = {
             rows[member]: _scores(board, group, member, run, ["recall@"]) | {"ms": _time(run)}
             for member, run in group.members.items()
@@ -119,7 +101,11 @@ def overview(board: Shown) -> dict[str, Any]:
                 continue
             key = f"answers{i}"
             task = answered.data.task.replace("_", " ")
-            column = _column(metric) | {"key": key, "about": f"{task}: {metric}", "task": task}
+            column = _column(metric, spec(answered, metric)) | {
+                "key": key,
+                "about": f"{task}: {metric}",
+                "task": task,
+            }
             columns.append(column | {"version": versions(answers).get(answered.data)})
             of_baseline[key] = _of_baseline(board, answered).get(metric)
             for system, (generator, cell) in found.items():
@@ -139,8 +125,7 @@ def task(board: Shown, name: str) -> dict[str, Any]:
     named = versions(found)
     groups = []
     for group in found:
-        names = dict.fromkeys(n for run in group.members.values() for n in run.scores)
-        columns, prefixes = _task_columns(name, names)
+        columns, prefixes = _task_columns(name, scores_of(group))
         cells = {
             rows[member]: _scores(board, group, member, run, prefixes) | _declared(run)
             for member, run in group.members.items()
@@ -152,18 +137,20 @@ def task(board: Shown, name: str) -> dict[str, Any]:
     return _page(board, rows, groups, found)
 
 
-def _task_columns(name: str, names: Collection[str]) -> tuple[list[dict[str, Any]], list[str]]:
+def _task_columns(name: str, scores: Mapping[str, Score]) -> tuple[list[dict[str, Any]], list[str]]:
     """The columns of a task, and how the names of their metrics begin."""
-    at_k = [m for m in _AT_K if any(n.startswith(m.removesuffix("{k}")) for n in names)]
     if name == RETRIEVAL:
-        columns = [*map(_column, at_k), *([_column("mrr")] if "mrr" in names else [])]
+        at_k = [family for family in _AT_K if any(n.startswith(f"{family}@") for n in scores)]
+        whole = [metric for metric in ("mrr",) if metric in scores]
+        columns = [*map(_at_k, at_k), *(_column(metric, spec_of(metric)) for metric in whole)]
         times = [
             _MILLISECONDS,
             {"key": "p50", "label": "p50", "kind": "ms", "about": "median time of single queries"},
             {"key": "index", "label": "index", "kind": "s", "about": "time to index all tables"},
         ]
-        return [*columns, *times], [*(m.removesuffix("{k}") for m in at_k), "mrr"]
-    main = answer_metrics(names)
+        return [*columns, *times], [*(f"{family}@" for family in at_k), *whole]
+    main = answer_metrics(scores)
+    columns = [_column(metric, spec_of(metric, scores[metric])) for metric in main]
     times = [
         {"key": "failed", "label": "failed", "kind": "count",
          "about": "queries without an answer that can be read; they count as wrong"},
@@ -171,7 +158,7 @@ def _task_columns(name: str, names: Collection[str]) -> tuple[list[dict[str, Any
         {"key": "answer", "label": "time/answer", "kind": "s",
          "about": "declared time of an answer"},
     ]  # fmt: skip
-    return [*map(_column, main), _column("recall@{k}"), *times], [*main, "recall@"]
+    return [*columns, _at_k("recall"), *times], [*main, "recall@"]
 
 
 _MILLISECONDS = {
@@ -182,13 +169,17 @@ _MILLISECONDS = {
 }
 
 
-def _column(metric: str) -> dict[str, Any]:
-    return {
-        "key": metric,
-        "label": _LABELS.get(metric, metric),
-        "about": metric,
-        "digits": 2 if metric in PERCENT else 3,
-    }
+def _at_k(family: str) -> dict[str, Any]:
+    """The column of a metric at the cutoff that the reader chooses."""
+    found = spec_of(f"{family}@{DEFAULT_K}")
+    return _column(f"{family}@{{k}}", found) | {"label": found.label_at("{k}")}
+
+
+def _column(metric: str, found: MetricSpec) -> dict[str, Any]:
+    lower = {} if found.higher_is_better else {"lower": True}
+    about = metric if found.higher_is_better else f"{metric}, lower is better"
+    label = shown(found.label_at())
+    return {"key": metric, "label": label, "about": about, "digits": found.digits} | lower
 
 
 def _scores(

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from target_bench.core.metric_spec import MetricSpec
 from target_bench.core.schema import AnswerCounts, Counts
 from target_bench.reporting.leaderboard.archive import MOST_RUNS
 from target_bench.reporting.leaderboard.card import Card, visible
@@ -34,6 +35,13 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+def _spec(record: dict[str, Any] | None) -> dict[str, Any] | None:
+    """See that it is the declaration of a metric."""
+    if record is not None:
+        MetricSpec.from_json(record)
+    return record
+
+
 class ScoreDocument(_Strict):
     """A score; what is no number is null."""
 
@@ -42,6 +50,7 @@ class ScoreDocument(_Strict):
     high: Finite | None
     n: Annotated[int, Field(ge=0)]
     signature: Annotated[str, Field(max_length=1000)]
+    spec: Annotated[dict[str, Any] | None, AfterValidator(_spec)] = None
 
 
 def _plain(values: list[Any]) -> list[Any]:

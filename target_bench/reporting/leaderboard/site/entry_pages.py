@@ -1,7 +1,6 @@
 """What the page of an entry shows of its runs: scores, slices, and the hardest queries by id."""
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from target_bench.core.metric_spec import MetricSpec
 from target_bench.core.schema import Score
-from target_bench.evaluation.results import PERCENT
-from target_bench.metrics.headlines import answer_metrics
+from target_bench.metrics.headlines import answer_metrics, headline, ranking_metrics
+from target_bench.metrics.named import spec_of
 from target_bench.reporting.leaderboard.entry import Entry, RunEntry
 from target_bench.reporting.leaderboard.site.boards import DEFAULT_K
 from target_bench.reporting.leaderboard.site.groups import (
@@ -26,6 +26,7 @@ from target_bench.reporting.leaderboard.site.groups import (
     member_of,
 )
 from target_bench.reporting.leaderboard.site.texts import shown
+from target_bench.runs.slicing import Partition, partition
 from target_bench.runs.times import left_out_note
 
 HARDEST = 20
@@ -122,64 +123,46 @@ class RunView:
         """The id of its part of the page."""
         return f"run-{self.place + 1}"
 
-    def digits(self, metric: str) -> int:
-        """Decimals of a metric."""
-        return 2 if metric in PERCENT else 3
+    def label(self, metric: str) -> str:
+        """Print what a metric is called, with its cutoff."""
+        cutoff = metric.rpartition("@")[2] if "@" in metric else None
+        return shown(self.spec(metric).label_at(cutoff))
+
+    def spec(self, metric: str) -> MetricSpec:
+        """Find the declaration of a metric."""
+        return spec_of(metric, dict(self.scores).get(metric))
 
 
 @dataclass
 class Slicer:
     """Slices of runs; what queries have in common is worked out once for all runs of it."""
 
-    _known: dict[tuple[Data, str], tuple[Sequence[Any], NDArray[np.int64], list[Any]]] = field(
-        default_factory=dict
-    )
+    _known: dict[tuple[Data, str], tuple[Sequence[Any], Partition]] = field(default_factory=dict)
 
     def sliced(self, run: RunEntry, values: NDArray[np.float64]) -> list[Sliced]:
-        """The means of the values by each slice that puts queries together."""
-        found = []
-        for name in run.slices:
-            codes, kinds = self._codes(run, name)
-            if 1 < len(kinds) <= max(int(np.count_nonzero(codes >= 0)) // 2, 2):
-                found.append(_sliced(name, codes, kinds, values))
-        return found
+        """Average the values by each slice that puts queries together."""
+        divided = ((name, self._partition(run, name)) for name in run.slices)
+        return [_sliced(name, one, values) for name, one in divided if one.groups]
 
-    def _codes(self, run: RunEntry, name: str) -> tuple[NDArray[np.int64], list[Any]]:
-        """(n,) the place of each query's value among the values, or -1."""
+    def _partition(self, run: RunEntry, name: str) -> Partition:
         column, key = run.slices[name], (data_of(run), name)
-        if key in self._known and self._known[key][0] == column:
-            return self._known[key][1:]
-        typed = [(type(value).__name__, value) for value in column]  # 1, 1.0 and True are three
-        often = Counter(one for one in typed if one[1] is not None)
-        kinds = [value for value, _ in often.most_common()]
-        place = {value: i for i, value in enumerate(kinds)}
-        codes = np.array([place.get(one, -1) for one in typed], dtype=np.int64)
-        self._known[key] = column, codes, [value for _, value in kinds]
-        return self._known[key][1:]
+        if key not in self._known or self._known[key][0] != column:
+            self._known[key] = column, partition(column)
+        return self._known[key][1]
 
 
-def _sliced(name: str, codes: NDArray[np.int64], kinds: Sequence[Any], values: Any) -> Sliced:
-    known = (codes >= 0) & ~np.isnan(values)
-    n = np.bincount(codes[codes >= 0], minlength=len(kinds))
-    counted = np.bincount(codes[known], minlength=len(kinds))
-    sums = np.bincount(codes[known], weights=values[known], minlength=len(kinds))
-    kept = list(range(min(len(kinds), _MOST_VALUES)))
-    if all(isinstance(kinds[i], int | float) for i in kept):
-        kept.sort(key=lambda i: kinds[i])
-    parts = [
-        Slice(
-            shown(str(kinds[i])), int(n[i]), float(sums[i] / counted[i]) if counted[i] else np.nan
-        )
-        for i in kept
-    ]
-    return Sliced(shown(name), parts, len(kinds) - len(kept))
+def _sliced(name: str, divided: Partition, values: NDArray[np.float64]) -> Sliced:
+    kept = divided.largest(_MOST_VALUES)
+    means, sizes = divided.means(values), divided.sizes
+    parts = [Slice(shown(str(divided.values[i])), int(sizes[i]), float(means[i])) for i in kept]
+    return Sliced(shown(name), parts, len(divided.values) - len(kept))
 
 
 def view(entry: Entry, place: int, slicer: Slicer) -> RunView:
     """What is shown of a run."""
     run = entry.runs[place]
     main = main_metric(run)
-    names = [*answer_metrics(run.scores), *(f"recall@{k}" for k in run.cutoffs), "mrr"]
+    names = [*answer_metrics(run.scores), *ranking_metrics(run.scores)]
     title = f"{run.corpus} {run.split}" + "".join(f" + {one}" for one in run.distractors)
     denominators = run.answers or run.counts
     return RunView(
@@ -192,7 +175,7 @@ def view(entry: Entry, place: int, slicer: Slicer) -> RunView:
         n=len(run.query_ids),
         main=main,
         values=None if main is None else run.per_query[main].astype(np.float32),
-        headlines=[(name, run.scores[name]) for name in names if name in run.scores],
+        headlines=[(name, run.scores[name]) for name in names],
         scores=[(shown(name), score) for name, score in run.scores.items()],
         slices=[] if main is None else slicer.sliced(run, run.per_query[main]),
         times=_times(run),
@@ -209,13 +192,13 @@ def main_metric(run: RunEntry) -> str | None:
     if run.task != RETRIEVAL:
         found = [name for name in answer_metrics(run.scores) if is_mean(run, name)]
         return found[0] if found else None
-    k = DEFAULT_K if DEFAULT_K in run.cutoffs else run.cutoffs[-1]
-    values = run.per_query.get(f"recall@{k}")
-    return None if values is None or np.isnan(values).all() else f"recall@{k}"
+    name = headline(ranking_metrics(run.scores) or run.scores, DEFAULT_K)
+    values = run.per_query.get(name)
+    return None if values is None or np.isnan(values).all() else name
 
 
 def hardest(run: RunView, groups: Groups, sums: "Sums") -> list[Hard]:
-    """The queries of the lowest values; of those alike, the ones that others are best at first."""
+    """Find the queries of the worst values; of those alike, those that others are best at first."""
     group = groups.by_data[run.data]
     own = run.values
     if own is None or run.main is None:
@@ -225,11 +208,13 @@ def hardest(run: RunView, groups: Groups, sums: "Sums") -> list[Hard]:
     if shown_too is not None:
         total, n = total - np.nan_to_num(shown_too), n - 1
     others = total / max(n, 1)
-    worst = np.lexsort((-others, own))[:HARDEST]
+    found = run.spec(run.main)
+    sign, perfect = (1, found.top) if found.higher_is_better else (-1, 0.0)
+    worst = np.lexsort((-sign * others, sign * own))[:HARDEST]
     return [
         Hard(shown(group.query_ids[i]), float(own[i]), float(others[i]) if n else None)
         for i in worst
-        if own[i] < 1
+        if sign * own[i] < sign * perfect
     ]
 
 

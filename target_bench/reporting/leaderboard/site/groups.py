@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import DataError
+from target_bench.core.metric_spec import MetricSpec
 from target_bench.core.schema import AnswerCounts, Counts, Score
-from target_bench.evaluation.results import PERCENT
-from target_bench.metrics.headlines import answer_metrics
+from target_bench.metrics import headlines
+from target_bench.metrics.named import spec_of
 from target_bench.reporting.leaderboard.entry import Entry, RunEntry
 from target_bench.runs.times import ColdTimes
 
@@ -226,9 +227,22 @@ def versions(groups: Iterable[Group]) -> dict[Data, str]:
 
 
 def headline(group: Group) -> str | None:
-    """The metric that stands for a group of answers: the first of the main ones that any has."""
-    names = dict.fromkeys(name for run in group.members.values() for name in run.scores)
-    return next(iter(answer_metrics(names)), None)
+    """Choose the metric that stands for a group of answers: the first main one that any has."""
+    return next(iter(headlines.answer_metrics(scores_of(group))), None)
+
+
+def scores_of(group: Group) -> dict[str, Score]:
+    """Metric -> a score of it, of every metric that a run of the group has."""
+    found: dict[str, Score] = {}
+    for run in group.members.values():
+        found |= {name: score for name, score in run.scores.items() if name not in found}
+    return found
+
+
+def spec(group: Group, metric: str) -> MetricSpec:
+    """Find the declaration of a metric of a group."""
+    scores = (run.scores[metric] for run in group.members.values() if metric in run.scores)
+    return spec_of(metric, next(scores, None))
 
 
 def _order(row: tuple[Member, object]) -> tuple[str, ...]:
@@ -247,7 +261,8 @@ def _tested(run: RunEntry) -> list[str]:
     if run.task == RETRIEVAL:
         wanted = [f"recall@{k}" for k in run.cutoffs]
     else:
-        wanted = [name for name in answer_metrics(run.scores) if is_mean(run, name)]
+        main = headlines.answer_metrics(run.scores)
+        wanted = [name for name in main if is_mean(run, name)]
     return [name for name in wanted if name in run.per_query and name in run.scores]
 
 
@@ -257,8 +272,9 @@ def is_mean(run: RunEntry, name: str) -> bool:
         return False
     values = run.per_query[name]
     known = values[~np.isnan(values)]
-    scale = 100 if name in PERCENT else 1
-    return bool(len(known)) and abs(known.mean() - run.scores[name].value) <= scale * _LIKE_A_MEAN
+    score = run.scores[name]
+    near = spec_of(name, score).top * _LIKE_A_MEAN
+    return bool(len(known)) and abs(known.mean() - score.value) <= near
 
 
 def _measured(run: RunEntry, place: int, on: Data | None) -> Measured:

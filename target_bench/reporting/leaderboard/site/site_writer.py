@@ -207,7 +207,6 @@ class _Pages:
             runs=runs,
             words=_words,
             task_page=task_page,
-            labels=boards.labels(),
             root="../",
             here="entry",
         )

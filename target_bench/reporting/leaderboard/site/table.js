@@ -76,7 +76,7 @@ const table = (() => {
   function measured(group, column) {
     const value = (row) => cellOf(group, row, column)?.[0] ?? null;
     const values = Object.keys(group.cells).map(value).filter((x) => x !== null);
-    const best = column.kind ? null : Math.max(...values);
+    const best = column.kind ? null : column.lower ? Math.min(...values) : Math.max(...values);
     const text = (row) => {
       const x = value(row);
       if (x === null) return "–";
@@ -90,7 +90,7 @@ const table = (() => {
     return {
       id: `${group.i}:${column.key}`, group, column, value, text, numeric: true,
       label: labelOf(column), about: column.about?.replace("{k}", state.k), task: column.task, version: column.version,
-      first: column.kind ? "ascending" : "descending",
+      first: column.kind || column.lower ? "ascending" : "descending",
       cell,
       marked, // then its cells have room for marks, so that figures stay below each other
       best: (row) => !column.kind && values.length > 1 && value(row) === best,
@@ -105,7 +105,8 @@ const table = (() => {
     const found = [];
     if (best !== null && best !== undefined && best >= board.level && !column.best?.(row)) found.push(["≈", "not told apart from the best"]);
     if (baseline !== null && baseline !== undefined && baseline < board.level) {
-      found.push(value > baselineValue(column) ? ["▲", "better than the baseline"] : ["▼", "worse than the baseline"]);
+      const better = column.column.lower ? value < baselineValue(column) : value > baselineValue(column);
+      found.push(better ? ["▲", "better than the baseline"] : ["▼", "worse than the baseline"]);
     }
     if (column.column.key.startsWith("recall@")) {
       const trained = board.rows[row].trained[column.group.corpus];
@@ -201,7 +202,7 @@ const table = (() => {
   function draw(node, rows) {
     const all = columns();
     if (state.sort !== "name" && !all.some((column) => column.id === state.sort)) {
-      [state.sort, state.order] = [initial(all), "descending"];
+      sortBy(initial(all));
     }
     const order = sorted(rows);
     node.tHead.replaceChildren(...heads(all));
@@ -210,7 +211,8 @@ const table = (() => {
     node.tBodies[0].replaceChildren(body);
     return order;
   }
-  const initial = (all) => (all.find((c) => c.id === "mean") ?? all.find((c) => c.group) ?? all[0]).id;
+  const initial = (all) => all.find((c) => c.id === "mean") ?? all.find((c) => c.group) ?? all[0];
+  const sortBy = (column) => ([state.sort, state.order] = [column.id, column.column?.lower ? "ascending" : "descending"]);
 
   /* The table as plain cells, for copying; with bounds and p-values of their own for CSV. */
   function matrix(rows, numbers) {
@@ -239,7 +241,7 @@ const table = (() => {
 
   function setUp(found, its) {
     [board, state] = [found, its];
-    [state.sort, state.order] = [initial(columns()), "descending"];
+    sortBy(initial(columns()));
   }
   return { setUp, narrow, draw, matrix, shownGroups, told, parameters, milliseconds };
 })();
