@@ -17,6 +17,10 @@ LabelMode = Literal["strict", "target"]
 """How a label is read from an answer: as a word of its own, or as the original TARGET does it."""
 
 
+AnswerKind = Literal["ranking", "text", "label", "sql", "tables"]
+"""What an answer is; a task says which."""
+
+
 SQLOutcome = Literal[
     "executed",
     "syntax_error",
@@ -78,8 +82,8 @@ class Query:
     Attributes:
         id: unique within the split.
         text: what the retriever and the generator see.
-        gold: the tables that answer it, at least one.
-        answer: the reference: accepted text(s), a label or SQL.
+        gold: the tables that answer it; none where they are not known or not needed.
+        answer: the reference: accepted text(s), a label or SQL; empty if there is none.
         database_id: the database the query belongs to, where there are databases.
         metadata: all else the source says (difficulty, evidence, highlighted cells, ...).
     """
@@ -146,6 +150,8 @@ class GenerationRequest:
         query: the text of the query.
         tables: the tables of the prompt, best first, for generators that read no prompt.
         answer_schema: the JSON schema that the answer should follow, or None for free text.
+        answer: what kind of answer the task asks for.
+        schema_optional: whether an answer in prose is read as well as one of ``answer_schema``.
     """
 
     query_id: str
@@ -154,6 +160,8 @@ class GenerationRequest:
     query: str
     tables: tuple[Table, ...] = ()
     answer_schema: Mapping[str, Any] | None = None
+    answer: AnswerKind = "text"
+    schema_optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
