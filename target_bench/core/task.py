@@ -16,7 +16,6 @@ from target_bench.core.schema import (
     Judgement,
     Query,
     Retrieval,
-    Table,
     TableId,
 )
 
@@ -144,7 +143,7 @@ class Task(ABC, Generic[ExamplesT]):
             return bool(query.gold)
         return any(query.references)
 
-    def check(self, queries: Sequence[Query]) -> None:  # noqa: B027 (a default, not abstract)
+    def check(self, queries: Sequence[Query]) -> None:
         """Check the references of queries that have one, before anything is asked.
 
         Default: every reference is valid.
@@ -267,13 +266,13 @@ class Task(ABC, Generic[ExamplesT]):
         """
         yield from ()
 
-    def limit_time(self, seconds: float) -> None:  # noqa: B027 (a default, not abstract)
+    def limit_time(self, seconds: float) -> None:
         """Give judging, or else reading and scoring all answers, no more than this.
 
         Default: nothing is limited.
         """
 
-    def check_budget(self) -> None:  # noqa: B027 (a default, not abstract)
+    def check_budget(self) -> None:
         """Check that time is left. Default: there always is.
 
         Raises:

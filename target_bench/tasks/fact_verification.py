@@ -5,8 +5,9 @@ from typing import Any, ClassVar
 
 from target_bench.components.answer_reading import Reading
 from target_bench.core.errors import DataError
-from target_bench.core.interfaces import Dataset, Metric
-from target_bench.core.schema import Generation, Judgement, LabelMode, Query
+from target_bench.core.interfaces import Corpus, Dataset, Metric
+from target_bench.core.schema import AnswerKind, Judgement, LabelMode, Query, TableId
+from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, Task
 from target_bench.metrics.classification import (
     LABELS,
     JudgedLabels,
@@ -18,7 +19,7 @@ from target_bench.metrics.labels import parse_label
 _GOLD = {"true": "True", "false": "False", "not enough information": "Not Enough Information"}
 
 
-class FactVerification:
+class FactVerification(Task[JudgedLabels]):
     """Labels read from the answers, compared with the gold labels.
 
     Args:
@@ -29,7 +30,10 @@ class FactVerification:
     name = "fact_verification"
     title = "Fact Verification"
     aliases = ("fv", "fact_checking")
-    judges: ClassVar[bool] = False
+    answer: ClassVar[AnswerKind] = "label"
+    outcome = "accuracy"
+    leak_limits = LeakLimits(unsupported=0.9)
+    reads_prose = True
     answer_schema: ClassVar[Mapping[str, Any]] = {
         "type": "object",
         "properties": {"label": {"type": "string", "enum": list(LABELS)}},
@@ -41,39 +45,38 @@ class FactVerification:
         self.labels: LabelMode = labels
         self._reading = Reading(lambda text: parse_label(text, self.labels), budget)
 
-    def metrics(self, queries: Sequence[Query]) -> list[Metric[Any]]:
-        """Every metric of labels.
+    def check(self, queries: Sequence[Query]) -> None:
+        """Check that every reference is a label.
 
         Raises:
-            DataError: a gold label is none; asked before anything is sent to a generator.
+            DataError: one is not.
         """
         for query in queries:
             _gold(query)
-        return label_metrics(self.labels)
 
-    def examples(
-        self,
-        dataset: Dataset,
-        generations: Sequence[Generation],
-        _judgements: Mapping[str, Judgement],
-    ) -> JudgedLabels:
+    def metrics(
+        self, _queries: Sequence[Query], _cutoffs: Sequence[int] = ()
+    ) -> list[Metric[JudgedLabels]]:
+        """Every metric of labels."""
+        found: list[Metric[JudgedLabels]] = []
+        found += label_metrics(self.labels)
+        return found
+
+    def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedLabels:
         """The labels, a failed answer as none.
 
         Raises:
             BudgetError: the budget is spent.
         """
+        given = [predictions.answers[query.id] for query in dataset.queries]
         return JudgedLabels(
-            [None if g.error is not None else self.parse(g.text) for g in generations],
+            [None if g.error is not None else self.parse(g.text) for g in given],
             [_gold(query) for query in dataset.queries],
         )
 
     def parsed(self, examples: JudgedLabels) -> Sequence[str | None]:
         """The label in each answer; None where none can be read."""
         return examples.predicted
-
-    def settings(self) -> list[str]:
-        """What changes a score besides the metrics: nothing."""
-        return []
 
     def report(self, _dataset: Dataset, examples: JudgedLabels) -> dict[str, Any]:
         """The confusion table: gold label -> given label -> number of queries."""
@@ -86,6 +89,13 @@ class FactVerification:
                 if any(row)
             }
         }
+
+    def summary(self, report: Mapping[str, Any]) -> list[SummaryBlock]:
+        """The confusion table, a line a gold label."""
+        return [
+            SummaryBlock(f"gold {gold}", {f"as {given}": n for given, n in row.items() if n})
+            for gold, row in report["confusion"].items()
+        ]
 
     def parse(self, text: str) -> str | None:
         """The label in a text, or None where none can be read.
@@ -102,6 +112,14 @@ class FactVerification:
             BudgetError: the budget is spent.
         """
         self._reading.check()
+
+    def holds_answer(self, query: Query, tables: Sequence[TableId], _corpus: Corpus) -> bool:
+        """Whether a gold table is among the tables."""
+        return not set(query.gold).isdisjoint(tables)
+
+    def is_copied(self, answer: str, _judgement: Judgement | None, query: Query) -> bool:
+        """Whether an answer is the right label."""
+        return self.parse(answer) == _gold(query)
 
 
 def _gold(query: Query) -> str:

@@ -1,16 +1,18 @@
 """Table question answering: is the answer right?"""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 from target_bench.components.answer_reading import Reading
-from target_bench.core.interfaces import Dataset, Metric
+from target_bench.components.answer_words import table_words, words
+from target_bench.core.interfaces import Corpus, Dataset, Metric
 from target_bench.core.reasoning import READING, without_reasoning
-from target_bench.core.schema import Generation, Judgement, Query
+from target_bench.core.schema import AnswerKind, Judgement, Query, TableId
+from target_bench.core.task import LeakLimits, Predictions, Task
 from target_bench.metrics.text import JudgedAnswers, number_of_references, text_metrics
 
 
-class QuestionAnswering:
+class QuestionAnswering(Task[JudgedAnswers]):
     """Free-form and short answers, compared with the reference answers of each question.
 
     Args:
@@ -21,15 +23,19 @@ class QuestionAnswering:
     name = "question_answering"
     title = "Table Question Answering"
     aliases = ("qa", "table_qa")
-    judges: ClassVar[bool] = False
+    answer: ClassVar[AnswerKind] = "text"
+    outcome = "token_f1"
+    leak_limits = LeakLimits(unsupported=0.5, verbatim=0.5, certain=0.9)
 
     def __init__(self, bertscore: str | None = None, budget: float | None = None) -> None:
         self.bertscore = bertscore
         self._reading = Reading(_without_reasoning, budget)
 
-    def metrics(self, queries: Sequence[Query]) -> list[Metric[Any]]:
+    def metrics(
+        self, queries: Sequence[Query], _cutoffs: Sequence[int] = ()
+    ) -> list[Metric[JudgedAnswers]]:
         """Every metric of generated text."""
-        found: list[Metric[Any]] = []
+        found: list[Metric[JudgedAnswers]] = []
         number = number_of_references([query.references for query in queries])
         found += text_metrics(number, READING)
         if self.bertscore is not None:
@@ -38,33 +44,21 @@ class QuestionAnswering:
             found.append(BERTScore(self.bertscore, READING))
         return found
 
-    def examples(
-        self,
-        dataset: Dataset,
-        generations: Sequence[Generation],
-        _judgements: Mapping[str, Judgement],
-    ) -> JudgedAnswers:
+    def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedAnswers:
         """The answers without their reasoning blocks; a failed or unfinished one as None.
 
         Raises:
             BudgetError: the budget is spent.
         """
+        given = [predictions.answers[query.id] for query in dataset.queries]
         return JudgedAnswers(
-            [None if g.error is not None else self.parse(g.text) for g in generations],
+            [None if g.error is not None else self.parse(g.text) for g in given],
             [query.references for query in dataset.queries],
         )
 
     def parsed(self, examples: JudgedAnswers) -> Sequence[str | None]:
         """What was read in each answer; None where nothing was."""
         return examples.texts
-
-    def settings(self) -> list[str]:
-        """What changes a score besides the metrics: nothing."""
-        return []
-
-    def report(self, _dataset: Dataset, _examples: JudgedAnswers) -> dict[str, Any]:
-        """No details beside the metrics."""
-        return {}
 
     def parse(self, text: str) -> str | None:
         """The answer without its reasoning blocks; None if it holds nothing else.
@@ -81,6 +75,16 @@ class QuestionAnswering:
             BudgetError: the budget is spent.
         """
         self._reading.check()
+
+    def holds_answer(self, query: Query, tables: Sequence[TableId], corpus: Corpus) -> bool:
+        """Whether a reference answer stands in the cells, the header or the title of a table."""
+        wanted = [f" {words(text)} " for text in query.references]
+        return any(text in table_words(corpus, t) for t in tables for text in wanted)
+
+    def is_copied(self, answer: str, _judgement: Judgement | None, query: Query) -> bool:
+        """Whether an answer has the words of a reference answer, and no others."""
+        given = words(answer)
+        return given != "" and given in map(words, query.references)
 
 
 def _without_reasoning(text: str) -> str | None:
