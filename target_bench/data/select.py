@@ -127,15 +127,17 @@ def tasks_and_corpora(
 ) -> list[tuple[str, CorpusLike]]:
     """The (task, corpus) pairs that a task, or a task with corpora, stands for.
 
+    Tasks are spelled by ``task_text``.
+
     Raises:
         ConfigError: an unknown task or corpus, or a corpus that does not serve the task.
         DataError: there is nothing readable at a path.
     """
-    task_name, wanted = (asked, None) if isinstance(asked, str) else asked
-    task = task_named(task_name)
+    written, wanted = (asked, None) if isinstance(asked, str) else asked
+    text, task = task_text(written), task_named(written)
     if wanted is None:
         names = [n for n in registry.names("corpus") if task in splits.loader(n).info.tasks]
-        return [(task, name) for name in names]
+        return [(text, name) for name in names]
     listed = [wanted] if isinstance(wanted, CorpusLike) else list(wanted)
     for corpus in listed:
         info = corpus.info if isinstance(corpus, Dataset) else splits.loader(corpus).info
@@ -144,7 +146,7 @@ def tasks_and_corpora(
                 f"corpus {info.name} does not serve the task {task}; it serves "
                 f"{', '.join(info.tasks)}"
             )
-    return [(task, corpus) for corpus in listed]
+    return [(text, corpus) for corpus in listed]
 
 
 def once(pairs: Iterable[tuple[str, CorpusLike]]) -> list[tuple[str, CorpusLike]]:
@@ -156,19 +158,27 @@ def once(pairs: Iterable[tuple[str, CorpusLike]]) -> list[tuple[str, CorpusLike]
     return list(kept.values())
 
 
-def task_named(name: str) -> str:
-    """The short name of a task, from any of its names in any case.
+def task_named(text: str) -> str:
+    """The short name of a task, from any of its names in any case, with or without settings.
 
     Raises:
-        ConfigError: no task has this name.
+        ConfigError: no task has this name, or what was named is not a task.
     """
-    known = registry.names("task")
-    for short in known:
-        task = registry.resolve("task", short)
-        names = (short, task.title, *getattr(task, "aliases", ()))
-        if registry.normalise(name) in map(registry.normalise, names):
-            return short
-    raise ConfigError(registry.unknown_name("task", name, known))
+    target = registry.parse("task", text).target
+    name = getattr(registry.resolve("task", target), "name", None)
+    if not isinstance(name, str):
+        raise ConfigError(f"{target} is not a task: it has no attribute `name`")
+    return name
+
+
+def task_text(text: str) -> str:
+    """A task with its settings, its name in the registered spelling: ``text_to_sql:timeout=5``.
+
+    Raises:
+        ConfigError: the settings cannot be read.
+    """
+    target = registry.parse("task", text).target
+    return registry.canonical("task", target) + text[len(target) :]
 
 
 def name_of(corpus: CorpusLike) -> str:

@@ -1,8 +1,7 @@
 """Who takes part: what ranks and what answers, by name, as an object, or from a file."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from inspect import signature
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,6 @@ from target_bench.core.observer import Observer
 from target_bench.core.redaction import masked_settings
 from target_bench.core.serialization import Format
 from target_bench.data.select import Loaded
-from target_bench.evaluation.scoring_options import Scoring
 from target_bench.evaluation.stages.consent import Confirm
 from target_bench.evaluation.stages.generate import (
     ANSWER_MODES,
@@ -39,7 +37,7 @@ class Answering:
         prompt: a file with prompts, or None for our own.
         prompt_tokens: about how many tokens the tables of a prompt may take.
         table_format: how tables are written.
-        scoring: how the answers are judged.
+        task: the task with its settings, as it was asked for; for the manifest.
         confirm: is asked before requests that may cost money.
         label: what the generator is called in results; default: as it was asked for.
         schema_scope: text-to-SQL: which tables a prompt shows.
@@ -52,39 +50,34 @@ class Answering:
     prompt: Path | None = None
     prompt_tokens: int = 8000
     table_format: Format = "markdown"
-    scoring: Scoring = field(default_factory=Scoring)
+    task: str | None = None
     confirm: Confirm | None = None
     label: str | None = None
     schema_scope: "SchemaScope" = "database"
     structured: bool = True
     tables: int | None = None
 
-    def prompter(self, task: str, databases: Mapping[str, Path], follows_schema: bool) -> Prompter:
+    def prompter(self, task: Any, databases: Mapping[str, Path], follows_schema: bool) -> Prompter:
         """What makes the requests of a task.
 
         Args:
-            task: its short name.
+            task: the task, or its class.
             databases: what it is about, if it is about databases.
             follows_schema: whether the generator follows JSON schemas.
         """
-        prompt = Prompt.load(task, self.prompt)
-        if task != "text_to_sql":
+        name = task.name
+        prompt = Prompt.load(name, self.prompt)
+        if name != "text_to_sql":
             asked = self.structured and follows_schema
-            own = getattr(registry.resolve("task", task), "answer_schema", None) if asked else None
-            return Prompter(task, prompt, self.table_format, self.prompt_tokens, own)
+            own = getattr(task, "answer_schema", None) if asked else None
+            return Prompter(name, prompt, self.table_format, self.prompt_tokens, own)
         from target_bench.components.prompts.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
 
         schema = ANSWER_SCHEMA if self.structured else None
         budget, scope = self.prompt_tokens, self.schema_scope
         return SchemaPrompter(
-            task, prompt, self.table_format, budget, schema, scope=scope, databases=databases
+            name, prompt, self.table_format, budget, schema, scope=scope, databases=databases
         )
-
-    def task(self, name: str) -> Any:
-        """The task, told of the scoring what it asks for."""
-        cls = registry.resolve("task", name)
-        chosen = asdict(self.scoring)
-        return cls(**{key: chosen[key] for key in signature(cls).parameters if key in chosen})
 
     def answerer(self, observer: Observer) -> Answerer:
         """What answers.
@@ -160,7 +153,6 @@ def given_rankings(
 def given_answers(
     predictions: str | Path | None,
     order: str | Path | None,
-    scoring: Scoring,
     loaded: Loaded,
     observer: Observer,
 ) -> Answering:
@@ -195,4 +187,4 @@ def given_answers(
             f"{predictions}: {n - known} of its {n} answers are to no query of {where}, and were "
             "not used"
         )
-    return Answering(replay, scoring=scoring, label=Path(predictions).name)
+    return Answering(replay, label=Path(predictions).name)

@@ -66,12 +66,12 @@ class Cell:
         return self.cutoffs[-1]
 
 
-def evaluate(task_name: str, cell: Cell, answering: Answering | None) -> Result:
+def evaluate(task: Any, cell: Cell, answering: Answering | None) -> Result:
     """The result of a task; ``answering`` is for tasks about answers. Errors as for those."""
-    if task_name == "retrieval":
+    if task.name == "retrieval":
         return retrieve(cell)[0]
     assert answering is not None
-    return answer(cell, asking(task_name, cell, answering), answering.confirm)
+    return answer(cell, asking(task, cell, answering), answering.confirm)
 
 
 @dataclass(frozen=True)
@@ -83,23 +83,26 @@ class Asking:
         answerer: what answers.
         prompter: what it is asked with.
         depth: how many tables stand in a prompt.
+        text: the task with its settings, as it was asked for.
     """
 
     task: Any
     answerer: Answerer
     prompter: Prompter
     depth: int
+    text: str
 
 
-def asking(task_name: str, cell: Cell, answering: Answering) -> Asking:
+def asking(task: Any, cell: Cell, answering: Answering) -> Asking:
     """What is asked of whom in a cell; errors as for ``Answering``."""
     answerer = answering.answerer(cell.observer)
     follows_schema = bool(getattr(answerer.generator, "follows_schema", False))
     return Asking(
-        answering.task(task_name),
+        task,
         answerer,
-        answering.prompter(task_name, cell.dataset.databases, follows_schema),
+        answering.prompter(task, cell.dataset.databases, follows_schema),
         cell.depth if answering.tables is None else min(answering.tables, cell.depth),
+        answering.task or task.name,
     )
 
 
@@ -224,6 +227,7 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
             retriever=cell.subject.label,
             generator=answerer.label,
             retrieval_run=retrieved.folder.name,
+            task=asked.text,
         )
         by_id, reused = stage.run()
         answers = [by_id[query.id] for query in dataset.queries]

@@ -5,10 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Query, Retrieval
-from target_bench.data.select import Loaded, Loader, task_named, tasks_and_corpora
+from target_bench.data.select import Loaded, Loader, task_named, task_text, tasks_and_corpora
 from target_bench.evaluation import pipeline
 from target_bench.evaluation.inputs import Answering
 from target_bench.evaluation.pipeline import Cell
@@ -67,6 +68,11 @@ class StoredRun:
         """Short name of its task."""
         return str(self._manifest["identity"]["task"])
 
+    @property
+    def task_text(self) -> str:
+        """Its task with the settings that the run was asked for with."""
+        return str(self._asked.get("task", self.task))
+
     def generate(
         self, answering: Answering, task: str | None = None, retry_failed: bool = False
     ) -> Results:
@@ -74,7 +80,7 @@ class StoredRun:
 
         Args:
             answering: what answers, and how.
-            task: a task about answers; default: that of the run.
+            task: a task about answers, perhaps with settings; default: that of the run.
             retry_failed: ask again the queries that are recorded as failed.
 
         Raises:
@@ -83,17 +89,30 @@ class StoredRun:
             DataError: the corpus is missing, broken, or another one than it was.
             StoreError: the retrieval is not finished.
         """
-        name = task_named(task) if task else self.task
+        text = task_text(task) if task else self.task_text
+        name = task_named(text)
+        made = registry.create("task", text)
         if name == "retrieval":
             raise ConfigError(
                 f"{self._folder} is about retrieval; name the task of the answers with --task"
             )
         cell = self._cell(name, retry_failed)
         tasks_and_corpora((name, cell.dataset))
-        return Results([pipeline.evaluate(name, cell, answering)])
+        return Results([pipeline.evaluate(made, cell, replace(answering, task=text))])
 
-    def score(self, answering: Answering) -> Results:
-        """Score what is stored with the metrics as they are now; errors as for ``generate``."""
+    def score(self, task: str | None = None) -> Results:
+        """Score what is stored with the metrics as they are now; errors as for ``generate``.
+
+        Args:
+            task: the task of the run with other settings; default: as the run was asked for.
+        """
+        text = task_text(task) if task else self.task_text
+        if task_named(text) != self.task:
+            raise ConfigError(
+                f"{self._folder} is about {self.task}, not about {task_named(text)}; other answers "
+                f"to its rankings are made by: target-bench generate {self._folder} --task {text}"
+            )
+        made = registry.create("task", text)
         cell = self._cell(self.task, retry_failed=False)
         if self.task == "retrieval":
             return Results([pipeline.retrieve(cell)[0]])
@@ -121,8 +140,8 @@ class StoredRun:
             prompt=identity["prompt"],
         )
         tables = identity["retrieval"].get("tables")
-        answering = replace(answering, generator=answerer, tables=tables)
-        result = pipeline.evaluate(self.task, cell, answering)
+        answering = Answering(answerer, task=text, tables=tables)
+        result = pipeline.evaluate(made, cell, answering)
         self._tell_of_other_metrics(read_run(result.folder)["identity"]["metrics"])
         return Results([result])
 

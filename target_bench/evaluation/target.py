@@ -4,6 +4,7 @@ The stages are imported when a benchmark is made or run, so that importing ``TAR
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from target_bench.data.select import CorpusLike, Loaded, Loader
     from target_bench.evaluation.pipeline import Cell
     from target_bench.evaluation.results import Results
-    from target_bench.evaluation.scoring_options import Scoring
     from target_bench.evaluation.stages.consent import Confirm
     from target_bench.evaluation.stages.generate import GeneratorLike
     from target_bench.evaluation.stages.retrieve import RetrievalOptions, Subject
@@ -30,10 +30,11 @@ class TARGET:
     """The benchmark: one or more tasks, each on one or more corpora.
 
     Args:
-        tasks: a task name (``"Table Retrieval"`` or ``"retrieval"``, in any case) for all corpora
-            that serve it, or a pair of a task and a corpus or list of corpora, as in
-            ``("Table Retrieval", "OTTQA")``. A corpus is a name, the path of a folder or database
-            of your own (``"./tables"``), or a loaded ``Dataset``. Default: table retrieval.
+        tasks: a task (``"Table Retrieval"`` or ``"retrieval"``, in any case, perhaps with settings:
+            ``"text-to-sql:engine=duckdb,timeout=10"``) for all corpora that serve it, or a pair of
+            a task and a corpus or list of corpora, as in ``("Table Retrieval", "OTTQA")``. A
+            corpus is a name, the path of a folder or database of your own (``"./tables"``), or a
+            loaded ``Dataset``. Default: table retrieval.
         data_dir: the folder with the release files, or one with a sub-folder a corpus; default:
             ``$TARGET_BENCH_DATA``.
         out: where run folders go.
@@ -41,8 +42,8 @@ class TARGET:
         loader: what loads corpora, to share them with another benchmark.
 
     Raises:
-        ConfigError: an unknown task or corpus, a corpus that does not serve the task, or an
-            installed package of a version that does not work.
+        ConfigError: an unknown task or corpus, an invalid setting of a task, a corpus that does not
+            serve the task, or an installed package of a version that does not work.
         DataError: there is nothing readable at a path.
     """
 
@@ -54,13 +55,15 @@ class TARGET:
         observer: Observer | None = None,
         loader: "Loader | None" = None,
     ) -> None:
-        from target_bench.core import requirements
+        from target_bench.core import registry, requirements
         from target_bench.data.select import Loader, once, tasks_and_corpora
 
         requirements.check()
 
         wanted = tasks or ("retrieval",)
         self._pairs = once(pair for task in wanted for pair in tasks_and_corpora(task))
+        for text in dict.fromkeys(text for text, _ in self._pairs):
+            registry.create("task", text)  # an invalid setting is reported before anything runs
         self._out = Path(out)
         self._observer = observer or Observer()
         self._loader = loader or Loader(data_dir, self._observer)
@@ -86,7 +89,6 @@ class TARGET:
         table_format: "Format" = "markdown",
         schema_scope: "SchemaScope" = "database",
         structured: bool = True,
-        scoring: "Scoring | None" = None,
         confirm: "Confirm | None" = None,
     ) -> "Results":
         """Evaluate one retriever, and for tasks about answers one generator, on every pair.
@@ -120,7 +122,6 @@ class TARGET:
                 ``database``, or the retrieved ``tables`` of it alone.
             structured: text-to-SQL and fact verification: whether the answer has to be JSON of a
                 given schema; in fact verification only where the generator follows schemas.
-            scoring: how answers are judged, where that can be chosen.
             confirm: is asked before requests that may cost money; default: nobody is.
 
         Raises:
@@ -130,10 +131,10 @@ class TARGET:
                 generator failed as a whole. A failed answer is recorded and counts as wrong.
             StoreError: the run folder cannot be written or read.
         """
+        from target_bench.core import registry
         from target_bench.core.memory import n_bytes
         from target_bench.evaluation import inputs, pipeline
         from target_bench.evaluation.results import Results
-        from target_bench.evaluation.scoring_options import Scoring
         from target_bench.evaluation.stages.retrieve import RetrievalOptions
 
         cutoffs = _cutoffs(top_k)
@@ -148,23 +149,25 @@ class TARGET:
         )
         subject = inputs.subject(retriever, self._observer)
         own_prompt = None if prompt is None else Path(prompt)
-        judged = scoring or Scoring()
         answering = inputs.Answering(
             generator,
             own_prompt,
             prompt_tokens,
             table_format,
-            judged,
-            confirm,
+            confirm=confirm,
             schema_scope=schema_scope,
             structured=structured,
             tables=_checked_tables(tables, cutoffs),
         )
         cells = [
-            (task, self._cell(one.of_database(database).limited(limit), subject, cutoffs, options))
-            for task, one in self._load_all(split, distractors, database)
+            (text, self._cell(one.of_database(database).limited(limit), subject, cutoffs, options))
+            for text, one in self._load_all(split, distractors, database)
         ]
-        return Results([pipeline.evaluate(task, cell, answering) for task, cell in cells])
+        results = []
+        for text, cell in cells:
+            task = registry.create("task", text)
+            results.append(pipeline.evaluate(task, cell, replace(answering, task=text)))
+        return Results(results)
 
     def score(
         self,
@@ -177,7 +180,6 @@ class TARGET:
         limit: int | None = None,
         database: str | None = None,
         distractors: str | Sequence[str] = (),
-        scoring: "Scoring | None" = None,
     ) -> "Results":
         """Score rankings, or answers, that were made elsewhere.
 
@@ -191,7 +193,6 @@ class TARGET:
             limit: as for ``run``.
             database: as for ``run``.
             distractors: as for ``run``.
-            scoring: as for ``run``.
 
         Raises:
             ConfigError: an argument that cannot be.
@@ -199,25 +200,25 @@ class TARGET:
                 the corpus does not have.
             StoreError: the run folder cannot be written or read.
         """
+        from target_bench.core import registry
         from target_bench.evaluation import inputs, pipeline
         from target_bench.evaluation.results import Results
-        from target_bench.evaluation.scoring_options import Scoring
         from target_bench.evaluation.stages.retrieve import RetrievalOptions
 
         cutoffs = _cutoffs(top_k)
         _check_arguments(limit, "record", 0)
         options = RetrievalOptions(on_error="record")
         results = []
-        for task, loaded in self._load_all(split, distractors, database):
+        for text, loaded in self._load_all(split, distractors, database):
             one = loaded.of_database(database).limited(limit)
             subject = inputs.subject("no-context", self._observer)
             answering = None
-            if task == "retrieval":
+            task = registry.create("task", text)
+            if task.name == "retrieval":
                 subject = inputs.given_rankings(run_file, loaded, limit, self._observer)
             else:
-                answering = inputs.given_answers(
-                    predictions, order, scoring or Scoring(), loaded, self._observer
-                )
+                given = inputs.given_answers(predictions, order, loaded, self._observer)
+                answering = replace(given, task=text)
             cell = self._cell(one, subject, cutoffs, options)
             results.append(pipeline.evaluate(task, cell, answering))
         return Results(results)
@@ -236,10 +237,12 @@ class TARGET:
     def _load_all(
         self, split: str | None, distractors: str | Sequence[str], database: str | None
     ) -> "list[tuple[str, Loaded]]":
+        from target_bench.data.select import task_named
+
         specs = (distractors,) if isinstance(distractors, str) else tuple(distractors)
         return [
-            (task, self._loader.load(corpus, split, specs, database).of_task(task))
-            for task, corpus in self._pairs
+            (text, self._loader.load(corpus, split, specs, database).of_task(task_named(text)))
+            for text, corpus in self._pairs
         ]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from target_bench.components.answer_reading import Reading
+from target_bench.core.answer_options import ANSWER_OPTIONS
 from target_bench.core.errors import DataError
 from target_bench.core.interfaces import Dataset, Metric
 from target_bench.core.schema import Generation, LabelMode, Query, Retrieval
@@ -22,13 +23,16 @@ class FactVerification:
     """Labels read from the answers, compared with the gold labels.
 
     Args:
-        labels: how a label is read: ``strict`` or, as the original TARGET does it, ``target``.
-        budget: seconds for reading and scoring all answers; None for no end.
+        labels: how a label is read from an answer: ``strict``, as a word of its own, or
+            ``target``, as the original package does it.
     """
 
     name = "fact_verification"
     title = "Fact Verification"
     aliases = ("fv", "fact_checking")
+    input = "tables that were retrieved for a statement"
+    answer = "a label: True, False or Not Enough Information"
+    reads: ClassVar[frozenset[str]] = frozenset({*ANSWER_OPTIONS, "table_format", "structured"})
     answer_schema: ClassVar[Mapping[str, Any]] = {
         "type": "object",
         "properties": {"label": {"type": "string", "enum": list(LABELS)}},
@@ -36,9 +40,9 @@ class FactVerification:
         "additionalProperties": False,
     }
 
-    def __init__(self, labels: LabelMode = "strict", budget: float | None = None) -> None:
+    def __init__(self, labels: LabelMode = "strict") -> None:
         self.labels: LabelMode = labels
-        self._reading = Reading(lambda text: parse_label(text, self.labels), budget)
+        self._reading = Reading(lambda text: parse_label(text, self.labels))
 
     def metrics(self, queries: Sequence[Query]) -> list[Metric[Any]]:
         """Every metric of labels.
@@ -89,6 +93,10 @@ class FactVerification:
             BudgetError: the budget is spent.
         """
         return self._reading(text)
+
+    def limit_time(self, seconds: float) -> None:
+        """Give reading and scoring all answers no more than this."""
+        self._reading.limit_time(seconds)
 
     def check_budget(self) -> None:
         """See that time is left.

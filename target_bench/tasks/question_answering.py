@@ -1,9 +1,10 @@
 """Table question answering: is the answer right?"""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from target_bench.components.answer_reading import Reading
+from target_bench.core.answer_options import ANSWER_OPTIONS
 from target_bench.core.interfaces import Dataset, Metric
 from target_bench.core.reasoning import READING, without_reasoning
 from target_bench.core.schema import Generation, Query, Retrieval
@@ -14,17 +15,20 @@ class QuestionAnswering:
     """Free-form and short answers, compared with the reference answers of each question.
 
     Args:
-        bertscore: the model of the additional metric BERTScore, or None.
-        budget: seconds for reading and scoring all answers; None for no end.
+        bertscore: the model of the additional metric BERTScore, as in ``roberta-large`` or
+            ``folder@6``, which names a layer (extra bertscore); None for none.
     """
 
     name = "question_answering"
     title = "Table Question Answering"
     aliases = ("qa", "table_qa")
+    input = "tables that were retrieved for a question"
+    answer = "text"
+    reads: ClassVar[frozenset[str]] = frozenset({*ANSWER_OPTIONS, "table_format"})
 
-    def __init__(self, bertscore: str | None = None, budget: float | None = None) -> None:
+    def __init__(self, bertscore: str | None = None) -> None:
         self.bertscore = bertscore
-        self._reading = Reading(_without_reasoning, budget)
+        self._reading = Reading(_without_reasoning)
 
     def metrics(self, queries: Sequence[Query]) -> list[Metric[Any]]:
         """Every metric of generated text."""
@@ -64,6 +68,10 @@ class QuestionAnswering:
             BudgetError: the budget is spent.
         """
         return self._reading(text)
+
+    def limit_time(self, seconds: float) -> None:
+        """Give reading and scoring all answers no more than this."""
+        self._reading.limit_time(seconds)
 
     def check_budget(self) -> None:
         """See that time is left.

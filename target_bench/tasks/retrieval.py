@@ -1,6 +1,7 @@
 """Table retrieval: is the right table among the first k?"""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from target_bench.core.interfaces import Dataset
 from target_bench.core.schema import NO_DATABASE, Retrieval
@@ -18,6 +19,10 @@ class TableRetrieval:
 
     name = "retrieval"
     title = "Table Retrieval"
+    aliases = ("table_retrieval",)
+    input = "the tables of a corpus"
+    answer = "a ranking of tables"
+    reads: ClassVar[frozenset[str]] = frozenset({"run_file"})
 
     def metrics(self, cutoffs: Sequence[int], dataset: Dataset) -> list[RetrievalMetric]:
         """Every retrieval metric at these cutoffs, those about databases if there are any."""

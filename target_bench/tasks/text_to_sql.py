@@ -1,13 +1,15 @@
 """Text-to-SQL: does the predicted SQL return what the gold SQL returns?"""
 
+import math
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
+from target_bench.core.answer_options import ANSWER_OPTIONS
 from target_bench.core.errors import ConfigError
 from target_bench.core.interfaces import Dataset, Metric
 from target_bench.core.schema import NO_DATABASE, Generation, Query, Retrieval
@@ -53,16 +55,19 @@ class TextToSQL:
         rule: which rule the verdicts follow; every rule is scored.
         timeout: seconds that one statement may take.
         repeats: how often gold and prediction are run for VES and R-VES; 1 for neither.
-        workers: how many processes run statements; default: as many as there are cores.
-        budget: seconds that all statements together may take; None for no end.
+        workers: how many processes run statements; None for one a core. It changes no score.
 
     Raises:
-        ConfigError: ``repeats`` is less than 1.
+        ConfigError: ``timeout`` is not a number above 0, or ``repeats`` or ``workers`` is less
+            than 1.
     """
 
     name = "text_to_sql"
     title = "Text-to-SQL"
     aliases = ("sql", "text2sql", "nl2sql")
+    input = "the schema of the database of the tables that were retrieved for a question"
+    answer = "a SQL statement"
+    reads: ClassVar[frozenset[str]] = frozenset({*ANSWER_OPTIONS, "schema_scope", "structured"})
 
     def __init__(
         self,
@@ -71,16 +76,18 @@ class TextToSQL:
         timeout: float = 30.0,
         repeats: int = 1,
         workers: int | None = None,
-        budget: float | None = None,
     ) -> None:
-        if repeats < 1:
-            raise ConfigError(f"repeats={repeats}: expected a number from 1")
+        if not 0 < timeout < math.inf:
+            raise ConfigError(f"timeout={timeout:g}: expected seconds above 0")
+        for name, number in (("repeats", repeats), ("workers", workers)):
+            if number is not None and number < 1:
+                raise ConfigError(f"{name}={number}: expected a number from 1")
         self.engine = engine
         self.rule: Rule = rule
         self.timeout = timeout
         self.repeats = repeats
         self.workers = workers
-        self.budget = budget
+        self._budget: float | None = None
         self._read: dict[str, Any] = {}
 
     def metrics(self, _queries: Sequence[Query]) -> list[Metric[Any]]:
@@ -111,7 +118,7 @@ class TextToSQL:
             raise ConfigError(f"{dataset.info.name} {dataset.split} has no databases to run SQL on")
         notes: list[str] = []
         speaks = speaker(self.engine, notes.append)
-        with Pool(self.workers, Limits(seconds=self.timeout), self.budget) as pool:
+        with Pool(self.workers, Limits(seconds=self.timeout), self._budget) as pool:
             self._read_in(pool, [g.text for g in generations if g.error is None])
             cases = [
                 _case(dataset, query, g, self._read.get(g.text), retrievals.get(query.id))
@@ -132,6 +139,10 @@ class TextToSQL:
             versions += [f"{name}:{installed_version(name)}" for name in ("duckdb", "sqlglot")]
         chosen = [f"engine:{self.engine}", f"rule:{self.rule}", f"timeout:{self.timeout:g}"]
         return [*chosen, f"repeats:{self.repeats}", *versions]
+
+    def limit_time(self, seconds: float) -> None:
+        """Give all statements together no more than this."""
+        self._budget = seconds
 
     def parse(self, text: str) -> str | None:
         """The SQL in an answer, or None where there is none, or a limit was met in reading it.

@@ -10,10 +10,9 @@ from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.memory import n_bytes
 from target_bench.data import splits as corpora
-from target_bench.data.select import task_named
-from target_bench.evaluation.scoring_options import Scoring
+from target_bench.data.select import task_named, task_text
 from target_bench.evaluation.sweeps.matching import Matcher
-from target_bench.evaluation.sweeps.specs import spec_text, takes_seed
+from target_bench.evaluation.sweeps.specs import spec_text, takes
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
 from target_bench.evaluation.sweeps.sweep_config import DistractorEntry, PluginEntry, SweepConfig
 from target_bench.evaluation.sweeps.yaml_lines import Document, Place
@@ -114,11 +113,13 @@ def combined(
 
 
 def _axes(config: SweepConfig, document: Document) -> dict[str, list[Choice]]:
-    plain = ("splits", "tasks", "prompts", "tables", "table_formats", "prompt_tokens")
+    plain = ("splits", "prompts", "tables", "table_formats", "prompt_tokens")
     axes = {"corpora": list(_data(config)), "distractors": list(_distractors(config))}
     for name in (*plain, "schema_scopes", "seeds"):
         values = getattr(config, name) or [None]
         axes[name] = [Choice(value, (name, i)) for i, value in enumerate(values)]
+    axes["tasks"] = list(_plugins(config.tasks, "tasks", "task", document))
+    axes["tasks"] = axes["tasks"] or [Choice(None, ("tasks",))]
     axes["retrievers"] = list(_plugins(config.retrievers, "retrievers", "retriever", document))
     axes["generators"] = list(_plugins(config.generators, "generators", "generator", document))
     axes["generators"] = axes["generators"] or [Choice(None, ("generators",))]
@@ -171,11 +172,13 @@ def _cells(
     config: SweepConfig, chosen: Mapping[str, Choice], document: Document
 ) -> Iterator[Placed]:
     data = chosen["corpora"].value
-    for task in _tasks(config, chosen, document):
+    for text in _tasks(config, chosen, document):
         seed = _Seed(chosen["seeds"].value)
+        task = task_named(text)
         cell = SweepCell(
             number=0,
             task=task,
+            written_task=None if text == task else text,
             corpus=data.name,
             retriever=seed.plugin("retriever", chosen["retrievers"].value),
             top_k=tuple(sorted(set(config.k))),
@@ -212,7 +215,6 @@ def _answering(
         table_format=chosen["table_formats"].value,
         schema_scope=chosen["schema_scopes"].value if cell.task == "text_to_sql" else "database",
         structured=config.structured,
-        scoring=Scoring(**config.scoring.model_dump()),
     )
 
 
@@ -221,7 +223,8 @@ def _tasks(config: SweepConfig, chosen: Mapping[str, Choice], document: Document
     asked = chosen["tasks"]
     if asked.value is not None:
         try:
-            return [task_named(asked.value)]
+            task_named(asked.value)
+            return [task_text(asked.value)]
         except ConfigError as error:
             raise ConfigError(f"{document.at(asked.place)}: {error}") from error
     if not config.generators:
@@ -251,7 +254,7 @@ class _Seed:
 
     def plugin(self, kind: registry.Kind, text: str) -> str:
         """A plug-in with this seed."""
-        if self.value is None or not takes_seed(kind, text):
+        if self.value is None or not takes(kind, text, "seed"):
             return text
         self.taken = True
         return spec_text(kind, text, {"seed": self.value})

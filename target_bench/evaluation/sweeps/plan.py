@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.index_store import can_save
 from target_bench.core.observer import Observer
@@ -95,10 +96,11 @@ class _Planner:
         """What is there of a cell; None if it cannot be."""
         cell, places = placed.cell, placed.places
         subject = self._told(places["retrievers"], lambda: self._subject(cell.retriever))
+        task = self._told(places["tasks"], lambda: registry.create("task", cell.task_text))
         answering = self._told(places["generators"], lambda: self._answering(cell))
         about = places["distractors" if cell.distractors else "corpora"]
         loaded = self._told(about, lambda: self._loaded(cell))
-        if subject is None or answering is None or loaded is None:
+        if task is None or subject is None or answering is None or loaded is None:
             return None
         options = RetrievalOptions(cell.on_error, cell.retry_failed, cell.latency)
         whole = Cell(loaded, subject, cell.top_k, options, cell.out, self._observer)
@@ -110,7 +112,7 @@ class _Planner:
         if cell.task == "retrieval":
             return self._looked_at(cell, whole, None)
         place = places["prompts"] if cell.prompt else places["tables"]
-        asking = self._told(place, lambda: pipeline.asking(cell.task, whole, answering))
+        asking = self._told(place, lambda: pipeline.asking(task, whole, answering))
         return None if asking is None else self._looked_at(cell, whole, asking)
 
     def raise_problems(self) -> None:
@@ -150,7 +152,6 @@ class _Planner:
             cell.prompt,
             cell.prompt_tokens,
             cell.table_format,
-            cell.scoring,
             schema_scope=cell.schema_scope,
             structured=cell.structured,
             tables=cell.tables,

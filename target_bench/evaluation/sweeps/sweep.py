@@ -18,7 +18,7 @@ from target_bench.evaluation.sweeps.sweep_config import SweepConfig
 from target_bench.evaluation.sweeps.sweep_records import Records
 from target_bench.evaluation.sweeps.yaml_lines import Document
 
-_OF_ANSWERS = {"generators", "prompts", "prompt_tokens", "schema_scopes", "scoring", "structured"}
+_OF_ANSWERS = {"generators", "prompts", "prompt_tokens", "schema_scopes", "structured"}
 _OF_ANSWERS |= {"table_formats", "tables"}
 """Entries that cells about retrieval do not read."""
 

@@ -97,6 +97,7 @@ def described(cell: SweepCell) -> dict[str, Any]:
     return {
         "number": cell.number,
         "task": cell.task,
+        "task_settings": cell.task_text.removeprefix(cell.task).lstrip(":") or None,
         "corpus": cell.corpus,
         "split": cell.split,
         "distractors": " + ".join(cell.distractors) or None,
@@ -118,6 +119,7 @@ def described(cell: SweepCell) -> dict[str, Any]:
 def as_row(outcome: CellOutcome) -> dict[str, Any]:
     """An outcome as one flat row: what was run, its settings, denominators, seconds and scores."""
     row = described(outcome.cell)
+    row |= _settings("task", outcome.cell.task_text)
     row |= _settings("retriever", row["retriever"]) | _settings("generator", row["generator"])
     row |= {
         "state": "failed" if outcome.error else "done",

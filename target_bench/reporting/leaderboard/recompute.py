@@ -19,7 +19,6 @@ from target_bench.evaluation import inputs, pipeline
 from target_bench.evaluation.inputs import Answering
 from target_bench.evaluation.pipeline import Cell
 from target_bench.evaluation.results import Result
-from target_bench.evaluation.scoring_options import Scoring
 from target_bench.evaluation.stages.generate import Answerer
 from target_bench.evaluation.stages.retrieve import RetrievalOptions, Subject
 from target_bench.reporting.leaderboard.archive import RefusedError
@@ -147,9 +146,12 @@ class Recomputer:
         cell = self._cell(submission, place, loaded, rankings)
         answering = None
         if answers is not None:
-            answering = _answering(submission, place, answers, self._budget.seconds)
+            answering = _answering(submission, place, answers)
+        task = registry.create("task", run.task)
+        if answering is not None:
+            task.limit_time(self._budget.seconds)
         try:
-            result = pipeline.evaluate(run.task, cell, answering)
+            result = pipeline.evaluate(task, cell, answering)
         except BudgetError:
             raise self._budget.spent(where) from None
         hard_ids = self._hard_queries(run, loaded)
@@ -206,7 +208,7 @@ class _Quiet(Observer):
         pass
 
 
-def _answering(submission: Submission, place: int, answers: Read, seconds: float) -> Answering:
+def _answering(submission: Submission, place: int, answers: Read) -> Answering:
     def answer(query: Query) -> Answered:
         found: Answered | None = answers.found.get(query.id)
         return found or Answered(Generation(query.id, "", error=MISSING))
@@ -214,7 +216,7 @@ def _answering(submission: Submission, place: int, answers: Read, seconds: float
     identity = {"submission": submission.fingerprint, "run": place}
     label = submission.runs[place].generator or ""
     answerer = Answerer(label, identity, answer=answer, prompt=identity)
-    return Answering(answerer, scoring=Scoring(budget=seconds))
+    return Answering(answerer)
 
 
 def _check_data(run: RunDocument, loaded: Loaded, where: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.components.prompts.prompting import Prompter
+from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.core.interfaces import Dataset
 from target_bench.core.schema import Query, TableId
@@ -155,4 +156,5 @@ def _prompter(
         schema_scope=recorded.get("scope", "database"),
         structured=structured,
     )
-    return answering.prompter(run.task, dataset.databases, structured)
+    task = registry.resolve("task", run.task)
+    return answering.prompter(task, dataset.databases, structured)
