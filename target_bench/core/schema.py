@@ -276,6 +276,7 @@ class Counts:
         resorted: scored rankings that came in another order than their scores say.
         empty_queries: queries whose text is empty.
         tied: scored rankings in which tables of equal score were put in the order of the corpus.
+        unlabelled: queries without gold tables, which are in no score.
     """
 
     asked: int
@@ -286,10 +287,11 @@ class Counts:
     resorted: int
     empty_queries: int
     tied: int = 0
+    unlabelled: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Field name -> value."""
-        return asdict(self)
+        """Field name -> value; ``unlabelled`` only where there are any."""
+        return _denominators(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,6 +310,7 @@ class AnswerCounts:
             not.
         output_tokens: the same of all answers.
         cost: of all answers, in the currency of the price table; None without one.
+        unlabelled: queries without a reference answer, which are in no score.
     """
 
     asked: int
@@ -319,10 +322,18 @@ class AnswerCounts:
     input_tokens: int | None
     output_tokens: int | None
     cost: float | None
+    unlabelled: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Field name -> value."""
-        return asdict(self)
+        """Field name -> value; ``unlabelled`` only where there are any."""
+        return _denominators(self)
+
+
+def _denominators(counts: Counts | AnswerCounts) -> dict[str, Any]:
+    found = asdict(counts)
+    if not counts.unlabelled:
+        del found["unlabelled"]
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,6 +349,7 @@ class CorpusInfo:
         citation: the paper, in one line.
         source: where the release files are to be had.
         files: what has to lie in the data folder, as shown when it does not.
+        any_task: whether it serves any other task too, unless that needs databases.
     """
 
     name: str
@@ -348,3 +360,4 @@ class CorpusInfo:
     citation: str
     source: str
     files: tuple[str, ...] = field(default=())
+    any_task: bool = False

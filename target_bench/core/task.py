@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
+from target_bench.core.answer_options import ANSWER_OPTIONS
 from target_bench.core.interfaces import Corpus, Dataset, Metric
 from target_bench.core.prompt_writer import PromptOptions, PromptWriter
 from target_bench.core.schema import (
@@ -94,12 +95,16 @@ class Task(ABC, Generic[ExamplesT]):
         name: its short name, as recorded: a Python identifier in lower case.
         title: its name in full.
         aliases: other names that users may write.
+        takes: what a system is given, in words, for people.
+        gives: what an answer is, in words, for people.
+        reads: the options of a run that it reads, by their names in Python.
         answer: what an answer is.
         source: where the tables of a prompt come from.
         judges: whether answers are judged before they are scored (``judge``).
         needs_databases: whether it can only be asked of a corpus with databases.
         slices: what its scores are broken down by unless asked for otherwise: names of metadata.
-        outcome: the metric that is 1 for a right answer and 0 for a wrong one, if there is one.
+        outcome: the metric that is 1 for a right answer, 0 for a wrong one and between for one that
+            is partly right, if there is one.
         leak_limits: when a submission looks as if it knew the references.
         answer_schema: the JSON schema of an answer; None for answers in prose.
         reads_prose: whether it reads an answer in prose as well, where JSON is asked for.
@@ -108,6 +113,9 @@ class Task(ABC, Generic[ExamplesT]):
     name: ClassVar[str]
     title: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
+    takes: ClassVar[str] = ""
+    gives: ClassVar[str] = ""
+    reads: ClassVar[frozenset[str]] = frozenset({*ANSWER_OPTIONS, "table_format"})
     answer: ClassVar[AnswerKind] = "text"
     source: ClassVar[TableSource] = "retrieved"
     judges: ClassVar[bool] = False

@@ -13,7 +13,7 @@ from target_bench.core.files import sha256_of
 from target_bench.metrics.text import Floats, JudgedAnswers, MeanOverAnswers
 
 NAME = "bertscore"
-DEFINITION = "F measure of BERTScore, best reference (needs --bertscore MODEL)"
+DEFINITION = "F measure of BERTScore, best reference (needs --task qa:bertscore=MODEL)"
 
 
 class BERTScore(MeanOverAnswers):

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from target_bench.components.answer_reading import Reading
+from target_bench.core.answer_options import ANSWER_OPTIONS
 from target_bench.core.errors import DataError
 from target_bench.core.interfaces import Corpus, Dataset, Metric
 from target_bench.core.schema import AnswerKind, Judgement, LabelMode, Query, TableId
@@ -23,13 +24,16 @@ class FactVerification(Task[JudgedLabels]):
     """Labels read from the answers, compared with the gold labels.
 
     Args:
-        labels: how a label is read: ``strict`` or, as the original TARGET does it, ``target``.
-        budget: seconds for reading and scoring all answers; None for no end.
+        labels: how a label is read from an answer: ``strict``, as a word of its own, or
+            ``target``, as the original package does it.
     """
 
     name = "fact_verification"
     title = "Fact Verification"
     aliases = ("fv", "fact_checking")
+    takes = "tables that were retrieved for a statement"
+    gives = "a label: True, False or Not Enough Information"
+    reads: ClassVar[frozenset[str]] = frozenset({*ANSWER_OPTIONS, "table_format", "structured"})
     answer: ClassVar[AnswerKind] = "label"
     outcome = "accuracy"
     leak_limits = LeakLimits(unsupported=0.9)
@@ -41,9 +45,9 @@ class FactVerification(Task[JudgedLabels]):
         "additionalProperties": False,
     }
 
-    def __init__(self, labels: LabelMode = "strict", budget: float | None = None) -> None:
+    def __init__(self, labels: LabelMode = "strict") -> None:
         self.labels: LabelMode = labels
-        self._reading = Reading(lambda text: parse_label(text, self.labels), budget)
+        self._reading = Reading(lambda text: parse_label(text, self.labels))
 
     def check(self, queries: Sequence[Query]) -> None:
         """Check that every reference is a label.
@@ -104,6 +108,10 @@ class FactVerification(Task[JudgedLabels]):
             BudgetError: the budget is spent.
         """
         return self._reading(text)
+
+    def limit_time(self, seconds: float) -> None:
+        """Give reading and scoring all answers no more than this."""
+        self._reading.limit_time(seconds)
 
     def check_budget(self) -> None:
         """See that time is left.

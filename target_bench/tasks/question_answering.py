@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from target_bench.components.answer_reading import Reading
 from target_bench.components.answer_words import table_words, words
+from target_bench.core.answer_options import ANSWER_OPTIONS
 from target_bench.core.interfaces import Corpus, Dataset, Metric
 from target_bench.core.reasoning import READING, without_reasoning
 from target_bench.core.schema import AnswerKind, Judgement, Query, TableId
@@ -16,20 +17,23 @@ class QuestionAnswering(Task[JudgedAnswers]):
     """Free-form and short answers, compared with the reference answers of each question.
 
     Args:
-        bertscore: the model of the additional metric BERTScore, or None.
-        budget: seconds for reading and scoring all answers; None for no end.
+        bertscore: the model of the additional metric BERTScore, as in ``roberta-large`` or
+            ``folder@6``, which names a layer (extra bertscore); None for none.
     """
 
     name = "question_answering"
     title = "Table Question Answering"
     aliases = ("qa", "table_qa")
+    takes = "tables that were retrieved for a question"
+    gives = "text"
+    reads: ClassVar[frozenset[str]] = frozenset({*ANSWER_OPTIONS, "table_format"})
     answer: ClassVar[AnswerKind] = "text"
     outcome = "token_f1"
     leak_limits = LeakLimits(unsupported=0.5, verbatim=0.5, certain=0.9)
 
-    def __init__(self, bertscore: str | None = None, budget: float | None = None) -> None:
+    def __init__(self, bertscore: str | None = None) -> None:
         self.bertscore = bertscore
-        self._reading = Reading(_without_reasoning, budget)
+        self._reading = Reading(_without_reasoning)
 
     def metrics(
         self, queries: Sequence[Query], _cutoffs: Sequence[int] = ()
@@ -67,6 +71,10 @@ class QuestionAnswering(Task[JudgedAnswers]):
             BudgetError: the budget is spent.
         """
         return self._reading(text)
+
+    def limit_time(self, seconds: float) -> None:
+        """Give reading and scoring all answers no more than this."""
+        self._reading.limit_time(seconds)
 
     def check_budget(self) -> None:
         """See that time is left.

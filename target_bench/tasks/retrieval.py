@@ -20,6 +20,10 @@ class TableRetrieval(Task[JudgedRankings]):
 
     name = "retrieval"
     title = "Table Retrieval"
+    aliases = ("table_retrieval",)
+    takes = "the tables of a corpus"
+    gives = "a ranking of tables"
+    reads: ClassVar[frozenset[str]] = frozenset({"run_file"})
     answer: ClassVar[AnswerKind] = "ranking"
 
     def metrics(

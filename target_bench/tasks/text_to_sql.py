@@ -1,5 +1,6 @@
 """Text-to-SQL: does the predicted SQL return what the gold SQL returns?"""
 
+import math
 import re
 import sqlite3
 from collections import Counter
@@ -12,6 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from target_bench.components.prompts.prompting import prompt_of
 from target_bench.components.prompts.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
+from target_bench.core.answer_options import ANSWER_OPTIONS
 from target_bench.core.errors import ConfigError
 from target_bench.core.interfaces import Corpus, Dataset, Metric
 from target_bench.core.prompt_writer import PromptOptions
@@ -82,16 +84,19 @@ class TextToSQL(Task[JudgedStatements]):
         rule: which rule the verdicts follow; every rule is scored.
         timeout: seconds that one statement may take.
         repeats: how often gold and prediction are run for VES and R-VES; 1 for neither.
-        workers: how many processes run statements; default: as many as there are cores.
-        budget: seconds that all statements together may take; None for no end.
+        workers: how many processes run statements; None for one a core. It changes no score.
 
     Raises:
-        ConfigError: ``repeats`` is less than 1.
+        ConfigError: ``timeout`` is not a number above 0, or ``repeats`` or ``workers`` is less
+            than 1.
     """
 
     name = "text_to_sql"
     title = "Text-to-SQL"
     aliases = ("sql", "text2sql", "nl2sql")
+    takes = "the schema of the database of the tables that were retrieved for a question"
+    gives = "a SQL statement"
+    reads: ClassVar[frozenset[str]] = frozenset({*ANSWER_OPTIONS, "schema_scope", "structured"})
     answer: ClassVar[AnswerKind] = "sql"
     judges = True
     needs_databases = True
@@ -107,16 +112,18 @@ class TextToSQL(Task[JudgedStatements]):
         timeout: float = 30.0,
         repeats: int = 1,
         workers: int | None = None,
-        budget: float | None = None,
     ) -> None:
-        if repeats < 1:
-            raise ConfigError(f"repeats={repeats}: expected a number from 1")
+        if not 0 < timeout < math.inf:
+            raise ConfigError(f"timeout={timeout:g}: expected seconds above 0")
+        for name, number in (("repeats", repeats), ("workers", workers)):
+            if number is not None and number < 1:
+                raise ConfigError(f"{name}={number}: expected a number from 1")
         self.engine = engine
         self.rule: Rule = rule
         self.timeout = timeout
         self.repeats = repeats
         self.workers = workers
-        self.budget = budget
+        self._budget: float | None = None
 
     def prompt_writer(
         self, options: PromptOptions, databases: Mapping[str, Path], _follows_schema: bool
@@ -186,7 +193,7 @@ class TextToSQL(Task[JudgedStatements]):
         """
         answers = _answers(queries, generations, retrievals)
         databases, settings = dataset.databases, self.settings()
-        with Pool(self.workers, Limits(seconds=self.timeout), self.budget) as pool:
+        with Pool(self.workers, Limits(seconds=self.timeout), self._budget) as pool:
             judge = AnswerJudge(pool, databases, self.engine, self.rule, self.repeats)
             for found in judge.judged(answers.values()):
                 of = fingerprint(answers[found.query_id], found.database, databases, settings)
@@ -211,6 +218,10 @@ class TextToSQL(Task[JudgedStatements]):
             versions += [f"{name}:{installed_version(name)}" for name in ("duckdb", "sqlglot")]
         chosen = [f"engine:{self.engine}", f"rule:{self.rule}", f"timeout:{self.timeout:g}"]
         return [*chosen, f"repeats:{self.repeats}", *versions]
+
+    def limit_time(self, seconds: float) -> None:
+        """Give all statements together no more than this."""
+        self._budget = seconds
 
     def report(self, dataset: Dataset, examples: JudgedStatements) -> dict[str, Any]:
         """Outcomes, and scores by hardness and by database."""
