@@ -126,7 +126,7 @@ def run(
     _check_all("generator", generators or (), ANSWER_MODES)
     with reported(context, pairs, data_dir, out, as_json) as (target, results):
         ranked = any(task_class(text).source == "retrieved" for text, _ in pairs)
-        named = [*(retrievers or registry.BASELINES)] if ranked else [*(retrievers or [None])]
+        named: Sequence[str | None] = retrievers or (registry.BASELINES if ranked else [None])
         for retriever, generator in product(named, generators or ["extractive"]):
             found = target.run(
                 retriever,

@@ -12,7 +12,7 @@ import pytest
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.data.select import task_named, task_text, tasks_and_corpora
-from target_bench.evaluation.resume import StoredRun
+from target_bench.evaluation.resume import ResumedRun
 from target_bench.evaluation.sweeps import Sweep
 from target_bench.evaluation.sweeps.grid import cells
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell, run_cell
@@ -20,6 +20,7 @@ from target_bench.evaluation.sweeps.sweep_config import SweepConfig
 from target_bench.evaluation.sweeps.sweep_records import as_row
 from target_bench.evaluation.sweeps.yaml_lines import Document
 from target_bench.evaluation.target import TARGET
+from target_bench.runs.read import read_run
 from tests.builders import Recorder, only
 
 ECHO = """
@@ -129,12 +130,13 @@ def test_runs_of_settings(tmp_path: Path) -> None:
 def test_a_stored_run_keeps_its_settings(tmp_path: Path) -> None:
     """It is scored again, and answered again, as it was asked for, unless told otherwise."""
     first = _run(tmp_path, "SQL:engine=duckdb")
-    stored = StoredRun(first.folder, observer=Recorder())
+    stored = ResumedRun(read_run(first.folder), observer=Recorder())
     assert stored.task_text == "text_to_sql:engine=duckdb"
     assert only(stored.score()).folder == first.folder
     assert only(stored.score("sql:engine=duckdb,workers=1")).folder == first.folder
     in_sqlite = only(stored.score("sql"))
     assert in_sqlite.folder != first.folder
+    assert in_sqlite.report is not None
     assert in_sqlite.report["engine"] == "sqlite"
     with pytest.raises(ConfigError, match="is about text_to_sql, not about question_answering"):
         stored.score("qa")

@@ -55,7 +55,8 @@ def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | Non
 
     ``table_id`` is a gold table or a list of them (null or empty for none), ``database_id``
     (default: the argument) where they are, ``answer`` a text or a list of accepted texts; what else
-    there is becomes metadata. With ``gold_of``, ``table_id`` may be left out where the answer is SQL.
+    there is becomes metadata. With ``gold_of``, ``table_id`` may be left out where the answer is
+    SQL.
 
     Raises:
         DataError: a field is missing or of another type; the message names place and field.
