@@ -90,7 +90,7 @@ def print_metric(name: str) -> None:
 
 
 def _scores(task: str) -> str:
-    return str(getattr(registry.resolve("task", task), "scores", ""))
+    return str(registry.resolve("task", task).scores)
 
 
 def _say_wrapped(text: str) -> None:

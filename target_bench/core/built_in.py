@@ -4,6 +4,9 @@ from typing import Literal
 
 Kind = Literal["retriever", "generator", "corpus", "task", "encoder", "index", "metric"]
 
+RANKING_TASK = "retrieval"
+"""The task about rankings: every run that retrieves is scored by it."""
+
 BUILT_IN: dict[Kind, dict[str, str]] = {
     "retriever": {
         "bm25": "target_bench.retrievers.bm25:BM25",
@@ -59,7 +62,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "bird": "target_bench.corpora.bird:Bird",
     },
     "task": {
-        "retrieval": "target_bench.tasks.retrieval:TableRetrieval",
+        RANKING_TASK: "target_bench.tasks.retrieval:TableRetrieval",
         "question_answering": "target_bench.tasks.question_answering:QuestionAnswering",
         "fact_verification": "target_bench.tasks.fact_verification:FactVerification",
         "text_to_sql": "target_bench.tasks.text_to_sql:TextToSQL",

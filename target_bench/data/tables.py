@@ -273,8 +273,8 @@ def dataset(
         notes: what a user should know about the tables; default: what they show.
 
     Raises:
-        DataError: the faults that ``checked`` refuses, a repeated query id, a query without
-            gold table, or a gold table that is not in the corpus; the message names the files.
+        DataError: the faults that ``checked`` refuses, a repeated query id, no
+            query at all, or a gold table that is not in the corpus; the message names the files.
     """
     where = f"corpus {info.name}, split {split}{from_files(list(files or ()))}"
     try:
@@ -282,7 +282,7 @@ def dataset(
     except DataError as error:
         raise DataError(f"{where}: {error}") from error
     asked = tuple(queries)
-    if not tables or not asked:
+    if not asked or (not tables and any(query.gold for query in asked)):
         raise DataError(f"{where}: {len(tables)} tables and {len(asked)} queries; both are needed")
     _check_queries(asked, tables, where)
     if notes is None:
@@ -328,8 +328,6 @@ def _check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None
         if query.id in seen:
             raise DataError(f"{where}: query id {query.id!r} occurs twice; ids must be unique")
         seen.add(query.id)
-        if not query.gold:
-            raise DataError(f"{where}: query {query.id!r} names no gold table")
         for table_id in query.gold:
             if table_id not in corpus:
                 raise DataError(

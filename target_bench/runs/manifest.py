@@ -96,7 +96,8 @@ class Identity:
     @property
     def prompt_tables(self) -> int | None:
         """How many tables a prompt holds, where fewer than were retrieved."""
-        found: int | None = self.content.get("retrieval", {}).get("tables")
+        tables = self.content.get("retrieval") or self.content.get("given") or {}
+        found: int | None = tables.get("tables")
         return found
 
     @property
@@ -117,8 +118,9 @@ class Asked:
     Attributes:
         corpus: name or absolute path of the corpus; None for one that was made in Python.
         distractors: how each set of distractor tables was asked for.
-        retriever: the retriever, with its settings.
+        retriever: the retriever, with its settings; None where nothing was retrieved.
         generator: the generator, with its settings; None for rankings.
+        task: the task, with its settings; None for rankings and in runs of version 0.1.0.
         retrieval_run: name of the folder of the rankings that answers are built on.
         about: the task that the queries are about, where one was chosen.
         database: the only database that was asked about.
@@ -128,8 +130,9 @@ class Asked:
 
     corpus: str | None
     distractors: tuple[str, ...]
-    retriever: str
+    retriever: str | None = None
     generator: str | None = None
+    task: str | None = None
     retrieval_run: str | None = None
     about: str | None = None
     database: str | None = None

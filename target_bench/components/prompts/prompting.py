@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,18 @@ from target_bench.core import serialization
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import own_hash
 from target_bench.core.interfaces import Corpus
-from target_bench.core.schema import Generation, GenerationRequest, Message, Query, Table, TableId
+from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
+from target_bench.core.schema import (
+    AnswerKind,
+    Generation,
+    GenerationRequest,
+    Message,
+    Query,
+    Table,
+    TableId,
+)
 from target_bench.core.serialization import Format, Serializer
+from target_bench.core.task import Task
 from target_bench.core.tokens import CHARACTERS_PER_TOKEN
 
 _FOLDER = Path(__file__).parent
@@ -42,7 +52,7 @@ class Prompt:
 
     @classmethod
     def load(cls, task: str, file: Path | None = None) -> "Prompt":
-        """The prompt of a task, or a user's own from a YAML file with the same four entries.
+        """Read the prompt of a task of this package, or a YAML file with the same four entries.
 
         Raises:
             ConfigError: the file cannot be read, lacks an entry or has an unknown one, or a
@@ -146,21 +156,6 @@ class Fitted:
     rows: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Prompted:
-    """A request, and what it shows.
-
-    Attributes:
-        request: what the generator is asked.
-        shown_rows: as ``Fitted.rows``.
-        truncated: whether any row was left out.
-    """
-
-    request: GenerationRequest
-    shown_rows: tuple[int, ...]
-    truncated: bool
-
-
 @cache
 def _code() -> str:
     """A hash of what writes prompts."""
@@ -180,6 +175,8 @@ class Prompter:
         format: how tables are written.
         budget: estimated tokens that all tables together may take.
         answer_schema: the JSON schema of an answer, or None.
+        answer: what kind of answer is asked for.
+        schema_optional: whether an answer in prose is read as well as one of the schema.
     """
 
     task: str
@@ -187,6 +184,8 @@ class Prompter:
     format: Format = "markdown"
     budget: int = 8000
     answer_schema: Mapping[str, Any] | None = None
+    answer: AnswerKind = "text"
+    schema_optional: bool = False
     _serializer: Serializer = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -228,6 +227,8 @@ class Prompter:
             query=query.text,
             tables=tuple(tables),
             answer_schema=self.answer_schema,
+            answer=self.answer,
+            schema_optional=self.schema_optional,
         )
         whole = tuple(len(table.rows) for table in tables)
         return Prompted(request, fitted.rows, truncated=fitted.rows != whole)
@@ -281,3 +282,43 @@ class Prompter:
     def _marked(self, number: int, table: Table, n_rows: int) -> str:
         left_out = f"{len(table.rows) - n_rows} of {len(table.rows)} rows left out"
         return f"{self._written(number, table, n_rows)}\n[{left_out}]"
+
+
+def writer_of(
+    task: Task[Any], options: PromptOptions, databases: Mapping[str, Path], follows_schema: bool
+) -> PromptWriter:
+    """Make what writes the requests of a task: its own, or the standard one.
+
+    Args:
+        task: the task.
+        options: what the user chose.
+        databases: database id -> file, where there are databases.
+        follows_schema: whether the generator follows JSON schemas.
+
+    Raises:
+        ConfigError: the prompt cannot be read, or an option is not valid.
+    """
+    own = task.prompt_writer(options, databases, follows_schema)
+    if own is not None:
+        return own
+    structured = options.structured and follows_schema
+    return Prompter(
+        task.name,
+        prompt_of(task, options),
+        options.table_format,
+        options.prompt_tokens,
+        task.answer_schema if structured else None,
+        task.answer,
+        task.reads_prose,
+    )
+
+
+def prompt_of(task: Task[Any], options: PromptOptions) -> Prompt:
+    """Read the templates of a task, or those that the user chose in their place.
+
+    Raises:
+        ConfigError: as for ``Prompt.load``.
+    """
+    if options.prompt is not None:
+        return Prompt.load(task.name, options.prompt)
+    return replace(Prompt.load(task.name, task.prompt_file), name=task.name)
