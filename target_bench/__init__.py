@@ -49,12 +49,12 @@ if TYPE_CHECKING:
     from target_bench.evaluation.stages.score import Scored, score_answers, score_rankings
     from target_bench.evaluation.target import TARGET
     from target_bench.reporting.compare import compare
-    from target_bench.reporting.compare_rows import Comparison
+    from target_bench.reporting.comparison import Comparison
     from target_bench.runs.read import StoredRun, list_runs, read_run
 
 _HOME = {
     "TARGET": "evaluation.target",
-    "Comparison": "reporting.compare_rows",
+    "Comparison": "reporting.comparison",
     "compare": "reporting.compare",
     "Result": "evaluation.results",
     "Results": "evaluation.results",

@@ -92,10 +92,10 @@ def score_stored(
     by: Sequence[str] = (),
 ) -> None:
     """Score a run folder again and print."""
-    from target_bench.evaluation import slices
+    from target_bench.evaluation import sliced_results
     from target_bench.evaluation.resume import ResumedRun
     from target_bench.runs.read import read_run
 
     with printed(as_json) as (observer, results):
         stored = ResumedRun(read_run(folder), data_dir, observer)
-        results += [slices.added(result, by) for result in stored.score(task)]
+        results += [sliced_results.added(result, by) for result in stored.score(task)]

@@ -136,7 +136,7 @@ class TARGET:
             StoreError: the run folder cannot be written or read.
         """
         from target_bench.core.memory import n_bytes
-        from target_bench.evaluation import inputs, pipeline, slices
+        from target_bench.evaluation import inputs, pipeline, sliced_results
         from target_bench.evaluation.results import Results
         from target_bench.evaluation.stages.retrieve import RetrievalOptions
         from target_bench.evaluation.stages.score import cutoffs
@@ -167,14 +167,14 @@ class TARGET:
             self._cell(text, one.of_database(database).limited(limit), subject, ks, options)
             for text, one in self._load_all(split, distractors, database)
         ]
-        names = slices.checked(
+        names = sliced_results.checked(
             [by] if isinstance(by, str) else by, [cell.dataset for _, _, cell in cells]
         )
         results = (
             pipeline.evaluate(task, cell, replace(answering, task=text))
             for text, task, cell in cells
         )
-        return Results([slices.added(result, names) for result in results])
+        return Results([sliced_results.added(result, names) for result in results])
 
     def score(
         self,
@@ -210,7 +210,7 @@ class TARGET:
             StoreError: the run folder cannot be written or read.
         """
         from target_bench.data.select import task_class
-        from target_bench.evaluation import inputs, pipeline, slices
+        from target_bench.evaluation import inputs, pipeline, sliced_results
         from target_bench.evaluation.results import Results
         from target_bench.evaluation.stages.retrieve import RetrievalOptions
         from target_bench.evaluation.stages.score import cutoffs
@@ -230,8 +230,8 @@ class TARGET:
                 given = inputs.given_answers(predictions, order, loaded, self._observer)
                 answering = replace(given, task=text)
             _, task, cell = self._cell(text, one, subject, ks, options)
-            names = slices.checked([by] if isinstance(by, str) else by, [cell.dataset])
-            results.append(slices.added(pipeline.evaluate(task, cell, answering), names))
+            names = sliced_results.checked([by] if isinstance(by, str) else by, [cell.dataset])
+            results.append(sliced_results.added(pipeline.evaluate(task, cell, answering), names))
         return Results(results)
 
     def _subject(self, retriever: "RetrieverLike | str | None") -> "Subject | None":

@@ -1,6 +1,7 @@
 """Queries and retrieved tables -> prompts: templates as data, tables fitted into a budget."""
 
 import hashlib
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -157,12 +158,10 @@ class Fitted:
 
 
 @cache
-def _code() -> str:
-    """A hash of what writes prompts."""
-    from target_bench.components.prompts import schema_prompting
-
-    modules = (__file__, schema_prompting.__file__, serialization.__file__)
-    return own_hash(map(Path, modules))[:12]
+def _code(modules: tuple[str, ...]) -> str:
+    """A hash of what writes prompts: these modules, and how tables are serialised."""
+    files = [sys.modules[name].__file__ or "" for name in modules]
+    return own_hash(map(Path, [*files, serialization.__file__]))[:12]
 
 
 @dataclass(frozen=True)
@@ -202,8 +201,11 @@ class Prompter:
             "format": self.format,
             "budget": self.budget,
             "answer_schema": self.answer_schema,
-            "code": _code(),
+            "code": _code(tuple(sorted(self._modules()))),
         }
+
+    def _modules(self) -> set[str]:
+        return {base.__module__ for base in type(self).__mro__ if base is not object}
 
     def tables(self, corpus: Corpus, ranking: Sequence[TableId]) -> list[Table]:
         """The tables of a prompt: those of a ranking, in its order."""

@@ -13,7 +13,7 @@ from target_bench.core.memory import n_bytes
 from target_bench.core.task import Task
 from target_bench.data import sources
 from target_bench.data.select import task_class, task_named, task_text
-from target_bench.evaluation.sweeps.matching import Matcher
+from target_bench.evaluation.sweeps.matching import Matcher, Placed
 from target_bench.evaluation.sweeps.specs import spec_text, takes
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
 from target_bench.evaluation.sweeps.sweep_config import DistractorEntry, PluginEntry, SweepConfig
@@ -33,19 +33,6 @@ class Choice:
     value: Any
     place: Place
     gpus: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A cell, and where the file says what it is made of.
-
-    Attributes:
-        cell: the cell.
-        places: name of a list -> the place of what was chosen.
-    """
-
-    cell: SweepCell
-    places: Mapping[str, Place]
 
 
 @dataclass(frozen=True, slots=True)

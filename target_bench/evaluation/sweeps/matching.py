@@ -1,16 +1,14 @@
 """Which cells ``include`` and ``exclude`` mean."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
 from target_bench.evaluation.sweeps.yaml_lines import Document, Place
-
-if TYPE_CHECKING:
-    from target_bench.evaluation.sweeps.grid import Placed
 
 KEYS = (
     "task",
@@ -28,6 +26,19 @@ KEYS = (
     "seed",
     "repeat",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A cell, and where the file says what it is made of.
+
+    Attributes:
+        cell: the cell.
+        places: name of a list -> the place of what was chosen.
+    """
+
+    cell: SweepCell
+    places: Mapping[str, Place]
 
 
 class Matcher:
@@ -55,7 +66,7 @@ class Matcher:
                     where = document.at((*place, i, key))
                     raise ConfigError(f"{where}: {registry.unknown_name('key', key, KEYS)}")
 
-    def kept(self, cells: "Sequence[Placed]") -> "list[Placed]":
+    def kept(self, cells: Sequence[Placed]) -> list[Placed]:
         """The cells that a rule describes.
 
         Raises:

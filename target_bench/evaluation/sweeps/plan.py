@@ -22,7 +22,7 @@ from target_bench.evaluation.stages.consent import Estimate
 from target_bench.evaluation.stages.generate import Answerer
 from target_bench.evaluation.stages.retrieve import RetrievalOptions, Subject
 from target_bench.evaluation.sweeps.estimate import of_generator, of_retriever
-from target_bench.evaluation.sweeps.grid import Placed
+from target_bench.evaluation.sweeps.matching import Placed
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
 from target_bench.evaluation.sweeps.yaml_lines import Document
 from target_bench.runs.read import read_run
