@@ -79,9 +79,9 @@ def print_metric(name: str) -> None:
         "needs": ", ".join(spec.needs) or "nothing but predictions and gold",
         "deterministic": "yes" if spec.deterministic else "no: its value differs between runs",
         "tolerance of verify": f"{spec.tolerance:g}",
-        "stands for a run": "never where there is another"
+        "rank": "none: it stands for a run only where there is no other"
         if spec.rank is None
-        else f"as number {spec.rank} of the metrics of {spec.of}",
+        else f"{spec.rank}; the metric of the lowest rank stands for a run",
         "signature": "" if made is None else made.signature.replace("|", " | "),
     }
     for fact, value in facts.items():
