@@ -3,8 +3,12 @@
 import inspect
 from pathlib import Path
 from textwrap import wrap
+from typing import Any
 
 from target_bench.core import registry
+from target_bench.core.errors import ConfigError
+from target_bench.core.metric import Metric
+from target_bench.core.metric_spec import MetricSpec
 from target_bench.core.schema import Table
 from target_bench.core.serialization import cell_text
 from target_bench.core.text_tables import Column, TextTable, print_tables, say, terminal_width
@@ -65,7 +69,7 @@ def print_metric(name: str) -> None:
     """Print the declaration of a metric, the tasks that use it, and its signature."""
     spec, k = parse(name, needs_cutoff=False)
     tasks = [task for task in registry.names("task") if _scores(task) == spec.of]
-    made = named(spec.at(k))
+    made = _made(name, spec, k)
     facts = {
         "metric": spec.at(k) if k else f"{spec.name}@k" if spec.at_k else spec.name,
         "label": spec.label_at(k or "k"),
@@ -79,14 +83,25 @@ def print_metric(name: str) -> None:
         "needs": ", ".join(spec.needs) or "nothing but predictions and gold",
         "deterministic": "yes" if spec.deterministic else "no: its value differs between runs",
         "tolerance of verify": f"{spec.tolerance:g}",
-        "stands for a run": "never where there is another"
+        "rank": "none: it stands for a run only where there is no other"
         if spec.rank is None
-        else f"as number {spec.rank} of the metrics of {spec.of}",
+        else f"{spec.rank}; the metric of the lowest rank stands for a run",
         "signature": "" if made is None else made.signature.replace("|", " | "),
     }
     for fact, value in facts.items():
         if value:
             _say_wrapped(f"{fact}: {value}")
+
+
+def _made(name: str, spec: MetricSpec, k: int | None) -> Metric[Any] | None:
+    """The metric with default settings; None where it needs a setting or a cutoff."""
+    if ":" not in name:
+        return named(spec.at(k)) if spec.at_k == (k is not None) else None
+    try:
+        made: Metric[Any] = registry.create("metric", name)
+    except ConfigError:
+        return None
+    return made
 
 
 def _scores(task: str) -> str:

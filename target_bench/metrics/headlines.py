@@ -61,7 +61,7 @@ def answer_metrics(scores: Scores, every: bool = False) -> list[str]:
     kinds = [specs[name].references for name in specs if name in found]
     if next((kind for kind in kinds if kind != "any"), "long") == "long":
         return found
-    found.sort(key=lambda name: specs[name].references != "short")
+    found.sort(key=lambda name: specs[name].references == "long")
     return found if every else [name for name in found if specs[name].references != "long"]
 
 

@@ -13,6 +13,7 @@ from target_bench.core.seals import FIELD
 from target_bench.runs import answer_log, judgements, record_log
 from target_bench.runs.find import key_of, run_folders
 from target_bench.runs.manifest import read_manifest
+from target_bench.runs.measured import MissingPluginError
 from target_bench.runs.read import LOGS, StoredRun, identity_problem
 from target_bench.runs.record_log import JUDGEMENTS, cannot
 
@@ -157,7 +158,8 @@ def _judgement_problems(run: StoredRun, judged: Mapping[str, Any]) -> Iterator[s
 def _score_problems(run: StoredRun, records: Mapping[str, Any]) -> Iterator[str]:
     """Where scores, per-query values and answers do not agree."""
     for metric in run.scores:
-        run.measured(metric)
+        with suppress(MissingPluginError):
+            run.measured(metric)
     missing = [query_id for query_id in run.query_ids if query_id not in records]
     again = "run the same command again"
     if missing:

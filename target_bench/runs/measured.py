@@ -23,6 +23,10 @@ _ROUNDING = 1e-9
 _PARTS = 8
 
 
+class MissingPluginError(ConfigError):
+    """A metric of a plug-in that is not installed: only its score of all queries is known."""
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
     """One metric of a run.
@@ -137,7 +141,7 @@ class Tables:
             score: as it is in ``scores.json``.
 
         Raises:
-            ConfigError: the metric is one of a plug-in that is not installed, and more than a mean.
+            MissingPluginError: the metric is more than a mean, and its plug-in is not installed.
             StoreError: what is stored does not give the score.
         """
         known = named(metric)
@@ -152,7 +156,7 @@ class Tables:
                 f"score it again with target-bench score {folder}"
             ) from error
         if known is None and summed and not _equal(again, score.value):
-            raise ConfigError(
+            raise MissingPluginError(
                 f"{folder.name}: {metric} is a metric of a plug-in that is not installed here, and "
                 "more than a mean of its values, so it cannot be computed for a part of the "
                 "queries or tested; install the plug-in, or name other metrics with --metric"

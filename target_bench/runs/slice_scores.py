@@ -1,6 +1,7 @@
 """Scores of the parts of a set of queries: every metric, from what each query contributes to it."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,7 +11,7 @@ from target_bench.core.metric import Metric
 from target_bench.core.schema import Query, Score
 from target_bench.metrics import intervals
 from target_bench.metrics.significance import of_mean
-from target_bench.runs.measured import Measured
+from target_bench.runs.measured import Measured, MissingPluginError
 from target_bench.runs.slices import by_property
 from target_bench.runs.slicing import Mask, by_name, has
 
@@ -43,7 +44,8 @@ def scores_by(
     Args:
         run: a stored run.
         name: the property, as ``difficulty``; see ``runs.slices``.
-        metrics: which metrics; default: all.
+        metrics: which metrics; default: all, but for those of plug-ins that are not installed and
+            are more than a mean.
 
     Returns:
         Value of the property as text -> metric -> score; ``(none)`` for queries without one.
@@ -53,8 +55,7 @@ def scores_by(
         StoreError: what is stored does not give the score.
     """
     masks = by_name(run.slices, name).masks()
-    wanted = list(run.scores if metrics is None else metrics)
-    found = {metric: run.measured(metric) for metric in wanted}
+    found = _all_measured(run) if metrics is None else {m: run.measured(m) for m in metrics}
     return {
         value: {
             metric: part_score(measured, mask, run.scores[metric])
@@ -62,6 +63,15 @@ def scores_by(
         }
         for value, mask in masks.items()
     }
+
+
+def _all_measured(run: Sliceable) -> dict[str, Measured]:
+    """Every metric that can be computed for a part: not those whose plug-in is missing."""
+    found = {}
+    for metric in run.scores:
+        with suppress(MissingPluginError):
+            found[metric] = run.measured(metric)
+    return found
 
 
 def part_score(measured: Measured, mask: Mask, whole: Score) -> Score:

@@ -1,6 +1,7 @@
 """The pictures: recall over k and over distractors, score over time and cost, scores by slice."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from target_bench.metrics.headlines import headline
 from target_bench.metrics.named import spec_of
 from target_bench.reporting.plots import plot_data, style
 from target_bench.runs import slicing
+from target_bench.runs.measured import MissingPluginError
 from target_bench.runs.read import StoredRun
 from target_bench.runs.slice_scores import part_score
 from target_bench.runs.slicing import Mask
@@ -306,7 +308,8 @@ def _cost(run: StoredRun) -> float | None:
 
 
 def _score(run: StoredRun, metric: str) -> Any:
-    run.measured(metric)
+    with suppress(MissingPluginError):
+        run.measured(metric)
     return run.scores[metric]
 
 

@@ -1,0 +1,267 @@
+"""The declarations of metrics: complete, read back as they are printed, and found by name."""
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.core import registry
+from target_bench.core.built_in import BUILT_IN
+from target_bench.core.errors import ConfigError
+from target_bench.core.metric import Metric
+from target_bench.core.metric_spec import MetricSpec, split
+from target_bench.core.schema import Query, Score, TableId
+from target_bench.data.splits import load
+from target_bench.evaluation.stages.score import _computed
+from target_bench.metrics import headlines
+from target_bench.metrics.bertscore import SPEC as BERT_SCORE
+from target_bench.metrics.named import (
+    all_specs,
+    is_built_in,
+    named,
+    parse,
+    spec_of,
+    specs_of,
+)
+from target_bench.runs.score_cells import score_cell
+
+SPECS = {spec.name: spec for spec in all_specs()}
+DOCS = Path(__file__).parents[2] / "docs" / "metrics.md"
+QUERIES = [Query("q", "?", (TableId("d", "t"),), "True", "d")]
+
+
+def _metrics_of(task: str) -> list[Metric[Any]]:
+    """Every metric that a task can return."""
+    if task == "retrieval":
+        dataset = SimpleNamespace(queries=QUERIES)
+        found: list[Metric[Any]] = registry.create("task", task).metrics([1, 10], dataset)
+        return found
+    settings = {"repeats": 3} if task == "text_to_sql" else {}
+    made = registry.build("task", task, settings)
+    return list(made.metrics(QUERIES))
+
+
+def test_every_metric_of_a_task_is_declared_and_every_declaration_is_of_one() -> None:
+    met = {"bertscore": BERT_SCORE}
+    for task in BUILT_IN["task"]:
+        for metric in _metrics_of(task):
+            assert spec_of(metric.name) == metric.spec
+            assert metric.spec.of == registry.resolve("task", task).scores
+            met[metric.spec.name] = metric.spec
+    assert met == SPECS
+    assert list(SPECS) == list(BUILT_IN["metric"])
+    assert load("mini").info.tasks == tuple(BUILT_IN["task"])
+
+
+def test_declarations_say_what_people_read() -> None:
+    for spec in SPECS.values():
+        assert spec.label
+        assert spec.description
+        assert spec.tolerance > 0
+    assert len({(spec.of, spec.label) for spec in SPECS.values()}) == len(SPECS)
+    ranks = [spec.rank for spec in SPECS.values() if spec.of != "rankings" and spec.rank]
+    assert sorted(ranks) == list(range(1, len(ranks) + 1))
+
+
+NAMES = st.text(st.characters(exclude_characters="@", exclude_categories=("Z", "C")), min_size=1)
+
+
+@given(NAMES, st.one_of(st.none(), st.integers(1, 10**9)))
+def test_printing_and_parsing_are_inverse(name: str, k: int | None) -> None:
+    spec = MetricSpec(name, at_k=k is not None)
+    assert split(spec.at(k)) == (name, k)
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=str)
+def test_every_name_is_read_back(spec: MetricSpec) -> None:
+    k = 7 if spec.at_k else None
+    assert parse(spec.at(k)) == (spec, k)
+    assert is_built_in(spec.at(k))
+    if spec.name != "bertscore":
+        made = named(spec.at(k))
+        assert made is not None
+        assert (made.name, made.spec) == (spec.at(k), spec)
+
+
+@given(
+    st.builds(
+        MetricSpec,
+        name=NAMES,
+        label=st.text(max_size=9),
+        of=st.text(max_size=9),
+        at_k=st.booleans(),
+        scale=st.sampled_from(["share", "percent", "unbounded"]),
+        highest=st.one_of(st.none(), st.floats(0, 1e6)),
+        digits=st.integers(0, 12),
+        higher_is_better=st.booleans(),
+        rank=st.one_of(st.none(), st.integers(0, 99)),
+        needs=st.lists(st.text(max_size=9)).map(tuple),
+        references=st.sampled_from(["any", "short", "long"]),
+    )
+)
+def test_a_stored_declaration_is_read_back(spec: MetricSpec) -> None:
+    assert MetricSpec.from_json(spec.to_json()) == spec
+    score = Score(0.5, 0.25, 0.75, 4, "a|b", spec)
+    assert Score.from_json(score.to_json()) == score
+    assert Score.from_json(score.to_json()).spec == spec
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ([], "expected an object with a name"),
+        ({"label": "a"}, "expected an object with a name"),
+        ({"name": "a b"}, "expected a name without white space"),
+        ({"name": "a@3"}, "declared as recall with at_k=True"),
+        ({"name": "a", "digits": "2"}, "spec.digits"),
+        ({"name": "a", "digits": 99}, "spec.digits"),
+        ({"name": "a", "scale": "inches"}, "spec.scale"),
+        ({"name": "a", "higher_is_better": 1}, "spec.higher_is_better"),
+        ({"name": "a", "needs": "x"}, "spec.needs"),
+    ],
+)
+def test_a_damaged_declaration(record: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        MetricSpec.from_json(record)
+
+
+def test_what_a_newer_version_declares_is_left_out() -> None:
+    assert MetricSpec.from_json({"name": "a", "colour": "red"}) == MetricSpec("a")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("recal@10", "Did you mean recall"),
+        ("recall", "write it with a cutoff, as in recall@10"),
+        ("mrr@10", "it has no cutoff; write it as mrr"),
+        ("recall@0", "expected a name, or a name and a cutoff"),
+        ("recall@x", "expected a name, or a name and a cutoff"),
+        ("", "expected a name"),
+    ],
+)
+def test_names_that_are_not_those_of_metrics(name: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        parse(name)
+    assert not is_built_in(name)
+    assert named(name) is None
+
+
+TOY = MetricSpec("edits", "ED", scale="unbounded", digits=1, higher_is_better=False, rank=1)
+
+
+class Edits(Metric[Any]):
+    """The length of each text."""
+
+    spec = TOY
+
+    @property
+    def signature(self) -> str:
+        return "edits|length"
+
+    def statistics(self, examples: Any) -> Any:
+        return np.array([[len(text), 1.0] for text in examples])
+
+    def value(self, totals: Any) -> Any:
+        return totals[..., 0] / totals[..., 1]
+
+
+class Accuracy(Edits):
+    spec = MetricSpec("accuracy", higher_is_better=False)
+
+
+def test_a_plugin_is_declared_beside_its_score() -> None:
+    score = _computed([Edits()], ["a", "abcd"], ["q", "r"]).scores["edits"]
+    assert (score.value, score.spec) == (2.5, TOY)
+    stored = Score.from_json(score.to_json())
+    assert spec_of("edits", stored) == spec_of("edits", score.to_json()) == TOY
+    assert score_cell("edits", stored).splitlines()[0] == "2.5"
+    assert spec_of("edits") == MetricSpec("edits")
+    assert specs_of({"edits": stored, "recall@3": stored})["recall@3"] == SPECS["recall"]
+
+
+def test_a_plugin_of_a_name_that_is_taken() -> None:
+    with pytest.raises(ConfigError, match="'accuracy': Accuracy has the name of a metric of"):
+        _computed([Accuracy()], ["a"], ["q"])
+
+
+def test_a_metric_of_this_package_is_not_declared_twice() -> None:
+    found = load("mini").queries[:3]
+    scored = _computed(_metrics_of("retrieval")[:1], _judged(len(found)), [q.id for q in found])
+    assert all("spec" not in score.to_json() for score in scored.scores.values())
+
+
+def _judged(n: int) -> Any:
+    from target_bench.metrics.judged_rankings import judge
+
+    return judge([["a"]] * n, [{"a"}] * n, 10)
+
+
+def test_an_installed_plugin_is_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = SimpleNamespace(name="edits", value=f"{__name__}:Edits")
+    monkeypatch.setattr(
+        registry, "_entry_points", lambda kind: {"edits": entry} if kind == "metric" else {}
+    )
+    assert parse("edits") == (TOY, None)
+    assert spec_of("edits") == TOY
+    assert isinstance(named("edits"), Edits)
+    assert TOY in all_specs()
+
+
+def test_reading_a_run_imports_no_file_that_it_names(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("raise SystemExit('imported')\n", encoding="utf-8")
+    name = f"{path}:Mine"
+    assert named(name) is None
+    assert spec_of(name).higher_is_better
+
+
+def test_what_is_not_a_metric() -> None:
+    with pytest.raises(ConfigError, match="has no attribute `spec`"):
+        parse("target_bench.retrievers.bm25:BM25")
+
+
+def test_a_lower_value_is_better_where_it_is_declared_so() -> None:
+    assert max([3.0, 1.0, 2.0], key=TOY.merit) == 1.0
+    assert max([3.0, 1.0, 2.0], key=SPECS["mrr"].merit) == 3.0
+
+
+def test_plugins_stand_for_a_run_by_their_rank() -> None:
+    none = Score(0.5, 0.4, 0.6, 10, "")
+    scores = {"recall@1": none, "recall@10": none, "other": none, "edits": none}
+    ranked = {name: Score(0.5, 0.4, 0.6, 10, "", TOY) for name in ("edits",)}
+    assert headlines.main_metrics({**scores, **ranked}) == ["edits"]
+    assert headlines.headline({**scores, **ranked}) == "edits"
+    assert headlines.main_metrics(scores) == ["other", "edits"]
+    assert headlines.table_metrics({**scores, **ranked}) == ["recall@10", "edits"]
+    assert headlines.headline(["recall@1", "recall@5", "recall@10", "mrr"], 5) == "recall@5"
+    assert headlines.deciding_metric(["recall@1", "rougeL", "token_f1"]) == "token_f1"
+    assert headlines.deciding_metric(["recall@1", "rougeL"]) is None
+
+
+def test_the_page_of_the_documentation_is_of_the_declarations() -> None:
+    """Its table lists every metric with its range, decimals and direction."""
+    text = DOCS.read_text(encoding="utf-8").partition("## All metrics")[2]
+    rows = [
+        tuple(cell.strip().strip("`") for cell in line.strip("|").split("|"))
+        for line in text.splitlines()
+        if line.startswith("| `")
+    ]
+    assert rows == [
+        (
+            spec.name + "@k" * spec.at_k,
+            spec.label_at("k" if spec.at_k else None),
+            spec.of,
+            spec.range,
+            "higher" if spec.higher_is_better else "lower",
+            str(spec.digits),
+            "" if spec.rank is None else str(spec.rank),
+            f"{spec.tolerance:g}",
+        )
+        for spec in SPECS.values()
+    ]

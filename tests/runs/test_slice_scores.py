@@ -1,0 +1,178 @@
+"""Scores by slice: those that the queries of the part alone would have."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench import TARGET, read_run, score_answers, score_rankings
+from target_bench.core.errors import ConfigError
+from target_bench.core.interfaces import Dataset
+from target_bench.core.schema import Judgement, Query, Score
+from target_bench.data.select import of_task
+from target_bench.data.splits import load
+from target_bench.runs.read import StoredRun
+from target_bench.runs.slice_scores import scores_by
+from target_bench.runs.slicing import by_name, partition
+from tests.builders import Recorder, only
+from tests.runs.stored import Runs, copied
+
+MINI = load("mini")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    return copied(tmp_path_factory.mktemp("runs"))
+
+
+@pytest.fixture(scope="module")
+def sql(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
+    target = TARGET(
+        ("text_to_sql", "mini"), out=tmp_path_factory.mktemp("sql"), observer=Recorder()
+    )
+    return read_run(only(target.run("random", generator="extractive", top_k=[1, 3])).folder)
+
+
+def _same(found: Mapping[str, Score], alone: Mapping[str, Score]) -> None:
+    """Value, interval and number of queries of every metric of the run.
+
+    The part alone may have more: those of databases, where all of its queries are about one.
+    """
+    assert found.keys() <= alone.keys()
+    for metric, mine in found.items():
+        score = alone[metric]
+        assert mine.n == score.n, metric
+        numbers = [mine.value, mine.low, mine.high], [score.value, score.low, score.high]
+        np.testing.assert_allclose(*numbers, rtol=1e-12, atol=1e-12, err_msg=metric)
+
+
+def _part(dataset: Dataset, run: StoredRun, name: str, value: str) -> Dataset:
+    mask = by_name(run.slices, name).masks()[value]
+    wanted = {query_id for query_id, kept in zip(run.query_ids, mask, strict=True) if kept}
+    return replace(dataset, queries=tuple(q for q in dataset.queries if q.id in wanted))
+
+
+@pytest.mark.parametrize("name", ["gold_tables", "task"])
+def test_of_rankings(runs: Runs, name: str) -> None:
+    run = read_run(runs.bm25)
+    for value, scores in scores_by(run, name).items():
+        part = _part(MINI, run, name, value)
+        rankings = {query.id: run.rankings[query.id] for query in part.queries}
+        _same(scores, score_rankings(part, rankings, run.identity.top_k).scores)
+
+
+@pytest.mark.parametrize("task", ["question_answering", "fact_verification"])
+def test_of_answers(runs: Runs, task: str) -> None:
+    """Corpus BLEU and macro F1 too, which are no means of the queries' values."""
+    run = read_run(runs.answers if task == "question_answering" else runs.labels)
+    dataset = of_task(MINI, task)
+    for value, scores in scores_by(run, "gold_tables").items():
+        part = _part(dataset, run, "gold_tables", value)
+        answers = {query.id: run.answers[query.id] for query in part.queries}
+        _same(scores, score_answers(part, answers, task).scores)
+
+
+@pytest.mark.parametrize("name", ["hardness", "database"])
+def test_of_sql(sql: StoredRun, name: str) -> None:
+    dataset = of_task(MINI, "text_to_sql")
+    judgements = {
+        query_id: Judgement(query_id, str(record.get("of", "")), record)
+        for query_id, record in sql.judgements.items()
+    }
+    found = scores_by(sql, name)
+    for value, scores in found.items():
+        part = _part(dataset, sql, name, value)
+        answers = {query.id: sql.answers[query.id] for query in part.queries}
+        _same(scores, score_answers(part, answers, "text_to_sql", judgements).scores)
+        told = sql.report["by"][name][value]
+        assert told["queries"] == len(part.queries)
+        assert told["runnable"] == scores["ex[bird]"].n
+        for metric, score in scores.items():
+            assert told[metric] == pytest.approx(score.value)
+    assert list(sql.report["by"]) == ["hardness", "difficulty", "database"]
+
+
+def test_words_of_difficulty_come_in_their_order(sql: StoredRun) -> None:
+    assert list(scores_by(sql, "hardness")) == ["easy", "medium", "hard", "extra"]
+
+
+def test_some_metrics(runs: Runs) -> None:
+    found = scores_by(read_run(runs.bm25), "gold_tables", ["mrr"])
+    assert {tuple(scores) for scores in found.values()} == {("mrr",)}
+
+
+def test_unknown_names(runs: Runs) -> None:
+    run = read_run(runs.bm25)
+    with pytest.raises(ConfigError, match="unknown slice 'colour'; the queries have: gold_tables"):
+        scores_by(run, "colour")
+    with pytest.raises(ConfigError, match="no metric 'bleu'; there are recall@1"):
+        scores_by(run, "gold_tables", ["bleu"])
+
+
+def test_an_unknown_name_is_told_before_anything_runs(tmp_path: Path) -> None:
+    target = TARGET(("retrieval", "mini"), out=tmp_path, observer=Recorder())
+    with pytest.raises(ConfigError, match="unknown slice 'colour'"):
+        target.run("bm25", by="colour")
+    assert not list(tmp_path.glob("*/retrieval.jsonl"))
+
+
+def test_results_hold_them(tmp_path: Path) -> None:
+    target = TARGET(("qa", "mini"), out=tmp_path, observer=Recorder())
+    result = only(target.run("bm25", limit=40, by=["gold_tables", "gold_tables"]))
+    assert result.by == {"gold_tables": scores_by(read_run(result.folder), "gold_tables")}
+    assert result.to_json()["by"]["gold_tables"]["1"]["sacrebleu"]["n"] == sum(
+        len(query.gold) == 1 for query in of_task(MINI, "question_answering").queries[:40]
+    )
+    assert "by gold_tables" in str(result)
+
+
+KINDS = st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from("abc"))
+
+
+@given(st.lists(KINDS, max_size=30), st.data())
+def test_parts_are_the_queries_that_have_a_value(column: list[object], data: st.DataObject) -> None:
+    divided = partition(column)
+    values = np.array(
+        data.draw(
+            st.lists(st.integers(0, 9), min_size=len(column), max_size=len(column)), label="values"
+        ),
+        dtype=np.float64,
+    )
+    assert int(divided.sizes.sum()) == sum(value is not None for value in column)
+    for i, value in enumerate(divided.values):
+        chosen = [j for j, x in enumerate(column) if type(x) is type(value) and x == value]
+        assert (divided.codes == i).nonzero()[0].tolist() == chosen
+        assert divided.sizes[i] == len(chosen) > 0
+        assert divided.means(values)[i] == pytest.approx(values[chosen].mean())
+    kept = divided.largest(2)
+    assert len(kept) == min(2, len(divided.values))
+    rest = [size for i, size in enumerate(divided.sizes) if i not in kept]
+    assert all(divided.sizes[i] >= size for i in kept for size in rest)
+
+
+def test_queries_without_a_value_are_a_part_of_their_own() -> None:
+    masks = partition(["a", None, "b"]).masks()
+    assert {name: mask.tolist() for name, mask in masks.items()} == {
+        "a": [True, False, False],
+        "b": [False, False, True],
+        "(none)": [False, True, False],
+    }
+    assert list(partition(["a", None]).masks(none=False)) == ["a"]
+
+
+def test_scalars_of_the_metadata_are_slices(tmp_path: Path) -> None:
+    """As the flag of an overlap with training data, also where the task has no code for it."""
+    queries = tuple(
+        Query(q.id, q.text, q.gold, q.answer, q.database_id, {"overlap_subset": i % 3 == 0})
+        for i, q in enumerate(of_task(MINI, "question_answering").queries[:30])
+    )
+    target = TARGET(("qa", replace(MINI, queries=queries)), out=tmp_path, observer=Recorder())
+    result = only(target.run("bm25", by="overlap_subset"))
+    assert {value: found["token_f1"].n for value, found in result.by["overlap_subset"].items()} == {
+        "false": 20,
+        "true": 10,
+    }
