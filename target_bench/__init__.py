@@ -28,11 +28,13 @@ if TYPE_CHECKING:
         Retriever,
     )
     from target_bench.core.observer import Observer
+    from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
     from target_bench.core.release import Release
     from target_bench.core.schema import (
         CorpusInfo,
         Generation,
         GenerationRequest,
+        Judgement,
         Message,
         Query,
         Retrieval,
@@ -41,8 +43,11 @@ if TYPE_CHECKING:
         TableId,
     )
     from target_bench.core.serialization import Serializer
+    from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, Task
     from target_bench.core.vectors import Encoder, TextKind, VectorIndex, Vectors
     from target_bench.evaluation.results import Result, Results
+    from target_bench.evaluation.stages.judge import judge_answers
+    from target_bench.evaluation.stages.score import score_answers, score_rankings
     from target_bench.evaluation.target import TARGET
     from target_bench.reporting.compare import compare
     from target_bench.reporting.compare_rows import Comparison
@@ -52,6 +57,9 @@ _HOME = {
     "TARGET": "evaluation.target",
     "Comparison": "reporting.compare_rows",
     "compare": "reporting.compare",
+    "judge_answers": "evaluation.stages.judge",
+    "score_answers": "evaluation.stages.score",
+    "score_rankings": "evaluation.stages.score",
     "Result": "evaluation.results",
     "Results": "evaluation.results",
     "StoredRun": "runs.read",
@@ -65,10 +73,14 @@ _HOME = {
     "Observer": "core.observer",
     "Ranked": "core.interfaces",
     "Retriever": "core.interfaces",
+    "Prompted": "core.prompt_writer",
+    "PromptOptions": "core.prompt_writer",
+    "PromptWriter": "core.prompt_writer",
     "Release": "core.release",
     "CorpusInfo": "core.schema",
     "Generation": "core.schema",
     "GenerationRequest": "core.schema",
+    "Judgement": "core.schema",
     "Message": "core.schema",
     "Query": "core.schema",
     "Retrieval": "core.schema",
@@ -76,6 +88,10 @@ _HOME = {
     "Table": "core.schema",
     "TableId": "core.schema",
     "Serializer": "core.serialization",
+    "LeakLimits": "core.task",
+    "Predictions": "core.task",
+    "SummaryBlock": "core.task",
+    "Task": "core.task",
     "Encoder": "core.vectors",
     "TextKind": "core.vectors",
     "VectorIndex": "core.vectors",
@@ -110,11 +126,22 @@ __all__ = [  # noqa: RUF022 (the order a reader wants)
     "Message",
     "Generation",
     "Score",
+    "Task",
+    "Predictions",
+    "Judgement",
+    "SummaryBlock",
+    "LeakLimits",
+    "PromptOptions",
+    "PromptWriter",
+    "Prompted",
     "Metric",
     "Observer",
     "Serializer",
     "Result",
     "Results",
+    "score_rankings",
+    "score_answers",
+    "judge_answers",
     "read_run",
     "list_runs",
     "StoredRun",

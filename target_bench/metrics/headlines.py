@@ -57,7 +57,8 @@ def have_short_answers(queries: Sequence[Query]) -> bool:
 def answer_metrics(names: Iterable[str], every: bool = False) -> list[str]:
     """The main metrics about answers among those of a run.
 
-    Where the references are short, BLEU and ROUGE-L are not among them.
+    Where the references are short, BLEU and ROUGE-L are not among them. Of a task with metrics of
+    its own these are all but those of rankings.
 
     Args:
         names: metrics in the order in which the run records them.
@@ -65,12 +66,17 @@ def answer_metrics(names: Iterable[str], every: bool = False) -> list[str]:
     """
     recorded = list(names)
     found = [name for name in ANSWER_METRICS if name in recorded]
+    found += [name for name in recorded if not found and not _is_of_rankings(name)]
     if {"exact_match", "sacrebleu"} <= set(found):
         short = recorded.index("exact_match") < recorded.index("sacrebleu")
         found.sort(key=lambda name: short and name not in _OF_SHORT)
         if short and not every:
             found = [name for name in found if name not in _OF_LONG]
     return found
+
+
+def _is_of_rankings(name: str) -> bool:
+    return "@" in name or name.partition("[")[0] in ("mrr", "map", "r_precision")
 
 
 def main_metrics(names: Sequence[str]) -> list[str]:
