@@ -22,8 +22,8 @@ def listed(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
     Returns:
         Of each run ``folder``, ``state`` (its status), ``problem`` (what is damaged), ``error``
         (what ended the last work on it), ``task``, ``corpus``, ``split``, ``about``, ``label``,
-        ``queries``, ``metric`` and ``score`` (the headline of a finished run; no score over no
-        query) and ``started``. What cannot be read is empty or None.
+        ``queries``, ``metric`` and ``score`` (the headline of a finished run; none without
+        references, no score over no query) and ``started``. What cannot be read is empty or None.
     """
     bases = {folder for folder in map(_basis, runs) if folder is not None}
     return [_line(run, run.folder in bases) for run in runs]
@@ -51,11 +51,11 @@ def _line(run: StoredRun, basis: bool) -> dict[str, Any]:
             "error": run.error,
         }
         if run.is_scored:
-            line |= {"queries": run.n_queries, "metric": run.headline}
+            line |= {"queries": run.n_queries, "metric": run.headline if run.scores else None}
     except StoreError:
         return line  # its state says so
     nothing_ranked = basis and run.asked.retriever == NO_CONTEXT
-    if run.status == "finished" and not nothing_ranked:
+    if run.status == "finished" and run.scores and not nothing_ranked:
         line["score"] = run.scores[run.headline].to_json()["value"]
     return line
 
