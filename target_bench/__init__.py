@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         StoreError,
         TargetBenchError,
     )
+    from target_bench.core.grid import CellGrid, GridCell
     from target_bench.core.interfaces import (
         Corpus,
         CorpusLoader,
@@ -65,6 +66,8 @@ _HOME = {
     "StoredRun": "runs.read",
     "list_runs": "runs.read",
     "read_run": "runs.read",
+    "CellGrid": "core.grid",
+    "GridCell": "core.grid",
     "Corpus": "core.interfaces",
     "CorpusLoader": "core.interfaces",
     "Dataset": "core.interfaces",
@@ -120,6 +123,8 @@ __all__ = [  # noqa: RUF022 (the order a reader wants)
     "Dataset",
     "Table",
     "TableId",
+    "CellGrid",
+    "GridCell",
     "Query",
     "Retrieval",
     "GenerationRequest",
