@@ -5,7 +5,10 @@ from typing import Literal
 Kind = Literal["retriever", "generator", "corpus", "task", "encoder", "index", "metric"]
 
 RANKING_TASK = "retrieval"
-"""The task about rankings: every run that retrieves is scored by it."""
+"""The task about rankings: every run that retrieves is scored by it.
+
+Its name is also what the identity of answers calls the rankings that they are built on.
+"""
 
 BUILT_IN: dict[Kind, dict[str, str]] = {
     "retriever": {

@@ -163,7 +163,7 @@ def resolve(kind: Kind, target: str, also: Iterable[str] = ()) -> Any:
 def canonical(kind: Kind, name: str) -> str:
     """The registered spelling of a name (``OTT-QA`` -> ``ottqa``); other names as they are.
 
-    A task is also known by its title and its aliases (``qa`` -> ``question_answering``).
+    A task is also known by its title and its aliases (``QA`` -> its short name).
     """
     if _find_exact(kind, name):
         return name

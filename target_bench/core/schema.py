@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from math import nan
 from typing import Any, Literal, NamedTuple
 
+from target_bench.core.grid import CellGrid
 from target_bench.core.metric_spec import MetricSpec
 
 Cell = str | int | float | bytes | None
@@ -69,12 +70,15 @@ class Table:
         rows: the data rows, each as long as the header.
         context: what the source says about the table. Keys shared by all corpora: ``title``,
             ``section_title``, ``primary_key``, ``foreign_keys``; a corpus may have more.
+        grid: the cells with their spans, as the source has them; None where header and rows are
+            all that there is.
     """
 
     id: TableId
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     context: Mapping[str, Any] = field(default_factory=dict)
+    grid: CellGrid | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,7 +187,9 @@ def task_class(text: str) -> type[Task[Any]]:
     found = registry.resolve("task", target)
     if not (isinstance(found, type) and issubclass(found, Task)):
         raise ConfigError(f"{target} is not a task: it does not inherit target_bench.Task")
-    missing = [name for name in ("name", "title") if not isinstance(vars(found).get(name), str)]
+    missing = [
+        name for name in ("name", "title") if not isinstance(getattr(found, name, None), str)
+    ]
     if missing:
         raise ConfigError(f"{target} is not a task: it has no attribute `{missing[0]}`")
     return found
@@ -212,7 +214,7 @@ def task_named(text: str) -> str:
 def task_text(text: str) -> str:
     """A task with its settings, as it can be asked for from any folder.
 
-    Its name is in the registered spelling, as in ``text_to_sql:timeout=5``; the path of a file is
+    Its name is in the registered spelling, as in ``mine:timeout=5``; the path of a file is
     absolute.
 
     Raises:

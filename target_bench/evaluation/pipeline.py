@@ -152,7 +152,7 @@ def _tables_identity(cell: Cell, asked: Asking) -> dict[str, Any]:
     retrieval = {"retriever": cell.subject.identity, "depth": cell.depth}
     if asked.depth < cell.depth:
         retrieval["tables"] = asked.depth
-    return {"retrieval": retrieval}
+    return {RANKING_TASK: retrieval}
 
 
 def _metrics(task: Task[Any], dataset: Dataset, cutoffs: Sequence[int] = ()) -> list[str]:

@@ -30,7 +30,7 @@ class TARGET:
     """The benchmark: one or more tasks, each on one or more corpora.
 
     Args:
-        tasks: a task (``"Table Retrieval"`` or ``"retrieval"``, in any case, perhaps with settings:
+        tasks: a task (``"Table Retrieval"`` or its short name, in any case, perhaps with settings:
             ``"text-to-sql:engine=duckdb,timeout=10"``) for all corpora that serve it, or a pair of
             a task and a corpus or list of corpora, as in ``("Table Retrieval", "OTTQA")``. A
             corpus is a name, the path of a folder or database of your own (``"./tables"``), or a

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import StoreError
 from target_bench.core.redaction import without_secrets
 from target_bench.core.seals import WHOLLY, DamageError, unsealed
@@ -80,7 +81,7 @@ class Identity:
     @property
     def retriever(self) -> Mapping[str, Any]:
         """The identity of what ranked, also for a run of answers."""
-        found: Mapping[str, Any] = self.content.get("retrieval", self.content).get("retriever", {})
+        found: Mapping[str, Any] = self.content.get(RANKING_TASK, self.content).get("retriever", {})
         return found
 
     @property
@@ -96,7 +97,7 @@ class Identity:
     @property
     def prompt_tables(self) -> int | None:
         """How many tables a prompt holds, where fewer than were retrieved."""
-        tables = self.content.get("retrieval") or self.content.get("given") or {}
+        tables = self.content.get(RANKING_TASK) or self.content.get("given") or {}
         found: int | None = tables.get("tables")
         return found
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
+from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import StoreError
 
 Status = Literal["running", "finished", "failed", "interrupted"]
@@ -71,7 +72,7 @@ IDENTITY = {
         lambda v: isinstance(v, list) and bool(v) and all(map(_is_whole, v)),
     ),
     "metrics": _TEXTS,
-    **dict.fromkeys(("retriever", "generator", "retrieval", "given"), _OBJECT),
+    **dict.fromkeys(("retriever", "generator", RANKING_TASK, "given"), _OBJECT),
 }
 ASKED = {
     "corpus": _optional(_TEXT),

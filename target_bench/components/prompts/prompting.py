@@ -278,7 +278,7 @@ class Prompter:
         return ("" if low < 0 else self._marked(number, table, low)), low
 
     def _written(self, number: int, table: Table, n_rows: int) -> str:
-        kept = Table(table.id, table.header, table.rows[:n_rows], table.context)
+        kept = replace(table, rows=table.rows[:n_rows])
         return f"Table {number}:\n{self._serializer(kept)}"
 
     def _marked(self, number: int, table: Table, n_rows: int) -> str:

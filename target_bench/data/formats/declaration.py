@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import DataError
+from target_bench.core.grid import CellGrid
 from target_bench.core.release import field
 from target_bench.core.schema import Cell, CorpusInfo, Query, TableId
 from target_bench.data.formats.cells import cells, plain
@@ -113,6 +114,19 @@ def grid(value: Any, place: str) -> list[Sequence[Cell]]:
         return [cells(row) for row in value]
     except TypeError as error:
         raise DataError(f"{place}: field 'table': {error}") from error
+
+
+def cell_grid(record: Mapping[str, Any], place: str) -> CellGrid | None:
+    """The field ``grid``: rows of ``[text, row_span, column_span, is_header]``, or None.
+
+    Raises:
+        DataError: it is of another form.
+    """
+    value = record.get("grid")
+    try:
+        return None if value is None else CellGrid.from_json(value)
+    except ValueError as error:
+        raise DataError(f"{place}: field 'grid': {error}") from error
 
 
 def place_of_row(place: str, number: int) -> str:
