@@ -23,11 +23,11 @@ METRIC = '''
 
 import numpy as np
 
-from target_bench import Metric
+from target_bench import Metric, MetricSpec
 
 
 class WordRecall(Metric):
-    name = "word_recall"
+    spec = MetricSpec("word_recall", label="Words", of="tales", digits=2, rank=1, decides=True)
     signature = "word_recall|version:1"
 
     def statistics(self, examples):

@@ -242,7 +242,7 @@ class TextToSQL(Task[JudgedStatements]):
         if len(notes) > _NOTES:
             more = f"{len(notes) - _NOTES} more notes are in scores.json"
             found.append(SummaryBlock("", text=more))
-        return [*found, *_accuracy_by_group(report["by"])]
+        return [*found, *_accuracy_by_group(report.get("by", {}))]
 
     def holds_answer(self, query: Query, tables: Sequence[TableId], _corpus: Corpus) -> bool:
         """Whether a table is of the database of the query."""
