@@ -1,4 +1,4 @@
-"""``target-bench run``: retrievers × corpora, as a table or as JSON."""
+"""``target-bench run``, ``score`` and ``generate``: retrievers × corpora, as tables or as JSON."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from target_bench.cli import generate, payment
 from target_bench.cli.options import (
+    RUNS,
     AsJson,
     Corpora,
     Database,
@@ -30,7 +30,7 @@ from target_bench.cli.options import (
     cutoffs,
     unread,
 )
-from target_bench.cli.output import printed
+from target_bench.cli.output import agreed, announced, printed
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import OnError
@@ -145,7 +145,7 @@ def run(
                 table_format=table_format,
                 schema_scope=schema_scope,
                 structured=structured,
-                confirm=payment.announced if yes else payment.agreed,
+                confirm=announced if yes else agreed,
             )
             folders = [result.folder for result in results]  # one retrieval serves all generators
             results += [result for result in found if result.folder not in folders]
@@ -246,7 +246,7 @@ def score(
                 "Leave out --run, --predictions, --order, --corpus, --split, --limit, --database "
                 "and --distractors."
             )
-        generate.score_stored(stored, task, data_dir, as_json)
+        _score_stored(stored, task, data_dir, as_json)
         return
     wanted = wanted_corpora(corpus, corpora)
     ks = cutoffs(top_k)
@@ -304,3 +304,76 @@ def reported(
         for note in unread(context, [task for task, _ in pairs]):
             observer.warning(note)
         yield target, results
+
+
+GENERATE_HELP = """Have the rankings of a stored run answered.
+
+`target-bench generate runs/retrieval-... --task qa --generator extractive` retrieves nothing again;
+the run may also be one of answers, by another generator.
+"""
+
+
+def generate(
+    context: typer.Context,
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="A run folder, or its id.", show_default=False)
+    ],
+    task: Annotated[
+        str | None,
+        typer.Option(
+            help="qa, fact_verification or text_to_sql, perhaps with settings, as in "
+            "fact_verification:labels=target. Default: as the run was asked for."
+        ),
+    ] = None,
+    generators: Annotated[
+        list[str] | None,
+        typer.Option("--generator", help="What answers; may be repeated. Default: extractive."),
+    ] = None,
+    retry_failed: RetryFailed = False,
+    prompt: PromptFile = None,
+    prompt_tokens: PromptTokens = 8000,
+    table_format: TableFormat = "markdown",
+    schema_scope: SchemaScopeName = "database",
+    structured: Structured = True,
+    yes: Yes = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of all runs. Default: where the run lies.")
+    ] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Answer, score and print."""
+    from target_bench.evaluation.inputs import Answering
+    from target_bench.evaluation.resume import StoredRun
+    from target_bench.runs.find import find
+
+    with printed(as_json) as (observer, results):
+        stored = StoredRun(find(run, out or RUNS), data_dir, observer, out)
+        for note in unread(context, [task or stored.task]):
+            observer.warning(note)
+        for generator in generators or ["extractive"]:
+            confirm = announced if yes else agreed
+            answering = Answering(
+                generator,
+                prompt,
+                prompt_tokens,
+                table_format,
+                confirm=confirm,
+                schema_scope=schema_scope,
+                structured=structured,
+            )
+            results += stored.generate(answering, task, retry_failed)
+
+
+def _score_stored(
+    folder: Path,
+    task: str | None,
+    data_dir: Path | None,
+    as_json: bool,
+) -> None:
+    """Score a run folder again and print."""
+    from target_bench.evaluation.resume import StoredRun
+
+    with printed(as_json) as (observer, results):
+        results += StoredRun(folder, data_dir, observer).score(task)

@@ -1,23 +1,23 @@
-"""``target-bench runs``: what lies in a store of runs, and whether it is whole."""
+"""``target-bench runs``: what lies in a store of runs, whether it is whole, and its export."""
 
-import json
-import sys
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from target_bench.cli.compare import RunsIn
-from target_bench.cli.options import AsJson, Debug
-from target_bench.core.errors import StoreError
+from target_bench.cli.options import RUNS, AsJson, DataDir, Debug
+from target_bench.cli.output import print_json
+from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.text_tables import Column, TextTable, print_tables, say
 
 if TYPE_CHECKING:
     from target_bench.runs.integrity import Checked
     from target_bench.runs.overview import Overview
 
-HELP = "List, show, compare, check and clean up stored runs."
+HELP = "List, show, compare, check, clean up and export stored runs."
 
 app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
 
@@ -40,7 +40,7 @@ def list_(
         one for one in overview(out) if corpus in (None, one.corpus) and wanted in (None, one.task)
     ]
     if as_json:
-        _dump([one.to_json() for one in found])
+        print_json([one.to_json() for one in found])
         return
     rows = [
         [
@@ -72,7 +72,7 @@ def show(
     document = described(find(run, out))
     problems = document.get("problems")
     if as_json:
-        _dump(document)
+        print_json(document)
     else:
         _show(document)
     if problems:
@@ -110,13 +110,63 @@ def diff(
     one, two = find(run, out), find(other, out)
     found = differences(one, two)
     if as_json:
-        _dump([asdict(each) for each in found])
+        print_json([asdict(each) for each in found])
         return
     rows = [[f"{each.part}.{each.path}", _cell(each.one), _cell(each.other)] for each in found]
     if rows:
         print_tables(TextTable([Column(name) for name in ("what", one.name, two.name)], rows))
     else:
         say("the two runs differ in nothing")
+
+
+EXPORT_HELP = """Write a run for other tools.
+
+`target-bench runs export runs/retrieval-mini-... --format trec --to trec/` writes run.trec and
+qrels.trec, which ir-measures and trec_eval read.
+"""
+
+
+class Format(StrEnum):
+    """What can be written."""
+
+    trec = "trec"
+
+
+@app.command("export", help=EXPORT_HELP)
+def export(
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="A run folder, or its id.", show_default=False)
+    ],
+    format: Annotated[
+        Format, typer.Option(help="Run and judgements as TREC has them.")
+    ] = Format.trec,
+    to: Annotated[
+        Path | None, typer.Option(help="Where the files go. Default: the run folder.")
+    ] = None,
+    corpus: Annotated[
+        str | None,
+        typer.Option(help="The corpus, where it moved since. Default: what the run was of."),
+    ] = None,
+    data_dir: DataDir = None,
+    debug: Debug = False,
+) -> None:
+    """Load the corpus of a run and write its rankings and judgements."""
+    from target_bench.data import splits
+    from target_bench.runs import export as exporting
+    from target_bench.runs.find import find
+    from target_bench.runs.store import read_run
+
+    folder = find(run, RUNS)
+    manifest = read_run(folder)
+    name = corpus or manifest["asked"]["corpus"]
+    if name is None:
+        raise ConfigError(f"{folder} is of a corpus that was made in Python; name it with --corpus")
+    if splits.is_path(name) and not Path(name).exists():
+        raise ConfigError(f"{name}, which the run was of, is not there; name its place: --corpus")
+    split, distractors = manifest["identity"]["split"], manifest["asked"]["distractors"]
+    dataset = splits.load(name, split, data_dir, distractors)
+    for path in exporting.export(folder, dataset, to or folder, format.value):
+        typer.echo(path)
 
 
 @app.command("fsck", help="Check every run folder; exit code 4 if one is damaged.")
@@ -135,7 +185,7 @@ def fsck(
     folders = [find(run, out) for run in runs] if runs else run_folders(out)
     found = [check(folder) for folder in folders]
     if as_json:
-        _dump([checked.to_json() for checked in found])
+        print_json([checked.to_json() for checked in found])
     else:
         for line in _report(found):
             say(line)
@@ -216,8 +266,3 @@ def _score(
 
 def _cell(value: Any) -> str:
     return "–" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _dump(document: Any) -> None:
-    json.dump(document, sys.stdout, ensure_ascii=False, indent=2)
-    sys.stdout.write("\n")

@@ -1,6 +1,6 @@
 """The seconds of a sweep's table: cold, or a dash with its reason."""
 
-from target_bench.cli.sweep_table import outcome_tables
+from target_bench.cli.sweep import outcome_tables
 from target_bench.core import text_tables
 from target_bench.core.schema import Score
 from target_bench.evaluation.sweeps.sweep_cell import CellOutcome, SweepCell
