@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from target_bench.cli.options import RUNS, AsJson, DataDir, Debug
+from target_bench.cli.options import AsJson, DataDir, Debug
 from target_bench.cli.output import TerminalObserver, print_json
 from target_bench.core.errors import ConfigError
+from target_bench.evaluation.options import RUNS
 
 if TYPE_CHECKING:
     from target_bench.reporting.compare_rows import Comparison
@@ -59,7 +60,7 @@ def compare(
     test: Annotated[Test, typer.Option(help="The paired test.")] = Test.randomization,
     resamples: Annotated[int, typer.Option(help="How many samples a test draws.")] = 10_000,
     seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 0,
-    out: RunsIn = Path("runs"),
+    out: RunsIn = RUNS,
     as_json: AsJson = False,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs).")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
@@ -117,7 +118,7 @@ def recall_at_k(
     output: To,
     data_dir: DataDir = None,
     log: Annotated[bool, typer.Option("--log", help="k on a logarithmic scale.")] = False,
-    out: RunsIn = Path("runs"),
+    out: RunsIn = RUNS,
     debug: Debug = False,
 ) -> None:
     """Draw recall over k."""
@@ -132,7 +133,7 @@ def distractors(
     runs: RunNames,
     output: To,
     metric: MetricName = None,
-    out: RunsIn = Path("runs"),
+    out: RunsIn = RUNS,
     debug: Debug = False,
 ) -> None:
     """Draw a score over distractors."""
@@ -147,7 +148,7 @@ def pareto(
     runs: RunNames,
     output: To,
     metric: MetricName = None,
-    out: RunsIn = Path("runs"),
+    out: RunsIn = RUNS,
     debug: Debug = False,
 ) -> None:
     """Draw a score over time and cost."""
@@ -163,7 +164,7 @@ def slices(
     output: To,
     slices: Slices = None,
     metric: MetricName = None,
-    out: RunsIn = Path("runs"),
+    out: RunsIn = RUNS,
     debug: Debug = False,
 ) -> None:
     """Draw a score by slice."""

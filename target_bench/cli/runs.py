@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from target_bench.cli.compare import RunsIn
-from target_bench.cli.options import RUNS, AsJson, DataDir, Debug
+from target_bench.cli.options import AsJson, DataDir, Debug
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.text_tables import Column, TextTable, print_tables, say
+from target_bench.evaluation.options import RUNS
 
 if TYPE_CHECKING:
     from target_bench.runs.integrity import Checked
@@ -26,7 +27,7 @@ RunName = Annotated[str, typer.Argument(metavar="RUN", show_default=False)]
 
 @app.command("list", help="One line a run: what was run on what, and its main score.")
 def list_(
-    out: RunsIn = Path("runs"),
+    out: RunsIn = RUNS,
     corpus: Annotated[str | None, typer.Option(help="Only runs of this corpus.")] = None,
     task: Annotated[str | None, typer.Option(help="Only runs of this task.")] = None,
     as_json: AsJson = False,
@@ -63,9 +64,19 @@ def list_(
 
 @app.command("show", help="One run: identity, scores, denominators, environment, timings, notes.")
 def show(
-    run: RunName, out: RunsIn = Path("runs"), as_json: AsJson = False, debug: Debug = False
+    run: RunName,
+    out: RunsIn = RUNS,
+    config: Annotated[
+        bool,
+        typer.Option("--config", help="Print its options alone, as run --config reads them."),
+    ] = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
 ) -> None:
     """Print what a run folder holds."""
+    if config:
+        _show_config(run, out)
+        return
     from target_bench.runs.find import find
     from target_bench.runs.overview import described
 
@@ -77,6 +88,20 @@ def show(
         _show(document)
     if problems:
         raise StoreError(f"{document['run']}: the run is damaged: {problems['1']}")
+
+
+def _show_config(run: str, out: Path) -> None:
+    import yaml
+
+    from target_bench.evaluation.run_config import config_of
+    from target_bench.runs.find import find
+    from target_bench.runs.store import read_run
+
+    folder = find(run, out)
+    manifest = read_run(folder)
+    found = config_of(manifest["asked"], manifest["identity"]["split"])
+    said = yaml.safe_dump(found, sort_keys=False, allow_unicode=True, width=100)
+    typer.echo(f"# {folder.name}: target-bench run --config FILE makes it again\n{said}", nl=False)
 
 
 def _show(document: dict[str, Any]) -> None:
@@ -97,7 +122,7 @@ def _show(document: dict[str, Any]) -> None:
 def diff(
     run: RunName,
     other: Annotated[str, typer.Argument(metavar="RUN", show_default=False)],
-    out: RunsIn = Path("runs"),
+    out: RunsIn = RUNS,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
@@ -171,7 +196,7 @@ def export(
 
 @app.command("fsck", help="Check every run folder; exit code 4 if one is damaged.")
 def fsck(
-    out: RunsIn = Path("runs"),
+    out: RunsIn = RUNS,
     runs: Annotated[
         list[str] | None, typer.Argument(metavar="[RUN]...", help="Default: all.")
     ] = None,
@@ -213,7 +238,7 @@ def _report(found: "Sequence[Checked]") -> list[str]:
 
 @app.command("gc", help="List runs that were never finished, and leftovers; --yes removes them.")
 def gc(
-    out: RunsIn = Path("runs"),
+    out: RunsIn = RUNS,
     yes: Annotated[bool, typer.Option("--yes", help="Remove what is listed.")] = False,
     debug: Debug = False,
 ) -> None:

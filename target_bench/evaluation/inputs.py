@@ -1,9 +1,9 @@
 """Who takes part: what ranks and what answers, by name, as an object, or from a file."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from target_bench.components.prompts.prompting import Prompt, Prompter
 from target_bench.core import contract, ranking, registry
@@ -12,8 +12,8 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.redaction import masked_settings
-from target_bench.core.serialization import Format
 from target_bench.data.select import Loaded
+from target_bench.evaluation.options import PromptOptions
 from target_bench.evaluation.stages.consent import Confirm
 from target_bench.evaluation.stages.generate import (
     ANSWER_MODES,
@@ -24,9 +24,6 @@ from target_bench.evaluation.stages.generate import (
 from target_bench.evaluation.stages.retrieve import MODES, Subject
 from target_bench.runs import ranking_files
 
-if TYPE_CHECKING:
-    from target_bench.components.prompts.schema_prompting import SchemaScope
-
 
 @dataclass(frozen=True)
 class Answering:
@@ -34,28 +31,17 @@ class Answering:
 
     Attributes:
         generator: what answers: a generator, a name as on the command line, or an ``Answerer``.
-        prompt: a file with prompts, or None for our own.
-        prompt_tokens: about how many tokens the tables of a prompt may take.
-        table_format: how tables are written.
+        prompting: what prompts are made of.
         task: the task with its settings, as it was asked for; for the manifest.
         confirm: is asked before requests that may cost money.
         label: what the generator is called in results; default: as it was asked for.
-        schema_scope: text-to-SQL: which tables a prompt shows.
-        structured: text-to-SQL and fact verification: whether the answer has to be JSON of a given
-            schema; in fact verification only where the generator follows schemas.
-        tables: how many tables of a ranking stand in a prompt; None for all.
     """
 
     generator: GeneratorLike | Answerer | str
-    prompt: Path | None = None
-    prompt_tokens: int = 8000
-    table_format: Format = "markdown"
+    prompting: PromptOptions = field(default_factory=PromptOptions)
     task: str | None = None
     confirm: Confirm | None = None
     label: str | None = None
-    schema_scope: "SchemaScope" = "database"
-    structured: bool = True
-    tables: int | None = None
 
     def prompter(self, task: Any, databases: Mapping[str, Path], follows_schema: bool) -> Prompter:
         """What makes the requests of a task.
@@ -65,18 +51,18 @@ class Answering:
             databases: what it is about, if it is about databases.
             follows_schema: whether the generator follows JSON schemas.
         """
-        name = task.name
-        prompt = Prompt.load(name, self.prompt)
+        name, chosen = task.name, self.prompting
+        prompt = Prompt.load(name, chosen.prompt)
+        format_, budget = chosen.table_format, chosen.prompt_tokens
         if name != "text_to_sql":
-            asked = self.structured and follows_schema
+            asked = chosen.structured and follows_schema
             own = getattr(task, "answer_schema", None) if asked else None
-            return Prompter(name, prompt, self.table_format, self.prompt_tokens, own)
+            return Prompter(name, prompt, format_, budget, own)
         from target_bench.components.prompts.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
 
-        schema = ANSWER_SCHEMA if self.structured else None
-        budget, scope = self.prompt_tokens, self.schema_scope
+        schema, scope = ANSWER_SCHEMA if chosen.structured else None, chosen.schema_scope
         return SchemaPrompter(
-            name, prompt, self.table_format, budget, schema, scope=scope, databases=databases
+            name, prompt, format_, budget, schema, scope=scope, databases=databases
         )
 
     def answerer(self, observer: Observer) -> Answerer:
@@ -104,10 +90,10 @@ class Answering:
         return Answerer(self.label or masked_settings(label), identity, generator=plugin)
 
     def _warn_of_prompt(self, label: str, observer: Observer) -> None:
-        if self.prompt is not None:
+        if self.prompting.prompt is not None:
             observer.warning(
                 f"nothing says that {masked_settings(label)} reads prompts (converses = True), so "
-                f"{self.prompt} may change none of its answers"
+                f"{self.prompting.prompt} may change none of its answers"
             )
 
 

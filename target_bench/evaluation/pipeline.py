@@ -16,10 +16,11 @@ from target_bench.core.observer import Observer
 from target_bench.core.schema import NO_CONTEXT, Counts, Retrieval, Score
 from target_bench.data.select import Loaded
 from target_bench.evaluation.inputs import Answering
+from target_bench.evaluation.options import RunOptions
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.stages.consent import Confirm
 from target_bench.evaluation.stages.generate import Answerer, GenerateStage
-from target_bench.evaluation.stages.retrieve import RetrievalOptions, RetrieveStage, Subject
+from target_bench.evaluation.stages.retrieve import RetrieveStage, Subject
 from target_bench.evaluation.stages.score import count, count_answers, score
 from target_bench.metrics.headlines import in_order
 from target_bench.runs import slices
@@ -42,18 +43,23 @@ class Cell:
     Attributes:
         loaded: the split.
         subject: what ranks.
-        cutoffs: the cutoffs, ascending; retrieval runs once, at the largest.
-        options: how the retriever is run.
+        options: the cutoffs, and how the retriever is run.
         out: the folder of all runs.
         observer: hears of progress and warnings.
+        confirm: is asked before a retriever that may cost money goes to work, or None.
     """
 
     loaded: Loaded
     subject: Subject
-    cutoffs: Sequence[int]
-    options: RetrievalOptions
+    options: RunOptions
     out: Path
     observer: Observer
+    confirm: Confirm | None = None
+
+    @property
+    def cutoffs(self) -> Sequence[int]:
+        """The cutoffs, ascending; retrieval runs once, at the largest."""
+        return self.options.top_k
 
     @property
     def dataset(self) -> Dataset:
@@ -83,26 +89,27 @@ class Asking:
         answerer: what answers.
         prompter: what it is asked with.
         depth: how many tables stand in a prompt.
-        text: the task with its settings, as it was asked for.
+        written: task and prompt options as they were asked for, for the manifest.
     """
 
     task: Any
     answerer: Answerer
     prompter: Prompter
     depth: int
-    text: str
+    written: Mapping[str, Any]
 
 
 def asking(task: Any, cell: Cell, answering: Answering) -> Asking:
     """What is asked of whom in a cell; errors as for ``Answering``."""
     answerer = answering.answerer(cell.observer)
     follows_schema = bool(getattr(answerer.generator, "follows_schema", False))
+    tables = answering.prompting.tables
     return Asking(
         task,
         answerer,
         answering.prompter(task, cell.dataset.databases, follows_schema),
-        cell.depth if answering.tables is None else min(answering.tables, cell.depth),
-        answering.task or task.name,
+        cell.depth if tables is None else min(tables, cell.depth),
+        {"task": answering.task or task.name, "prompting": answering.prompting.to_json()},
     )
 
 
@@ -149,7 +156,14 @@ def retrieve(cell: Cell) -> tuple[Result, dict[str, Retrieval]]:
     label = (kind, dataset.info.name, dataset.split, subject.label)
     store = Run(cell.out, label, retrieval_identity(cell))
     stage = RetrieveStage(
-        subject, dataset, cell.loaded.seconds, depth, store, cell.options, cell.observer
+        subject,
+        dataset,
+        cell.loaded.seconds,
+        depth,
+        store,
+        cell.options,
+        cell.observer,
+        cell.confirm,
     )
     with store.locked(cell.observer.warning):
         _record_asked(store, cell, retriever=subject.label)
@@ -227,7 +241,7 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
             retriever=cell.subject.label,
             generator=answerer.label,
             retrieval_run=retrieved.folder.name,
-            task=asked.text,
+            **asked.written,
         )
         by_id, reused = stage.run()
         answers = [by_id[query.id] for query in dataset.queries]
@@ -291,10 +305,11 @@ def _without_scores(retrieved: Result) -> Result:
     return replace(retrieved, scores=scores, per_query=values)
 
 
-def _record_asked(store: Run, cell: Cell, **asked: str) -> None:
+def _record_asked(store: Run, cell: Cell, **asked: Any) -> None:
     if "asked" not in store.manifest:
         queries = len(cell.dataset.queries)
-        store.write_manifest(asked={**cell.loaded.asked, **asked}, queries=queries)
+        options = {"options": cell.options.to_json()}
+        store.write_manifest(asked={**cell.loaded.asked, **asked, **options}, queries=queries)
 
 
 def _record_scoring(store: Run, start: float, reused: bool) -> None:

@@ -12,10 +12,11 @@ from target_bench.core.schema import Query, Retrieval
 from target_bench.data.select import Loaded, Loader, task_named, task_text, tasks_and_corpora
 from target_bench.evaluation import pipeline
 from target_bench.evaluation.inputs import Answering
+from target_bench.evaluation.options import PromptOptions, RunOptions
 from target_bench.evaluation.pipeline import Cell
 from target_bench.evaluation.results import Results
 from target_bench.evaluation.stages.generate import Answerer
-from target_bench.evaluation.stages.retrieve import RetrievalOptions, Subject
+from target_bench.evaluation.stages.retrieve import Subject
 from target_bench.runs import answer_log, record_log
 from target_bench.runs.answer_log import Answered
 from target_bench.runs.run_identity import (
@@ -97,6 +98,7 @@ class StoredRun:
                 f"{self._folder} is about retrieval; name the task of the answers with --task"
             )
         cell = self._cell(name, retry_failed)
+        answering.prompting.check_tables(cell.depth)
         tasks_and_corpora((name, cell.dataset))
         return Results([pipeline.evaluate(made, cell, replace(answering, task=text))])
 
@@ -140,7 +142,7 @@ class StoredRun:
             prompt=identity["prompt"],
         )
         tables = identity["retrieval"].get("tables")
-        answering = Answering(answerer, task=text, tables=tables)
+        answering = Answering(answerer, PromptOptions(tables=tables), task=text)
         result = pipeline.evaluate(made, cell, answering)
         self._tell_of_other_metrics(read_run(result.folder)["identity"]["metrics"])
         return Results([result])
@@ -195,8 +197,9 @@ class StoredRun:
             return stored[query.id]
 
         subject = Subject(self._retrieval["asked"]["retriever"], identity["retriever"], rank=rank)
-        options = RetrievalOptions(on_error="record", retry_failed=retry_failed)
-        return Cell(loaded, subject, identity["top_k"], options, self._out, self._observer)
+        cutoffs = tuple(identity["top_k"])
+        options = RunOptions(top_k=cutoffs, on_error="record", retry_failed=retry_failed)
+        return Cell(loaded, subject, options, self._out, self._observer)
 
     def _check_same(self, what: str, then: str, now: str) -> None:
         if then != now:

@@ -18,10 +18,11 @@ from target_bench.core.seals import unsealed, wholly_sealed
 from target_bench.data.select import Loaded, Loader, tasks_and_corpora
 from target_bench.evaluation import inputs, pipeline
 from target_bench.evaluation.inputs import Answering
+from target_bench.evaluation.options import EXTRACTIVE
 from target_bench.evaluation.pipeline import Asking, Cell
 from target_bench.evaluation.stages.consent import Estimate
 from target_bench.evaluation.stages.generate import Answerer
-from target_bench.evaluation.stages.retrieve import RetrievalOptions, Subject
+from target_bench.evaluation.stages.retrieve import Subject
 from target_bench.evaluation.sweeps.estimate import of_generator, of_retriever
 from target_bench.evaluation.sweeps.grid import Placed
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
@@ -98,20 +99,20 @@ class _Planner:
         subject = self._told(places["retrievers"], lambda: self._subject(cell.retriever))
         task = self._told(places["tasks"], lambda: registry.create("task", cell.task_text))
         answering = self._told(places["generators"], lambda: self._answering(cell))
-        about = places["distractors" if cell.distractors else "corpora"]
+        about = places["distractors" if cell.options.distractors else "corpora"]
         loaded = self._told(about, lambda: self._loaded(cell))
         if task is None or subject is None or answering is None or loaded is None:
             return None
-        options = RetrievalOptions(cell.on_error, cell.retry_failed, cell.latency)
-        whole = Cell(loaded, subject, cell.top_k, options, cell.out, self._observer)
+        whole = Cell(loaded, subject, cell.options, cell.out, self._observer)
         group = run_key(
             {"retriever": subject.identity, "corpus": loaded.dataset.corpus.fingerprint}
         )
         savable = subject.retriever is not None and can_save(subject.retriever)
-        cell = replace(cell, group=group, indexes=self._indexes if savable else None)
+        options = replace(cell.options, indexes=self._indexes if savable else None)
+        cell = replace(cell, group=group, options=options)
         if cell.task == "retrieval":
             return self._looked_at(cell, whole, None)
-        place = places["prompts"] if cell.prompt else places["tables"]
+        place = places["prompts"] if cell.prompting.prompt else places["tables"]
         asking = self._told(place, lambda: pipeline.asking(task, whole, answering))
         return None if asking is None else self._looked_at(cell, whole, asking)
 
@@ -141,21 +142,9 @@ class _Planner:
         """How a cell is answered."""
         if cell.task == "retrieval":
             return Answering("empty")
-        if cell.tables is not None and cell.tables > cell.top_k[-1]:
-            raise ConfigError(
-                f"tables={cell.tables}: no more than are retrieved, {cell.top_k[-1]}, can stand in "
-                "a prompt; raise k"
-            )
-        generator = cell.generator or "extractive"
-        answering = Answering(
-            generator,
-            cell.prompt,
-            cell.prompt_tokens,
-            cell.table_format,
-            schema_scope=cell.schema_scope,
-            structured=cell.structured,
-            tables=cell.tables,
-        )
+        cell.prompting.check_tables(cell.options.top_k[-1])
+        generator = cell.generator or EXTRACTIVE
+        answering = Answering(generator, cell.prompting)
         if generator not in self._answerers:
             self._answerers[generator] = answering.answerer(self._observer)
         answerer = self._answerers[generator]
@@ -167,12 +156,13 @@ class _Planner:
         return replace(answering, generator=answerer)
 
     def _loaded(self, cell: SweepCell) -> Loaded:
-        key = (cell.corpus, cell.split, cell.distractors, cell.data_dir)
+        options = cell.options
+        key = (cell.corpus, options.split, options.distractors, cell.data_dir)
         if self._data is None or self._data[0] != key:
             self._data = key, Loader(cell.data_dir, self._observer)
         tasks_and_corpora((cell.task, cell.corpus))
-        loaded = self._data[1].load(cell.corpus, cell.split, cell.distractors)
-        return loaded.of_task(cell.task).of_database(cell.database).limited(cell.limit)
+        loaded = self._data[1].load(cell.corpus, options.split, options.distractors)
+        return loaded.of_task(cell.task).of_database(options.database).limited(options.limit)
 
     def _looked_at(self, cell: SweepCell, whole: Cell, asking: Asking | None) -> PlannedCell:
         rankings = _planned(cell, whole, pipeline.retrieval_identity(whole), "retrieval.jsonl")
@@ -224,6 +214,6 @@ def _state(cell: SweepCell, folder: Path) -> State:
         failed = scores["counts"]["failed"] + scores.get("answers", {}).get("failed", 0)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return "begun"  # scores are computed again
-    again = failed and (cell.retry_failed or cell.on_error == "stop")
-    timed = cell.latency == 0 or cell.task != "retrieval" or has_latency(manifest)
+    again = failed and (cell.options.retry_failed or cell.options.on_error == "stop")
+    timed = cell.options.latency == 0 or cell.task != "retrieval" or has_latency(manifest)
     return "done" if timed and not again else "begun"

@@ -17,10 +17,11 @@ from target_bench.data.select import Loaded, Loader
 from target_bench.data.splits import is_path
 from target_bench.evaluation import inputs, pipeline
 from target_bench.evaluation.inputs import Answering
+from target_bench.evaluation.options import RunOptions
 from target_bench.evaluation.pipeline import Cell
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.stages.generate import Answerer
-from target_bench.evaluation.stages.retrieve import RetrievalOptions, Subject
+from target_bench.evaluation.stages.retrieve import Subject
 from target_bench.reporting.leaderboard.archive import RefusedError
 from target_bench.reporting.leaderboard.budget import Budget
 from target_bench.reporting.leaderboard.read_submission import Read, Submission
@@ -174,8 +175,8 @@ class Recomputer:
         return self._of(loaded, subject, run.cutoffs)
 
     def _of(self, loaded: Loaded, subject: Subject, cutoffs: Sequence[int]) -> Cell:
-        options = RetrievalOptions(on_error="record")
-        return Cell(loaded, subject, cutoffs, options, self._scratch, _Quiet(self._observer))
+        options = RunOptions(top_k=tuple(cutoffs), on_error="record")
+        return Cell(loaded, subject, options, self._scratch, _Quiet(self._observer))
 
     def _hard_queries(self, run: RunDocument, loaded: Loaded) -> Mapping[str, bool]:
         """Query id -> whether no baseline ranks a gold table first."""

@@ -13,6 +13,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.interfaces import Dataset
 from target_bench.core.schema import Query, TableId
 from target_bench.evaluation.inputs import Answering
+from target_bench.evaluation.options import PromptOptions
 from target_bench.reporting.report.blocks import Block, block
 from target_bench.reporting.report.report_runs import ReportRun
 
@@ -148,13 +149,11 @@ def _prompter(
     run: ReportRun, dataset: Dataset, recorded: dict[str, Any], file: Path | None
 ) -> Prompter:
     structured = recorded.get("answer_schema") is not None
-    answering = Answering(
-        "",
-        file,
-        recorded["budget"],
-        recorded["format"],
-        schema_scope=recorded.get("scope", "database"),
+    given = {"prompt_tokens": "budget", "table_format": "format", "schema_scope": "scope"}
+    prompting = PromptOptions(
+        prompt=file,
         structured=structured,
+        **{name: recorded[entry] for name, entry in given.items() if entry in recorded},
     )
     task = registry.resolve("task", run.task)
-    return answering.prompter(task, dataset.databases, structured)
+    return Answering("", prompting).prompter(task, dataset.databases, structured)
