@@ -74,7 +74,7 @@ class ArrowCorpus(HashedCorpus):
         except (ValueError, TypeError) as error:
             raise DataError(
                 f"{self._path}, table {table_id}: damaged ({error}). Remove the cache with: "
-                "target-bench cache clear"
+                "target-bench data cache clear"
             ) from error
 
     @property

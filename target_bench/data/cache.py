@@ -274,7 +274,7 @@ class Entry:
         return "whole" if self.format == FORMAT else "another version"
 
     def to_json(self) -> dict[str, Any]:
-        """What ``target-bench cache list --json`` prints."""
+        """What ``target-bench data cache list --json`` prints."""
         shown = {
             k: v for k, v in asdict(self).items() if k not in ("seen", "code", "notes", "sha256")
         }

@@ -58,7 +58,7 @@ class Hub:
         try:
             from huggingface_hub import HfApi, get_token, utils
         except ImportError as error:
-            raise MissingExtraError("huggingface_hub", "hub", "target-bench pull") from error
+            raise MissingExtraError("huggingface_hub", "hub", "target-bench data pull") from error
         self._utils: Any = utils
         self._token = get_token()
         self._api = HfApi()

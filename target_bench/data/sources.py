@@ -118,5 +118,5 @@ def _how_to_get(plugin: CorpusLoader) -> str:
         f"or pass --data-dir with the path of {info.name}/ itself.",
     ]
     if hub.knows(info.name):
-        lines.append(f"Or fetch TARGET's copy: target-bench pull {info.name}")
+        lines.append(f"Or fetch TARGET's copy: target-bench data pull {info.name}")
     return "\n".join(lines)

@@ -90,7 +90,9 @@ def test_unknown_names() -> None:
         TARGET(TASK).run("oracle", "train")
 
 
-@pytest.mark.parametrize("top_k", [0, -1, [0], [1, 0], [], 2.5, [2.5], "10", None, True])
+@pytest.mark.parametrize(
+    "top_k", [0, -1, [0], [1, 0], [], 2.5, [2.5], "ten", "1,0", "", None, True]
+)
 def test_bad_cutoffs(tmp_path: Path, top_k: Any) -> None:
     with pytest.raises(ConfigError, match="top_k"):
         _target(tmp_path).run("oracle", top_k=top_k)

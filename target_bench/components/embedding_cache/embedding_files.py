@@ -200,7 +200,7 @@ class Entry:
     created: str
 
     def to_json(self) -> dict[str, Any]:
-        """What ``target-bench cache list --json`` prints."""
+        """What ``target-bench data cache list --json`` prints."""
         return asdict(self) | {"folder": str(self.folder)}
 
 

@@ -56,7 +56,8 @@ def parts_of(cells: Sequence[SweepCell], n: int, observer: Observer) -> list[Cor
     """
     wanted: dict[tuple[object, ...], SweepCell] = {}
     for cell in cells:
-        key = (cell.corpus, cell.split, cell.distractors, cell.data_dir, cell.retriever)
+        options = cell.options
+        key = (cell.corpus, options.split, options.distractors, cell.data_dir, cell.retriever)
         wanted.setdefault(key, cell)
     retrievers = dict.fromkeys(cell.retriever for cell in wanted.values() if cell.retriever)
     encoding = {retriever: _encodes(retriever, observer) for retriever in retrievers}
@@ -65,8 +66,8 @@ def parts_of(cells: Sequence[SweepCell], n: int, observer: Observer) -> list[Cor
         CorpusPart(
             number=i * n + part + 1,
             corpus=cell.corpus,
-            split=cell.split,
-            distractors=cell.distractors,
+            split=cell.options.split,
+            distractors=cell.options.distractors,
             data_dir=cell.data_dir,
             retriever=cell.retriever or "",
             part=part,

@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.memory import n_bytes
+from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.task import Task
 from target_bench.data import sources
 from target_bench.data.select import task_class, task_named, task_text
+from target_bench.evaluation.options import EXTRACTIVE, RunOptions, in_sweeps, of
 from target_bench.evaluation.sweeps.matching import Matcher, Placed
 from target_bench.evaluation.sweeps.specs import spec_text, takes
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
@@ -102,10 +102,9 @@ def combined(
 
 
 def _axes(config: SweepConfig, document: Document) -> dict[str, list[Choice]]:
-    plain = ("splits", "prompts", "tables", "table_formats", "prompt_tokens")
     axes = {"corpora": list(_data(config)), "distractors": list(_distractors(config))}
-    for name in (*plain, "schema_scopes", "seeds"):
-        values = getattr(config, name) or [None]
+    listed: dict[str, Sequence[Any]] = {**config.alternatives, "seeds": config.seeds or [None]}
+    for name, values in listed.items():
         axes[name] = [Choice(value, (name, i)) for i, value in enumerate(values)]
     axes["tasks"] = list(_plugins(config.tasks, "tasks", "task", document))
     axes["tasks"] = axes["tasks"] or [Choice(None, ("tasks",))]
@@ -121,7 +120,8 @@ def _data(config: SweepConfig) -> Iterator[Choice]:
     for i, entry in enumerate(config.corpora):
         splits: Sequence[str | None] = entry.splits or [None]
         for split in splits:
-            database, limit = entry.database or config.database, entry.limit or config.limit
+            database = entry.database or config.chosen["database"]
+            limit = entry.limit or config.chosen["limit"]
             yield Choice(_Data(entry.name, split, database, limit), ("corpora", i))
 
 
@@ -171,20 +171,17 @@ def _cells(
             written_task=None if text == task.name else text,
             corpus=data.name,
             retriever=_retriever(task, chosen["retrievers"].value, seed, document),
-            top_k=tuple(sorted(set(config.k))),
-            split=_split(data.name, data.split or chosen["splits"].value),
-            distractors=tuple(map(seed.distractors, chosen["distractors"].value)),
-            database=data.database,
-            limit=data.limit,
-            on_error=config.on_error,
-            retry_failed=config.retry_failed,
-            latency=config.latency,
-            memory=None if config.memory is None else n_bytes(config.memory),
+            options=_options(config, chosen, seed),
             data_dir=None if config.data_dir is None else config.data_dir.resolve(),
             gpus=max(chosen["retrievers"].gpus, chosen["generators"].gpus),
         )
         if task.answer != "ranking":
-            cell = _answering(config, cell, task, chosen, seed)
+            generator = chosen["generators"].value or EXTRACTIVE
+            cell = replace(
+                cell,
+                generator=seed.plugin("generator", generator),
+                prompting=_prompting(config, chosen, task, cell.options.top_k[-1]),
+            )
         cell = replace(cell, seed=seed.value if seed.taken else None)
         places = {name: choice.place for name, choice in chosen.items()}
         for repeat in range(1, config.repeats + 1):
@@ -206,24 +203,30 @@ def _retriever(
     return seed.plugin("retriever", text)
 
 
-def _answering(
-    config: SweepConfig,
-    cell: SweepCell,
-    task: type[Task[Any]],
-    chosen: Mapping[str, Choice],
-    seed: "_Seed",
-) -> SweepCell:
-    tables, prompt = chosen["tables"].value, chosen["prompts"].value
-    return replace(
-        cell,
-        generator=seed.plugin("generator", chosen["generators"].value or "extractive"),
-        prompt=None if prompt is None else Path(prompt).resolve(),
-        tables=None if tables == cell.top_k[-1] else tables,
-        prompt_tokens=chosen["prompt_tokens"].value,
-        table_format=chosen["table_formats"].value,
-        schema_scope=chosen["schema_scopes"].value if "schema_scope" in task.reads else "database",
-        structured=config.structured,
-    )
+def _options(config: SweepConfig, chosen: Mapping[str, Choice], seed: "_Seed") -> RunOptions:
+    data = chosen["corpora"].value
+    own = {
+        "split": _split(data.name, data.split or chosen["splits"].value),
+        "distractors": tuple(map(seed.distractors, chosen["distractors"].value)),
+        "database": data.database,
+        "limit": data.limit,
+        "indexes": None,  # chosen where it is known which retrievers can save theirs
+    }
+    return of(RunOptions, config.chosen | own)
+
+
+def _prompting(
+    config: SweepConfig, chosen: Mapping[str, Choice], task: type[Task[Any]], depth: int
+) -> PromptOptions:
+    """What prompts are made of, as far as the task reads it: what it does not makes no cell."""
+    given = dict(config.chosen)
+    given |= {each.name: chosen[entry].value for entry, each, _ in in_sweeps(axis=True)}
+    given = {name: value for name, value in given.items() if name in task.reads}
+    if given.get("tables") == depth and task.source == "retrieved":
+        del given["tables"]
+    if given.get("prompt") is not None:
+        given["prompt"] = given["prompt"].resolve()
+    return of(PromptOptions, given)
 
 
 def _tasks(config: SweepConfig, chosen: Mapping[str, Choice], document: Document) -> Iterable[str]:

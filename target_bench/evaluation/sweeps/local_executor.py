@@ -136,8 +136,10 @@ class _Crew:
 
     def shared(self, cell: SweepCell) -> SweepCell:
         """The cell with its share of memory and of cores."""
-        memory = None if cell.memory is None else max(1, cell.memory // self._n)
-        return replace(cell, memory=memory, cores=max(1, self._cores // self._n))
+        memory = cell.options.memory
+        if memory is not None:
+            cell = replace(cell, options=replace(cell.options, memory=max(1, memory // self._n)))
+        return replace(cell, cores=max(1, self._cores // self._n))
 
     def idle(self) -> list[_Worker]:
         """The workers without a cell, dead ones replaced."""

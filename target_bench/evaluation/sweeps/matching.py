@@ -91,7 +91,7 @@ def _matches(rule: Mapping[str, Any], cell: SweepCell) -> bool:
 def _is_like(key: str, cell: SweepCell, wanted: Any) -> bool:
     if isinstance(wanted, list):
         return any(_is_like(key, cell, one) for one in wanted)
-    value = getattr(cell, key)
+    value = cell.value(key)
     if isinstance(wanted, Mapping):
         return _has_settings(key, cell.task_text if key == "task" else value, wanted)
     if key == "distractors":

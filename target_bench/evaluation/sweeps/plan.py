@@ -15,12 +15,14 @@ from target_bench.core.index_store import can_save
 from target_bench.core.observer import Observer
 from target_bench.core.task import Task
 from target_bench.data.select import Loaded, Loader, make_task, tasks_and_corpora
-from target_bench.evaluation import inputs, pipeline
+from target_bench.evaluation import inputs
+from target_bench.evaluation.cell import Asking, Cell, asking_of
+from target_bench.evaluation.identities import answers_identity, retrieval_identity
 from target_bench.evaluation.inputs import Answering
-from target_bench.evaluation.pipeline import Asking, Cell
+from target_bench.evaluation.options import EXTRACTIVE
 from target_bench.evaluation.stages.consent import Estimate
 from target_bench.evaluation.stages.generate import Answerer
-from target_bench.evaluation.stages.retrieve import RetrievalOptions, Subject
+from target_bench.evaluation.stages.retrieve import Subject
 from target_bench.evaluation.sweeps.estimate import of_generator, of_retriever
 from target_bench.evaluation.sweeps.matching import Placed
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
@@ -103,19 +105,17 @@ class _Planner:
         if task is None:
             return None
         answering = self._told(places["generators"], lambda: self._answering(cell, task))
-        about = places["distractors" if cell.distractors else "corpora"]
+        about = places["distractors" if cell.options.distractors else "corpora"]
         loaded = self._told(about, lambda: self._loaded(cell))
         unknown = subject is None and cell.retriever is not None
         if unknown or answering is None or loaded is None:
             return None
-        options = RetrievalOptions(cell.on_error, cell.retry_failed, cell.latency)
-        cutoffs = cell.top_k if subject is not None else ()
-        whole = Cell(loaded, subject, cutoffs, options, cell.out, self._observer)
+        whole = Cell(loaded, subject, cell.options, cell.out, self._observer)
         cell = self._grouped(cell, subject, loaded)
         if task.ranks:
             return self._looked_at(cell, whole, None, task)
-        place = places["prompts"] if cell.prompt else places["tables"]
-        asking = self._told(place, lambda: pipeline.asking(task, whole, answering))
+        place = places["prompts"] if cell.prompting.prompt else places["tables"]
+        asking = self._told(place, lambda: asking_of(task, whole, answering))
         return None if asking is None else self._looked_at(cell, whole, asking, task)
 
     def _grouped(self, cell: SweepCell, subject: Subject | None, loaded: Loaded) -> SweepCell:
@@ -126,7 +126,8 @@ class _Planner:
             {"retriever": subject.identity, "corpus": loaded.dataset.corpus.fingerprint}
         )
         savable = subject.retriever is not None and can_save(subject.retriever)
-        return replace(cell, group=group, indexes=self._indexes if savable else None)
+        options = replace(cell.options, indexes=self._indexes if savable else None)
+        return replace(cell, group=group, options=options)
 
     def raise_problems(self) -> None:
         """Tell all that could not be."""
@@ -154,21 +155,10 @@ class _Planner:
         """How a cell is answered."""
         if task.ranks:
             return Answering("empty", task=cell.task_text)
-        if task.retrieves and cell.tables is not None and cell.tables > cell.top_k[-1]:
-            raise ConfigError(
-                f"tables={cell.tables}: no more than are retrieved, {cell.top_k[-1]}, can stand in "
-                "a prompt; raise k"
-            )
-        generator = cell.generator or "extractive"
-        answering = Answering(
-            generator,
-            cell.prompt,
-            cell.prompt_tokens,
-            cell.table_format,
-            schema_scope=cell.schema_scope,
-            structured=cell.structured,
-            tables=cell.tables,
-        )
+        if task.retrieves:
+            cell.prompting.check_tables(cell.options.top_k[-1])
+        generator = cell.generator or EXTRACTIVE
+        answering = Answering(generator, cell.prompting)
         key = generator, cell.task_text
         if key not in self._answerers:
             self._answerers[key] = answering.answerer(task, self._observer)
@@ -181,12 +171,13 @@ class _Planner:
         return replace(answering, generator=answerer)
 
     def _loaded(self, cell: SweepCell) -> Loaded:
-        key = (cell.corpus, cell.split, cell.distractors, cell.data_dir)
+        options = cell.options
+        key = (cell.corpus, options.split, options.distractors, cell.data_dir)
         if self._data is None or self._data[0] != key:
             self._data = key, Loader(cell.data_dir, self._observer)
         tasks_and_corpora((cell.task_text, cell.corpus))
-        loaded = self._data[1].load(cell.corpus, cell.split, cell.distractors)
-        return loaded.of_task(cell.task).of_database(cell.database).limited(cell.limit)
+        loaded = self._data[1].load(cell.corpus, options.split, options.distractors)
+        return loaded.of_task(cell.task).of_database(options.database).limited(options.limit)
 
     def _looked_at(
         self, cell: SweepCell, whole: Cell, asking: Asking | None, task: Task[Any]
@@ -195,12 +186,12 @@ class _Planner:
         estimates: list[Estimate | None] = []
         rankings = None
         if whole.subject is not None:
-            identity = pipeline.retrieval_identity(whole, task if task.ranks else None)
+            identity = retrieval_identity(whole, task if task.ranks else None)
             rankings = _planned(cell, whole, identity, "retrieval.jsonl")
             estimates.append(self._of_retriever(whole, rankings))
         found = rankings
         if asking is not None:
-            identity = pipeline.answers_identity(whole, asking)
+            identity = answers_identity(whole, asking)
             found = _planned(cell, whole, identity, "generations.jsonl")
             if found.state != "done":
                 with suppress(StoreError):  # the cell fails before it asks, and says why
@@ -244,6 +235,6 @@ def _state(cell: SweepCell, folder: Path) -> State:
         failed = run.counts.failed + (run.answer_counts.failed if run.answer_counts else 0)
     except StoreError:
         return "begun"  # scores are computed again
-    again = failed and (cell.retry_failed or cell.on_error == "stop")
-    timed = cell.latency == 0 or cell.generator is not None or has_latency(run.manifest)
+    again = failed and (cell.options.retry_failed or cell.options.on_error == "stop")
+    timed = cell.options.latency == 0 or cell.generator is not None or has_latency(run.manifest)
     return "done" if timed and not again else "begun"

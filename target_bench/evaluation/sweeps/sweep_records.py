@@ -95,23 +95,25 @@ class Records:
 
 def described(cell: SweepCell) -> dict[str, Any]:
     """What a cell runs, as JSON, without what only this machine knows."""
+    options, prompting = cell.options, cell.prompting
+    answered = cell.generator is not None
     return {
         "number": cell.number,
         "task": cell.task,
         "task_settings": cell.task_text.removeprefix(cell.task).lstrip(":") or None,
         "corpus": cell.corpus,
-        "split": cell.split,
-        "distractors": " + ".join(cell.distractors) or None,
-        "database": cell.database,
-        "limit": cell.limit,
+        "split": options.split,
+        "distractors": " + ".join(options.distractors) or None,
+        "database": options.database,
+        "limit": options.limit,
         "retriever": None if cell.retriever is None else masked_settings(cell.retriever),
         "generator": None if cell.generator is None else masked_settings(cell.generator),
-        "prompt": None if cell.prompt is None else cell.prompt.name,
-        "k": None if cell.retriever is None else cell.top_k[-1],
-        "tables": cell.tables,
-        "table_format": None if cell.generator is None else cell.table_format,
-        "prompt_tokens": None if cell.generator is None else cell.prompt_tokens,
-        "schema_scope": cell.schema_scope if _reads_scope(cell) else None,
+        "prompt": None if prompting.prompt is None else prompting.prompt.name,
+        "k": None if cell.retriever is None else options.top_k[-1],
+        "tables": prompting.tables,
+        "table_format": prompting.table_format if answered else None,
+        "prompt_tokens": prompting.prompt_tokens if answered else None,
+        "schema_scope": prompting.schema_scope if _reads_scope(cell) else None,
         "seed": cell.seed,
         "repeat": cell.repeat,
     }

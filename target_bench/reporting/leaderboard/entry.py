@@ -227,7 +227,7 @@ def read(path: Path) -> Entry:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError, zlib.error, RecursionError) as error:
         raise DataError(
-            f"{path}: holds no entry ({error}); write it again with target-bench verify"
+            f"{path}: holds no entry ({error}); write it again with target-bench leaderboard verify"
         ) from error
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.interfaces import Dataset
-from target_bench.core.prompt_writer import PromptWriter
+from target_bench.core.prompt_writer import PromptOptions, PromptWriter
 from target_bench.core.schema import Query, TableId
 from target_bench.data.select import make_task
 from target_bench.evaluation.inputs import Answering
@@ -149,12 +149,10 @@ def _prompter(
     run: ReportRun, dataset: Dataset, recorded: dict[str, Any], file: Path | None
 ) -> PromptWriter:
     structured = recorded.get("answer_schema") is not None
-    answering = Answering(
-        "",
-        file,
-        recorded["budget"],
-        recorded["format"],
-        schema_scope=recorded.get("scope", "database"),
+    given = {"prompt_tokens": "budget", "table_format": "format", "schema_scope": "scope"}
+    prompting = PromptOptions(
+        prompt=file,
         structured=structured,
+        **{name: recorded[entry] for name, entry in given.items() if entry in recorded},
     )
-    return answering.prompter(make_task(run.task), dataset.databases, structured)
+    return Answering("", prompting).prompter(make_task(run.task), dataset.databases, structured)

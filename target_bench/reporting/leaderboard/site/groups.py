@@ -155,7 +155,7 @@ class Groups:
                 raise DataError(
                     f"{path}: runs.{place}.query_ids: other queries than those of another "
                     f"entry with the queries_fingerprint {run.queries_fingerprint}; "
-                    "write the entries again with target-bench verify"
+                    "write the entries again with target-bench leaderboard verify"
                 )
             on = None if run.retrieval is None else data_of(entry.runs[run.retrieval])
             group.add(member_of(entry, run), run, _measured(run, place, on))

@@ -50,7 +50,8 @@ def entries(folder: Path) -> Iterator[tuple[Path, Entry]]:
         yield path, entry
     if not seen:
         raise DataError(
-            f"{folder}: holds no *{SUFFIX}; target-bench verify writes one for each submission"
+            f"{folder}: holds no *{SUFFIX}; target-bench leaderboard verify writes one for each "
+            "submission"
         )
 
 
@@ -75,7 +76,7 @@ def read(path: Path) -> Entry:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, zlib.error, RecursionError) as error:
         raise DataError(
-            f"{path}: holds no entry: {error}. Write it again with target-bench verify."
+            f"{path}: holds no entry: {error}. Write it again with target-bench leaderboard verify."
         ) from error
 
 
