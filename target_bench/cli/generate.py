@@ -109,7 +109,7 @@ def score_stored(
     by: Sequence[str] = (),
 ) -> None:
     """Score a run folder again and print."""
-    from target_bench.evaluation import slices
+    from target_bench.evaluation import result_slices
     from target_bench.evaluation.inputs import Answering
     from target_bench.evaluation.resume import ResumedRun
     from target_bench.runs.read import read_run
@@ -119,4 +119,4 @@ def score_stored(
         stored = ResumedRun(read_run(folder), data_dir, observer)
         for note in unread(context, [stored.task]):
             observer.warning(note)
-        results += [slices.added(result, by) for result in stored.score(answering)]
+        results += [result_slices.added(result, by) for result in stored.score(answering)]

@@ -132,7 +132,7 @@ class TARGET:
             StoreError: the run folder cannot be written or read.
         """
         from target_bench.core.memory import n_bytes
-        from target_bench.evaluation import inputs, pipeline, slices
+        from target_bench.evaluation import inputs, pipeline, result_slices
         from target_bench.evaluation.results import Results
         from target_bench.evaluation.scoring_options import Scoring
         from target_bench.evaluation.stages.retrieve import RetrievalOptions
@@ -166,9 +166,11 @@ class TARGET:
             (task, self._cell(one.of_database(database).limited(limit), subject, ks, options))
             for task, one in self._load_all(split, distractors, database)
         ]
-        names = slices.checked([by] if isinstance(by, str) else by, [c.dataset for _, c in cells])
+        names = result_slices.checked(
+            [by] if isinstance(by, str) else by, [c.dataset for _, c in cells]
+        )
         results = (pipeline.evaluate(task, cell, answering) for task, cell in cells)
-        return Results([slices.added(result, names) for result in results])
+        return Results([result_slices.added(result, names) for result in results])
 
     def score(
         self,
@@ -205,7 +207,7 @@ class TARGET:
                 the corpus does not have.
             StoreError: the run folder cannot be written or read.
         """
-        from target_bench.evaluation import inputs, pipeline, slices
+        from target_bench.evaluation import inputs, pipeline, result_slices
         from target_bench.evaluation.results import Results
         from target_bench.evaluation.scoring_options import Scoring
         from target_bench.evaluation.stages.retrieve import RetrievalOptions
@@ -226,8 +228,8 @@ class TARGET:
                     predictions, order, scoring or Scoring(), loaded, self._observer
                 )
             cell = self._cell(one, subject, ks, options)
-            names = slices.checked([by] if isinstance(by, str) else by, [cell.dataset])
-            results.append(slices.added(pipeline.evaluate(task, cell, answering), names))
+            names = result_slices.checked([by] if isinstance(by, str) else by, [cell.dataset])
+            results.append(result_slices.added(pipeline.evaluate(task, cell, answering), names))
         return Results(results)
 
     def _cell(
