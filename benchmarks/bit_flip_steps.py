@@ -17,9 +17,7 @@ from target_bench.core.errors import TargetBenchError
 from target_bench.core.interfaces import Generator
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
-from target_bench.evaluation.inputs import Answering
 from target_bench.evaluation.resume import ResumedRun
-from target_bench.evaluation.scoring_options import Scoring
 from target_bench.reporting.compare import compare
 from target_bench.reporting.leaderboard.card import Card
 from target_bench.reporting.leaderboard.pack import pack
@@ -188,8 +186,8 @@ def _own(place: Place, out: Path, say: Say) -> Iterator[tuple[str, Callable[[], 
 def _sql(place: Place, out: Path, say: Say) -> Iterator[tuple[str, Callable[[], Any]]]:
     def asked(engine: Any) -> Any:
         known = Known(str(place.answers))
-        scoring = Scoring(engine=engine, workers=1)
-        found = _run("sql", "mini", say, out, "bm25", generator=known, scoring=scoring)
+        task = f"sql:engine={engine},workers=1"
+        found = _run(task, "mini", say, out, "bm25", generator=known)
         return [found, known.prompts]
 
     yield "SQL in SQLite", partial(asked, "sqlite")
@@ -238,7 +236,7 @@ def _stored(place: Place, out: Path, say: Say) -> Iterator[tuple[str, Callable[[
     def scored(folder: Path) -> Any:
         shutil.copytree(root, out, dirs_exist_ok=True)
         stored = ResumedRun(read_run(out / folder.name), observer=Heard())
-        result = stored.score(Answering("empty", scoring=Scoring(workers=1)))[0]
+        result = stored.score()[0]
         return {name: score.to_json() for name, score in result.scores.items()}
 
     manifests = sorted((place.whole / "runs").glob("*/manifest.json"))
@@ -318,8 +316,8 @@ def _prepare(place: Place) -> None:
     runs, known = place.trial / "runs", Known(str(place.answers))
     for retriever in ("bm25", "tfidf"):
         _run("retrieval", "mini", silent, runs, retriever, limit=QUERIES)
-    for task in ("fact_verification", "sql"):
-        more = {"generator": known, "scoring": Scoring(workers=1), "limit": QUERIES}
+    for task in ("fact_verification", "sql:workers=1"):
+        more = {"generator": known, "limit": QUERIES}
         _run(task, "mini", silent, runs, "bm25", **more)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         StoreError,
         TargetBenchError,
     )
+    from target_bench.core.grid import CellGrid, GridCell
     from target_bench.core.interfaces import (
         Corpus,
         CorpusLoader,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from target_bench.core.metric import Metric
     from target_bench.core.metric_spec import MetricSpec
     from target_bench.core.observer import Observer
+    from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
     from target_bench.core.release import Release
     from target_bench.core.schema import (
         CorpusInfo,
@@ -43,24 +45,30 @@ if TYPE_CHECKING:
         TableId,
     )
     from target_bench.core.serialization import Serializer
+    from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, Task
     from target_bench.core.vectors import Encoder, TextKind, VectorIndex, Vectors
     from target_bench.evaluation.results import Result, Results
     from target_bench.evaluation.stages.judge import judge_answers
     from target_bench.evaluation.stages.score import Scored, score_answers, score_rankings
     from target_bench.evaluation.target import TARGET
     from target_bench.reporting.compare import compare
-    from target_bench.reporting.compare_rows import Comparison
+    from target_bench.reporting.comparison import Comparison
     from target_bench.runs.read import StoredRun, list_runs, read_run
 
 _HOME = {
     "TARGET": "evaluation.target",
-    "Comparison": "reporting.compare_rows",
+    "Comparison": "reporting.comparison",
     "compare": "reporting.compare",
+    "judge_answers": "evaluation.stages.judge",
+    "score_answers": "evaluation.stages.score",
+    "score_rankings": "evaluation.stages.score",
     "Result": "evaluation.results",
     "Results": "evaluation.results",
     "StoredRun": "runs.read",
     "list_runs": "runs.read",
     "read_run": "runs.read",
+    "CellGrid": "core.grid",
+    "GridCell": "core.grid",
     "Corpus": "core.interfaces",
     "CorpusLoader": "core.interfaces",
     "Dataset": "core.interfaces",
@@ -70,6 +78,9 @@ _HOME = {
     "Observer": "core.observer",
     "Ranked": "core.interfaces",
     "Retriever": "core.interfaces",
+    "Prompted": "core.prompt_writer",
+    "PromptOptions": "core.prompt_writer",
+    "PromptWriter": "core.prompt_writer",
     "Release": "core.release",
     "CorpusInfo": "core.schema",
     "Generation": "core.schema",
@@ -82,10 +93,11 @@ _HOME = {
     "Table": "core.schema",
     "TableId": "core.schema",
     "Serializer": "core.serialization",
-    "judge_answers": "evaluation.stages.judge",
+    "LeakLimits": "core.task",
+    "Predictions": "core.task",
+    "SummaryBlock": "core.task",
+    "Task": "core.task",
     "Scored": "evaluation.stages.score",
-    "score_answers": "evaluation.stages.score",
-    "score_rankings": "evaluation.stages.score",
     "Encoder": "core.vectors",
     "TextKind": "core.vectors",
     "VectorIndex": "core.vectors",
@@ -114,27 +126,36 @@ __all__ = [  # noqa: RUF022 (the order a reader wants)
     "Dataset",
     "Table",
     "TableId",
+    "CellGrid",
+    "GridCell",
     "Query",
     "Retrieval",
     "GenerationRequest",
     "Message",
     "Generation",
-    "Judgement",
     "Score",
+    "Task",
+    "Predictions",
+    "Judgement",
+    "SummaryBlock",
+    "LeakLimits",
+    "PromptOptions",
+    "PromptWriter",
+    "Prompted",
     "Metric",
     "MetricSpec",
     "Observer",
     "Serializer",
     "Result",
     "Results",
+    "score_rankings",
+    "score_answers",
+    "judge_answers",
     "read_run",
     "list_runs",
     "StoredRun",
     "compare",
     "Comparison",
-    "score_rankings",
-    "score_answers",
-    "judge_answers",
     "Scored",
     "TargetBenchError",
     "ConfigError",

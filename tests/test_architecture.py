@@ -23,13 +23,11 @@ SAME_SUBJECT = {
     "openai",
     # a metric family and the task or engine it belongs to
     "retrieval",
-    "sql",
     # a command and what it calls
     "cache",
     "compare",
     "export",
     "generate",
-    "runs",
     "sweep",
 }
 

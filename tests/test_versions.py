@@ -26,19 +26,19 @@ def test_no_other_families_are_recorded() -> None:
 
 
 def test_code_that_changed_without_its_version() -> None:
-    fault = versions.problem("judging", {"version": "judging:1", "code": "other"})
+    fault = versions.problem("judging", {"version": "judging:2", "code": "other"})
     assert fault is not None
-    assert "its code changed, and its version (judging:1) did not" in fault
+    assert "its code changed, and its version (judging:2) did not" in fault
     assert "give sql.judging.VERSION a new version" in fault
     assert "python -m tests.versions" in fault
 
 
 def test_version_that_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    newer = replace(FAMILIES["judging"], version="judging:2")
+    newer = replace(FAMILIES["judging"], version="judging:3")
     monkeypatch.setitem(FAMILIES, "judging", newer)
     fault = versions.problem("judging", RECORDED["judging"])
     assert fault is not None
-    assert fault.startswith("judging: the version is judging:2, and versions.json says judging:1")
+    assert fault.startswith("judging: the version is judging:3, and versions.json says judging:2")
 
 
 def test_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +63,7 @@ def test_every_module_that_scores_is_in_a_family() -> None:
         ("retrieval", None, ["retrieval:1"]),
         ("question_answering", "empty", ["text:1"]),
         ("fact_verification", "empty", ["classification:1"]),
-        ("text_to_sql", "empty", ["sql:1", "judging:1"]),
+        ("text_to_sql", "empty", ["sql:1", "judging:2"]),
     ],
 )
 def test_runs_name_the_versions(

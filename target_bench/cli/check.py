@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 HELP = """Check whether a plug-in keeps the contract; exit code 3 if it does not.
 
 `target-bench check my_file.py:MyRetriever:size=3` runs the same checks on a retriever as
-target_bench.testing.check_retriever, `--corpus NAME` those of check_corpus, and `--generator NAME`
-those of check_generator.
+target_bench.testing.check_retriever, `--corpus NAME` those of check_corpus, `--generator NAME`
+those of check_generator, and `--task NAME` those of check_task.
 """
 
 _LEFT_OUT = "left out with --skip"
@@ -38,13 +38,18 @@ def check(
         str | None,
         typer.Option(
             "--corpus",
-            help="A corpus, written like that, or a folder or database of your own.",
+            help="A corpus, written like that, or a folder or database of your own. With --task: "
+            "the data to check it on. Default: mini.",
             show_default=False,
         ),
     ] = None,
     generator: Annotated[
         str | None,
         typer.Option("--generator", help="A generator, written like that.", show_default=False),
+    ] = None,
+    task: Annotated[
+        str | None,
+        typer.Option("--task", help="A task, written like that.", show_default=False),
     ] = None,
     skip: Annotated[
         list[str] | None,
@@ -76,8 +81,8 @@ def check(
     debug: Debug = False,
 ) -> None:
     """Run the checks and print the report."""
-    asked = _Asked(retriever, corpus, generator, tolerance, tuple(split or ()), data_dir, yes)
     left_out = (item.partition("=") for item in skip or ())
+    asked = _Asked(retriever, corpus, generator, task, tolerance, tuple(split or ()), data_dir, yes)
     report = _report(asked, {name: reason or _LEFT_OUT for name, _, reason in left_out})
     if as_json:
         json.dump(report.to_json(), sys.stdout, ensure_ascii=False, indent=2)
@@ -91,11 +96,12 @@ def check(
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What the command line names; one of the first three."""
+    """What the command line names; one of the first four, or a task and its data."""
 
     retriever: str | None
     corpus: str | None
     generator: str | None
+    task: str | None
     tolerance: float | None
     splits: Sequence[str]
     data_dir: Path | None
@@ -107,10 +113,12 @@ class _Asked:
         Raises:
             ConfigError: none is named, or several, or an option is not for its kind.
         """
-        named = [name for name in (self.retriever, self.corpus, self.generator) if name]
+        data = None if self.task else self.corpus
+        named = [name for name in (self.retriever, data, self.generator, self.task) if name]
         if len(named) != 1:
             raise ConfigError(
-                "name one plug-in: target-bench check RETRIEVER, --corpus NAME or --generator NAME"
+                "name one plug-in: target-bench check RETRIEVER, --corpus NAME, --generator NAME "
+                "or --task NAME"
             )
         if self.tolerance is not None and not self.retriever:
             raise ConfigError("--tolerance is for retrievers")
@@ -132,6 +140,11 @@ def _report(asked: _Asked, reasons: Mapping[str, str]) -> "Report":
 def _checks(asked: _Asked, name: str, reasons: Mapping[str, str]) -> "list[Check]":
     from target_bench import testing
 
+    if asked.task:
+        from target_bench.data.splits import load
+
+        data = load(asked.corpus or "mini", _only(asked.splits), asked.data_dir)
+        return testing.task_checks(name, data, skip=reasons)
     if asked.corpus:
         return testing.corpus_checks(
             name, data_dir=asked.data_dir, splits=asked.splits, skip=reasons
@@ -142,6 +155,17 @@ def _checks(asked: _Asked, name: str, reasons: Mapping[str, str]) -> "list[Check
         return checks
     tolerance = testing.TOLERANCE if asked.tolerance is None else asked.tolerance
     return testing.retriever_checks(name, skip=reasons, tolerance=tolerance)
+
+
+def _only(splits: Sequence[str]) -> str | None:
+    """Return the one split that is named, if any.
+
+    Raises:
+        ConfigError: several are.
+    """
+    if len(splits) > 1:
+        raise ConfigError("a task is checked on one --split")
+    return splits[0] if splits else None
 
 
 def _ask_for_consent(name: str, yes: bool) -> None:

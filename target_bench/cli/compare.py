@@ -12,7 +12,7 @@ from target_bench.cli.options import AsJson, By, Debug
 from target_bench.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from target_bench.reporting.compare_rows import Comparison
+    from target_bench.reporting.comparison import Comparison
 
 HELP = """Compare stored runs on the same queries: intervals, paired tests, effect sizes.
 
@@ -86,16 +86,14 @@ def compare(
 
 
 def _print(comparison: "Comparison", as_json: bool, latex: bool, markdown: bool) -> None:
-    from target_bench.reporting import compare_tables
+    from target_bench.reporting import comparison as tables
 
     if as_json:
         json.dump(comparison.to_json(), sys.stdout, ensure_ascii=False, indent=2)
         sys.stdout.write("\n")
     elif latex or markdown:
-        typer.echo(
-            compare_tables.latex(comparison) if latex else compare_tables.markdown(comparison)
-        )
+        typer.echo(tables.latex(comparison) if latex else tables.markdown(comparison))
     else:
         from target_bench.core.text_tables import say, terminal_width
 
-        say(compare_tables.text(comparison, terminal_width()))
+        say(tables.text(comparison, terminal_width()))

@@ -7,7 +7,7 @@ import typer
 
 from target_bench.cli.options import DataDir, Debug, Split
 
-HELP = """Describe a corpus (sizes, licence, citation, sample rows), a retriever or a metric.
+HELP = """Describe a corpus (size, licence, sample rows), a retriever (settings) or a metric.
 
 `target-bench describe metric recall@10` prints definition, range, tasks and what it needs.
 """

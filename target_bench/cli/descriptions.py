@@ -105,7 +105,7 @@ def _made(name: str, spec: MetricSpec, k: int | None) -> Metric[Any] | None:
 
 
 def _scores(task: str) -> str:
-    return str(getattr(registry.resolve("task", task), "scores", ""))
+    return str(registry.resolve("task", task).scores)
 
 
 def _say_wrapped(text: str) -> None:

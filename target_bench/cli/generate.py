@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,27 +10,18 @@ from target_bench.cli import payment
 from target_bench.cli.options import (
     RUNS,
     AsJson,
-    BERTScoreModel,
     DataDir,
     Debug,
-    Engine,
-    Labels,
     PromptFile,
     PromptTokens,
-    Repeats,
     RetryFailed,
-    RuleName,
     SchemaScopeName,
     Structured,
     TableFormat,
-    Timeout,
     Yes,
+    unread,
 )
 from target_bench.cli.output import printed
-from target_bench.cli.unused_options import unread
-
-if TYPE_CHECKING:
-    from target_bench.evaluation.scoring_options import Scoring
 
 HELP = """Have the rankings of a stored run answered.
 
@@ -46,7 +37,10 @@ def generate(
     ],
     task: Annotated[
         str | None,
-        typer.Option(help="qa, fact_verification or text_to_sql. Default: that of the run."),
+        typer.Option(
+            help="qa, fact_verification or text_to_sql, perhaps with settings, as in "
+            "fact_verification:labels=target. Default: as the run was asked for."
+        ),
     ] = None,
     generators: Annotated[
         list[str] | None,
@@ -58,12 +52,6 @@ def generate(
     table_format: TableFormat = "markdown",
     schema_scope: SchemaScopeName = "database",
     structured: Structured = True,
-    labels: Labels = "strict",
-    bertscore: BERTScoreModel = None,
-    engine: Engine = "sqlite",
-    rule: RuleName = "bird",
-    timeout: Timeout = 30.0,
-    repeats: Repeats = 1,
     yes: Yes = False,
     out: Annotated[
         Path | None, typer.Option(help="Folder of all runs. Default: where the run lies.")
@@ -73,17 +61,14 @@ def generate(
     debug: Debug = False,
 ) -> None:
     """Answer, score and print."""
-    from target_bench.data.select import task_named
     from target_bench.evaluation.inputs import Answering
     from target_bench.evaluation.resume import ResumedRun
-    from target_bench.evaluation.scoring_options import Scoring
     from target_bench.runs.find import find
     from target_bench.runs.read import read_run
 
-    scoring = Scoring(labels, bertscore, engine, rule, timeout, repeats)
     with printed(as_json) as (observer, results):
         stored = ResumedRun(read_run(find(run, out or RUNS)), data_dir, observer, out)
-        for note in unread(context, [task_named(task) if task else stored.task]):
+        for note in unread(context, [task or stored.task_text]):
             observer.warning(note)
         for generator in generators or ["extractive"]:
             confirm = payment.announced if yes else payment.agreed
@@ -92,8 +77,7 @@ def generate(
                 prompt,
                 prompt_tokens,
                 table_format,
-                scoring,
-                confirm,
+                confirm=confirm,
                 schema_scope=schema_scope,
                 structured=structured,
             )
@@ -101,22 +85,17 @@ def generate(
 
 
 def score_stored(
-    context: typer.Context,
     folder: Path,
-    scoring: "Scoring",
+    task: str | None,
     data_dir: Path | None,
     as_json: bool,
     by: Sequence[str] = (),
 ) -> None:
     """Score a run folder again and print."""
-    from target_bench.evaluation import result_slices
-    from target_bench.evaluation.inputs import Answering
+    from target_bench.evaluation import sliced_results
     from target_bench.evaluation.resume import ResumedRun
     from target_bench.runs.read import read_run
 
     with printed(as_json) as (observer, results):
-        answering = Answering("extractive", scoring=scoring)
         stored = ResumedRun(read_run(folder), data_dir, observer)
-        for note in unread(context, [stored.task]):
-            observer.warning(note)
-        results += [result_slices.added(result, by) for result in stored.score(answering)]
+        results += [sliced_results.added(result, by) for result in stored.score(task)]

@@ -1,12 +1,13 @@
 """Options that several commands share."""
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from target_bench.core import registry
 from target_bench.core.errors import ConfigError
-from target_bench.core.schema import LabelMode
 from target_bench.core.serialization import Format
 
 _STATE = {"debug": False}
@@ -41,40 +42,8 @@ Split = Annotated[
         help="train, validation (dev, val) or test; mini_dev of bird. Default: the corpus's own.",
     ),
 ]
-TaskName = Annotated[
-    str, typer.Option("--task", help="The task: retrieval, qa, fact_verification or text_to_sql.")
-]
-Labels = Annotated[
-    LabelMode,
-    typer.Option(
-        "--labels", help="How a label is read: strict, or target as the original package does it."
-    ),
-]
-BERTScoreModel = Annotated[
-    str | None,
-    typer.Option(
-        "--bertscore",
-        help="Question answering: score with BERTScore too, by this model, as in roberta-large "
-        "or folder@6 (extra bertscore).",
-        show_default=False,
-    ),
-]
 Database = Annotated[
     str | None, typer.Option("--database", help="Only the queries of this database, in any case.")
-]
-Engine = Annotated[
-    Literal["sqlite", "duckdb"],
-    typer.Option("--engine", help="Text-to-SQL: what runs SQL; duckdb runs copies, translated."),
-]
-RuleName = Annotated[
-    Literal["bird", "spider", "multiset"],
-    typer.Option("--rule", help="Text-to-SQL: the rule of the outcomes; all are scored."),
-]
-Timeout = Annotated[
-    float, typer.Option("--timeout", help="Text-to-SQL: seconds that a statement may take.")
-]
-Repeats = Annotated[
-    int, typer.Option("--repeats", help="Text-to-SQL: run SQL so often, for VES and R-VES.")
 ]
 SchemaScopeName = Annotated[
     Literal["database", "tables"],
@@ -149,3 +118,40 @@ def cutoffs(text: str) -> list[int]:
         return [int(part) for part in text.split(",")]
     except ValueError:
         raise ConfigError(f"--top-k {text!r}: expected numbers with commas, as in 1,5,10") from None
+
+
+_READ_BY_TASKS = {
+    "generators": "--generator",
+    "prompt": "--prompt",
+    "prompt_tokens": "--prompt-tokens",
+    "table_format": "--table-format",
+    "run_file": "--run",
+    "predictions": "--predictions",
+    "order": "--order",
+    "schema_scope": "--schema-scope",
+    "structured": "--structured/--free-text",
+}
+"""Parameter -> the option; each task names those that it reads in ``reads``."""
+
+
+def unread(context: typer.Context, tasks: Iterable[str]) -> Iterator[str]:
+    """Yield a warning for each option on the command line that none of the tasks reads."""
+    run = {task: _reads(task) for task in tasks}
+    for parameter, option in _READ_BY_TASKS.items():
+        source = context.get_parameter_source(parameter)
+        if source is not None and source.name == "COMMANDLINE":
+            if any(reads is None or parameter in reads for reads in run.values()):
+                continue
+            readers = [name for name in registry.names("task") if parameter in (_reads(name) or ())]
+            yield (
+                f"{option} changes nothing here: it is read for {' and '.join(sorted(readers))}, "
+                f"not for {' or '.join(sorted(run))}"
+            )
+
+
+def _reads(task: str) -> frozenset[str] | None:
+    """Names of the options that a task reads; None where it does not say."""
+    found: frozenset[str] | None = getattr(
+        registry.resolve("task", registry.parse("task", task).target), "reads", None
+    )
+    return found

@@ -17,13 +17,6 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 
-_NOTES = 5
-_LEFT_OUT = {
-    "missing": "not runnable (their databases are missing)",
-    "unusable": "not runnable (their databases cannot be read)",
-    "engines": "left out (their gold is not the same in DuckDB as in SQLite)",
-}
-
 
 @contextmanager
 def printed(as_json: bool) -> "Iterator[tuple[Observer, list[Result]]]":
@@ -95,6 +88,8 @@ def _counts(result: "Result") -> str:
         parts.append(f"{counts.short - counts.empty} with fewer tables than asked for")
     if counts.tied:
         parts.append(f"{counts.tied} with tables of equal score")
+    if counts.unlabelled:
+        parts.append(f"{counts.unlabelled} without a gold table")
     if counts.empty_queries:
         parts.append(f"{counts.empty_queries} empty queries")
     if result.answers is not None:
@@ -105,41 +100,8 @@ def _counts(result: "Result") -> str:
 
 
 def _report(result: "Result") -> list[str]:
-    """The confusion table of labels; outcomes of SQL, and its accuracy by group."""
-    if result.report is None:
-        return []
-    if "confusion" in result.report:
-        return [
-            f"  gold {gold}: {_listed({f'as {given}': n for given, n in row.items() if n})}"
-            for gold, row in result.report["confusion"].items()
-        ]
-    lines = [_judged(result), "  outcomes: " + _listed(result.report["outcomes"])]
-    notes = result.report.get("notes", ())
-    lines += [f"  note: {note}" for note in notes[:_NOTES]]
-    if len(notes) > _NOTES:
-        lines.append(f"  {len(notes) - _NOTES} more notes are in scores.json")
-    for name, groups in result.report["by"].items():
-        shares = {
-            f"{group} ({found['runnable']})": f"{found['ex[bird]']:.3f}"
-            for group, found in groups.items()
-            if found["runnable"]
-        }
-        if len(shares) > 1:
-            lines.append(f"  ex[bird] by {name}: {_listed(shares)}")
-    return lines
-
-
-def _judged(result: "Result") -> str:
-    """Over how many queries the scores of SQL are, in which engine, and why not over all."""
-    assert result.report is not None
-    report = result.report
-    reasons = [f"{n} {_LEFT_OUT[why]}" for why, n in report["not_runnable"].items()]
-    counts = f"{report['judged']} of {result.counts.asked} queries"
-    return "; ".join([f"  judged in {report['engine']}: {counts}", *reasons])
-
-
-def _listed(found: Mapping[str, object]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in found.items())
+    """What a task has to say of the answers beside the scores."""
+    return [f"  {block}" for block in result.summary]
 
 
 def _answer_counts(counts: "AnswerCounts") -> list[str]:
@@ -149,6 +111,7 @@ def _answer_counts(counts: "AnswerCounts") -> list[str]:
         (counts.unparsed, "that cannot be read"),
         (counts.truncated, "from tables cut short"),
         (counts.cut, "cut at the largest number of tokens"),
+        (counts.unlabelled, "without a reference"),
     ):
         if n:
             parts.append(f"{n} {what}")

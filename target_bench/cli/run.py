@@ -11,34 +11,27 @@ import typer
 from target_bench.cli import generate, payment
 from target_bench.cli.options import (
     AsJson,
-    BERTScoreModel,
     By,
     Corpora,
     Database,
     DataDir,
     Debug,
     DistractorSpecs,
-    Engine,
-    Labels,
     Limit,
     Out,
     PromptFile,
     PromptTokens,
-    Repeats,
     RetryFailed,
-    RuleName,
     SchemaScopeName,
     Split,
     Structured,
     TableFormat,
-    TaskName,
-    Timeout,
     TopK,
     Yes,
     cutoffs,
+    unread,
 )
 from target_bench.cli.output import printed
-from target_bench.cli.unused_options import unread
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import OnError
@@ -65,11 +58,14 @@ def run(
     corpus: Annotated[
         str | None, typer.Argument(help="A corpus; the same as --corpus.", show_default=False)
     ] = None,
-    task: Annotated[
-        str | None,
+    tasks: Annotated[
+        list[str] | None,
         typer.Option(
-            help="retrieval, qa, fact_verification or text_to_sql. Default: retrieval; with "
-            "--generator what the corpus has answers for; of mini all.",
+            "--task",
+            help="retrieval, qa, fact_verification or text_to_sql, perhaps with settings, as in "
+            "text-to-sql:engine=duckdb (target-bench describe task text-to-sql lists them); may be "
+            "repeated. Default: retrieval; with --generator what the corpus has answers for; of "
+            "mini all.",
             show_default=False,
         ),
     ] = None,
@@ -113,12 +109,6 @@ def run(
     table_format: TableFormat = "markdown",
     schema_scope: SchemaScopeName = "database",
     structured: Structured = True,
-    labels: Labels = "strict",
-    bertscore: BERTScoreModel = None,
-    engine: Engine = "sqlite",
-    rule: RuleName = "bird",
-    timeout: Timeout = 30.0,
-    repeats: Repeats = 1,
     by: By = None,
     yes: Yes = False,
     data_dir: DataDir = None,
@@ -127,20 +117,19 @@ def run(
     debug: Debug = False,
 ) -> None:
     """Run every retriever, and every generator, on every corpus."""
-    from target_bench.evaluation.scoring_options import Scoring
+    from target_bench.data.select import task_class
     from target_bench.evaluation.stages.generate import ANSWER_MODES
     from target_bench.evaluation.stages.retrieve import MODES
 
-    scoring = Scoring(labels, bertscore, engine, rule, timeout, repeats)
     wanted = wanted_corpora(corpus, corpora)
     ks = cutoffs(top_k)
-    pairs = _pairs(task, wanted, answered=bool(generators))
+    pairs = _pairs(tasks, wanted, answered=bool(generators))
     _check_all("retriever", retrievers or (), MODES)
     _check_all("generator", generators or (), ANSWER_MODES)
     with reported(context, pairs, data_dir, out, as_json) as (target, results):
-        for retriever, generator in product(
-            retrievers or registry.BASELINES, generators or ["extractive"]
-        ):
+        ranked = any(task_class(text).source == "retrieved" for text, _ in pairs)
+        named: Sequence[str | None] = retrievers or (registry.BASELINES if ranked else [None])
+        for retriever, generator in product(named, generators or ["extractive"]):
             found = target.run(
                 retriever,
                 split,
@@ -159,7 +148,6 @@ def run(
                 table_format=table_format,
                 schema_scope=schema_scope,
                 structured=structured,
-                scoring=scoring,
                 confirm=payment.announced if yes else payment.agreed,
                 by=by or (),
             )
@@ -179,13 +167,14 @@ def _check_all(kind: registry.Kind, named: Sequence[str], modes: Collection[str]
 
 
 def _pairs(
-    task: str | None, wanted: list[str], answered: bool
+    tasks: list[str] | None, wanted: list[str], answered: bool
 ) -> list[tuple[str, str | list[str]]]:
     """The tasks to run, each with its corpora."""
     from target_bench.data import sources
 
-    if task is not None:
-        return [(task, list(wanted))]
+    if tasks:
+        _check_names(tasks)
+        return [(task, list(wanted)) for task in tasks]
     pairs: list[tuple[str, str | list[str]]] = [] if answered else [("retrieval", list(wanted))]
     for name in wanted:
         own = sources.is_path(name)
@@ -195,6 +184,23 @@ def _pairs(
         if answered or (plugin.embedded is not None and not own):
             pairs += [(about, name) for about in plugin.info.tasks if about != "retrieval"]
     return pairs
+
+
+def _check_names(tasks: Sequence[str]) -> None:
+    """See that the rows of no two tasks stand under one name.
+
+    Raises:
+        ConfigError: a task is named twice.
+    """
+    from target_bench.data.select import task_named
+
+    names = [task_named(task) for task in tasks]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ConfigError(
+            f"--task {twice} is given twice; to compare settings of a task, run each by itself, or "
+            "list them in a sweep"
+        )
 
 
 def score(
@@ -216,19 +222,20 @@ def score(
     order: Annotated[
         Path | None, typer.Option(help="A JSON list of query ids, for text with an answer a line.")
     ] = None,
-    task: TaskName = "retrieval",
+    task: Annotated[
+        str | None,
+        typer.Option(
+            help="The task, perhaps with settings, as in text-to-sql:timeout=10. Default: "
+            "retrieval; of a run folder, what it was run with.",
+            show_default=False,
+        ),
+    ] = None,
     corpora: Corpora = None,
     split: Split = None,
     top_k: TopK = "1,5,10",
     limit: Limit = None,
     database: Database = None,
     distractors: DistractorSpecs = None,
-    labels: Labels = "strict",
-    bertscore: BERTScoreModel = None,
-    engine: Engine = "sqlite",
-    rule: RuleName = "bird",
-    timeout: Timeout = 30.0,
-    repeats: Repeats = 1,
     by: By = None,
     data_dir: DataDir = None,
     out: Out = Path("runs"),
@@ -236,9 +243,6 @@ def score(
     debug: Debug = False,
 ) -> None:
     """Score rankings or answers on a corpus, or what a run folder holds."""
-    from target_bench.evaluation.scoring_options import Scoring
-
-    scoring = Scoring(labels, bertscore, engine, rule, timeout, repeats)
     stored = _stored(corpus, out) if corpus else None
     if stored:
         if any((run_file, predictions, order, corpora, split, limit, database, distractors)):
@@ -247,11 +251,14 @@ def score(
                 "Leave out --run, --predictions, --order, --corpus, --split, --limit, --database "
                 "and --distractors."
             )
-        generate.score_stored(context, stored, scoring, data_dir, as_json, by or ())
+        generate.score_stored(stored, task, data_dir, as_json, by or ())
         return
     wanted = wanted_corpora(corpus, corpora)
     ks = cutoffs(top_k)
-    with reported(context, [(task, wanted)], data_dir, out, as_json) as (target, results):
+    with reported(context, [(task or "retrieval", wanted)], data_dir, out, as_json) as (
+        target,
+        results,
+    ):
         results += target.score(
             run_file,
             split,
@@ -261,7 +268,6 @@ def score(
             limit=limit,
             database=database,
             distractors=distractors or (),
-            scoring=scoring,
             by=by or (),
         )
 
@@ -297,11 +303,10 @@ def reported(
     as_json: bool,
 ) -> "Iterator[tuple[TARGET, list[Result]]]":
     """A benchmark, and a list for its results; they are printed at the end, also after an error."""
-    from target_bench.data.select import task_named
     from target_bench.evaluation.target import TARGET
 
     with printed(as_json) as (observer, results):
         target = TARGET(*pairs, data_dir=data_dir, out=out, observer=observer)
-        for note in unread(context, [task_named(task) for task, _ in pairs]):
+        for note in unread(context, [task for task, _ in pairs]):
             observer.warning(note)
         yield target, results

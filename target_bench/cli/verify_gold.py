@@ -10,12 +10,11 @@ from target_bench.cli.options import (
     Database,
     DataDir,
     Debug,
-    Engine,
     Limit,
     Split,
-    Timeout,
 )
 from target_bench.cli.output import print_json
+from target_bench.core import registry
 
 HELP = """Run the gold SQL of a corpus and say which of it fails, returns nothing or wavers.
 
@@ -35,10 +34,23 @@ _NAMED = 10
 def verify_gold(
     corpus: Annotated[str, typer.Argument(help="A corpus with databases.", show_default=False)],
     split: Split = None,
-    engine: Engine = "sqlite",
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="What runs SQL: sqlite, or duckdb, which runs copies, translated. Default: that "
+            "of the task text-to-sql.",
+            show_default=False,
+        ),
+    ] = None,
     database: Database = None,
     limit: Limit = None,
-    timeout: Timeout = 30.0,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            help="Seconds that a statement may take. Default: that of the task text-to-sql.",
+            show_default=False,
+        ),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 3 if gold fails, wavers or has no database.")
     ] = False,
@@ -50,15 +62,16 @@ def verify_gold(
     from target_bench.cli.progress import TerminalObserver
     from target_bench.core.files import cache_root
     from target_bench.data.select import Loader
-    from target_bench.evaluation.scoring_options import Scoring
     from target_bench.sql import gold_check
 
-    Scoring(engine=engine, timeout=timeout)  # which looks at them before anything runs
+    given = {"engine": engine, "timeout": timeout}
+    settings = {name: value for name, value in given.items() if value is not None}
+    task = registry.build("task", "text_to_sql", settings)
     with TerminalObserver() as observer:
         loaded = Loader(data_dir, observer).load(corpus, split, (), database)
-        dataset = loaded.of_task("text_to_sql").of_database(database).limited(limit).dataset
-        observer.stage(f"{corpus}: run gold SQL in {engine}")
-        report = gold_check.verify_gold(dataset, engine, timeout, warn=observer.warning)
+        dataset = loaded.of_task(task.name).of_database(database).limited(limit).dataset
+        observer.stage(f"{corpus}: run gold SQL in {task.engine}")
+        report = gold_check.verify_gold(dataset, task.engine, task.timeout, warn=observer.warning)
     whole = database is None and limit is None
     path = gold_check.kept(report, cache_root() / "verified") if whole else None
     if as_json:

@@ -14,12 +14,11 @@ class Reading(Generic[T]):
 
     Args:
         read: reads a text.
-        budget: seconds for all answers and what is computed from them; None for no end.
     """
 
-    def __init__(self, read: Callable[[str], T], budget: float | None = None) -> None:
+    def __init__(self, read: Callable[[str], T]) -> None:
         self._read = read
-        self._budget = budget
+        self._budget: float | None = None
         self._end: float | None = None
         self._known: dict[str, T] = {}
 
@@ -33,6 +32,10 @@ class Reading(Generic[T]):
             self.check()
             self._known[text] = self._read(text)
         return self._known[text]
+
+    def limit_time(self, seconds: float) -> None:
+        """Give all answers, and what is computed from them, no more than this."""
+        self._budget = seconds
 
     def check(self) -> None:
         """See that time is left.

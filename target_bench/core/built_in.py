@@ -4,6 +4,12 @@ from typing import Literal
 
 Kind = Literal["retriever", "generator", "corpus", "task", "encoder", "index", "metric"]
 
+RANKING_TASK = "retrieval"
+"""The task about rankings: every run that retrieves is scored by it.
+
+Its name is also what the identity of answers calls the rankings that they are built on.
+"""
+
 BUILT_IN: dict[Kind, dict[str, str]] = {
     "retriever": {
         "bm25": "target_bench.retrievers.bm25:BM25",
@@ -59,7 +65,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "bird": "target_bench.corpora.bird:Bird",
     },
     "task": {
-        "retrieval": "target_bench.tasks.retrieval:TableRetrieval",
+        RANKING_TASK: "target_bench.tasks.retrieval:TableRetrieval",
         "question_answering": "target_bench.tasks.question_answering:QuestionAnswering",
         "fact_verification": "target_bench.tasks.fact_verification:FactVerification",
         "text_to_sql": "target_bench.tasks.text_to_sql:TextToSQL",

@@ -7,7 +7,7 @@ empty or say nothing of what runs are left out, and constants are written in ASC
 import ast
 import hashlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,7 +55,7 @@ class Source:
     Attributes:
         code: the hash of its tree without docstrings, in hexadecimal.
         documented: the hash of its tree with docstrings; of a package that was named, without.
-        imports: all names that it imports, inside of functions too.
+        imports: all names that it imports when it runs, inside of functions too.
         files: the files of the package that it imports, if a package was named.
         reads_documentation: whether a docstring may change what its code does: it reads some, or
             imports a package that may.
@@ -114,11 +114,13 @@ def _source(tree: ast.Module, package: Path | None) -> Source:
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.AST]:
-    """All statements, at any depth."""
+    """All statements that may run, at any depth."""
     stack: list[ast.AST] = [tree]
     while stack:
         node = stack.pop()
-        inner = ast.iter_child_nodes(node)
+        inner: Iterable[ast.AST] = ast.iter_child_nodes(node)
+        if isinstance(node, ast.If) and _is_type_checking(node.test):
+            inner = node.orelse
         stack += (n for n in inner if isinstance(n, ast.stmt | ast.excepthandler | ast.match_case))
         yield node
 

@@ -3,9 +3,11 @@
 import errno
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 CACHE_VARIABLE = "TARGET_BENCH_CACHE"
 """The environment variable that names the cache folder."""
@@ -86,6 +88,72 @@ def sync_one(path: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+@contextmanager
+def exclusive_lock(
+    path: Path,
+    waits: Callable[[IO[bytes]], object] = lambda _: None,
+    unlocked: Callable[[Exception], object] = lambda _: None,
+    patience: float = 0.0,
+) -> Iterator[IO[bytes]]:
+    """Hold a lock, waiting for another process that holds it.
+
+    The system gives the lock back when its process ends, however it ends. A lock file that another
+    process removed meanwhile is made again.
+
+    Args:
+        path: the file that is locked; it is made, with its folder.
+        waits: is called with the file before another process is waited for.
+        unlocked: is called with the error where the file system has no locks; the context is
+            entered without one.
+        patience: how many seconds another process may hold the lock before ``waits`` is called.
+
+    Returns:
+        The open file.
+
+    Raises:
+        OSError: the file cannot be opened.
+    """
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a+b", buffering=0) as file:
+            _acquire(file, waits, unlocked, patience)
+            if _is_at(file, path):
+                yield file
+                return
+
+
+def _acquire(
+    file: IO[bytes],
+    waits: Callable[[IO[bytes]], object],
+    unlocked: Callable[[Exception], object],
+    patience: float,
+) -> None:
+    import portalocker
+
+    end = time.monotonic() + patience
+    try:
+        while True:
+            try:
+                portalocker.lock(file, portalocker.LOCK_EX | portalocker.LOCK_NB)
+                return
+            except portalocker.AlreadyLocked:
+                if time.monotonic() >= end:
+                    break
+            time.sleep(0.01)
+        waits(file)
+        portalocker.lock(file, portalocker.LOCK_EX)
+    except portalocker.LockException as error:
+        unlocked(error)
+
+
+def _is_at(file: IO[bytes], path: Path) -> bool:
+    """Whether a path still names an open file."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 @contextmanager

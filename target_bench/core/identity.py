@@ -81,6 +81,11 @@ def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
     return identity, None
 
 
+def is_own_code(thing: type) -> bool:
+    """Whether a class is of this package."""
+    return thing.__module__.partition(".")[0] == _NAME
+
+
 def class_name(thing: type | FunctionType) -> str:
     """Name a class or function in an identity.
 

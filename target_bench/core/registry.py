@@ -35,6 +35,7 @@ _GROUPS: dict[Kind, str] = {
     "retriever": "target_bench.retrievers",
     "generator": "target_bench.generators",
     "corpus": "target_bench.corpora",
+    "task": "target_bench.tasks",
     "encoder": "target_bench.encoders",
     "index": "target_bench.vector_indexes",
     "metric": "target_bench.metrics",
@@ -160,11 +161,35 @@ def resolve(kind: Kind, target: str, also: Iterable[str] = ()) -> Any:
 
 
 def canonical(kind: Kind, name: str) -> str:
-    """The registered spelling of a name (``OTT-QA`` -> ``ottqa``); other names as they are."""
+    """The registered spelling of a name (``OTT-QA`` -> ``ottqa``); other names as they are.
+
+    A task is also known by its title and its aliases (``QA`` -> its short name).
+    """
     if _find_exact(kind, name):
         return name
     wanted = normalise(name)
-    return next((n for n in names(kind) if normalise(n) == wanted), name)
+    known = names(kind)
+    found = next((short for short in known if normalise(short) == wanted), None)
+    if found is None and kind == "task":
+        found = next((short for short in known if wanted in _other_names(short)), None)
+    return found or name
+
+
+def _other_names(task: str) -> set[str]:
+    """Title and aliases of a task, as they are compared; none of a plug-in that is broken."""
+    try:
+        cls = resolve("task", task)
+    except ConfigError:  # raised where the plug-in itself is asked for
+        return set()
+    return {normalise(name) for name in (getattr(cls, "title", ""), *getattr(cls, "aliases", ()))}
+
+
+def anywhere(target: str) -> str:
+    """A target as it can be named from any folder: the path of a file is absolute."""
+    if not _FILE.fullmatch(target):
+        return target
+    path, _, name = target.rpartition(":")
+    return f"{Path(path).resolve()}:{name}"
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:

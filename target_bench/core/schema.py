@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from math import nan
 from typing import Any, Literal, NamedTuple
 
+from target_bench.core.grid import CellGrid
 from target_bench.core.metric_spec import MetricSpec
 
 Cell = str | int | float | bytes | None
@@ -17,6 +18,10 @@ OnError = Literal["stop", "record"]
 
 LabelMode = Literal["strict", "target"]
 """How a label is read from an answer: as a word of its own, or as the original TARGET does it."""
+
+
+AnswerKind = Literal["ranking", "text", "label", "sql", "tables"]
+"""What an answer is; a task says which."""
 
 
 SQLOutcome = Literal[
@@ -65,12 +70,15 @@ class Table:
         rows: the data rows, each as long as the header.
         context: what the source says about the table. Keys shared by all corpora: ``title``,
             ``section_title``, ``primary_key``, ``foreign_keys``; a corpus may have more.
+        grid: the cells with their spans, as the source has them; None where header and rows are
+            all that there is.
     """
 
     id: TableId
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     context: Mapping[str, Any] = field(default_factory=dict)
+    grid: CellGrid | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +88,8 @@ class Query:
     Attributes:
         id: unique within the split.
         text: what the retriever and the generator see.
-        gold: the tables that answer it, at least one.
-        answer: the reference: accepted text(s), a label or SQL.
+        gold: the tables that answer it; none where they are not known or not needed.
+        answer: the reference: accepted text(s), a label or SQL; empty if there is none.
         database_id: the database the query belongs to, where there are databases.
         metadata: all else the source says (difficulty, evidence, highlighted cells, ...).
     """
@@ -148,6 +156,8 @@ class GenerationRequest:
         query: the text of the query.
         tables: the tables of the prompt, best first, for generators that read no prompt.
         answer_schema: the JSON schema that the answer should follow, or None for free text.
+        answer: what kind of answer the task asks for.
+        schema_optional: whether an answer in prose is read as well as one of ``answer_schema``.
     """
 
     query_id: str
@@ -156,6 +166,8 @@ class GenerationRequest:
     query: str
     tables: tuple[Table, ...] = ()
     answer_schema: Mapping[str, Any] | None = None
+    answer: AnswerKind = "text"
+    schema_optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +294,7 @@ class Counts:
         resorted: scored rankings that came in another order than their scores say.
         empty_queries: queries whose text is empty.
         tied: scored rankings in which tables of equal score were put in the order of the corpus.
+        unlabelled: queries without gold tables, which are in no score.
     """
 
     asked: int
@@ -292,10 +305,11 @@ class Counts:
     resorted: int
     empty_queries: int
     tied: int = 0
+    unlabelled: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Field name -> value."""
-        return asdict(self)
+        """Field name -> value; ``unlabelled`` only where there are any."""
+        return _denominators(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,6 +328,7 @@ class AnswerCounts:
             not.
         output_tokens: the same of all answers.
         cost: of all answers, in the currency of the price table; None without one.
+        unlabelled: queries without a reference answer, which are in no score.
     """
 
     asked: int
@@ -325,10 +340,18 @@ class AnswerCounts:
     input_tokens: int | None
     output_tokens: int | None
     cost: float | None
+    unlabelled: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Field name -> value."""
-        return asdict(self)
+        """Field name -> value; ``unlabelled`` only where there are any."""
+        return _denominators(self)
+
+
+def _denominators(counts: Counts | AnswerCounts) -> dict[str, Any]:
+    found = asdict(counts)
+    if not counts.unlabelled:
+        del found["unlabelled"]
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,6 +367,7 @@ class CorpusInfo:
         citation: the paper, in one line.
         source: where the release files are to be had.
         files: what has to lie in the data folder, as shown when it does not.
+        any_task: whether it serves any other task too, unless that needs databases.
     """
 
     name: str
@@ -354,3 +378,4 @@ class CorpusInfo:
     citation: str
     source: str
     files: tuple[str, ...] = field(default=())
+    any_task: bool = False

@@ -1,7 +1,7 @@
 """Corpora in a memory-mapped Arrow file: tables are decoded one at a time, when asked for.
 
-A row holds a table's ids, its digests, and header, rows and context as JSON, which keeps the type
-of every cell. Opening the file costs the ids and digests; the rest stays on disk.
+A row holds a table's ids, its digests, and header, rows, grid and context as JSON, which keeps the
+type of every cell. Opening the file costs the ids and digests; the rest stays on disk.
 """
 
 from bisect import bisect_right
@@ -16,6 +16,7 @@ from target_bench.data.tables import (
     DIGEST_BYTES,
     Digest,
     HashedCorpus,
+    body_of,
     decoded,
     digest,
     encoded_body,
@@ -68,8 +69,8 @@ class ArrowCorpus(HashedCorpus):
 
     def _table(self, table_id: TableId, body: Any, context: Any) -> Table:
         try:
-            header, rows = decoded(body.as_py())
-            return Table(table_id, header, rows, decoded(context.as_py()))
+            header, rows, grid = body_of(body.as_py())
+            return Table(table_id, header, rows, decoded(context.as_py()), grid)
         except (ValueError, TypeError) as error:
             raise DataError(
                 f"{self._path}, table {table_id}: damaged ({error}). Remove the cache with: "

@@ -103,8 +103,6 @@ def _databases(
     plugin: CorpusLoader, folder: Path, split: str, corpus: "MixedCorpus"
 ) -> dict[str, Path]:
     """The databases that the distractors were drawn from, as they are called in the mixture."""
-    if "text_to_sql" not in plugin.info.tasks:
-        return {}
     found = read_split.read_databases(plugin, folder, split)
     return {
         mixed_id: found[own_id]

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from target_bench.core import registry
 from target_bench.core.errors import DataError
 from target_bench.core.interfaces import Corpus, CorpusLoader, Dataset
-from target_bench.core.schema import Query
+from target_bench.core.schema import CorpusInfo, Query
 from target_bench.data import cache
 from target_bench.data.cache_parts import databases
 from target_bench.data.databases.connection import sound_tables
@@ -35,9 +36,9 @@ def read(loader: CorpusLoader, folder: Path, split: str) -> Dataset:
     found = dataset(
         loader.info, split, tables.value, queries.value, files, [*tables.notes, *queries.notes]
     )
-    if "text_to_sql" not in loader.info.tasks:
-        return found
     there = databases(loader, folder, split)
+    if not there and not _runs_sql(loader.info):
+        return found
     notes = database_notes(found.corpus, found.queries, there)
     return replace(found, databases=there, notes=(*found.notes, *notes))
 
@@ -74,7 +75,7 @@ def database_notes(
         queries: those of them that are about other tasks say so in their metadata.
         there: database id -> its file.
     """
-    about = (q for q in queries if q.metadata.get("task", "text_to_sql") == "text_to_sql")
+    about = (q for q in queries if _may_run_sql(q.metadata.get("task")))
     asked = Counter(query.database_id for query in about)
     n_tables = Counter(table_id.database_id for table_id in corpus.ids)
     missing = [name for name in asked if name not in there]
@@ -119,3 +120,19 @@ def by_layout(loader: CorpusLoader, folder: Path) -> CorpusLoader:
         return loader
     layout = TargetDatabases if TargetDatabases.is_in(folder) else TargetLayout
     return layout(folder, loader.info)
+
+
+def _runs_sql(info: CorpusInfo) -> bool:
+    """Whether a task that the corpus serves needs databases."""
+    return any(map(_may_run_sql, info.tasks))
+
+
+def _may_run_sql(task: str | None) -> bool:
+    """Whether a task, by its short name, needs databases; a query that names none may be about any.
+
+    A task that nothing is registered of, such as one of a file, is taken to need none.
+    """
+    if task is None:
+        return True
+    known = task in registry.names("task")
+    return known and bool(registry.resolve("task", task).needs_databases)

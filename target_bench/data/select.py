@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core import registry
+from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError
 from target_bench.core.interfaces import Dataset
 from target_bench.core.observer import Observer
-from target_bench.core.schema import Query
+from target_bench.core.schema import CorpusInfo, Query
+from target_bench.core.task import Task
 from target_bench.data import sources, splits
 from target_bench.data.distractors import mixed, resolved
 from target_bench.data.read_split import notes_about
@@ -64,7 +66,7 @@ class Loaded:
         Raises:
             ConfigError: no query is about it.
         """
-        if task == "retrieval":
+        if task == RANKING_TASK:
             return self
         queries = of_task(self.dataset, task).queries
         some = len(queries) < len(self.dataset.queries)
@@ -137,24 +139,26 @@ def tasks_and_corpora(
 ) -> list[tuple[str, CorpusLike]]:
     """The (task, corpus) pairs that a task, or a task with corpora, stands for.
 
+    Tasks are spelled by ``task_text``.
+
     Raises:
         ConfigError: an unknown task or corpus, or a corpus that does not serve the task.
         DataError: there is nothing readable at a path.
     """
-    task_name, wanted = (asked, None) if isinstance(asked, str) else asked
-    task = task_named(task_name)
+    written, wanted = (asked, None) if isinstance(asked, str) else asked
+    text, task = task_text(written), task_named(written)
     if wanted is None:
         names = [n for n in registry.names("corpus") if task in sources.loader(n).info.tasks]
-        return [(task, name) for name in names]
+        return [(text, name) for name in names]
     listed = [wanted] if isinstance(wanted, CorpusLike) else list(wanted)
     for corpus in listed:
         info = corpus.info if isinstance(corpus, Dataset) else sources.loader(corpus).info
-        if task not in info.tasks:
+        if not _serves(info, task, written):
             raise ConfigError(
                 f"corpus {info.name} does not serve the task {task}; it serves "
                 f"{', '.join(info.tasks)}"
             )
-    return [(task, corpus) for corpus in listed]
+    return [(text, corpus) for corpus in listed]
 
 
 def once(pairs: Iterable[tuple[str, CorpusLike]]) -> list[tuple[str, CorpusLike]]:
@@ -166,19 +170,58 @@ def once(pairs: Iterable[tuple[str, CorpusLike]]) -> list[tuple[str, CorpusLike]
     return list(kept.values())
 
 
-def task_named(name: str) -> str:
-    """The short name of a task, from any of its names in any case.
+def _serves(info: CorpusInfo, name: str, text: str) -> bool:
+    """Whether a corpus serves a task; a user's own data serves any for which it has all."""
+    if name in info.tasks:
+        return True
+    return info.any_task and not task_class(text).needs_databases
+
+
+def task_class(text: str) -> type[Task[Any]]:
+    """The class of a task, from any of its names in any case, with or without settings.
 
     Raises:
-        ConfigError: no task has this name.
+        ConfigError: no task has this name, or what was named is not a task.
     """
-    known = registry.names("task")
-    for short in known:
-        task = registry.resolve("task", short)
-        names = (short, task.title, *getattr(task, "aliases", ()))
-        if registry.normalise(name) in map(registry.normalise, names):
-            return short
-    raise ConfigError(registry.unknown_name("task", name, known))
+    target = registry.parse("task", text).target
+    found = registry.resolve("task", target)
+    if not (isinstance(found, type) and issubclass(found, Task)):
+        raise ConfigError(f"{target} is not a task: it does not inherit target_bench.Task")
+    missing = [
+        name for name in ("name", "title") if not isinstance(getattr(found, name, None), str)
+    ]
+    if missing:
+        raise ConfigError(f"{target} is not a task: it has no attribute `{missing[0]}`")
+    return found
+
+
+def make_task(text: str) -> Task[Any]:
+    """A task with its settings; errors as for ``task_class`` and ``registry.create``."""
+    task_class(text)
+    made: Task[Any] = registry.create("task", text)
+    return made
+
+
+def task_named(text: str) -> str:
+    """The short name of a task, from any of its names in any case, with or without settings.
+
+    Raises:
+        ConfigError: no task has this name, or what was named is not a task.
+    """
+    return task_class(text).name
+
+
+def task_text(text: str) -> str:
+    """A task with its settings, as it can be asked for from any folder.
+
+    Its name is in the registered spelling, as in ``mine:timeout=5``; the path of a file is
+    absolute.
+
+    Raises:
+        ConfigError: the settings cannot be read.
+    """
+    target = registry.parse("task", text).target
+    return registry.anywhere(registry.canonical("task", target)) + text[len(target) :]
 
 
 def name_of(corpus: CorpusLike) -> str:

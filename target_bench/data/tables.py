@@ -10,8 +10,9 @@ from functools import cached_property
 from typing import Any
 
 from target_bench.core.errors import DataError
+from target_bench.core.grid import CellGrid
 from target_bench.core.interfaces import Corpus, Dataset
-from target_bench.core.schema import CorpusInfo, Query, Table, TableId
+from target_bench.core.schema import Cell, CorpusInfo, Query, Table, TableId
 from target_bench.data.databases.lazy_rows import LazyRows
 from target_bench.data.titles import has_title
 
@@ -142,6 +143,8 @@ def _check_id(table_id: Any) -> None:
 
 
 def _check_grid(table: Table) -> None:
+    if not isinstance(table.grid, CellGrid | None):
+        raise DataError(f"table {table.id}: grid should be a CellGrid, not {table.grid!r:.80}")
     width = len(table.header)
     if width == 0:
         raise DataError(f"table {table.id} has no header; give every column a name")
@@ -173,14 +176,15 @@ def _check_cells(place: str, row: Any) -> None:
 
 
 def encoded_body(table: Table) -> bytes:
-    """Header and rows as JSON; ``decoded`` reads it back.
+    """Header, rows and the grid if there is one as JSON; ``body_of`` reads it back.
 
     Raises:
         DataError: a cell is of a type no cell can have, or a number of too many digits.
     """
     try:
         rows = list(table.rows) if isinstance(table.rows, LazyRows) else table.rows
-        return _encode([table.header, rows])
+        grid = [] if table.grid is None else [table.grid.to_json()]
+        return _encode([table.header, rows, *grid])
     except (TypeError, ValueError, RecursionError) as error:
         raise DataError(f"table {table.id}: {error}") from error
 
@@ -211,6 +215,16 @@ def decoded(encoded: bytes) -> Any:
     """What ``encoded_body`` or ``encoded`` wrote."""
     text = encoded.decode("utf-8", "surrogatepass")
     return json.loads(text, object_hook=_unescaped if _BYTES in text else None)
+
+
+def body_of(encoded: bytes) -> tuple[list[str], list[list[Cell]], CellGrid | None]:
+    """Header, rows and grid that ``encoded_body`` wrote.
+
+    Raises:
+        ValueError: it wrote something else.
+    """
+    header, rows, *grid = decoded(encoded)
+    return header, rows, CellGrid.from_json(grid[0]) if grid else None
 
 
 def digest(body: bytes, context: bytes) -> Digest:
@@ -273,8 +287,8 @@ def dataset(
         notes: what a user should know about the tables; default: what they show.
 
     Raises:
-        DataError: the faults that ``checked`` refuses, a repeated query id, a query without
-            gold table, or a gold table that is not in the corpus; the message names the files.
+        DataError: the faults that ``checked`` refuses, a repeated query id, no
+            query at all, or a gold table that is not in the corpus; the message names the files.
     """
     where = f"corpus {info.name}, split {split}{from_files(list(files or ()))}"
     try:
@@ -282,7 +296,7 @@ def dataset(
     except DataError as error:
         raise DataError(f"{where}: {error}") from error
     asked = tuple(queries)
-    if not tables or not asked:
+    if not asked or (not tables and any(query.gold for query in asked)):
         raise DataError(f"{where}: {len(tables)} tables and {len(asked)} queries; both are needed")
     _check_queries(asked, tables, where)
     if notes is None:
@@ -328,8 +342,6 @@ def _check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None
         if query.id in seen:
             raise DataError(f"{where}: query id {query.id!r} occurs twice; ids must be unique")
         seen.add(query.id)
-        if not query.gold:
-            raise DataError(f"{where}: query {query.id!r} names no gold table")
         for table_id in query.gold:
             if table_id not in corpus:
                 raise DataError(

@@ -1,20 +1,23 @@
 """Who takes part: what ranks and what answers, by name, as an object, or from a file."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from target_bench.components.prompts.prompting import Prompt, Prompter
+from target_bench.components.prompts.prompting import writer_of
 from target_bench.core import contract, ranking, registry
+from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.contract import RetrieverLike
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
+from target_bench.core.prompt_writer import PromptOptions, PromptWriter, SchemaScope
 from target_bench.core.redaction import masked_settings
 from target_bench.core.serialization import Format
+from target_bench.core.task import Task
 from target_bench.data.select import Loaded
-from target_bench.evaluation.scoring_options import Scoring
 from target_bench.evaluation.stages.consent import Confirm
 from target_bench.evaluation.stages.generate import (
     ANSWER_MODES,
@@ -24,9 +27,6 @@ from target_bench.evaluation.stages.generate import (
 )
 from target_bench.evaluation.stages.retrieve import MODES, Subject
 from target_bench.runs import ranking_files
-
-if TYPE_CHECKING:
-    from target_bench.components.prompts.schema_prompting import SchemaScope
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,11 @@ class Answering:
         prompt: a file with prompts, or None for our own.
         prompt_tokens: about how many tokens the tables of a prompt may take.
         table_format: how tables are written.
-        scoring: how the answers are judged.
+        task: the task with its settings, as it was asked for; for the manifest.
         confirm: is asked before requests that may cost money.
         label: what the generator is called in results; default: as it was asked for.
-        schema_scope: text-to-SQL: which tables a prompt shows.
-        structured: text-to-SQL and fact verification: whether the answer has to be JSON of a given
-            schema; in fact verification only where the generator follows schemas.
+        schema_scope: which tables of a database a prompt shows, for tasks about databases.
+        structured: whether the answer has to be JSON of the task's schema, if it has one.
         tables: how many tables of a ranking stand in a prompt; None for all.
     """
 
@@ -51,40 +50,30 @@ class Answering:
     prompt: Path | None = None
     prompt_tokens: int = 8000
     table_format: Format = "markdown"
-    scoring: Scoring = field(default_factory=Scoring)
+    task: str | None = None
     confirm: Confirm | None = None
     label: str | None = None
-    schema_scope: "SchemaScope" = "database"
+    schema_scope: SchemaScope = "database"
     structured: bool = True
     tables: int | None = None
 
-    def prompter(self, task: str, databases: Mapping[str, Path], follows_schema: bool) -> Prompter:
+    def prompter(
+        self, task: Task[Any], databases: Mapping[str, Path], follows_schema: bool
+    ) -> PromptWriter:
         """What makes the requests of a task.
 
         Args:
-            task: its short name.
+            task: the task.
             databases: what it is about, if it is about databases.
             follows_schema: whether the generator follows JSON schemas.
         """
-        prompt = Prompt.load(task, self.prompt)
-        if task != "text_to_sql":
-            asked = self.structured and follows_schema
-            own = getattr(registry.resolve("task", task), "answer_schema", None) if asked else None
-            return Prompter(task, prompt, self.table_format, self.prompt_tokens, own)
-        from target_bench.components.prompts.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
-
-        schema = ANSWER_SCHEMA if self.structured else None
-        budget, scope = self.prompt_tokens, self.schema_scope
-        return SchemaPrompter(
-            task, prompt, self.table_format, budget, schema, scope=scope, databases=databases
+        options = PromptOptions(
+            self.prompt, self.prompt_tokens, self.table_format, self.schema_scope, self.structured
         )
+        return writer_of(task, options, databases, follows_schema)
 
-    def task(self, name: str) -> Any:
-        """The task, told of the scoring what it asks for."""
-        return self.scoring.task(name)
-
-    def answerer(self, observer: Observer) -> Answerer:
-        """What answers.
+    def answerer(self, task: Task[Any], observer: Observer) -> Answerer:
+        """What answers the queries of a task.
 
         Raises:
             ConfigError: nobody knows the name, a setting cannot be, or the object is no generator.
@@ -94,7 +83,7 @@ class Answering:
             return generator
         if isinstance(generator, str) and generator in ANSWER_MODES:
             self._warn_of_prompt(generator, observer)
-            answer = ANSWER_MODES[generator].answer
+            answer = partial(ANSWER_MODES[generator].answer, task)
             return Answerer(generator, {"mode": generator}, answer=answer)
         label = generator if isinstance(generator, str) else type(generator).__name__
         if isinstance(generator, str):
@@ -145,8 +134,8 @@ def given_rankings(
     """
     if run_file is None:
         raise ConfigError(
-            "task retrieval: name the rankings to score with run_file (--run); to score answers, "
-            "name their task (--task qa, fact_verification or text_to_sql)"
+            f"task {RANKING_TASK}: name the rankings to score with run_file (--run); to score "
+            "answers, name their task with --task (target-bench list tasks)"
         )
     given = ranking_files.read(Path(run_file), loaded.dataset)
     for note in given.notes(loaded.limited(limit).dataset.queries):
@@ -157,7 +146,6 @@ def given_rankings(
 def given_answers(
     predictions: str | Path | None,
     order: str | Path | None,
-    scoring: Scoring,
     loaded: Loaded,
     observer: Observer,
 ) -> Answering:
@@ -170,7 +158,7 @@ def given_answers(
     if predictions is None:
         raise ConfigError(
             "name the answers to score with predictions (--predictions); to score rankings, name "
-            "the task retrieval"
+            f"the task {RANKING_TASK}"
         )
     settings = {"file": str(predictions)} | ({"order": str(order)} if order else {})
     replay = registry.build("generator", "replay", settings)
@@ -192,4 +180,4 @@ def given_answers(
             f"{predictions}: {n - known} of its {n} answers are to no query of {where}, and were "
             "not used"
         )
-    return Answering(replay, scoring=scoring, label=Path(predictions).name)
+    return Answering(replay, label=Path(predictions).name)

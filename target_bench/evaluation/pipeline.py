@@ -6,20 +6,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from target_bench.components.prompts.prompting import Prompter
-from target_bench.core import registry
+from target_bench.core.built_in import RANKING_TASK
+from target_bench.core.errors import DataError
+from target_bench.core.identity import is_own_code, plugin_identity
 from target_bench.core.interfaces import Dataset
 from target_bench.core.observer import Observer
-from target_bench.core.schema import Counts, Generation, Judgement, Retrieval, Score
-from target_bench.data.select import Loaded
+from target_bench.core.prompt_writer import PromptWriter
+from target_bench.core.schema import Counts, Generation, Judgement, Query, Retrieval, Score
+from target_bench.core.task import Task
+from target_bench.data.select import Loaded, make_task
 from target_bench.evaluation.inputs import Answering
-from target_bench.evaluation.results import Result
+from target_bench.evaluation.results import Result, aligned
 from target_bench.evaluation.stages.consent import Confirm
 from target_bench.evaluation.stages.generate import Answerer, GenerateStage
 from target_bench.evaluation.stages.judge import JudgeStage
 from target_bench.evaluation.stages.retrieve import RetrievalOptions, RetrieveStage, Subject
 from target_bench.evaluation.stages.score import (
     Scored,
+    labelled,
     over_no_query,
     score_answers,
     score_rankings,
@@ -29,7 +33,7 @@ from target_bench.runs.earlier_versions import tell_of_earlier
 from target_bench.runs.manifest import NO_CONTEXT, Identity, asked_from
 from target_bench.runs.run_identity import EVERY_FIELD, answers_fingerprint, queries_fingerprint
 from target_bench.runs.store import Run
-from target_bench.runs.times import cold
+from target_bench.runs.times import ColdTimes, cold
 
 _TIED_FIRST = 0.1
 """Share of rankings whose first two tables have equal scores above which a warning says so."""
@@ -40,19 +44,19 @@ _FEWEST_FOR_A_SHARE = 100
 
 @dataclass(frozen=True)
 class Cell:
-    """One retriever on one split.
+    """One retriever on one split, or a split alone.
 
     Attributes:
         loaded: the split.
-        subject: what ranks.
-        cutoffs: the cutoffs, ascending; retrieval runs once, at the largest.
+        subject: what ranks; None for a task that retrieves nothing.
+        cutoffs: the cutoffs, ascending; retrieval runs once, at the largest. Empty without one.
         options: how the retriever is run.
         out: the folder of all runs.
         observer: hears of progress and warnings.
     """
 
     loaded: Loaded
-    subject: Subject
+    subject: Subject | None
     cutoffs: Sequence[int]
     options: RetrievalOptions
     out: Path
@@ -66,15 +70,15 @@ class Cell:
     @property
     def depth(self) -> int:
         """How many tables a ranking holds."""
-        return self.cutoffs[-1]
+        return self.cutoffs[-1] if self.cutoffs else 0
 
 
-def evaluate(task_name: str, cell: Cell, answering: Answering | None) -> Result:
+def evaluate(task: Task[Any], cell: Cell, answering: Answering | None) -> Result:
     """The result of a task; ``answering`` is for tasks about answers. Errors as for those."""
-    if task_name == "retrieval":
-        return retrieve(cell)[0]
+    if task.ranks:
+        return retrieve(cell, task, answering.task if answering else None)[0]
     assert answering is not None
-    return answer(cell, asking(task_name, cell, answering), answering.confirm)
+    return answer(cell, asking(task, cell, answering), answering.confirm)
 
 
 @dataclass(frozen=True)
@@ -86,85 +90,121 @@ class Asking:
         answerer: what answers.
         prompter: what it is asked with.
         depth: how many tables stand in a prompt.
+        text: the task with its settings, as it was asked for.
     """
 
-    task: Any
+    task: Task[Any]
     answerer: Answerer
-    prompter: Prompter
+    prompter: PromptWriter
     depth: int
+    text: str
 
 
-def asking(task_name: str, cell: Cell, answering: Answering) -> Asking:
-    """What is asked of whom in a cell; errors as for ``Answering``."""
-    answerer = answering.answerer(cell.observer)
+def asking(task: Task[Any], cell: Cell, answering: Answering) -> Asking:
+    """What is asked of whom in a cell; errors as for ``Answering``, and ``DataError``."""
+    labelled(task, cell.dataset)
+    answerer = answering.answerer(task, cell.observer)
     follows_schema = bool(getattr(answerer.generator, "follows_schema", False))
+    depth = cell.depth if task.retrieves else _most_given(task, cell.dataset)
     return Asking(
-        answering.task(task_name),
+        task,
         answerer,
-        answering.prompter(task_name, cell.dataset.databases, follows_schema),
-        cell.depth if answering.tables is None else min(answering.tables, cell.depth),
+        answering.prompter(task, cell.dataset.databases, follows_schema),
+        depth if answering.tables is None else min(answering.tables, depth),
+        answering.task or task.name,
     )
 
 
-def retrieval_identity(cell: Cell) -> dict[str, Any]:
-    """All that can change the rankings of a cell or their scores."""
-    dataset = cell.dataset
-    task = registry.create("task", "retrieval")
-    metrics = task.metrics(cell.cutoffs, dataset)
-    return _data_identity("retrieval", dataset, queries_fingerprint(dataset.queries)) | {
+def _most_given(task: Task[Any], dataset: Dataset) -> int:
+    return max(len(task.given_tables(query, dataset.corpus)) for query in dataset.queries)
+
+
+def retrieval_identity(cell: Cell, task: Task[Any] | None = None) -> dict[str, Any]:
+    """All that can change the rankings of a cell or their scores; ``task``: the one scored by."""
+    assert cell.subject is not None
+    task, dataset = task or make_task(RANKING_TASK), cell.dataset
+    metrics = _metrics(task, dataset, cell.cutoffs)
+    return _data_identity(task, dataset, queries_fingerprint(dataset.queries)) | {
         "top_k": list(cell.cutoffs),
         "retriever": cell.subject.identity,
-        "metrics": [*(metric.signature for metric in metrics), *task.settings()],
+        "metrics": [*metrics, *task.settings()],
     }
 
 
 def answers_identity(cell: Cell, asked: Asking) -> dict[str, Any]:
     """All that can change the answers of a cell or their scores."""
     dataset, task, answerer = cell.dataset, asked.task, asked.answerer
-    retrieval = {"retriever": cell.subject.identity, "depth": cell.depth}
-    if asked.depth < cell.depth:
-        retrieval["tables"] = asked.depth
-    metrics = task.metrics(dataset.queries)
-    return _data_identity(task.name, dataset, answers_fingerprint(dataset.queries)) | {
+    return _data_identity(task, dataset, answers_fingerprint(dataset.queries)) | {
         "queries_version": EVERY_FIELD,
-        "retrieval": retrieval,
+        **_tables_identity(cell, asked),
         "generator": answerer.identity,
         "prompt": asked.prompter.identity if answerer.prompt is None else answerer.prompt,
-        "metrics": [*(metric.signature for metric in metrics), *task.settings()],
+        "metrics": [*_metrics(task, dataset), *task.settings()],
     }
 
 
-def retrieve(cell: Cell) -> tuple[Result, dict[str, Retrieval]]:
+def _tables_identity(cell: Cell, asked: Asking) -> dict[str, Any]:
+    """Where the tables of the prompts come from, and how many of them a prompt holds."""
+    if cell.subject is None:
+        most = _most_given(asked.task, cell.dataset)
+        limited = {"tables": asked.depth} if asked.depth < most else {}
+        return {"given": {"source": asked.task.source, **limited}}
+    retrieval = {"retriever": cell.subject.identity, "depth": cell.depth}
+    if asked.depth < cell.depth:
+        retrieval["tables"] = asked.depth
+    return {RANKING_TASK: retrieval}
+
+
+def _metrics(task: Task[Any], dataset: Dataset, cutoffs: Sequence[int] = ()) -> list[str]:
+    """The signatures of the metrics of the queries that can be scored."""
+    queries = labelled(task, dataset).queries
+    return [metric.signature for metric in task.metrics(queries, cutoffs)] if queries else []
+
+
+def retrieve(
+    cell: Cell, task: Task[Any] | None = None, task_text: str | None = None
+) -> tuple[Result, dict[str, Retrieval]]:
     """Rank all queries and score the rankings: the result, and query id -> ranking.
 
+    Args:
+        cell: what ranks what.
+        task: the task that scores the rankings; default: table retrieval.
+        task_text: how it can be asked for again; default: by its name.
+
     Raises:
+        DataError: there are no tables.
         PluginError: the retriever failed.
         StoreError: the run folder cannot be written or read.
     """
+    task = task or make_task(RANKING_TASK)
     dataset, subject, depth = cell.dataset, cell.subject, cell.depth
+    assert subject is not None
+    if not len(dataset.corpus):
+        raise DataError(f"{dataset.info.name} {dataset.split}: no tables to retrieve from")
     _warn_of_depth(cell)
     about = cell.loaded.only_about
-    kind = "retrieval" if about is None else f"retrieval for {about}"
+    kind = task.name if about is None else f"{task.name} for {about}"
     label = (kind, dataset.info.name, dataset.split, subject.label)
-    store = Run(cell.out, label, retrieval_identity(cell))
+    store = Run(cell.out, label, retrieval_identity(cell, task))
     stage = RetrieveStage(
         subject, dataset, cell.loaded.seconds, depth, store, cell.options, cell.observer
     )
     with store.locked(cell.observer.warning):
-        _record_asked(store, cell, retriever=subject.label)
+        _record_asked(store, cell, retriever=subject.label, task=task_text)
         found, reused = stage.run()
         by_query = {query.id: found[query.id] for query in dataset.queries}
         cell.observer.stage(f"{subject.label}: score")
         start = time.perf_counter()
-        scored = score_rankings(dataset, by_query, cell.cutoffs)
+        scored = score_rankings(dataset, by_query, cell.cutoffs, task)
+        _warn_of_unlabelled(cell, task, scored.counts.unlabelled)
         _tell_of_damage(store, cell.observer, "rankings")
         _write(store, dataset, scored, counts=scored.counts.to_json())
         _record_scoring(store, start, reused)
-    _warn_of_order(cell, scored.counts, list(by_query.values()))
+    _warn_of_order(cell, subject, scored.counts, list(by_query.values()))
     result = Result(
         corpus=dataset.info.name,
         split=dataset.split,
-        task="retrieval",
+        task=task.name,
         retriever=subject.label,
         generator=None,
         scores=scored.scores,
@@ -195,14 +235,12 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
         PluginError: the retriever failed, or the generator as a whole.
         StoreError: a run folder cannot be written or read.
     """
-    retrieved, by_query = retrieve(cell)
-    if cell.subject.label == NO_CONTEXT:
-        none = over_no_query(retrieved.scores, retrieved.per_query)
-        retrieved = replace(retrieved, scores=none[0], per_query=none[1])
     dataset = cell.dataset
     task, answerer = asked.task, asked.answerer
-    names = (task.name, dataset.info.name, dataset.split, cell.subject.label, answerer.label)
-    store = Run(cell.out, names, answers_identity(cell, asked))
+    retrieved, by_query = _with_tables(cell, task)
+    retriever = retrieved.retriever
+    names = (task.name, dataset.info.name, dataset.split, retriever, answerer.label)
+    store = Run(cell.out, tuple(filter(None, names)), answers_identity(cell, asked))
     stage = GenerateStage(
         answerer,
         asked.prompter,
@@ -219,9 +257,10 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
         _record_asked(
             store,
             cell,
-            retriever=cell.subject.label,
+            retriever=retriever,
             generator=answerer.label,
-            retrieval_run=retrieved.folder.name,
+            retrieval_run=retrieved.folder.name or None,
+            task=asked.text,
         )
         found, reused = stage.run()
         answers = {query.id: found[query.id] for query in dataset.queries}
@@ -229,7 +268,8 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
         judgements, judged = _judged(cell, asked, generations, by_query, store)
         cell.observer.stage(f"{answerer.label}: score")
         start = time.perf_counter()
-        scored = score_answers(dataset, answers, task, judgements)
+        scored = score_answers(dataset, answers, task, judgements, by_query)
+        _warn_of_unlabelled(cell, task, scored.counts.unlabelled)
         _tell_of_damage(store, cell.observer, "answers")
         parts = {"counts": retrieved.counts.to_json(), "answers": scored.counts.to_json()}
         more = {"report": scored.report} if scored.report else {}
@@ -241,14 +281,64 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
         task=task.name,
         generator=answerer.label,
         scores={**retrieved.scores, **scored.scores},
-        per_query={**retrieved.per_query, **scored.per_query},
+        query_ids=[query.id for query in dataset.queries],
+        per_query=aligned([query.id for query in dataset.queries], retrieved, scored),
         answers=scored.counts,
         report=scored.report,
+        summary=task.summary(scored.report) if scored.report else (),
         times=retrieved.times.with_answers(cold(store.manifest)),
         errors={**retrieved.errors, **failed},
         folder=store.folder,
         reused=reused and judged,
         data=_data(dataset, store.identity),
+    )
+
+
+def _with_tables(cell: Cell, task: Task[Any]) -> tuple[Result, dict[str, Retrieval]]:
+    """Rank all queries, or take the tables that they are given: a result without answers.
+
+    Raises:
+        DataError: a table that is given is not in the corpus.
+    """
+    if cell.subject is None:
+        given = {query.id: _given(query, task, cell.dataset) for query in cell.dataset.queries}
+        return _not_ranked(cell, task), given
+    retrieved, by_query = retrieve(cell)
+    if cell.subject.label == NO_CONTEXT:
+        none = over_no_query(retrieved.scores, retrieved.per_query)
+        retrieved = replace(retrieved, scores=none[0], per_query=none[1])
+    return retrieved, by_query
+
+
+def _given(query: Query, task: Task[Any], dataset: Dataset) -> Retrieval:
+    tables = tuple(task.given_tables(query, dataset.corpus))
+    for table in tables:
+        if table not in dataset.corpus:
+            raise DataError(
+                f"{dataset.info.name} {dataset.split}: query {query.id!r} is given the table "
+                f"{table}, which is not in the corpus"
+            )
+    return Retrieval(query.id, tables)
+
+
+def _not_ranked(cell: Cell, task: Task[Any]) -> Result:
+    """What a run without retrieval has of rankings: nothing."""
+    dataset = cell.dataset
+    asked = len(dataset.queries)
+    return Result(
+        corpus=dataset.info.name,
+        split=dataset.split,
+        task=task.name,
+        retriever=None,
+        generator=None,
+        scores={},
+        query_ids=(),
+        per_query={},
+        counts=Counts(asked, 0, 0, 0, 0, 0, 0),
+        times=ColdTimes({}, 0, 0, None, {}),
+        errors={},
+        folder=Path(),
+        reused=True,
     )
 
 
@@ -260,17 +350,18 @@ def _judged(
     store: Run,
 ) -> tuple[dict[str, Judgement], bool]:
     """The judgements of all answers, and whether all were there already; none for other tasks."""
-    if not asked.task.judges:
+    dataset = labelled(asked.task, cell.dataset)
+    if not asked.task.judges or not dataset.queries:
         return {}, True
     label, observer = asked.answerer.label, cell.observer
-    return JudgeStage(
-        asked.task, label, cell.dataset, generations, retrievals, store, observer
-    ).run()
+    return JudgeStage(asked.task, label, dataset, generations, retrievals, store, observer).run()
 
 
 def _write(store: Run, dataset: Dataset, scored: Scored[Any], **parts: Any) -> None:
     """Write the tables of values, then the scores that they belong to."""
-    columns = {**slices.columns(dataset.queries), **scored.per_query}
+    ids = set(scored.query_ids)
+    queries = [query for query in dataset.queries if query.id in ids]
+    columns = {**slices.columns(queries), **scored.per_query}
     store.write_per_query(scored.query_ids, columns)
     store.write_statistics(scored.query_ids, scored.statistics)
     store.write_scores(_scores_file(scored.scores, **parts))
@@ -287,7 +378,7 @@ def _tell_of_damage(store: Run, observer: Observer, source: str) -> None:
         )
 
 
-def _record_asked(store: Run, cell: Cell, **asked: str) -> None:
+def _record_asked(store: Run, cell: Cell, **asked: str | None) -> None:
     store.begin(asked_from({**cell.loaded.asked, **asked}), len(cell.dataset.queries))
 
 
@@ -299,9 +390,12 @@ def _record_scoring(store: Run, start: float, reused: bool) -> None:
     store.finish(seconds={**seconds, "score": round(time.perf_counter() - start, 6)})
 
 
-def _data_identity(task: str, dataset: Dataset, queries: str) -> dict[str, Any]:
+def _data_identity(task: Task[Any], dataset: Dataset, queries: str) -> dict[str, Any]:
+    """Task and data; of a task that is not of this package also its code and settings."""
+    own = {} if is_own_code(type(task)) else {"task_plugin": plugin_identity(task)[0]}
     return {
-        "task": task,
+        "task": task.name,
+        **own,
         "corpus": dataset.info.name,
         "split": dataset.split,
         "corpus_fingerprint": dataset.corpus.fingerprint,
@@ -331,10 +425,24 @@ def _warn_of_depth(cell: Cell) -> None:
         )
 
 
-def _warn_of_order(cell: Cell, counts: Counts, retrievals: Sequence[Retrieval]) -> None:
+def _warn_of_unlabelled(cell: Cell, task: Task[Any], n: int) -> None:
+    dataset = cell.dataset
+    asked = len(dataset.queries)
+    if not n:
+        return
+    what = "gold table" if task.ranks else "reference answer"
+    so = "there are no scores" if n == asked else f"scores are over the other {asked - n:,}"
+    cell.observer.warning(
+        f"{dataset.info.name} {dataset.split}: {n:,} of {asked:,} queries have no {what}: {so}"
+    )
+
+
+def _warn_of_order(
+    cell: Cell, subject: Subject, counts: Counts, retrievals: Sequence[Retrieval]
+) -> None:
     if counts.resorted:
         cell.observer.warning(
-            f"{cell.subject.label} gave {counts.resorted} of {counts.answered} rankings in another "
+            f"{subject.label} gave {counts.resorted} of {counts.answered} rankings in another "
             "order than their scores; they were sorted by score, higher first. Return "
             "similarities rather than distances, or ids without scores."
         )
@@ -344,7 +452,7 @@ def _warn_of_order(cell: Cell, counts: Counts, retrievals: Sequence[Retrieval]) 
     tied_first = sum(1 for scores in scored if len(scores) > 1 and scores[0] == scores[1])
     if tied_first > _TIED_FIRST * len(scored):
         cell.observer.warning(
-            f"{cell.subject.label}: {tied_first} of {len(scored)} scored rankings begin with "
+            f"{subject.label}: {tied_first} of {len(scored)} scored rankings begin with "
             "tables of equal score. Such tables come in the order of the corpus. Return scores "
             "that tell tables apart: as they are before any sigmoid, in double precision, not "
             "rounded; or ids without scores, best first."

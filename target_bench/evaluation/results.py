@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from target_bench.core import text_tables
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.schema import AnswerCounts, Counts, Score
+from target_bench.core.task import SummaryBlock
 from target_bench.core.text_tables import Column, TextTable
 from target_bench.metrics.headlines import ranking_metrics, table_metrics
 from target_bench.runs import slice_tables
@@ -31,10 +32,10 @@ class Result:
         corpus: lower-case name of the corpus.
         split: full name of the split.
         task: short name of the task.
-        retriever: the retriever as it was asked for.
+        retriever: the retriever as it was asked for; None for a task that retrieves nothing.
         generator: the generator as it was asked for, or None.
         scores: metric name -> score.
-        query_ids: the queries, in the order of the dataset.
+        query_ids: the queries, in the order of the dataset; of rankings those with gold tables.
         per_query: metric name -> (n,) value of each query alone; NaN where the metric is not over
             the query.
         counts: the denominators.
@@ -48,12 +49,13 @@ class Result:
         answers: the denominators of the answers, for tasks about them.
         report: what else a task says of the answers: outcomes, scores of groups of queries.
         by: property of the queries -> its value -> metric -> score, as far as that was asked for.
+        summary: ``report`` for people, a block a line.
     """
 
     corpus: str
     split: str
     task: str
-    retriever: str
+    retriever: str | None
     generator: str | None
     scores: Mapping[str, Score]
     query_ids: Sequence[str]
@@ -67,6 +69,7 @@ class Result:
     answers: AnswerCounts | None = None
     report: Mapping[str, Any] | None = None
     by: Mapping[str, Mapping[str, Mapping[str, Score]]] = field(default_factory=dict)
+    summary: Sequence[SummaryBlock] = ()
 
     def __str__(self) -> str:
         return str(Results([self]))
@@ -218,6 +221,30 @@ class Results(Sequence[Result]):
         return [table for found in groups for table in (_table(found), *_slice_tables(found))]
 
 
+class PerQuery(Protocol):
+    """Values of queries."""
+
+    @property
+    def query_ids(self) -> Sequence[str]:
+        """The queries."""
+
+    @property
+    def per_query(self) -> Mapping[str, NDArray[np.float64]]:
+        """Metric name -> (n,) value of each."""
+
+
+def aligned(query_ids: Sequence[str], *parts: PerQuery) -> dict[str, NDArray[np.float64]]:
+    """Metric name -> (n,) value of each of these queries; NaN for one that a part does not have."""
+    row = {query_id: i for i, query_id in enumerate(query_ids)}
+    found = {}
+    for part in parts:
+        places = [row[query_id] for query_id in part.query_ids]
+        for name, values in part.per_query.items():
+            found[name] = np.full(len(query_ids), np.nan)
+            found[name][places] = values
+    return found
+
+
 def _nullable(values: NDArray[np.float64]) -> "pyarrow.Array":
     import pyarrow
 
@@ -233,7 +260,8 @@ def _groups(
         distractors = tuple(result.data.get("distractors", ()))
         n = result.counts.asked if by_size else 0
         metrics = tuple(result.scores) if by_metrics else ()
-        key = (result.task, result.corpus, result.split, distractors, n, metrics)
+        ranked = result.retriever is not None
+        key = (result.task, result.corpus, result.split, distractors, n, metrics, ranked)
         groups.setdefault(key, []).append(result)
     return groups
 
@@ -265,7 +293,8 @@ def _table(results: Sequence[Result]) -> TextTable:
     first = results[0]
     corpus = " + ".join([f"{first.corpus} {first.split}", *first.data.get("distractors", ())])
     names = _shown_metrics(results)
-    columns = [Column("retriever"), *([Column("generator", below=True)] if first.generator else [])]
+    columns = [Column("retriever")] if first.retriever else []
+    columns += [Column("generator", below=bool(columns))] if first.generator else []
     columns += [metric_column(name) for name in names]
     columns.append(Column("ms /\nquery", right=True, label="ms/query"))
     timed = "generate" if first.generator else "retrieve"
@@ -298,7 +327,8 @@ def _shown_metrics(results: Sequence[Result]) -> list[str]:
     """
     scores = results[0].scores
     if results[0].generator:
-        return table_metrics(scores, any(result.retriever != NO_CONTEXT for result in results))
+        retrieved = any(result.retriever not in (None, NO_CONTEXT) for result in results)
+        return table_metrics(scores, retrieved)
     names, main = list(scores), ranking_metrics(scores) or table_metrics(scores)
     copies = [name for name in names if name.startswith("recall[dup]@")][:1]
     full = [name for name in names if name.startswith("full_recall@")][-1:]

@@ -3,11 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Query, Retrieval
-from target_bench.data.select import Loaded, Loader, task_named, tasks_and_corpora
+from target_bench.core.task import Task
+from target_bench.data.select import (
+    Loaded,
+    Loader,
+    make_task,
+    task_named,
+    task_text,
+    tasks_and_corpora,
+)
 from target_bench.evaluation import pipeline
 from target_bench.evaluation.inputs import Answering
 from target_bench.evaluation.pipeline import Cell
@@ -55,6 +65,11 @@ class ResumedRun:
         """Short name of its task."""
         return self._run.task
 
+    @property
+    def task_text(self) -> str:
+        """Its task with the settings that the run was asked for with."""
+        return self._run.asked.task or self.task
+
     def generate(
         self, answering: Answering, task: str | None = None, retry_failed: bool = False
     ) -> Results:
@@ -62,7 +77,7 @@ class ResumedRun:
 
         Args:
             answering: what answers, and how.
-            task: a task about answers; default: that of the run.
+            task: a task about answers, perhaps with settings; default: that of the run.
             retry_failed: ask again the queries that are recorded as failed.
 
         Raises:
@@ -71,20 +86,33 @@ class ResumedRun:
             DataError: the corpus is missing, broken, or another one than it was.
             StoreError: the retrieval is not finished.
         """
-        name = task_named(task) if task else self.task
-        if name == "retrieval":
+        text = task_text(task) if task else self.task_text
+        made = make_task(text)
+        if made.ranks:
             raise ConfigError(
                 f"{self._run.folder} is about retrieval; name the task of the answers with --task"
             )
-        cell = self._cell(name, retry_failed)
-        tasks_and_corpora((name, cell.dataset))
-        return Results([pipeline.evaluate(name, cell, answering)])
+        cell = self._cell(made, retry_failed)
+        tasks_and_corpora((text, cell.dataset))
+        return Results([pipeline.evaluate(made, cell, replace(answering, task=text))])
 
-    def score(self, answering: Answering) -> Results:
-        """Score what is stored with the metrics as they are now; errors as for ``generate``."""
-        cell = self._cell(self.task, retry_failed=False)
-        if self.task == "retrieval":
-            return Results([pipeline.retrieve(cell)[0]])
+    def score(self, task: str | None = None) -> Results:
+        """Score what is stored with the metrics as they are now; errors as for ``generate``.
+
+        Args:
+            task: the task of the run with other settings; default: as the run was asked for.
+        """
+        text = task_text(task) if task else self.task_text
+        if task_named(text) != self.task:
+            raise ConfigError(
+                f"{self._run.folder} is about {self.task}, not about {task_named(text)}; other "
+                "answers to its rankings are made by: "
+                f"target-bench generate {self._run.folder} --task {text}"
+            )
+        made = make_task(text)
+        cell = self._cell(made, retry_failed=False)
+        if made.ranks:
+            return Results([pipeline.retrieve(cell, made, self._run.asked.task)[0]])
         stored = self._run.answers
 
         def answer(query: Query) -> Answered:
@@ -106,8 +134,9 @@ class ResumedRun:
             answer=answer,
             prompt=identity.prompt,
         )
-        answering = replace(answering, generator=answerer, tables=identity.prompt_tables)
-        result = pipeline.evaluate(self.task, cell, answering)
+        tables = identity.prompt_tables
+        answering = Answering(answerer, task=text, tables=tables)
+        result = pipeline.evaluate(made, cell, answering)
         self._tell_of_other_metrics(read_run(result.folder).identity.metrics)
         return Results([result])
 
@@ -138,16 +167,31 @@ class ResumedRun:
             )
         loader = Loader(self._data_dir, self._observer)
         loaded = loader.load(asked.corpus, identity.split, asked.distractors, asked.database)
-        loaded = loaded.of_task(asked.about or "retrieval")
+        loaded = loaded.of_task(asked.about or RANKING_TASK)
         loaded = loaded.of_database(asked.database).limited(asked.limit)
         corpus_now, queries = loaded.dataset.corpus.fingerprint, loaded.dataset.queries
         self._check_same("tables", identity.corpus_fingerprint, corpus_now)
-        self._check_same("queries", identity.queries_fingerprint, queries_fingerprint(queries))
+        fingerprint = answers_fingerprint if identity.has_answers else queries_fingerprint
+        self._check_same("queries", identity.queries_fingerprint, fingerprint(queries))
         return loaded
 
-    def _cell(self, task: str, retry_failed: bool) -> Cell:
+    def _cell(self, task: Task[Any], retry_failed: bool) -> Cell:
+        """The data of the run with its rankings, if the task reads them."""
+        options = RetrievalOptions(on_error="record", retry_failed=retry_failed)
+        loaded = self.load().of_task(task.name)
+        if not task.retrieves:
+            return Cell(loaded, None, (), options, self._out, self._observer)
+        return self._with_rankings(loaded, options)
+
+    def _with_rankings(self, loaded: Loaded, options: RetrievalOptions) -> Cell:
         rankings = self._rankings
-        loaded, stored = self.load().of_task(task), rankings.rankings
+        label = rankings.asked.retriever
+        if label is None:
+            raise ConfigError(
+                f"{rankings.folder} has no rankings, which answers of this task are built on; "
+                "name the folder of a run with a retriever"
+            )
+        stored = rankings.rankings
 
         def rank(query: Query, _k: int) -> Retrieval:
             if query.id not in stored:
@@ -157,8 +201,7 @@ class ResumedRun:
                 )
             return stored[query.id]
 
-        subject = Subject(rankings.asked.retriever, rankings.identity.retriever, rank=rank)
-        options = RetrievalOptions(on_error="record", retry_failed=retry_failed)
+        subject = Subject(label, rankings.identity.retriever, rank=rank)
         cutoffs = list(rankings.identity.top_k)
         return Cell(loaded, subject, cutoffs, options, self._out, self._observer)
 

@@ -4,21 +4,23 @@ The stages are imported when a benchmark is made or run, so that importing ``TAR
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
+from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import OnError
 
 if TYPE_CHECKING:
-    from target_bench.components.prompts.schema_prompting import SchemaScope
     from target_bench.core.contract import RetrieverLike
+    from target_bench.core.prompt_writer import SchemaScope
     from target_bench.core.serialization import Format
+    from target_bench.core.task import Task
     from target_bench.data.select import CorpusLike, Loaded, Loader
     from target_bench.evaluation.pipeline import Cell
     from target_bench.evaluation.results import Results
-    from target_bench.evaluation.scoring_options import Scoring
     from target_bench.evaluation.stages.consent import Confirm
     from target_bench.evaluation.stages.generate import GeneratorLike
     from target_bench.evaluation.stages.retrieve import RetrievalOptions, Subject
@@ -28,10 +30,11 @@ class TARGET:
     """The benchmark: one or more tasks, each on one or more corpora.
 
     Args:
-        tasks: a task name (``"Table Retrieval"`` or ``"retrieval"``, in any case) for all corpora
-            that serve it, or a pair of a task and a corpus or list of corpora, as in
-            ``("Table Retrieval", "OTTQA")``. A corpus is a name, the path of a folder or database
-            of your own (``"./tables"``), or a loaded ``Dataset``. Default: table retrieval.
+        tasks: a task (``"Table Retrieval"`` or its short name, in any case, perhaps with settings:
+            ``"text-to-sql:engine=duckdb,timeout=10"``) for all corpora that serve it, or a pair of
+            a task and a corpus or list of corpora, as in ``("Table Retrieval", "OTTQA")``. A
+            corpus is a name, the path of a folder or database of your own (``"./tables"``), or a
+            loaded ``Dataset``. Default: table retrieval.
         data_dir: the folder with the release files, or one with a sub-folder a corpus; default:
             ``$TARGET_BENCH_DATA``.
         out: where run folders go.
@@ -39,8 +42,8 @@ class TARGET:
         loader: what loads corpora, to share them with another benchmark.
 
     Raises:
-        ConfigError: an unknown task or corpus, a corpus that does not serve the task, or an
-            installed package of a version that does not work.
+        ConfigError: an unknown task or corpus, an invalid setting of a task, a corpus that does not
+            serve the task, or an installed package of a version that does not work.
         DataError: there is nothing readable at a path.
     """
 
@@ -52,20 +55,22 @@ class TARGET:
         observer: Observer | None = None,
         loader: "Loader | None" = None,
     ) -> None:
-        from target_bench.core import requirements
+        from target_bench.core import registry, requirements
         from target_bench.data.select import Loader, once, tasks_and_corpora
 
         requirements.check()
 
-        wanted = tasks or ("retrieval",)
+        wanted = tasks or (RANKING_TASK,)
         self._pairs = once(pair for task in wanted for pair in tasks_and_corpora(task))
+        for text in dict.fromkeys(text for text, _ in self._pairs):
+            registry.create("task", text)  # an invalid setting is reported before anything runs
         self._out = Path(out)
         self._observer = observer or Observer()
         self._loader = loader or Loader(data_dir, self._observer)
 
     def run(
         self,
-        retriever: "RetrieverLike | str",
+        retriever: "RetrieverLike | str | None" = None,
         split: str | None = None,
         top_k: int | Sequence[int] = 10,
         *,
@@ -84,7 +89,6 @@ class TARGET:
         table_format: "Format" = "markdown",
         schema_scope: "SchemaScope" = "database",
         structured: bool = True,
-        scoring: "Scoring | None" = None,
         confirm: "Confirm | None" = None,
         by: str | Sequence[str] = (),
     ) -> "Results":
@@ -92,7 +96,8 @@ class TARGET:
 
         Args:
             retriever: an object with ``embed_corpus`` and ``retrieve``; or text as on the command
-                line: ``"bm25:k1=0.9"``, ``"oracle"`` or ``"no-context"``.
+                line: ``"bm25:k1=0.9"``, ``"oracle"`` or ``"no-context"``. Tasks that are given
+                their tables, or need none, ask no retriever.
             split: ``train``, ``validation`` (``dev``, ``val``) or ``test``; default: each corpus's
                 own, the one its paper reports on.
             top_k: one cutoff or several. Retrieval runs once, at the largest.
@@ -115,11 +120,10 @@ class TARGET:
                 by default, as many as the largest cutoff.
             prompt_tokens: about how many tokens the tables of a prompt may take.
             table_format: how tables are written in a prompt.
-            schema_scope: text-to-SQL: whether a prompt shows all tables of the first retrieved
-                ``database``, or the retrieved ``tables`` of it alone.
-            structured: text-to-SQL and fact verification: whether the answer has to be JSON of a
-                given schema; in fact verification only where the generator follows schemas.
-            scoring: how answers are judged, where that can be chosen.
+            schema_scope: for tasks about databases: whether a prompt shows all tables of the first
+                retrieved ``database``, or the retrieved ``tables`` of it alone.
+            structured: whether the answer has to be JSON of the task's schema, if it has one and
+                the generator follows schemas.
             confirm: is asked before requests that may cost money; default: nobody is.
             by: properties of the queries, as ``"difficulty"``; every metric is then scored for
                 each of their values too (``Result.by``).
@@ -132,9 +136,8 @@ class TARGET:
             StoreError: the run folder cannot be written or read.
         """
         from target_bench.core.memory import n_bytes
-        from target_bench.evaluation import inputs, pipeline, result_slices
+        from target_bench.evaluation import inputs, pipeline, sliced_results
         from target_bench.evaluation.results import Results
-        from target_bench.evaluation.scoring_options import Scoring
         from target_bench.evaluation.stages.retrieve import RetrievalOptions
         from target_bench.evaluation.stages.score import cutoffs
 
@@ -148,29 +151,30 @@ class TARGET:
             indexes=None if indexes is None else Path(indexes),
             confirm=confirm,
         )
-        subject = inputs.subject(retriever, self._observer)
+        subject = self._subject(retriever)
         own_prompt = None if prompt is None else Path(prompt)
-        judged = scoring or Scoring()
         answering = inputs.Answering(
             generator,
             own_prompt,
             prompt_tokens,
             table_format,
-            judged,
-            confirm,
+            confirm=confirm,
             schema_scope=schema_scope,
             structured=structured,
-            tables=_checked_tables(tables, ks),
+            tables=_checked_tables(tables, ks if subject else None),
         )
         cells = [
-            (task, self._cell(one.of_database(database).limited(limit), subject, ks, options))
-            for task, one in self._load_all(split, distractors, database)
+            self._cell(text, one.of_database(database).limited(limit), subject, ks, options)
+            for text, one in self._load_all(split, distractors, database)
         ]
-        names = result_slices.checked(
-            [by] if isinstance(by, str) else by, [c.dataset for _, c in cells]
+        names = sliced_results.checked(
+            [by] if isinstance(by, str) else by, [cell.dataset for _, _, cell in cells]
         )
-        results = (pipeline.evaluate(task, cell, answering) for task, cell in cells)
-        return Results([result_slices.added(result, names) for result in results])
+        results = (
+            pipeline.evaluate(task, cell, replace(answering, task=text))
+            for text, task, cell in cells
+        )
+        return Results([sliced_results.added(result, names) for result in results])
 
     def score(
         self,
@@ -183,7 +187,6 @@ class TARGET:
         limit: int | None = None,
         database: str | None = None,
         distractors: str | Sequence[str] = (),
-        scoring: "Scoring | None" = None,
         by: str | Sequence[str] = (),
     ) -> "Results":
         """Score rankings, or answers, that were made elsewhere.
@@ -198,7 +201,6 @@ class TARGET:
             limit: as for ``run``.
             database: as for ``run``.
             distractors: as for ``run``.
-            scoring: as for ``run``.
             by: as for ``run``.
 
         Raises:
@@ -207,54 +209,86 @@ class TARGET:
                 the corpus does not have.
             StoreError: the run folder cannot be written or read.
         """
-        from target_bench.evaluation import inputs, pipeline, result_slices
+        from target_bench.data.select import task_class
+        from target_bench.evaluation import inputs, pipeline, sliced_results
         from target_bench.evaluation.results import Results
-        from target_bench.evaluation.scoring_options import Scoring
         from target_bench.evaluation.stages.retrieve import RetrievalOptions
         from target_bench.evaluation.stages.score import cutoffs
+        from target_bench.runs.manifest import NO_CONTEXT
 
         ks = cutoffs(top_k)
         _check_arguments(limit, "record", 0)
         options = RetrievalOptions(on_error="record")
         results = []
-        for task, loaded in self._load_all(split, distractors, database):
+        for text, loaded in self._load_all(split, distractors, database):
             one = loaded.of_database(database).limited(limit)
-            subject = inputs.subject("no-context", self._observer)
-            answering = None
-            if task == "retrieval":
+            subject = inputs.subject(NO_CONTEXT, self._observer)
+            answering = inputs.Answering("empty", task=text)
+            if task_class(text).answer == "ranking":
                 subject = inputs.given_rankings(run_file, loaded, limit, self._observer)
             else:
-                answering = inputs.given_answers(
-                    predictions, order, scoring or Scoring(), loaded, self._observer
-                )
-            cell = self._cell(one, subject, ks, options)
-            names = result_slices.checked([by] if isinstance(by, str) else by, [cell.dataset])
-            results.append(result_slices.added(pipeline.evaluate(task, cell, answering), names))
+                given = inputs.given_answers(predictions, order, loaded, self._observer)
+                answering = replace(given, task=text)
+            _, task, cell = self._cell(text, one, subject, ks, options)
+            names = sliced_results.checked([by] if isinstance(by, str) else by, [cell.dataset])
+            results.append(sliced_results.added(pipeline.evaluate(task, cell, answering), names))
         return Results(results)
+
+    def _subject(self, retriever: "RetrieverLike | str | None") -> "Subject | None":
+        """What ranks; None where no task retrieves."""
+        from target_bench.data.select import task_class
+        from target_bench.evaluation import inputs
+
+        texts = dict.fromkeys(text for text, _ in self._pairs)
+        retrieving = [text for text in texts if task_class(text).source == "retrieved"]
+        if retriever is None and retrieving:
+            raise ConfigError(
+                f"the task {retrieving[0]} is about tables that are retrieved: name a retriever, "
+                'as in run("bm25")'
+            )
+        if retriever is None:
+            return None
+        if texts and not retrieving:
+            self._observer.warning(
+                f"the retriever is not asked: {', '.join(texts)} takes tables that are given, or "
+                "none"
+            )
+            return None
+        return inputs.subject(retriever, self._observer)
 
     def _cell(
         self,
+        text: str,
         loaded: "Loaded",
-        subject: "Subject",
+        subject: "Subject | None",
         cutoffs: list[int],
         options: "RetrievalOptions",
-    ) -> "Cell":
+    ) -> "tuple[str, Task[Any], Cell]":
+        """A task as it was asked for, the task, and what it is asked of."""
+        from target_bench.data.select import make_task
         from target_bench.evaluation.pipeline import Cell
 
-        return Cell(loaded, subject, cutoffs, options, self._out, self._observer)
+        task = make_task(text)
+        ranked, ks = (subject, cutoffs) if task.retrieves else (None, [])
+        return text, task, Cell(loaded, ranked, ks, options, self._out, self._observer)
 
     def _load_all(
         self, split: str | None, distractors: str | Sequence[str], database: str | None
     ) -> "list[tuple[str, Loaded]]":
+        from target_bench.data.select import task_named
+
         specs = (distractors,) if isinstance(distractors, str) else tuple(distractors)
         return [
-            (task, self._loader.load(corpus, split, specs, database).of_task(task))
-            for task, corpus in self._pairs
+            (text, self._loader.load(corpus, split, specs, database).of_task(task_named(text)))
+            for text, corpus in self._pairs
         ]
 
 
-def _checked_tables(tables: int | None, cutoffs: list[int]) -> int | None:
-    if tables is not None and not 1 <= tables <= cutoffs[-1]:
+def _checked_tables(tables: int | None, cutoffs: list[int] | None) -> int | None:
+    """The number of tables of a prompt; ``cutoffs`` are None where nothing is retrieved."""
+    if tables is not None and cutoffs is None and tables < 1:
+        raise ConfigError(f"tables={tables}: a prompt holds at least 1 table")
+    if tables is not None and cutoffs is not None and not 1 <= tables <= cutoffs[-1]:
         raise ConfigError(
             f"tables={tables}: a prompt holds at least 1 table, and no more than are retrieved "
             f"(top_k={cutoffs[-1]})"

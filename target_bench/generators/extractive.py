@@ -47,14 +47,14 @@ class Extractive(Generator):
 
     def generate(self, request: GenerationRequest) -> str:
         """The answer, as the task asks for it."""
-        if request.task == "text_to_sql":
+        if request.answer == "sql":
             from target_bench.sql.baseline import compose
 
             return compose(request.query, request.tables) or ""
         best = _best_row(request.query, request.tables[: self.tables])
         if best is None:
             return NOT_ENOUGH
-        if request.task == "fact_verification":
+        if request.answer == "label":
             return self._verdict(request.query, best)
         return _answer(request.query, best)
 

@@ -39,8 +39,6 @@ _CHANGES_NO_ANSWER = (
     "prices",
     "cache",
 )
-_READ_AS_TEXT = ("fact_verification",)
-"""Tasks that read an answer in prose as well as the JSON that they ask for."""
 _FENCE = re.compile(r"\A\s*```[A-Za-z]*\s*\n(?P<inner>.*?)\n?\s*```\s*\Z", re.DOTALL)
 _Work = Work[GenerationRequest, Generation]
 
@@ -260,7 +258,7 @@ class _Asking:
         body = self._model.body(request)
         sent = body | dict(self._model.extra or {})
         with_schema = request.answer_schema is not None
-        as_text = request.task in _READ_AS_TEXT
+        as_text = request.schema_optional
 
         async def send() -> Answer:
             return await self._connection.create(

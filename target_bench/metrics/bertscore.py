@@ -17,7 +17,7 @@ from target_bench.metrics.text import Floats, JudgedAnswers, MeanOverAnswers
 SPEC = MetricSpec(
     "bertscore",
     "BERTScore",
-    "F measure of BERTScore, best reference (needs --bertscore MODEL)",
+    "F measure of BERTScore, best reference (needs --task qa:bertscore=MODEL)",
     "Zhang et al. 2020",
     of="texts",
     needs=("references", "the extra bertscore", "a model"),

@@ -15,7 +15,8 @@ from target_bench.metrics import intervals, significance
 from target_bench.metrics.headlines import headline, main_metrics
 from target_bench.metrics.named import specs_of
 from target_bench.metrics.significance import TestName
-from target_bench.reporting.compare_rows import Comparison, Difference, Row
+from target_bench.reporting.compare_rows import Difference, Row
+from target_bench.reporting.comparison import Comparison
 from target_bench.runs import slicing
 from target_bench.runs.comparable import check_same_slices, check_same_version
 from target_bench.runs.find import find

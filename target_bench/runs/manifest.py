@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import StoreError
 from target_bench.core.redaction import without_secrets
 from target_bench.core.seals import WHOLLY, DamageError, unsealed
@@ -80,7 +81,7 @@ class Identity:
     @property
     def retriever(self) -> Mapping[str, Any]:
         """The identity of what ranked, also for a run of answers."""
-        found: Mapping[str, Any] = self.content.get("retrieval", self.content).get("retriever", {})
+        found: Mapping[str, Any] = self.content.get(RANKING_TASK, self.content).get("retriever", {})
         return found
 
     @property
@@ -96,7 +97,8 @@ class Identity:
     @property
     def prompt_tables(self) -> int | None:
         """How many tables a prompt holds, where fewer than were retrieved."""
-        found: int | None = self.content.get("retrieval", {}).get("tables")
+        tables = self.content.get(RANKING_TASK) or self.content.get("given") or {}
+        found: int | None = tables.get("tables")
         return found
 
     @property
@@ -117,8 +119,9 @@ class Asked:
     Attributes:
         corpus: name or absolute path of the corpus; None for one that was made in Python.
         distractors: how each set of distractor tables was asked for.
-        retriever: the retriever, with its settings.
+        retriever: the retriever, with its settings; None where nothing was retrieved.
         generator: the generator, with its settings; None for rankings.
+        task: the task, with its settings; None for rankings and in runs of version 0.1.0.
         retrieval_run: name of the folder of the rankings that answers are built on.
         about: the task that the queries are about, where one was chosen.
         database: the only database that was asked about.
@@ -128,8 +131,9 @@ class Asked:
 
     corpus: str | None
     distractors: tuple[str, ...]
-    retriever: str
+    retriever: str | None = None
     generator: str | None = None
+    task: str | None = None
     retrieval_run: str | None = None
     about: str | None = None
     database: str | None = None

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
+from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import StoreError
 
 Status = Literal["running", "finished", "failed", "interrupted"]
@@ -71,18 +72,19 @@ IDENTITY = {
         lambda v: isinstance(v, list) and bool(v) and all(map(_is_whole, v)),
     ),
     "metrics": _TEXTS,
-    **dict.fromkeys(("retriever", "generator", "retrieval"), _OBJECT),
+    **dict.fromkeys(("retriever", "generator", RANKING_TASK, "given"), _OBJECT),
 }
 ASKED = {
     "corpus": _optional(_TEXT),
     "distractors": _TEXTS,
-    "retriever": _TEXT,
-    **dict.fromkeys(("generator", "retrieval_run", "about", "database"), _optional(_TEXT)),
+    **dict.fromkeys(
+        ("retriever", "generator", "task", "retrieval_run", "about", "database"), _optional(_TEXT)
+    ),
     "limit": _optional(_WHOLE),
 }
 REQUIRED = {
     "identity": ("task", "corpus", "split", "corpus_fingerprint", "queries_fingerprint"),
-    "asked": ("corpus", "distractors", "retriever"),
+    "asked": ("corpus", "distractors"),
 }
 ENTRIES = {
     "status": _optional(

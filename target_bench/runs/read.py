@@ -160,7 +160,13 @@ class StoredRun:
 
     @property
     def headline(self) -> str:
-        """The name of the one metric that stands for the run."""
+        """The name of the one metric that stands for the run.
+
+        Raises:
+            StoreError: there is none, because no query has a reference.
+        """
+        if not self.scores:
+            raise StoreError(f"{self.folder}: no query has a reference, so there are no scores")
         return headline(self.scores)
 
     @property
@@ -186,8 +192,18 @@ class StoredRun:
 
     @property
     def n_queries(self) -> int:
-        """How many queries the scores are of."""
+        """How many queries were asked."""
         return (self.answer_counts or self.counts).asked
+
+    @property
+    def n_unlabelled(self) -> int:
+        """How many queries have no reference, and are in no score."""
+        return (self.answer_counts or self.counts).unlabelled
+
+    @property
+    def n_scored(self) -> int:
+        """How many queries the scores are over at most."""
+        return self.n_queries - self.n_unlabelled
 
     @property
     def n_failed(self) -> int:
@@ -197,7 +213,7 @@ class StoredRun:
     @cached_property
     def _tables(self) -> Tables:
         check_tables(self.folder, self.manifest.tables)
-        return read_tables(self.folder, self.n_queries)
+        return read_tables(self.folder, self.n_scored)
 
     @property
     def query_ids(self) -> Sequence[str]:

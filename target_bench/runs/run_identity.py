@@ -50,7 +50,7 @@ def earlier_answers_fingerprint(queries: Sequence[Query]) -> str:
 
 def is_earlier(identity: Mapping[str, Any]) -> bool:
     """Whether a run is about answers, and its fingerprint leaves out fields of its queries."""
-    return identity["task"] != "retrieval" and identity.get("queries_version") != EVERY_FIELD
+    return "generator" in identity and identity.get("queries_version") != EVERY_FIELD
 
 
 def newly_named(metrics: Sequence[str], earlier: Sequence[str]) -> list[str]:

@@ -20,7 +20,8 @@ class StoredScores:
     """The scores of a finished run.
 
     Attributes:
-        scores: metric name -> score, in the order in which they are recorded.
+        scores: metric name -> score, in the order in which they are recorded; empty where no query
+            has a reference.
         counts: the denominators of the rankings.
         answers: the denominators of the answers; None for a run of rankings.
         report: what else the task says of the answers; empty where it says nothing.
@@ -54,18 +55,16 @@ def read_scores(folder: Path) -> StoredScores:
 
 def _parse(content: Mapping[str, Any]) -> StoredScores:
     scores = {name: Score.from_json(found) for name, found in content["scores"].items()}
-    if not scores:
-        raise ValueError("there are no scores")
     for name, score in scores.items():
         if not all(isinstance(v, int | float) for v in (score.value, score.low, score.high)):
             raise TypeError(f"{name} is not a number")
     answers = content.get("answers")
-    return StoredScores(
-        scores,
-        _counts(Counts, content["counts"]),
-        None if answers is None else _counts(AnswerCounts, answers),
-        dict(content.get("report") or {}),
-    )
+    counts = _counts(Counts, content["counts"])
+    answered = None if answers is None else _counts(AnswerCounts, answers)
+    of_scores = counts if answered is None else answered
+    if not scores and of_scores.unlabelled < of_scores.asked:
+        raise ValueError("there are no scores")
+    return StoredScores(scores, counts, answered, dict(content.get("report") or {}))
 
 
 def _counts(kind: type[T], record: Mapping[str, Any]) -> T:

@@ -10,19 +10,17 @@ import json
 import os
 import platform
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import portalocker
 from numpy.typing import NDArray
 
 from target_bench.core.errors import StoreError
-from target_bench.core.files import atomic_write
+from target_bench.core.files import atomic_write, exclusive_lock
 from target_bench.core.schema import Judgement, Retrieval
 from target_bench.core.seals import DamageError, check_file, sealed, unsealed
 from target_bench.runs import answer_log, judgements, record_log
@@ -39,8 +37,8 @@ from target_bench.runs.manifest import (
 from target_bench.runs.record_log import JUDGEMENTS, RetrievalLog, cannot, encoded_line
 from target_bench.runs.run_identity import run_key
 
-_SECONDS_UNTOLD = 0.5
-"""Who reads a finished run holds its lock for moments; nobody needs to hear of that."""
+_SILENT_SECONDS = 0.5
+"""A process that reads a finished run holds its lock for moments: no message for a shorter wait."""
 
 
 class Run:
@@ -104,12 +102,12 @@ class Run:
         Args:
             tell: gets the message that another process is waited for.
         """
-        try:
-            file = self._lock_file(tell)
-        except OSError:
-            yield
-            return
-        with file:
+        with ExitStack() as stack:
+            try:
+                file = stack.enter_context(self._lock(tell))
+            except OSError:
+                yield
+                return
             with suppress(OSError):  # a full disk has no room for a name, and the lock needs none
                 file.truncate(0)
                 file.write(f"process {os.getpid()} on {platform.node()}".encode())
@@ -123,29 +121,16 @@ class Run:
                 self._record_error(error)
                 raise
 
-    def _lock_file(self, tell: Callable[[str], None]) -> IO[bytes]:
-        """The lock, held; a folder that ``runs gc`` has removed meanwhile is made again."""
-        path = self.folder / "lock"
-        while True:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            file = path.open("a+b", buffering=0)
-            self._lock(file, tell)
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(file.fileno()), path.stat()):
-                    return file
-            file.close()
+    def _lock(self, tell: Callable[[str], None]) -> AbstractContextManager[IO[bytes]]:
+        """The lock; a folder that ``runs gc`` has removed meanwhile is made again."""
 
-    def _lock(self, file: IO[bytes], tell: Callable[[str], None]) -> None:
-        end = time.monotonic() + _SECONDS_UNTOLD
-        try:
-            while not _locked(file):
-                if time.monotonic() > end:
-                    tell(f"{_holder(file)} is at this run; waiting for it to finish: {self.folder}")
-                    portalocker.lock(file, portalocker.LOCK_EX)
-                    return
-                time.sleep(0.01)
-        except portalocker.LockException as error:
+        def waits(file: IO[bytes]) -> None:
+            tell(f"{_holder(file)} is at this run; waiting for it to finish: {self.folder}")
+
+        def unlocked(error: Exception) -> None:
             tell(f"{self.folder} cannot be locked ({error}); let one process at a time run there")
+
+        return exclusive_lock(self.folder / "lock", waits, unlocked, _SILENT_SECONDS)
 
     def begin(self, asked: Asked, queries: int) -> None:
         """Record what is run, if nothing is recorded yet.
@@ -337,15 +322,6 @@ def folder_of(root: Path, identity: Mapping[str, Any]) -> Path | None:
     """The folder of the run of this identity, if there is one; nothing is written."""
     found = sorted(root.glob(f"*-{run_key(json.loads(json.dumps(identity)))}"))
     return found[0] if found else None
-
-
-def _locked(file: IO[bytes]) -> bool:
-    """Lock it, unless another process has."""
-    try:
-        portalocker.lock(file, portalocker.LOCK_EX | portalocker.LOCK_NB)
-    except portalocker.AlreadyLocked:
-        return False
-    return True
 
 
 def _holder(file: IO[bytes]) -> str:

@@ -19,7 +19,7 @@ from target_bench.sql.statements import LONGEST
 from target_bench.sql.workers.pool import Pool, Statement
 from target_bench.sql.workers.trial import Links, Prediction, Trials, Tried
 
-VERSION = "judging:1"
+VERSION = "judging:2"
 """The version of how SQL is read, run and compared: raise it if verdicts or scores can change."""
 
 LeftOut = Literal["missing", "unusable", "engines"]

@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from target_bench.components.answer_reading import Reading
+from target_bench.core.answer_options import ANSWER_OPTIONS
 from target_bench.core.errors import DataError
-from target_bench.core.interfaces import Dataset
+from target_bench.core.interfaces import Corpus, Dataset
 from target_bench.core.metric import Metric
-from target_bench.core.schema import Generation, Judgement, LabelMode, Query
+from target_bench.core.schema import AnswerKind, Judgement, LabelMode, Query, TableId
+from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, Task
 from target_bench.metrics.classification import (
     LABELS,
     VERSION,
@@ -20,20 +22,25 @@ from target_bench.metrics.labels import parse_label
 _GOLD = {"true": "True", "false": "False", "not enough information": "Not Enough Information"}
 
 
-class FactVerification:
+class FactVerification(Task[JudgedLabels]):
     """Labels read from the answers, compared with the gold labels.
 
     Args:
-        labels: how a label is read: ``strict`` or, as the original TARGET does it, ``target``.
-        budget: seconds for reading and scoring all answers; None for no end.
+        labels: how a label is read from an answer: ``strict``, as a word of its own, or
+            ``target``, as the original package does it.
     """
 
     name = "fact_verification"
     title = "Fact Verification"
     aliases = ("fv", "fact_checking")
     scores = "labels"
-    default_slices: ClassVar[tuple[str, ...]] = ()
-    judges: ClassVar[bool] = False
+    takes = "tables that were retrieved for a statement"
+    gives = "a label: True, False or Not Enough Information"
+    reads: ClassVar[frozenset[str]] = frozenset({*ANSWER_OPTIONS, "table_format", "structured"})
+    answer: ClassVar[AnswerKind] = "label"
+    outcome = "accuracy"
+    leak_limits = LeakLimits(unsupported=0.9)
+    reads_prose = True
     answer_schema: ClassVar[Mapping[str, Any]] = {
         "type": "object",
         "properties": {"label": {"type": "string", "enum": list(LABELS)}},
@@ -41,33 +48,36 @@ class FactVerification:
         "additionalProperties": False,
     }
 
-    def __init__(self, labels: LabelMode = "strict", budget: float | None = None) -> None:
+    def __init__(self, labels: LabelMode = "strict") -> None:
         self.labels: LabelMode = labels
-        self._reading = Reading(lambda text: parse_label(text, self.labels), budget)
+        self._reading = Reading(lambda text: parse_label(text, self.labels))
 
-    def metrics(self, queries: Sequence[Query]) -> list[Metric[Any]]:
-        """Every metric of labels.
+    def check(self, queries: Sequence[Query]) -> None:
+        """Check that every reference is a label.
 
         Raises:
-            DataError: a gold label is none; asked before anything is sent to a generator.
+            DataError: one is not.
         """
         for query in queries:
             _gold(query)
-        return label_metrics(self.labels)
 
-    def examples(
-        self,
-        dataset: Dataset,
-        generations: Sequence[Generation],
-        _judgements: Mapping[str, Judgement],
-    ) -> JudgedLabels:
+    def metrics(
+        self, _queries: Sequence[Query], _cutoffs: Sequence[int] = ()
+    ) -> list[Metric[JudgedLabels]]:
+        """Every metric of labels."""
+        found: list[Metric[JudgedLabels]] = []
+        found += label_metrics(self.labels)
+        return found
+
+    def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedLabels:
         """The labels, a failed answer as none.
 
         Raises:
             BudgetError: the budget is spent.
         """
+        given = [predictions.answers[query.id] for query in dataset.queries]
         return JudgedLabels(
-            [None if g.error is not None else self.parse(g.text) for g in generations],
+            [None if g.error is not None else self.parse(g.text) for g in given],
             [_gold(query) for query in dataset.queries],
         )
 
@@ -91,6 +101,13 @@ class FactVerification:
             }
         }
 
+    def summary(self, report: Mapping[str, Any]) -> list[SummaryBlock]:
+        """The confusion table, a line a gold label."""
+        return [
+            SummaryBlock(f"gold {gold}", {f"as {given}": n for given, n in row.items() if n})
+            for gold, row in report["confusion"].items()
+        ]
+
     def parse(self, text: str) -> str | None:
         """The label in a text, or None where none can be read.
 
@@ -99,6 +116,10 @@ class FactVerification:
         """
         return self._reading(text)
 
+    def limit_time(self, seconds: float) -> None:
+        """Give reading and scoring all answers no more than this."""
+        self._reading.limit_time(seconds)
+
     def check_budget(self) -> None:
         """See that time is left.
 
@@ -106,6 +127,14 @@ class FactVerification:
             BudgetError: the budget is spent.
         """
         self._reading.check()
+
+    def holds_answer(self, query: Query, tables: Sequence[TableId], _corpus: Corpus) -> bool:
+        """Whether a gold table is among the tables."""
+        return not set(query.gold).isdisjoint(tables)
+
+    def is_copied(self, answer: str, _judgement: Judgement | None, query: Query) -> bool:
+        """Whether an answer is the right label."""
+        return self.parse(answer) == _gold(query)
 
 
 def _gold(query: Query) -> str:

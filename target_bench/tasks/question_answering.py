@@ -1,38 +1,47 @@
 """Table question answering: is the answer right?"""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 from target_bench.components.answer_reading import Reading
-from target_bench.core.interfaces import Dataset
+from target_bench.components.answer_words import table_words, words
+from target_bench.core.answer_options import ANSWER_OPTIONS
+from target_bench.core.interfaces import Corpus, Dataset
 from target_bench.core.metric import Metric
 from target_bench.core.reasoning import READING, without_reasoning
-from target_bench.core.schema import Generation, Judgement, Query
+from target_bench.core.schema import AnswerKind, Judgement, Query, TableId
+from target_bench.core.task import LeakLimits, Predictions, Task
 from target_bench.metrics.text import VERSION, JudgedAnswers, number_of_references, text_metrics
 
 
-class QuestionAnswering:
+class QuestionAnswering(Task[JudgedAnswers]):
     """Free-form and short answers, compared with the reference answers of each question.
 
     Args:
-        bertscore: the model of the additional metric BERTScore, or None.
-        budget: seconds for reading and scoring all answers; None for no end.
+        bertscore: the model of the additional metric BERTScore, as in ``roberta-large`` or
+            ``folder@6``, which names a layer (extra bertscore); None for none.
     """
 
     name = "question_answering"
     title = "Table Question Answering"
     aliases = ("qa", "table_qa")
     scores = "texts"
-    default_slices: ClassVar[tuple[str, ...]] = ()
-    judges: ClassVar[bool] = False
+    takes = "tables that were retrieved for a question"
+    gives = "text"
+    reads: ClassVar[frozenset[str]] = frozenset({*ANSWER_OPTIONS, "table_format"})
+    answer: ClassVar[AnswerKind] = "text"
+    outcome = "token_f1"
+    leak_limits = LeakLimits(unsupported=0.5, verbatim=0.5, certain=0.9)
 
-    def __init__(self, bertscore: str | None = None, budget: float | None = None) -> None:
+    def __init__(self, bertscore: str | None = None) -> None:
         self.bertscore = bertscore
-        self._reading = Reading(_without_reasoning, budget)
+        self._reading = Reading(_without_reasoning)
 
-    def metrics(self, queries: Sequence[Query]) -> list[Metric[Any]]:
+    def metrics(
+        self, queries: Sequence[Query], _cutoffs: Sequence[int] = ()
+    ) -> list[Metric[JudgedAnswers]]:
         """Every metric of generated text."""
-        found: list[Metric[Any]] = []
+        found: list[Metric[JudgedAnswers]] = []
         number = number_of_references([query.references for query in queries])
         found += text_metrics(number, READING)
         if self.bertscore is not None:
@@ -41,19 +50,15 @@ class QuestionAnswering:
             found.append(BERTScore(self.bertscore, READING))
         return found
 
-    def examples(
-        self,
-        dataset: Dataset,
-        generations: Sequence[Generation],
-        _judgements: Mapping[str, Judgement],
-    ) -> JudgedAnswers:
+    def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedAnswers:
         """The answers without their reasoning blocks; a failed or unfinished one as None.
 
         Raises:
             BudgetError: the budget is spent.
         """
+        given = [predictions.answers[query.id] for query in dataset.queries]
         return JudgedAnswers(
-            [None if g.error is not None else self.parse(g.text) for g in generations],
+            [None if g.error is not None else self.parse(g.text) for g in given],
             [query.references for query in dataset.queries],
         )
 
@@ -65,10 +70,6 @@ class QuestionAnswering:
         """What changes a score besides the metrics: the version of their rules."""
         return [VERSION]
 
-    def report(self, _dataset: Dataset, _examples: JudgedAnswers) -> dict[str, Any]:
-        """No details beside the metrics."""
-        return {}
-
     def parse(self, text: str) -> str | None:
         """The answer without its reasoning blocks; None if it holds nothing else.
 
@@ -77,6 +78,10 @@ class QuestionAnswering:
         """
         return self._reading(text)
 
+    def limit_time(self, seconds: float) -> None:
+        """Give reading and scoring all answers no more than this."""
+        self._reading.limit_time(seconds)
+
     def check_budget(self) -> None:
         """See that time is left.
 
@@ -84,6 +89,16 @@ class QuestionAnswering:
             BudgetError: the budget is spent.
         """
         self._reading.check()
+
+    def holds_answer(self, query: Query, tables: Sequence[TableId], corpus: Corpus) -> bool:
+        """Whether a reference answer stands in the cells, the header or the title of a table."""
+        wanted = [f" {words(text)} " for text in query.references]
+        return any(text in table_words(corpus, t) for t in tables for text in wanted)
+
+    def is_copied(self, answer: str, _judgement: Judgement | None, query: Query) -> bool:
+        """Whether an answer has the words of a reference answer, and no others."""
+        given = words(answer)
+        return given != "" and given in map(words, query.references)
 
 
 def _without_reasoning(text: str) -> str | None:

@@ -1,33 +1,41 @@
 """Table retrieval: is the right table among the first k?"""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from target_bench.core.interfaces import Dataset
 from target_bench.core.metric_spec import RANKINGS
-from target_bench.core.schema import NO_DATABASE, Retrieval
+from target_bench.core.schema import NO_DATABASE, AnswerKind, Query
+from target_bench.core.task import Predictions, Task
 from target_bench.metrics.judged_rankings import JudgedRankings, judge, with_databases
 from target_bench.metrics.retrieval import VERSION, RetrievalMetric, at_cutoffs
 
 
-class TableRetrieval:
+class TableRetrieval(Task[JudgedRankings]):
     """Rankings judged against the gold tables of each query."""
 
     name = "retrieval"
     title = "Table Retrieval"
+    aliases = ("table_retrieval",)
     scores = RANKINGS
+    takes = "the tables of a corpus"
+    gives = "a ranking of tables"
+    reads: ClassVar[frozenset[str]] = frozenset({"run_file"})
+    answer: ClassVar[AnswerKind] = "ranking"
 
-    def metrics(self, cutoffs: Sequence[int], dataset: Dataset) -> list[RetrievalMetric]:
+    def metrics(
+        self, queries: Sequence[Query], cutoffs: Sequence[int] = ()
+    ) -> list[RetrievalMetric]:
         """Every retrieval metric at these cutoffs, those about databases if there are any."""
-        return at_cutoffs(cutoffs, _has_databases(dataset))
+        return at_cutoffs(cutoffs, _have_databases(queries))
 
     def settings(self) -> list[str]:
         """What changes a score besides the metrics: the version of their rules."""
         return [VERSION]
 
-    def examples(
-        self, dataset: Dataset, retrievals: Sequence[Retrieval], depth: int
-    ) -> JudgedRankings:
-        """The rankings of all queries of the dataset, in its order, judged down to ``depth``."""
+    def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedRankings:
+        """The rankings of all queries of the dataset, in its order, down to the largest cutoff."""
+        retrievals = [predictions.rankings[query.id] for query in dataset.queries]
         groups = dataset.corpus.groups
         copies = None
         if any(first != i for i, first in enumerate(groups)):
@@ -35,15 +43,15 @@ class TableRetrieval:
         judged = judge(
             [retrieval.tables for retrieval in retrievals],
             [query.gold for query in dataset.queries],
-            depth,
+            predictions.depth,
             copies,  # type: ignore[arg-type]  # ids are hashable, groups too
         )
-        if not _has_databases(dataset):
+        if not _have_databases(dataset.queries):
             return judged
         found = [[table.database_id for table in r.tables] for r in retrievals]
         return with_databases(judged, found, [query.database_id for query in dataset.queries])
 
 
-def _has_databases(dataset: Dataset) -> bool:
+def _have_databases(queries: Sequence[Query]) -> bool:
     """Whether every query is about a database; in a mixture of tasks some are about none."""
-    return all(query.database_id != NO_DATABASE for query in dataset.queries)
+    return all(query.database_id != NO_DATABASE for query in queries)

@@ -1,17 +1,33 @@
 """Text-to-SQL: does the predicted SQL return what the gold SQL returns?"""
 
+import math
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from target_bench.components.prompts.prompting import prompt_of
+from target_bench.components.prompts.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
+from target_bench.core.answer_options import ANSWER_OPTIONS
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Dataset
+from target_bench.core.interfaces import Corpus, Dataset
 from target_bench.core.metric import Metric
-from target_bench.core.schema import NO_DATABASE, Generation, Judgement, Query, Retrieval
+from target_bench.core.prompt_writer import PromptOptions
+from target_bench.core.schema import (
+    NO_DATABASE,
+    AnswerKind,
+    Generation,
+    Judgement,
+    Query,
+    Retrieval,
+    TableId,
+)
+from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, Task
 from target_bench.metrics.sql import VERSION as METRICS_VERSION
 from target_bench.metrics.sql import JudgedSQL, Rule, sql_metrics
 from target_bench.sql.answers import Answer, AnswerJudge, fingerprint
@@ -55,7 +71,7 @@ _COMPARED = (
 )
 
 
-class TextToSQL:
+class TextToSQL(Task[JudgedStatements]):
     """Predicted SQL is executed, and its result compared with that of the gold SQL.
 
     A prediction runs on the database that it names (as ``{"sql": ..., "database_id": ...}``), else
@@ -71,19 +87,27 @@ class TextToSQL:
         rule: which rule the verdicts follow; every rule is scored.
         timeout: seconds that one statement may take.
         repeats: how often gold and prediction are run for VES and R-VES; 1 for neither.
-        workers: how many processes run statements; default: as many as there are cores.
-        budget: seconds that all statements together may take; None for no end.
+        workers: how many processes run statements; None for one a core. It changes no score.
 
     Raises:
-        ConfigError: ``repeats`` is less than 1.
+        ConfigError: ``timeout`` is not a number above 0, or ``repeats`` or ``workers`` is less
+            than 1.
     """
 
     name = "text_to_sql"
     title = "Text-to-SQL"
     aliases = ("sql", "text2sql", "nl2sql")
     scores = "SQL"
-    default_slices: ClassVar[tuple[str, ...]] = ("hardness", "difficulty", "database")
-    judges: ClassVar[bool] = True
+    takes = "the schema of the database of the tables that were retrieved for a question"
+    gives = "a SQL statement"
+    reads: ClassVar[frozenset[str]] = frozenset({*ANSWER_OPTIONS, "schema_scope", "structured"})
+    answer: ClassVar[AnswerKind] = "sql"
+    judges = True
+    needs_databases = True
+    slices = ("hardness", "difficulty", "database")
+    outcome = "ex[bird]"
+    leak_limits = LeakLimits(unsupported=0.25, verbatim=0.8, certain=0.9)
+    answer_schema = ANSWER_SCHEMA
 
     def __init__(
         self,
@@ -92,20 +116,39 @@ class TextToSQL:
         timeout: float = 30.0,
         repeats: int = 1,
         workers: int | None = None,
-        budget: float | None = None,
     ) -> None:
-        if repeats < 1:
-            raise ConfigError(f"repeats={repeats}: expected a number from 1")
+        if not 0 < timeout < math.inf:
+            raise ConfigError(f"timeout={timeout:g}: expected seconds above 0")
+        for name, number in (("repeats", repeats), ("workers", workers)):
+            if number is not None and number < 1:
+                raise ConfigError(f"{name}={number}: expected a number from 1")
         self.engine = engine
         self.rule: Rule = rule
         self.timeout = timeout
         self.repeats = repeats
         self.workers = workers
-        self.budget = budget
+        self._budget: float | None = None
 
-    def metrics(self, _queries: Sequence[Query]) -> list[Metric[Any]]:
+    def prompt_writer(
+        self, options: PromptOptions, databases: Mapping[str, Path], _follows_schema: bool
+    ) -> SchemaPrompter:
+        """Make what shows schemas; JSON is asked for in words, so any generator can give it."""
+        return SchemaPrompter(
+            self.name,
+            prompt_of(self, options),
+            options.table_format,
+            options.prompt_tokens,
+            ANSWER_SCHEMA if options.structured else None,
+            self.answer,
+            scope=options.schema_scope,
+            databases=databases,
+        )
+
+    def metrics(
+        self, _queries: Sequence[Query], _cutoffs: Sequence[int] = ()
+    ) -> list[Metric[JudgedStatements]]:
         """Execution accuracy under every rule, soft F1, and with ``repeats`` efficiency."""
-        found: list[Metric[Any]] = []
+        found: list[Metric[JudgedStatements]] = []
         found += sql_metrics(timed=self.repeats > 1)
         return found
 
@@ -154,20 +197,15 @@ class TextToSQL:
         """
         answers = _answers(queries, generations, retrievals)
         databases, settings = dataset.databases, self.settings()
-        with Pool(self.workers, Limits(seconds=self.timeout), self.budget) as pool:
+        with Pool(self.workers, Limits(seconds=self.timeout), self._budget) as pool:
             judge = AnswerJudge(pool, databases, self.engine, self.rule, self.repeats)
             for found in judge.judged(answers.values()):
                 of = fingerprint(answers[found.query_id], found.database, databases, settings)
                 yield Judgement(found.query_id, of, found.to_json())
 
-    def examples(
-        self,
-        dataset: Dataset,
-        _generations: Sequence[Generation],
-        judgements: Mapping[str, Judgement],
-    ) -> JudgedStatements:
+    def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedStatements:
         """The judged answers to all queries of the dataset, in its order."""
-        found = (judgements[query.id] for query in dataset.queries)
+        found = (predictions.judgements[query.id] for query in dataset.queries)
         judged = [JudgedAnswer.from_json(one.query_id, one.record) for one in found]
         return JudgedStatements([one.query for one in judged], judged, self.engine)
 
@@ -185,8 +223,9 @@ class TextToSQL:
         chosen = [f"engine:{self.engine}", f"rule:{self.rule}", f"timeout:{self.timeout:g}"]
         return [*chosen, f"repeats:{self.repeats}", *versions]
 
-    def check_budget(self) -> None:
-        """Do nothing: the budget is for executing, and scoring takes no time beside it."""
+    def limit_time(self, seconds: float) -> None:
+        """Give all statements together no more than this."""
+        self._budget = seconds
 
     def report(self, _dataset: Dataset, examples: JudgedStatements) -> dict[str, Any]:
         """Outcomes and schema linking."""
@@ -194,6 +233,59 @@ class TextToSQL:
         if self.engine == "duckdb":
             more["compared"] = _COMPARED
         return report(examples.judged, examples.engine) | more
+
+    def summary(self, report: Mapping[str, Any]) -> list[SummaryBlock]:
+        """Over how many queries the scores are and why, outcomes, notes, accuracy by group."""
+        found = [_judged(report), SummaryBlock("outcomes", report["outcomes"])]
+        notes = report.get("notes", ())
+        found += [SummaryBlock("note", text=note) for note in notes[:_NOTES]]
+        if len(notes) > _NOTES:
+            more = f"{len(notes) - _NOTES} more notes are in scores.json"
+            found.append(SummaryBlock("", text=more))
+        return [*found, *_accuracy_by_group(report.get("by", {}))]
+
+    def holds_answer(self, query: Query, tables: Sequence[TableId], _corpus: Corpus) -> bool:
+        """Whether a table is of the database of the query."""
+        return query.database_id in {table.database_id for table in tables}
+
+    def is_copied(self, _answer: str, judgement: Judgement | None, query: Query) -> bool:
+        """Whether the SQL that was run is the gold SQL but for spaces, quotes and case."""
+        given = _squeezed((judgement.record["sql"] if judgement else None) or "")
+        return given != "" and given in map(_squeezed, query.references)
+
+
+_NOTES = 5
+_LEFT_OUT = {
+    "missing": "not runnable (their databases are missing)",
+    "unusable": "not runnable (their databases cannot be read)",
+    "engines": "left out (their gold is not the same in DuckDB as in SQLite)",
+}
+
+
+def _judged(report: Mapping[str, Any]) -> SummaryBlock:
+    """Over how many queries the scores are, in which engine, and why not over all."""
+    left_out = report["not_runnable"]
+    reasons = [f"{n} {_LEFT_OUT[why]}" for why, n in left_out.items()]
+    asked = report["judged"] + sum(left_out.values())
+    counts = f"{report['judged']} of {asked} queries"
+    return SummaryBlock(f"judged in {report['engine']}", text="; ".join([counts, *reasons]))
+
+
+def _accuracy_by_group(by: Mapping[str, Mapping[str, Any]]) -> list[SummaryBlock]:
+    blocks = []
+    for name, groups in by.items():
+        shares = {
+            f"{group} ({found['runnable']})": f"{found['ex[bird]']:.3f}"
+            for group, found in groups.items()
+            if found["runnable"]
+        }
+        if len(shares) > 1:
+            blocks.append(SummaryBlock(f"ex[bird] by {name}", shares))
+    return blocks
+
+
+def _squeezed(sql: str) -> str:
+    return re.sub(r"[\s;`'\"\[\]]+", "", sql).casefold()
 
 
 def _answers(

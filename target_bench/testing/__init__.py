@@ -3,14 +3,15 @@
 ``check_retriever(MyRetriever)`` raises one error that lists every broken promise, or returns a
 report. ``retriever_checks(MyRetriever)`` gives the checks one by one, for pytest. So do
 ``check_corpus`` and ``corpus_checks`` for corpora, ``check_generator`` and ``generator_checks`` for
-generators. The same from the command line: ``target-bench check my_file.py:MyRetriever``,
-``target-bench check --corpus my_file.py:MyCorpus``.
+generators, ``check_task`` and ``task_checks`` for tasks. The same from the command line:
+``target-bench check my_file.py:MyRetriever``, ``target-bench check --corpus my_file.py:MyCorpus``.
 """
 
 from target_bench.testing.checks import Check, CheckError, Outcome, Report, run
 from target_bench.testing.corpus import check_corpus, corpus_checks
 from target_bench.testing.generator import MOST_REQUESTS, check_generator, generator_checks
 from target_bench.testing.retriever_checks import TOLERANCE, check_retriever, retriever_checks
+from target_bench.testing.task_checks import check_task, task_checks
 
 __all__ = [
     "MOST_REQUESTS",
@@ -22,8 +23,10 @@ __all__ = [
     "check_corpus",
     "check_generator",
     "check_retriever",
+    "check_task",
     "corpus_checks",
     "generator_checks",
     "retriever_checks",
     "run",
+    "task_checks",
 ]

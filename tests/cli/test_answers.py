@@ -222,7 +222,7 @@ def test_prompt_that_cannot_be(
         (["--prompt-tokens", "-5"], ["prompt_tokens=-5"]),
         (["--prompt-tokens", "many"], ["--prompt-tokens"]),
         (["--table-format", "xml"], ["--table-format", "markdown"]),
-        (["--labels", "loose"], ["--labels", "strict"]),
+        (["--task", "fv:labels=loose"], ["labels='loose'", "strict"]),
         (
             ["--generator", "extractiv"],
             ["unknown generator 'extractiv'", "mean extractive", "gold"],

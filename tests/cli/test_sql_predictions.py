@@ -93,23 +93,35 @@ def test_a_statement_beyond_all_measure_is_not_run(inside: Inside, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("setting", "said"),
     [
-        (("--timeout", "0"), "timeout=0 (--timeout): expected seconds above 0"),
-        (("--timeout", "nan"), "timeout=nan (--timeout)"),
-        (("--repeats", "0"), "repeats=0 (--repeats): expected a number from 1"),
+        ("timeout=0", "timeout=0: expected seconds above 0"),
+        ("timeout=.nan", "timeout=nan: expected seconds above 0"),
+        ("repeats=0", "repeats=0: expected a number from 1"),
+        ("workers=0", "workers=0: expected a number from 1"),
+        ("enginge=duckdb", "unknown setting 'enginge'. Did you mean engine"),
+        ("engine=postgres", "setting engine='postgres': Input should be 'sqlite' or 'duckdb'"),
     ],
 )
-def test_options_are_looked_at_before_anything_runs(
-    inside: Inside, tmp_path: Path, options: tuple[str, str], said: str
+def test_settings_are_looked_at_before_anything_runs(
+    inside: Inside, tmp_path: Path, setting: str, said: str
 ) -> None:
-    run = ("run", "mini", "--task", "text-to-sql", "--retriever", "oracle")
-    commands: list[tuple[object, ...]] = [run, (*SCORE, tmp_path / "nowhere"), ("generate", "no")]
-    if "--timeout" in options:
-        commands.append(("verify-gold", "mini"))
-    for command in commands:
-        assert said in inside.bad(2, *command, *options)
+    task = ("--task", f"text-to-sql:{setting}")
+    for command in (("run", "mini", "--retriever", "oracle"), (*SCORE, tmp_path / "nowhere")):
+        assert said in inside.bad(2, *command, *task)
+    name, _, value = setting.partition("=")
+    if name in ("timeout", "engine"):
+        option = (f"--{name}", value.removeprefix("."))
+        assert said in inside.bad(2, "verify-gold", "mini", *option)
     assert not (tmp_path / "runs").exists()
+
+
+def test_settings_for_a_stored_run_are_looked_at_first(inside: Inside) -> None:
+    out = inside.good("run", "mini", "--retriever", "oracle", "--limit", "2", "--json")
+    folder = next(r["folder"] for r in json.loads(out)["results"] if r["task"] == "text_to_sql")
+    for command in ("score", "generate"):
+        message = inside.bad(2, command, folder, "--task", "text-to-sql:timeout=0")
+        assert "timeout=0: expected seconds above 0" in message
 
 
 def _spider(tmp_path: Path) -> tuple[object, ...]:
@@ -132,7 +144,7 @@ def test_what_a_score_is_over(inside: Inside, tmp_path: Path) -> None:
     assert table["ex[bird]"].to_pylist() == [1.0, 1.0, None]
     shown = inside(*score).out
     assert "judged in sqlite: 2 of 3 queries; 1 not runnable (their databases are missing)" in shown
-    duck = inside(*score, "--engine", "duckdb").out
+    duck = inside(*score, "--task", "text-to-sql:engine=duckdb").out
     assert "judged in duckdb: 2 of 3 queries; 1 not runnable" in duck
 
 

@@ -13,7 +13,8 @@ from target_bench.core.schema import Query
 from target_bench.data.splits import load
 from tests.cli.inside import Inside
 
-RUN = ("run", "mini", "--task", "text-to-sql", "--retriever", "oracle", "--json")
+ORACLE = ("run", "mini", "--retriever", "oracle", "--json", "--task")
+RUN = (*ORACLE, "text-to-sql")
 SCORE = ("score", "mini", "--task", "text-to-sql", "--predictions")
 QUERIES = [q for q in load("mini").queries if q.metadata.get("task") == "text_to_sql"]
 
@@ -71,7 +72,8 @@ def _gold(query: Query) -> str:
 def test_bounds(inside: Inside, engine: str) -> None:
     """Gold is right under every rule; nothing is wrong under every rule."""
     for generator, value in (("gold", 1.0), ("empty", 0.0)):
-        result = _one(inside.good(*RUN, "--generator", generator, "--engine", engine))
+        run = (*ORACLE, f"text-to-sql:engine={engine}")
+        result = _one(inside.good(*run, "--generator", generator))
         for name in ("ex[bird]", "ex[spider]", "ex[multiset]", "soft_f1"):
             assert result["scores"][name]["value"] == value, name
             assert result["scores"][name]["n"] == len(QUERIES)
@@ -79,7 +81,7 @@ def test_bounds(inside: Inside, engine: str) -> None:
 
 
 def test_the_baseline_and_what_is_printed(inside: Inside) -> None:
-    out = inside.good(*RUN[:-1])
+    out = inside.good(*(word for word in RUN if word != "--json"))
     assert "mini test: text_to_sql, 57 queries" in out
     assert " extractive " in out
     for part in ("outcomes: ", "ex[bird] by hardness: easy (", "ex[bird] by database: "):
@@ -118,8 +120,8 @@ def test_predictions_in_birds_form(inside: Inside, tmp_path: Path) -> None:
 
 
 def test_measures_of_efficiency(inside: Inside) -> None:
-    more = ("--generator", "gold", "--limit", "5", "--repeats", "5")
-    result = _one(inside.good(*RUN, *more))
+    more = ("--generator", "gold", "--limit", "5")
+    result = _one(inside.good(*ORACLE, "Text-to-SQL:repeats=5", *more))
     assert {"r_ves", "ves"} <= set(result["scores"])
     assert result["scores"]["r_ves"]["value"] > 0
 

@@ -20,8 +20,7 @@ PROMPT = {
     ("option", "arguments"),
     [
         ("--generator", ("--task", "retrieval", "--generator", "gold")),
-        ("--labels", ("--task", "qa", "--labels", "target")),
-        ("--rule", ("--task", "qa", "--rule", "spider")),
+        ("--schema-scope", ("--task", "qa", "--schema-scope", "tables")),
         ("--structured/--free-text", ("--task", "qa", "--free-text")),
         ("--table-format", ("--task", "text_to_sql", "--table-format", "csv")),
     ],
@@ -33,14 +32,13 @@ def test_an_option_that_no_task_reads_is_told(
 
 
 def test_an_option_that_one_of_the_tasks_reads(inside: Inside) -> None:
-    inside.good(*RUN, "--labels", "target", "--rule", "spider", "--generator", "gold")
+    inside.good(*RUN, "--schema-scope", "tables", "--table-format", "csv", "--generator", "gold")
 
 
 def test_stored_runs(inside: Inside) -> None:
     out = inside.good(*RUN, "--task", "qa", "--json")
     folder = json.loads(out)["results"][0]["folder"]
-    inside.telling("--labels changes nothing here", "score", folder, "--labels", "target")
-    inside.telling("--rule changes nothing here", "generate", folder, "--rule", "spider")
+    inside.telling("--schema-scope changes nothing", "generate", folder, "--schema-scope", "tables")
 
 
 @pytest.mark.parametrize("generator", ["gold", "extractive"])

@@ -21,11 +21,12 @@ def test_each_text_is_read_once() -> None:
     assert read == ["ab", "c"]
 
 
-@pytest.mark.parametrize("task", [FactVerification(budget=10), QuestionAnswering(budget=10)])
+@pytest.mark.parametrize("task", [FactVerification(), QuestionAnswering()])
 def test_the_time_runs_from_the_first_answer(
     task: FactVerification | QuestionAnswering, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 100.0
+    task.limit_time(10)
     monkeypatch.setattr(answer_reading, "monotonic", lambda: now)
     assert task.parse("True") == "True"
     now += 11

@@ -267,6 +267,7 @@ class TestOwnPackage:
     def test_files(self, package: Path) -> None:
         source = (
             "import os\nfrom other import rules\nfrom mine.laws import RULE\n"
+            "if TYPE_CHECKING:\n    from mine.rules import Rule\n"
             "def f():\n    from mine.deep import rules, RULE\n"
         )
         expected = {"laws.py", "deep/rules.py", "deep/__init__.py"}

@@ -19,7 +19,6 @@ from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.data.splits import load
 from target_bench.evaluation.results import Result
-from target_bench.evaluation.scoring_options import Scoring
 from target_bench.evaluation.target import TARGET
 from tests.builders import Recorder, only, same_scores
 
@@ -93,9 +92,9 @@ def test_answers_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: 
     found = []
     for n in (1, 4, 500):
         monkeypatch.setattr(Several, "at_once", n)
-        target = TARGET((task, "mini"), out=tmp_path / str(n), observer=Recorder())
-        scoring = Scoring(workers=min(n, 2))
-        result = only(target.run("bm25", generator=Several(), limit=60, scoring=scoring))
+        text = f"{task}:workers={min(n, 2)}" if task == "text_to_sql" else task
+        target = TARGET((text, "mini"), out=tmp_path / str(n), observer=Recorder())
+        result = only(target.run("bm25", generator=Several(), limit=60))
         files = (result.folder.name, (result.folder / "scores.json").read_bytes())
         found.append((files, (result.folder / "per_query.parquet").read_bytes()))
     assert found[0] == found[1] == found[2]

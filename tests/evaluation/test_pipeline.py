@@ -15,7 +15,6 @@ from target_bench.core.interfaces import Dataset
 from target_bench.core.schema import Query
 from target_bench.data.splits import load
 from target_bench.evaluation.results import Result
-from target_bench.evaluation.scoring_options import Scoring
 from target_bench.evaluation.target import TARGET
 from target_bench.metrics.text import DEFINITIONS
 from tests.builders import Recorder, only, same_scores
@@ -107,7 +106,7 @@ def test_other_references_are_another_run(tmp_path: Path) -> None:
 
 def test_how_labels_are_read_is_part_of_the_run(tmp_path: Path) -> None:
     strict = _run(tmp_path, task="fv", **BASE)
-    target = _run(tmp_path, task="fv", **BASE, scoring=Scoring(labels="target"))
+    target = _run(tmp_path, task="fv:labels=target", **BASE)
     assert strict.folder != target.folder
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.schema import Cell, GenerationRequest, Table, TableId
+from target_bench.core.schema import AnswerKind, Cell, GenerationRequest, Table, TableId
 from target_bench.generators.extractive import NOT_ENOUGH, Extractive
 
 MEDALS = Table(
@@ -27,14 +27,16 @@ CUP = Table(
     {"title": "The Cup"},
 )
 
+KINDS: list[AnswerKind] = ["text", "label"]
 
-def _ask(query: str, *tables: Table, task: str = "question_answering", **settings: Any) -> str:
-    request = GenerationRequest("q", task, (), query, tables)
+
+def _ask(query: str, *tables: Table, answer: AnswerKind = "text", **settings: Any) -> str:
+    request = GenerationRequest("q", "a_task", (), query, tables, answer=answer)
     return Extractive(**settings).generate(request)
 
 
 def _check(statement: str, *tables: Table, **settings: Any) -> str:
-    return _ask(statement, *tables, task="fact_verification", **settings)
+    return _ask(statement, *tables, answer="label", **settings)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +73,7 @@ def test_statements(statement: str, label: str) -> None:
     assert _check(statement, MEDALS, CUP) == label
 
 
-@pytest.mark.parametrize("task", ["question_answering", "fact_verification"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("query", "tables"),
     [
@@ -84,9 +86,9 @@ def test_statements(statement: str, label: str) -> None:
         ("Norway", (Table(TableId("0", "t"), ["Norway"], [], {}),)),
     ],
 )
-def test_not_enough(task: str, query: str, tables: tuple[Table, ...]) -> None:
+def test_not_enough(kind: AnswerKind, query: str, tables: tuple[Table, ...]) -> None:
     """No table, no row, no word, or none that a row holds."""
-    assert _ask(query, *tables, task=task) == NOT_ENOUGH
+    assert _ask(query, *tables, answer=kind) == NOT_ENOUGH
 
 
 def test_only_the_first_tables_are_looked_at() -> None:
@@ -129,16 +131,16 @@ cell: st.SearchStrategy[Cell] = (
     st.lists(words | st.text(max_size=8), max_size=5).map(" ".join),
     st.lists(st.lists(cell, min_size=2, max_size=2), max_size=5),
     st.lists(words, min_size=2, max_size=2),
-    st.sampled_from(["question_answering", "fact_verification"]),
+    st.sampled_from(KINDS),
 )
 def test_any_table_is_answered_from(
-    query: str, rows: list[list[Cell]], header: list[str], task: str
+    query: str, rows: list[list[Cell]], header: list[str], kind: AnswerKind
 ) -> None:
     """With a cell, a label or the refusal, and always the same one."""
     table = Table(TableId("0", "t"), header, rows, {"title": None})
-    answer = _ask(query, table, task=task)
+    answer = _ask(query, table, answer=kind)
     assert isinstance(answer, str)
     assert answer
-    assert answer == _ask(query, table, task=task)
-    if task == "fact_verification":
+    assert answer == _ask(query, table, answer=kind)
+    if kind == "label":
         assert answer in ("True", "False", NOT_ENOUGH)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.evaluation.scoring_options import Scoring
 from target_bench.evaluation.target import TARGET
 from tests.builders import Recorder, only
 from tests.real.data import DATA
@@ -35,11 +34,13 @@ EXPECTED = {
 @pytest.mark.parametrize("system", EXPECTED)
 def test_counts_of_published_predictions(system: str, tmp_path: Path) -> None:
     target = TARGET(
-        ("text-to-sql", "bird"), data_dir=DATA / "bird", out=tmp_path, observer=Recorder()
+        ("text-to-sql:timeout=10", "bird"),
+        data_dir=DATA / "bird",
+        out=tmp_path,
+        observer=Recorder(),
     )
     predictions = BIRD / "mini_dev_predictions" / f"predict_mini_dev_{system}.json.gz"
-    scoring = Scoring(timeout=10)
-    result = only(target.score(predictions=predictions, split="mini_dev", scoring=scoring))
+    result = only(target.score(predictions=predictions, split="mini_dev"))
     assert result.report is not None
     groups = result.report["by"]["database"]
     found = {name: groups[name] for name in DATABASES}

@@ -11,9 +11,10 @@ from pyarrow import parquet
 import target_bench
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.metrics import intervals, significance
-from target_bench.reporting import compare_tables
+from target_bench.reporting import comparison as tables
 from target_bench.reporting.compare import compare
-from target_bench.reporting.compare_rows import Comparison, Row
+from target_bench.reporting.compare_rows import Row
+from target_bench.reporting.comparison import Comparison
 from target_bench.runs.read import read_run
 from tests.builders import Record, rewrite, without_seals
 from tests.runs.stored import Runs, copied
@@ -99,8 +100,8 @@ def test_default_family_is_the_headline_metric(runs: Runs) -> None:
     assert len(tested.marker) > 0
     text, markdown, latex = (
         str(found),
-        compare_tables.markdown(found),
-        compare_tables.latex(found),
+        tables.markdown(found),
+        tables.latex(found),
     )
     for form in (text, markdown, latex):
         assert form.count("descriptive, not tested") == 2
@@ -215,7 +216,7 @@ def test_parts_without_a_judged_query(runs: Runs) -> None:
     rows = json.loads(json.dumps(found.to_json(), allow_nan=False))["rows"]
     assert (rows[-1]["score"], rows[-1]["low"], rows[-1]["difference"]) == (None, None, None)
     assert found.to_arrow()["score"].to_pylist()[-1] is None
-    assert "| task=text_to_sql | 0 | tfidf | – |" in compare_tables.markdown(found)
+    assert "| task=text_to_sql | 0 | tfidf | – |" in tables.markdown(found)
 
 
 def test_faults(runs: Runs) -> None:
@@ -280,10 +281,10 @@ def test_forms(runs: Runs) -> None:
     assert "0.797" in text
     assert "-0.076*" in text
     assert "Holm" in text
-    latex = compare_tables.latex(found)
+    latex = tables.latex(found)
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 1
     assert r"d\_z" in latex
-    assert "| bm25 | 0.797 |" in compare_tables.markdown(found)
+    assert "| bm25 | 0.797 |" in tables.markdown(found)
     frame = found.to_pandas()
     assert list(frame["run"]) == ["bm25", "tfidf"]
     assert found.to_arrow()["difference"].to_pylist()[0] is None

@@ -10,7 +10,6 @@ from target_bench import TARGET, read_run
 from target_bench.core.errors import DataError
 from target_bench.core.index_store import load_index, save_index
 from target_bench.data.splits import load
-from target_bench.evaluation.inputs import Answering
 from target_bench.evaluation.resume import ResumedRun
 from target_bench.reporting.compare import compare
 from target_bench.reporting.leaderboard.pack import pack
@@ -76,7 +75,7 @@ def test_they_can_be_submitted(earlier: dict[str, Path], tmp_path: Path) -> None
 def test_they_can_be_scored_again(earlier: dict[str, Path], name: str) -> None:
     """With the same scores, and no word of another way of scoring."""
     told = Recorder()
-    found = ResumedRun(read_run(earlier[name]), observer=told).score(Answering("extractive"))[0]
+    found = ResumedRun(read_run(earlier[name]), observer=told).score()[0]
     assert told.warnings == []
     assert found.folder != earlier[name]
     before = read_run(earlier[name]).scores

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Query, TableId
 from target_bench.data.splits import load
-from target_bench.evaluation.inputs import Answering
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.resume import ResumedRun
 from target_bench.evaluation.target import TARGET
@@ -194,7 +193,7 @@ def test_what_reads_answers_of_before(tmp_path: Path) -> None:
     other = _run(tmp_path, "empty").folder
     before = _made_earlier(new)
     with pytest.raises(DataError, match="its scores cannot be computed again"):
-        ResumedRun(read_run(before)).score(Answering("extractive"))
+        ResumedRun(read_run(before)).score()
     with pytest.raises(DataError, match="nothing tells whether both were asked the same"):
         compare([other, before])
     with pytest.raises(ConfigError, match="answer again, and submit that run"):

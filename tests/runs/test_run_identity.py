@@ -296,7 +296,7 @@ def test_key_is_the_same_everywhere() -> None:
 
 def test_key_does_not_depend_on_the_hash_seed() -> None:
     program = (
-        "from target_bench import registry\n"
+        "from target_bench.core import registry\n"
         "from target_bench.core.identity import plugin_identity\n"
         "from target_bench.runs.run_identity import run_key\n"
         "print(run_key(plugin_identity(registry.create('retriever', 'bm25'))[0]))"

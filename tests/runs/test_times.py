@@ -11,11 +11,11 @@ from tests.builders import ASKED, run_identity
 BM25 = {"class": "target_bench.retrievers.bm25:BM25"}
 TFIDF = {"class": "target_bench.retrievers.tfidf:TfIdf"}
 MINILM = {
-    "class": "target_bench.components.encoders.sentence_transformers:MiniLM",
+    "class": "target_bench.encoders.sentence_transformers:MiniLM",
     "revision": "abc",
 }
-LSA = {"class": "target_bench.components.encoders.lsa:LSA", "revision": None}
-EXACT = {"class": "target_bench.components.indexes.exact:Exact"}
+LSA = {"class": "target_bench.encoders.lsa:LSA", "revision": None}
+EXACT = {"class": "target_bench.vector_indexes.exact:Exact"}
 
 
 def _of(name: str, **parts: Any) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def _with(identity: dict[str, Any], **entries: Any) -> Manifest:
         (_of("hyse:HySE", generator={"class": "target_bench.generators.openai:OpenAI"}), False),
         (_of("compat:Compat"), False),
         ({"class": "mine:Mine"}, False),
-        ({"class": "target_bench.components.encoders.lsa:LSA"}, False),
+        ({"class": "target_bench.encoders.lsa:LSA"}, False),
     ],
 )
 def test_times_of_before_are_shown_where_no_cache_is_read(

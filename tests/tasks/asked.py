@@ -1,7 +1,8 @@
 """Datasets of queries alone."""
 
 from target_bench.core.interfaces import Dataset
-from target_bench.core.schema import CorpusInfo, Query
+from target_bench.core.schema import CorpusInfo, Generation, Query
+from target_bench.core.task import Predictions
 from target_bench.data.tables import MemoryCorpus
 
 INFO = CorpusInfo("asked", "Asked", (), ("test",), "ours", "us", "here")
@@ -10,3 +11,8 @@ INFO = CorpusInfo("asked", "Asked", (), ("test",), "ours", "us", "here")
 def dataset_of(*queries: Query) -> Dataset:
     """A split with these queries and no table."""
     return Dataset(INFO, "test", MemoryCorpus([]), queries)
+
+
+def answered(*generations: Generation) -> Predictions:
+    """Answers without rankings or judgements."""
+    return Predictions(answers={one.query_id: one for one in generations})

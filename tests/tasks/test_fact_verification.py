@@ -7,7 +7,7 @@ import pytest
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Generation, LabelMode, Query
 from target_bench.tasks.fact_verification import FactVerification
-from tests.tasks.asked import dataset_of
+from tests.tasks.asked import answered, dataset_of
 
 TRUE = Query("q1", "Ann won.", (), "True")
 
@@ -15,7 +15,7 @@ TRUE = Query("q1", "Ann won.", (), "True")
 def _judge(answer: str, *queries: Query, labels: LabelMode = "strict") -> list[str | None]:
     asked = queries or (TRUE,)
     given = [Generation(query.id, answer) for query in asked]
-    return list(FactVerification(labels).examples(dataset_of(*asked), given, {}).predicted)
+    return list(FactVerification(labels).examples(dataset_of(*asked), answered(*given)).predicted)
 
 
 def test_labels_are_read_from_the_answers() -> None:
@@ -43,7 +43,7 @@ def test_what_cannot_be_read_is_no_label() -> None:
 @pytest.mark.parametrize("error", ["raised: ValueError: no", ""])
 def test_a_failed_answer_is_no_label(error: str) -> None:
     judged = FactVerification().examples(
-        dataset_of(TRUE), [Generation("q1", "True", error=error)], {}
+        dataset_of(TRUE), answered(Generation("q1", "True", error=error))
     )
     assert list(judged.predicted) == [None]
 
@@ -59,7 +59,7 @@ def test_a_failed_answer_is_no_label(error: str) -> None:
 )
 def test_gold_labels_in_any_case(answer: str, label: str) -> None:
     query = Query("q1", "Ann won.", (), answer)
-    judged = FactVerification().examples(dataset_of(query), [Generation("q1", "True")], {})
+    judged = FactVerification().examples(dataset_of(query), answered(Generation("q1", "True")))
     assert list(judged.gold) == [label]
 
 
@@ -67,7 +67,7 @@ def test_gold_labels_in_any_case(answer: str, label: str) -> None:
 def test_gold_that_is_no_label(answer: str | tuple[str, ...]) -> None:
     query = Query("q9", "Ann won.", (), answer)
     with pytest.raises(DataError, match=r"'q9'.*should be True, False or Not Enough Information"):
-        FactVerification().examples(dataset_of(query), [Generation("q9", "True")], {})
+        FactVerification().examples(dataset_of(query), answered(Generation("q9", "True")))
 
 
 def test_how_labels_are_read_is_part_of_the_identity() -> None:
@@ -79,6 +79,6 @@ def test_how_labels_are_read_is_part_of_the_identity() -> None:
 
 
 def test_gold_labels_are_read_before_anything_is_asked() -> None:
-    """The metrics are made before the first request is sent."""
+    """References are checked before the first request is sent."""
     with pytest.raises(DataError, match=r"'q2'.*'falsch'"):
-        FactVerification().metrics([TRUE, Query("q2", "Bob won.", (), "falsch")])
+        FactVerification().check([TRUE, Query("q2", "Bob won.", (), "falsch")])

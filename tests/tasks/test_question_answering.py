@@ -5,7 +5,7 @@ import numpy as np
 from target_bench.core.schema import Generation, Query
 from target_bench.metrics.text import JudgedAnswers
 from target_bench.tasks.question_answering import QuestionAnswering
-from tests.tasks.asked import dataset_of
+from tests.tasks.asked import answered, dataset_of
 
 ONE = Query("q1", "Who?", (), "Ann")
 MORE = Query("q2", "Where?", (), ("USA", "United States"))
@@ -19,13 +19,15 @@ def test_references() -> None:
 def test_a_failed_answer_is_none() -> None:
     """Also when something came before it failed."""
     given = [Generation("q1", "Ann", error="cut off"), Generation("q2", "USA")]
-    judged = QuestionAnswering().examples(dataset_of(ONE, MORE), given, {})
+    judged = QuestionAnswering().examples(dataset_of(ONE, MORE), answered(*given))
     assert list(judged.texts) == [None, "USA"]
     assert list(judged.references) == [("Ann",), ("USA", "United States")]
 
 
 def test_an_error_without_words_is_an_error() -> None:
-    judged = QuestionAnswering().examples(dataset_of(ONE), [Generation("q1", "Ann", error="")], {})
+    judged = QuestionAnswering().examples(
+        dataset_of(ONE), answered(Generation("q1", "Ann", error=""))
+    )
     assert list(judged.texts) == [None]
 
 
@@ -39,7 +41,7 @@ def test_reasoning_does_not_belong_to_an_answer() -> None:
 
     def judged(before: str) -> JudgedAnswers:
         given = [Generation("q1", f"{before}Ann"), Generation("q2", f"{before}the USA")]
-        return task.examples(dataset_of(*queries), given, {})
+        return task.examples(dataset_of(*queries), answered(*given))
 
     for metric in task.metrics(queries):
         plain = metric.statistics(judged(""))
@@ -50,7 +52,7 @@ def test_reasoning_does_not_belong_to_an_answer() -> None:
 def test_reasoning_without_an_answer_counts_as_wrong_and_unread() -> None:
     task = QuestionAnswering()
     unfinished = "<think>It is Ann"
-    judged = task.examples(dataset_of(ONE), [Generation("q1", unfinished)], {})
+    judged = task.examples(dataset_of(ONE), answered(Generation("q1", unfinished)))
     assert list(judged.texts) == [None]
     assert task.parse(unfinished) is None
 

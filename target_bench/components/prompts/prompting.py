@@ -1,8 +1,9 @@
 """Queries and retrieved tables -> prompts: templates as data, tables fitted into a budget."""
 
 import hashlib
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,18 @@ from target_bench.core import serialization
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import own_hash
 from target_bench.core.interfaces import Corpus
-from target_bench.core.schema import Generation, GenerationRequest, Message, Query, Table, TableId
+from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
+from target_bench.core.schema import (
+    AnswerKind,
+    Generation,
+    GenerationRequest,
+    Message,
+    Query,
+    Table,
+    TableId,
+)
 from target_bench.core.serialization import Format, Serializer
+from target_bench.core.task import Task
 from target_bench.core.tokens import CHARACTERS_PER_TOKEN
 
 _FOLDER = Path(__file__).parent
@@ -42,7 +53,7 @@ class Prompt:
 
     @classmethod
     def load(cls, task: str, file: Path | None = None) -> "Prompt":
-        """The prompt of a task, or a user's own from a YAML file with the same four entries.
+        """Read the prompt of a task of this package, or a YAML file with the same four entries.
 
         Raises:
             ConfigError: the file cannot be read, lacks an entry or has an unknown one, or a
@@ -146,28 +157,11 @@ class Fitted:
     rows: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Prompted:
-    """A request, and what it shows.
-
-    Attributes:
-        request: what the generator is asked.
-        shown_rows: as ``Fitted.rows``.
-        truncated: whether any row was left out.
-    """
-
-    request: GenerationRequest
-    shown_rows: tuple[int, ...]
-    truncated: bool
-
-
 @cache
-def _code() -> str:
-    """A hash of what writes prompts."""
-    from target_bench.components.prompts import schema_prompting
-
-    modules = (__file__, schema_prompting.__file__, serialization.__file__)
-    return own_hash(map(Path, modules))[:12]
+def _code(modules: tuple[str, ...]) -> str:
+    """A hash of what writes prompts: these modules, and how tables are serialised."""
+    files = [sys.modules[name].__file__ or "" for name in modules]
+    return own_hash(map(Path, [*files, serialization.__file__]))[:12]
 
 
 @dataclass(frozen=True)
@@ -180,6 +174,8 @@ class Prompter:
         format: how tables are written.
         budget: estimated tokens that all tables together may take.
         answer_schema: the JSON schema of an answer, or None.
+        answer: what kind of answer is asked for.
+        schema_optional: whether an answer in prose is read as well as one of the schema.
     """
 
     task: str
@@ -187,6 +183,8 @@ class Prompter:
     format: Format = "markdown"
     budget: int = 8000
     answer_schema: Mapping[str, Any] | None = None
+    answer: AnswerKind = "text"
+    schema_optional: bool = False
     _serializer: Serializer = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -203,8 +201,11 @@ class Prompter:
             "format": self.format,
             "budget": self.budget,
             "answer_schema": self.answer_schema,
-            "code": _code(),
+            "code": _code(tuple(sorted(self._modules()))),
         }
+
+    def _modules(self) -> set[str]:
+        return {base.__module__ for base in type(self).__mro__ if base is not object}
 
     def tables(self, corpus: Corpus, ranking: Sequence[TableId]) -> list[Table]:
         """The tables of a prompt: those of a ranking, in its order."""
@@ -228,6 +229,8 @@ class Prompter:
             query=query.text,
             tables=tuple(tables),
             answer_schema=self.answer_schema,
+            answer=self.answer,
+            schema_optional=self.schema_optional,
         )
         whole = tuple(len(table.rows) for table in tables)
         return Prompted(request, fitted.rows, truncated=fitted.rows != whole)
@@ -275,9 +278,49 @@ class Prompter:
         return ("" if low < 0 else self._marked(number, table, low)), low
 
     def _written(self, number: int, table: Table, n_rows: int) -> str:
-        kept = Table(table.id, table.header, table.rows[:n_rows], table.context)
+        kept = replace(table, rows=table.rows[:n_rows])
         return f"Table {number}:\n{self._serializer(kept)}"
 
     def _marked(self, number: int, table: Table, n_rows: int) -> str:
         left_out = f"{len(table.rows) - n_rows} of {len(table.rows)} rows left out"
         return f"{self._written(number, table, n_rows)}\n[{left_out}]"
+
+
+def writer_of(
+    task: Task[Any], options: PromptOptions, databases: Mapping[str, Path], follows_schema: bool
+) -> PromptWriter:
+    """Make what writes the requests of a task: its own, or the standard one.
+
+    Args:
+        task: the task.
+        options: what the user chose.
+        databases: database id -> file, where there are databases.
+        follows_schema: whether the generator follows JSON schemas.
+
+    Raises:
+        ConfigError: the prompt cannot be read, or an option is not valid.
+    """
+    own = task.prompt_writer(options, databases, follows_schema)
+    if own is not None:
+        return own
+    structured = options.structured and follows_schema
+    return Prompter(
+        task.name,
+        prompt_of(task, options),
+        options.table_format,
+        options.prompt_tokens,
+        task.answer_schema if structured else None,
+        task.answer,
+        task.reads_prose,
+    )
+
+
+def prompt_of(task: Task[Any], options: PromptOptions) -> Prompt:
+    """Read the templates of a task, or those that the user chose in their place.
+
+    Raises:
+        ConfigError: as for ``Prompt.load``.
+    """
+    if options.prompt is not None:
+        return Prompt.load(task.name, options.prompt)
+    return replace(Prompt.load(task.name, task.prompt_file), name=task.name)

@@ -4,19 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from target_bench.components.prompts.prompting import Prompted, Prompter
+from target_bench.components.prompts.prompting import Prompter
 from target_bench.core.interfaces import Corpus
+from target_bench.core.prompt_writer import Prompted, SchemaScope
 from target_bench.core.schema import Executed, Generation, Message, Query, Table, TableId
 from target_bench.core.serialization import cell_text
 from target_bench.sql.engines.sqlite_files import quoted
 
 if TYPE_CHECKING:
     from target_bench.sql.workers.pool import Pool
-
-SchemaScope = Literal["database", "tables"]
-"""What a prompt shows: all tables of the first retrieved database, or the retrieved ones alone."""
 
 SAMPLE_ROWS = 3
 

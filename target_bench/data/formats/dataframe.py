@@ -8,6 +8,7 @@ from target_bench.core.interfaces import Dataset
 from target_bench.core.schema import CorpusInfo, Table, TableId
 from target_bench.data.formats import declaration
 from target_bench.data.formats.cells import arrow_grid, arrow_values, without_index
+from target_bench.data.formats.served_tasks import served_tasks
 from target_bench.data.tables import dataset
 
 
@@ -40,11 +41,12 @@ def from_dataframe(
     info = CorpusInfo(
         name=name,
         title=name,
-        tasks=("retrieval", "question_answering", "fact_verification"),
+        tasks=served_tasks(with_databases=False),
         splits=(split,),
         licence="your own",
         citation="your own",
         source="data frames",
+        any_task=True,
     )
     if not isinstance(tables, Mapping):
         raise DataError(f"tables should map ids to data frames, but is {type(tables).__name__}")

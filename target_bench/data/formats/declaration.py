@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import DataError
+from target_bench.core.grid import CellGrid
 from target_bench.core.release import field
 from target_bench.core.schema import Cell, CorpusInfo, Query, TableId
 from target_bench.data.formats.cells import cells, plain
+from target_bench.data.formats.served_tasks import served_tasks
 
 DEFAULT_SPLIT = "test"
 _PREFERENCE = ("test", "validation", "train")
@@ -32,16 +34,12 @@ def info(
     return CorpusInfo(
         name=name,
         title=path.name,
-        tasks=(
-            "retrieval",
-            "question_answering",
-            "fact_verification",
-            *(["text_to_sql"] if with_database else []),
-        ),
+        tasks=served_tasks(with_database),
         splits=(*sorted(splits, key=_order), *sorted(others, key=_order)) or (DEFAULT_SPLIT,),
         licence="your own",
         citation="your own",
         source=str(path),
+        any_task=True,
     )
 
 
@@ -56,9 +54,10 @@ GoldOf = Callable[[str, str, str], Sequence[TableId]]
 def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | None = None) -> Query:
     """A query from ``query_id``, ``query``, ``table_id`` and, where given, the other fields.
 
-    ``table_id`` is a gold table or a list of them, ``database_id`` (default: the argument) where
-    they are, ``answer`` a text or a list of accepted texts; what else there is becomes metadata.
-    With ``gold_of``, ``table_id`` may be left out where the answer is SQL.
+    ``table_id`` is a gold table or a list of them (null or empty for none), ``database_id``
+    (default: the argument) where they are, ``answer`` a text or a list of accepted texts; what else
+    there is becomes metadata. With ``gold_of``, ``table_id`` may be left out where the answer is
+    SQL.
 
     Raises:
         DataError: a field is missing or of another type; the message names place and field.
@@ -71,7 +70,7 @@ def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | Non
         gold = tuple(gold_of(sql, database_id, place))
     else:
         named = converted(field(record, "table_id", object, place), "table_id", place)
-        names = named if isinstance(named, list) else [named]
+        names = named if isinstance(named, list) else [] if named is None else [named]
         gold = tuple(TableId(database_id, identifier(n, "table_id", place)) for n in names)
     return Query(
         id=query_id,
@@ -115,6 +114,19 @@ def grid(value: Any, place: str) -> list[Sequence[Cell]]:
         return [cells(row) for row in value]
     except TypeError as error:
         raise DataError(f"{place}: field 'table': {error}") from error
+
+
+def cell_grid(record: Mapping[str, Any], place: str) -> CellGrid | None:
+    """The field ``grid``: rows of ``[text, row_span, column_span, is_header]``, or None.
+
+    Raises:
+        DataError: it is of another form.
+    """
+    value = record.get("grid")
+    try:
+        return None if value is None else CellGrid.from_json(value)
+    except ValueError as error:
+        raise DataError(f"{place}: field 'grid': {error}") from error
 
 
 def place_of_row(place: str, number: int) -> str:

@@ -52,11 +52,12 @@ class TableFolder(CorpusLoader):
                 raise DataError(f"{place}: table_id {table_id!r} has no file in tables/")
         for table_id in [*about, *sorted(files.keys() - about.keys())]:
             header, rows = _read(release, files[table_id])
-            _, record = about.get(table_id, ("", {}))
+            place, record = about.get(table_id, ("", {}))
             context = {"title": Path(table_id).name} | {
-                name: value for name, value in record.items() if name != "table_id"
+                name: value for name, value in record.items() if name not in ("table_id", "grid")
             }
-            yield Table(TableId("0", table_id), header, rows, context)
+            grid = declaration.cell_grid(record, place)
+            yield Table(TableId("0", table_id), header, rows, context, grid)
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """The queries of ``queries.jsonl`` that belong to the split."""

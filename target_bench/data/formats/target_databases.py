@@ -11,6 +11,7 @@ from target_bench.core.release import Release
 from target_bench.core.schema import CorpusInfo, Table
 from target_bench.data.databases.connection import StoredTable, sound_tables
 from target_bench.data.databases.lazy_rows import LazyRows
+from target_bench.data.formats.served_tasks import served_tasks
 from target_bench.data.formats.target_layout import TargetLayout
 
 
@@ -31,7 +32,7 @@ class TargetDatabases(TargetLayout):
     def __init__(self, folder: Path, info: CorpusInfo | None = None) -> None:
         super().__init__(folder, info)
         if info is None:
-            self.info = replace(self.info, tasks=(*self.info.tasks, "text_to_sql"))
+            self.info = replace(self.info, tasks=served_tasks(with_databases=True))
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:

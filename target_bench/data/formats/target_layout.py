@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import DataError
+from target_bench.core.grid import CellGrid
 from target_bench.core.interfaces import CorpusLoader
 from target_bench.core.release import Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data.formats import declaration
 from target_bench.data.formats.parquet import parquet_records
-from target_bench.data.ragged import rectangular
+from target_bench.data.ragged import Grid, rectangular
 
 _SHARD = re.compile(
     r"(?P<split>.+?)(-(?P<number>\d{5})-of-(?P<total>\d{5})(-[0-9a-f]+)?)?"
@@ -165,10 +166,8 @@ def _from_lists(release: Release, path: Path) -> Iterator[tuple[str, Mapping[str
 
 
 def _table(release: Release, place: str, record: Mapping[str, Any]) -> Table:
-    names, *found = declaration.grid(field(record, "table", object, place), place)
-    header, rows = rectangular(
-        release, declaration.header(names), found, partial(declaration.place_of_row, place)
-    )
+    grid = declaration.cell_grid(record, place)
+    header, rows = _header_and_rows(release, place, record, grid)
     context = record.get("context")
     if context is None:
         context = {}
@@ -189,4 +188,17 @@ def _table(release: Release, place: str, record: Mapping[str, Any]) -> Table:
             for name, value in context.items()
             if value is not None
         },
+        grid=grid,
+    )
+
+
+def _header_and_rows(
+    release: Release, place: str, record: Mapping[str, Any], grid: CellGrid | None
+) -> Grid:
+    """Header and rows of the field ``table``, or of the grid where it is left out."""
+    if grid is not None and record.get("table") is None:
+        return grid.rectangular()
+    names, *found = declaration.grid(field(record, "table", object, place), place)
+    return rectangular(
+        release, declaration.header(names), found, partial(declaration.place_of_row, place)
     )

@@ -5,14 +5,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from target_bench.components.prompts.prompting import Prompted, Prompter
 from target_bench.core import cache_use
 from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
 from target_bench.core.generation_contract import generation_fault
 from target_bench.core.interfaces import Dataset, Generator
 from target_bench.core.observer import Observer
+from target_bench.core.prompt_writer import Prompted, PromptWriter
 from target_bench.core.redaction import without_secrets
 from target_bench.core.schema import Generation, GenerationRequest, Query, Retrieval
+from target_bench.core.task import Task
 from target_bench.core.tokens import estimated_tokens
 from target_bench.evaluation.stages.consent import Confirm, Estimate, ask
 from target_bench.runs.answer_log import Answered
@@ -59,15 +60,15 @@ class AnswerMode:
     """
 
     description: str
-    answer: Answer
+    answer: Callable[[Task[Any], Query], Answered]
 
 
-def _gold(query: Query) -> Answered:
-    answer = query.answer if isinstance(query.answer, str) else query.answer[0]
-    return Answered(Generation(query.id, answer))
+def _gold(task: Task[Any], query: Query) -> Answered:
+    known = task.has_reference(query)
+    return Answered(Generation(query.id, task.gold_answer(query) if known else ""))
 
 
-def _empty(query: Query) -> Answered:
+def _empty(_task: Task[Any], query: Query) -> Answered:
     return Answered(Generation(query.id, ""))
 
 
@@ -119,7 +120,7 @@ class GenerateStage:
     """
 
     answerer: Answerer
-    prompter: Prompter
+    prompter: PromptWriter
     dataset: Dataset
     retrievals: Mapping[str, Retrieval]
     depth: int

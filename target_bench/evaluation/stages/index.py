@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import portalocker
-
 from target_bench.core import cache_use
 from target_bench.core.contract import RetrieverLike
+from target_bench.core.files import exclusive_lock
 from target_bench.core.interfaces import Corpus
 from target_bench.core.observer import Observer
 from target_bench.runs.run_identity import run_key
@@ -53,20 +52,16 @@ def prepare(
 def _alone(saved: Path, observer: Observer) -> Iterator[None]:
     """Wait for another process that builds the same index. Where nothing can be written, do not."""
     path = saved.with_name(f".{saved.name}.lock")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("a+b")
-    except OSError:
-        yield
-        return
-    with file:
+
+    def waits(_: object) -> None:
+        observer.waiting(f"another process builds the index {saved.name}", 0.0)
+
+    with ExitStack() as stack:
         try:
-            portalocker.lock(file, portalocker.LOCK_EX | portalocker.LOCK_NB)
-        except portalocker.AlreadyLocked:
-            observer.waiting(f"another process builds the index {saved.name}", 0.0)
-            portalocker.lock(file, portalocker.LOCK_EX)
-        except portalocker.LockException:  # a file system without locks
-            pass
+            stack.enter_context(exclusive_lock(path, waits))
+        except OSError:
+            yield
+            return
         try:
             yield
         finally:

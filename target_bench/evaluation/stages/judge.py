@@ -1,58 +1,22 @@
 """The judging stage: every answer is judged once and written to the run folder."""
 
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.interfaces import Dataset
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, Judgement, Query, Retrieval
+from target_bench.core.task import Task
 from target_bench.data.select import of_task
-from target_bench.evaluation.scoring_options import Scoring
-from target_bench.evaluation.stages.score import all_answers, answer_task, check_known
+from target_bench.evaluation.stages.score import all_answers, answer_task, check_known, labelled
 from target_bench.runs.answer_log import Answered
 from target_bench.runs.judgements import StoredJudgements
 from target_bench.runs.record_log import JUDGEMENTS
 from target_bench.runs.store import Run
-
-
-class JudgingTask(Protocol):
-    """A task whose answers are judged before they are scored, as SQL is by executing it."""
-
-    def unjudged(
-        self,
-        dataset: Dataset,
-        generations: Mapping[str, Generation],
-        retrievals: Mapping[str, Retrieval],
-        known: Mapping[str, Judgement],
-    ) -> list[Query]:
-        """The queries without a judgement of the answer and the data as they are now.
-
-        Args:
-            dataset: queries, references and data.
-            generations: query id -> its answer, of every query.
-            retrievals: query id -> its tables; may lack queries.
-            known: query id -> its judgement, perhaps of something else.
-
-        Raises:
-            ConfigError: the answers cannot be judged on these data.
-        """
-
-    def judge(
-        self,
-        queries: Sequence[Query],
-        dataset: Dataset,
-        generations: Mapping[str, Generation],
-        retrievals: Mapping[str, Retrieval],
-    ) -> Generator[Judgement, None, None]:
-        """Judge the answers to some queries; each comes as soon as it is judged, in any order.
-
-        Raises:
-            BudgetError: the time for all of them is over.
-        """
 
 
 @dataclass(frozen=True)
@@ -62,14 +26,14 @@ class JudgeStage:
     Attributes:
         task: what judges.
         label: what answered, for the name of the stage.
-        dataset: queries, references and data.
+        dataset: queries with references, and data.
         generations: query id -> its answer.
         retrievals: query id -> its tables.
         store: the run folder.
         observer: gets progress and warnings.
     """
 
-    task: JudgingTask
+    task: Task[Any]
     label: str
     dataset: Dataset
     generations: Mapping[str, Generation]
@@ -135,10 +99,9 @@ class JudgeStage:
 def judge_answers(
     dataset: Dataset,
     answers: Mapping[str, Answered | Generation | str],
-    task: JudgingTask | str,
+    task: Task[Any] | str,
     rankings: Mapping[str, Retrieval] | None = None,
     known: Mapping[str, Judgement] | None = None,
-    scoring: Scoring | None = None,
 ) -> dict[str, Judgement]:
     """Judge answers in memory, as SQL is judged by executing it, for ``score_answers``.
 
@@ -147,21 +110,20 @@ def judge_answers(
     from target_bench.corpora import load
 
     dataset = load("mini")
-    asked = [query for query in dataset.queries if query.metadata["task"] == "text_to_sql"]
+    asked = [query for query in dataset.queries if str(query.answer).startswith("SELECT")]
     answers = {query.id: query.answer for query in asked}
-    judgements = judge_answers(dataset, answers, "text_to_sql")
-    print(score_answers(dataset, answers, "text_to_sql", judgements).scores["ex[bird]"].value)
+    judgements = judge_answers(dataset, answers, "sql")
+    print(score_answers(dataset, answers, "sql", judgements).scores["ex[bird]"].value)
     ```
 
     Args:
         dataset: queries with references and databases, as ``corpora.load`` gives them.
         answers: query id -> the answer; one that is missing is judged as a failed one.
-        task: a task that judges answers, or its name.
+        task: a task that judges answers, or its name with settings.
         rankings: query id -> the tables that were retrieved for it: an answer in SQL that names no
             database runs on that of the first table. Default: on the database of the query.
         known: query id -> a judgement of before; it is used again where answer, data and settings
             are the same.
-        scoring: how answers are judged, where that can be chosen and the task is named.
 
     Returns:
         Query id -> its judgement, of every query that is about the task.
@@ -172,11 +134,11 @@ def judge_answers(
         BudgetError: the time that the task has is over.
         StoreError: the result of a gold statement cannot be recorded in the cache.
     """
-    judge = answer_task(task, scoring)
+    judge = answer_task(task)
     if not judge.judges:
         raise ConfigError(f"the task {judge.name} scores answers as they are: nothing to judge")
     check_known("answer", answers, dataset)
-    dataset = of_task(dataset, judge.name)
+    dataset = labelled(judge, of_task(dataset, judge.name))
     given = all_answers(dataset, answers)
     generations = {query_id: answered.generation for query_id, answered in given.items()}
     todo = judge.unjudged(dataset, generations, rankings or {}, known or {})

@@ -7,12 +7,13 @@ written.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import nan
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core import contract, registry
+from target_bench.core import contract
+from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.interfaces import Dataset, Ranking
 from target_bench.core.metric import Metric
@@ -26,8 +27,8 @@ from target_bench.core.schema import (
     Retrieval,
     Score,
 )
-from target_bench.data.select import of_task, task_named
-from target_bench.evaluation.scoring_options import Scoring
+from target_bench.core.task import Predictions, Task
+from target_bench.data.select import make_task, of_task
 from target_bench.metrics import intervals
 from target_bench.metrics.headlines import in_order
 from target_bench.metrics.named import is_built_in, spec_of
@@ -48,7 +49,7 @@ class Scored(Generic[CountsT]):
     """Scores, and the value of every query alone.
 
     Attributes:
-        query_ids: the queries, in the order of the dataset.
+        query_ids: the queries that are scored, those with a reference, in the order of the dataset.
         scores: metric name -> score.
         per_query: metric name -> (n,) value of each query; NaN where the metric is not over it.
         statistics: metric name -> (n, m) sufficient statistics, of the metrics whose statistics
@@ -65,45 +66,11 @@ class Scored(Generic[CountsT]):
     report: Mapping[str, Any] | None = None
 
 
-class AnswerTask(Protocol):
-    """A task about answers, as far as scoring asks it."""
-
-    name: str
-
-    @property
-    def judges(self) -> bool:
-        """Whether answers are judged before they are scored (``stages.judge.JudgingTask``)."""
-
-    @property
-    def default_slices(self) -> Sequence[str]:
-        """The properties of queries by which its scores are reported; see ``runs.slices``."""
-
-    def metrics(self, queries: Sequence[Query], /) -> list[Metric[Any]]:
-        """What is computed."""
-
-    def examples(
-        self,
-        dataset: Dataset,
-        generations: Sequence[Generation],
-        judgements: Mapping[str, Judgement],
-        /,
-    ) -> Any:
-        """What the metrics read of the answers to all queries of the dataset, in its order."""
-
-    def parsed(self, examples: Any, /) -> Sequence[object | None]:
-        """What was read in each answer; None where nothing was."""
-
-    def report(self, dataset: Dataset, examples: Any, /) -> Mapping[str, Any]:
-        """What else is to be said of the answers."""
-
-    def check_budget(self) -> None:
-        """Raise ``BudgetError`` where no time is left."""
-
-
 def score_rankings(
     dataset: Dataset,
     rankings: Mapping[str, Retrieval | Ranking],
     top_k: int | Sequence[int] = 10,
+    task: Task[Any] | str = RANKING_TASK,
 ) -> Scored[Counts]:
     """Score rankings in memory. Nothing is read from or written to a folder.
 
@@ -123,6 +90,7 @@ def score_rankings(
             score, which are sorted by score, higher first. A query without one counts as failed:
             it is scored 0. Of a longer ranking than the largest cutoff the rest is left out.
         top_k: one cutoff or several.
+        task: the task about rankings, or its name; default: table retrieval.
 
     Returns:
         The metrics of table retrieval at these cutoffs with 95% intervals, the values of every
@@ -132,23 +100,30 @@ def score_rankings(
         ConfigError: a cutoff is not a whole number from 1.
         DataError: a ranking is of another query, names a table that is not in the corpus, or one
             twice.
+
+    Queries without gold tables are in the counts and in no score.
     """
     ks = cutoffs(top_k)
     check_known("ranking", rankings, dataset)
     depth, queries = ks[-1], dataset.queries
     found = [_retrieval(query.id, rankings, depth, dataset) for query in queries]
-    task = registry.create("task", "retrieval")
-    ids = [query.id for query in queries]
-    values = _computed(task.metrics(ks, dataset), task.examples(dataset, found, depth), ids)
-    return Scored(ids, *values, _counts(queries, found, min(depth, len(dataset.corpus))))
+    task = make_task(task) if isinstance(task, str) else task
+    of_all = {retrieval.query_id: retrieval for retrieval in found}
+    scored = labelled(task, dataset)
+    ids = [query.id for query in scored.queries]
+    counts = _counts(queries, found, min(depth, len(dataset.corpus)), len(queries) - len(ids))
+    if not ids:
+        return Scored((), {}, {}, {}, counts)
+    examples = task.examples(scored, Predictions(of_all, depth=depth))
+    return Scored(ids, *_computed(task.metrics(scored.queries, ks), examples, ids), counts)
 
 
 def score_answers(
     dataset: Dataset,
     answers: Mapping[str, Answered | Generation | str],
-    task: AnswerTask | str,
+    task: Task[Any] | str,
     judgements: Mapping[str, Judgement] | None = None,
-    scoring: Scoring | None = None,
+    rankings: Mapping[str, Retrieval] | None = None,
 ) -> Scored[AnswerCounts]:
     """Score answers in memory. Nothing is executed, nor read from or written to a folder.
 
@@ -167,9 +142,11 @@ def score_answers(
         dataset: queries with references, as ``corpora.load`` gives them. Where its queries are of
             several tasks, those of this one are scored.
         answers: query id -> the answer. A query without one counts as failed: it is scored 0.
-        task: a task, or its name: ``qa``, ``fact_verification``, ``text_to_sql``.
+        task: a task, or its name with settings, as in ``qa``.
         judgements: query id -> its judgement, of every query, for a task that judges answers.
-        scoring: how answers are judged, where that can be chosen and the task is named.
+        rankings: query id -> the tables that an answer is built on, for a task that reads them.
+
+    Queries without a reference are in the counts and in no score.
 
     Raises:
         ConfigError: the task is not about answers, or has no query here.
@@ -177,23 +154,27 @@ def score_answers(
             not one of the task.
         BudgetError: the time that the task has is over.
     """
-    asked: AnswerTask = answer_task(task, scoring)
+    asked = answer_task(task)
     check_known("answer", answers, dataset)
     dataset = of_task(dataset, asked.name)
     given = all_answers(dataset, answers)
-    judgements = judgements or {}
+    scored = labelled(asked, dataset)
+    if not scored.queries:
+        return Scored((), {}, {}, {}, _answer_counts(given, {}))
     if asked.judges:
-        _check_judged(dataset, judgements, asked.name)
-    generations = [answered.generation for answered in given.values()]
-    metrics = asked.metrics(dataset.queries)
-    examples = asked.examples(dataset, generations, judgements)
-    ids = list(given)
+        _check_judged(scored, judgements or {}, asked.name)
+    generations = {query_id: answered.generation for query_id, answered in given.items()}
+    predictions = Predictions(rankings or {}, generations, judgements or {})
+    examples = asked.examples(scored, predictions)
+    ids = [query.id for query in scored.queries]
+    metrics = asked.metrics(scored.queries)
     values = _computed(metrics, examples, ids, asked.check_budget)
-    counts = _answer_counts(list(given.values()), asked.parsed(examples))
-    ordered = values._replace(scores=in_order(values.scores, dataset.queries))
-    report = {**asked.report(dataset, examples)}
-    if asked.default_slices:
-        slicing = (dataset.queries, asked.default_slices, metrics)
+    read = asked.parsed(examples) or [True] * len(ids)
+    counts = _answer_counts(given, dict(zip(ids, read, strict=True)))
+    ordered = values._replace(scores=in_order(values.scores, scored.queries))
+    report = {**asked.report(scored, examples)}
+    if asked.slices:
+        slicing = (scored.queries, asked.slices, metrics)
         report["by"] = report_by(*slicing, values.per_query, values.statistics)
     return Scored(ids, *ordered, counts, report or None)
 
@@ -226,19 +207,27 @@ def cutoffs(top_k: int | Sequence[int]) -> list[int]:
     return sorted({int(k) for k in given})
 
 
-def answer_task(task: Any, scoring: Scoring | None = None) -> Any:
+def answer_task(task: Task[Any] | str) -> Task[Any]:
     """The task itself, or the task of this name.
 
     Raises:
         ConfigError: the name is unknown, or that of a task about rankings.
     """
-    if not isinstance(task, str):
-        return task
-    name = task_named(task)
-    found = (scoring or Scoring()).task(name)
-    if not hasattr(found, "judges"):
-        raise ConfigError(f"{name} is a task about rankings; score them with score_rankings")
+    found = make_task(task) if isinstance(task, str) else task
+    if found.ranks:
+        raise ConfigError(f"{found.name} is a task about rankings; score them with score_rankings")
     return found
+
+
+def labelled(task: Task[Any], dataset: Dataset) -> Dataset:
+    """The dataset with the queries that have a reference for a task; perhaps with none.
+
+    Raises:
+        DataError: a reference is not valid.
+    """
+    queries = tuple(query for query in dataset.queries if task.has_reference(query))
+    task.check(queries)
+    return dataset if len(queries) == len(dataset.queries) else replace(dataset, queries=queries)
 
 
 def all_answers(
@@ -352,7 +341,9 @@ def _stored_spec(metric: Metric[Any]) -> MetricSpec | None:
     return None
 
 
-def _counts(queries: Sequence[Query], retrievals: Sequence[Retrieval], k: int) -> Counts:
+def _counts(
+    queries: Sequence[Query], retrievals: Sequence[Retrieval], k: int, unlabelled: int
+) -> Counts:
     """The denominators of rankings that may hold ``k`` tables."""
     answered = [retrieval for retrieval in retrievals if retrieval.error is None]
     return Counts(
@@ -364,29 +355,34 @@ def _counts(queries: Sequence[Query], retrievals: Sequence[Retrieval], k: int) -
         resorted=sum(1 for retrieval in answered if retrieval.resorted),
         empty_queries=sum(1 for query in queries if not query.text.strip()),
         tied=sum(1 for retrieval in answered if retrieval.tied),
+        unlabelled=unlabelled,
     )
 
 
-def _answer_counts(answers: Sequence[Answered], parsed: Sequence[object | None]) -> AnswerCounts:
+def _answer_counts(
+    answers: Mapping[str, Answered], parsed: Mapping[str, object | None]
+) -> AnswerCounts:
     """The denominators of answers, and what they took.
 
     Args:
-        answers: all of them, failed ones included.
-        parsed: what was read in each; None where nothing was.
+        answers: query id -> answer, of all queries, failed ones included.
+        parsed: query id -> what was read in its answer, of those with a reference; None where
+            nothing was.
     """
-    generations = [answered.generation for answered in answers]
+    generations = [answered.generation for answered in answers.values()]
     given = [generation for generation in generations if generation.error is None]
-    read = zip(generations, parsed, strict=True)
+    unread = (query_id for query_id, found in parsed.items() if found is None)
     return AnswerCounts(
         asked=len(answers),
         answered=len(given),
         failed=len(answers) - len(given),
-        unparsed=sum(1 for generation, found in read if generation.error is None and found is None),
-        truncated=sum(1 for answered in answers if answered.truncated),
+        unparsed=sum(1 for query_id in unread if answers[query_id].generation.error is None),
+        truncated=sum(1 for answered in answers.values() if answered.truncated),
         cut=sum(1 for generation in given if generation.finish_reason == "length"),
         input_tokens=_sum(generation.input_tokens for generation in generations),
         output_tokens=_sum(generation.output_tokens for generation in generations),
         cost=_sum(generation.cost for generation in generations),
+        unlabelled=len(answers) - len(parsed),
     )
 
 

@@ -58,9 +58,9 @@ def parts_of(cells: Sequence[SweepCell], n: int, observer: Observer) -> list[Cor
     for cell in cells:
         key = (cell.corpus, cell.split, cell.distractors, cell.data_dir, cell.retriever)
         wanted.setdefault(key, cell)
-    retrievers = dict.fromkeys(cell.retriever for cell in wanted.values())
+    retrievers = dict.fromkeys(cell.retriever for cell in wanted.values() if cell.retriever)
     encoding = {retriever: _encodes(retriever, observer) for retriever in retrievers}
-    first = [cell for cell in wanted.values() if encoding[cell.retriever]]
+    first = [cell for cell in wanted.values() if encoding.get(cell.retriever or "")]
     return [
         CorpusPart(
             number=i * n + part + 1,
@@ -68,7 +68,7 @@ def parts_of(cells: Sequence[SweepCell], n: int, observer: Observer) -> list[Cor
             split=cell.split,
             distractors=cell.distractors,
             data_dir=cell.data_dir,
-            retriever=cell.retriever,
+            retriever=cell.retriever or "",
             part=part,
             parts=n,
             gpus=cell.gpus,

@@ -9,6 +9,7 @@ from target_bench.core.tokens import estimated_tokens
 from target_bench.evaluation.pipeline import Asking, Cell
 from target_bench.evaluation.stages.consent import Estimate
 from target_bench.runs import answer_log, record_log
+from target_bench.runs.manifest import NO_CONTEXT
 
 SAMPLE = 64
 """From how many queries, evenly taken, prompts are estimated whose tables are not known yet."""
@@ -16,10 +17,11 @@ SAMPLE = 64
 
 def of_retriever(cell: Cell, n_recorded: int) -> Estimate | None:
     """The texts that a retriever would send at most; None for one that costs nothing."""
-    if cell.subject.retriever is None or not is_paid(cell.subject.retriever):
+    subject = cell.subject
+    if subject is None or subject.retriever is None or not is_paid(subject.retriever):
         return None
     n_queries = len(cell.dataset.queries) - n_recorded
-    return Estimate(cell.subject.label, len(cell.dataset.corpus) + n_queries, None, None)
+    return Estimate(subject.label, len(cell.dataset.corpus) + n_queries, None, None)
 
 
 def of_generator(
@@ -49,6 +51,10 @@ def of_generator(
     rankings = record_log.read(ranked / "retrieval.jsonl") if ranked else {}
     if all(query.id in rankings for query in todo):
         tables = {query.id: rankings[query.id].tables for query in todo}
+        return _counted(asking, cell, todo, tables, share=1.0)
+    if cell.subject is None:
+        corpus, task = cell.dataset.corpus, asking.task
+        tables = {query.id: tuple(task.given_tables(query, corpus)) for query in todo}
         return _counted(asking, cell, todo, tables, share=1.0)
     sample = todo[:: -(-len(todo) // SAMPLE)]
     tables = {query.id: _stand_in(query, cell, asking.depth) for query in sample}
@@ -82,7 +88,7 @@ def _counted(
 
 
 def _stand_in(query: Query, cell: Cell, depth: int) -> tuple[TableId, ...]:
-    if cell.subject.label == "no-context":
+    if cell.subject is None or cell.subject.label == NO_CONTEXT:
         return ()
     ids = cell.dataset.corpus.ids
     step = max(1, len(ids) // depth)

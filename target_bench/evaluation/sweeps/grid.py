@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core import registry
+from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.memory import n_bytes
+from target_bench.core.task import Task
 from target_bench.data import sources
-from target_bench.data.select import task_named
-from target_bench.evaluation.scoring_options import Scoring
-from target_bench.evaluation.sweeps.matching import Matcher
-from target_bench.evaluation.sweeps.specs import spec_text, takes_seed
+from target_bench.data.select import task_class, task_named, task_text
+from target_bench.evaluation.sweeps.matching import Matcher, Placed
+from target_bench.evaluation.sweeps.specs import spec_text, takes
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
 from target_bench.evaluation.sweeps.sweep_config import DistractorEntry, PluginEntry, SweepConfig
 from target_bench.evaluation.sweeps.yaml_lines import Document, Place
@@ -32,19 +33,6 @@ class Choice:
     value: Any
     place: Place
     gpus: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A cell, and where the file says what it is made of.
-
-    Attributes:
-        cell: the cell.
-        places: name of a list -> the place of what was chosen.
-    """
-
-    cell: SweepCell
-    places: Mapping[str, Place]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +102,15 @@ def combined(
 
 
 def _axes(config: SweepConfig, document: Document) -> dict[str, list[Choice]]:
-    plain = ("splits", "tasks", "prompts", "tables", "table_formats", "prompt_tokens")
+    plain = ("splits", "prompts", "tables", "table_formats", "prompt_tokens")
     axes = {"corpora": list(_data(config)), "distractors": list(_distractors(config))}
     for name in (*plain, "schema_scopes", "seeds"):
         values = getattr(config, name) or [None]
         axes[name] = [Choice(value, (name, i)) for i, value in enumerate(values)]
+    axes["tasks"] = list(_plugins(config.tasks, "tasks", "task", document))
+    axes["tasks"] = axes["tasks"] or [Choice(None, ("tasks",))]
     axes["retrievers"] = list(_plugins(config.retrievers, "retrievers", "retriever", document))
+    axes["retrievers"] = axes["retrievers"] or [Choice(None, ("retrievers",))]
     axes["generators"] = list(_plugins(config.generators, "generators", "generator", document))
     axes["generators"] = axes["generators"] or [Choice(None, ("generators",))]
     order = ("corpora", "splits", "distractors", "tasks", "retrievers", "generators")
@@ -171,13 +162,15 @@ def _cells(
     config: SweepConfig, chosen: Mapping[str, Choice], document: Document
 ) -> Iterator[Placed]:
     data = chosen["corpora"].value
-    for task in _tasks(config, chosen, document):
+    for text in _tasks(config, chosen, document):
         seed = _Seed(chosen["seeds"].value)
+        task = task_class(text)
         cell = SweepCell(
             number=0,
-            task=task,
+            task=task.name,
+            written_task=None if text == task.name else text,
             corpus=data.name,
-            retriever=seed.plugin("retriever", chosen["retrievers"].value),
+            retriever=_retriever(task, chosen["retrievers"].value, seed, document),
             top_k=tuple(sorted(set(config.k))),
             split=_split(data.name, data.split or chosen["splits"].value),
             distractors=tuple(map(seed.distractors, chosen["distractors"].value)),
@@ -190,8 +183,8 @@ def _cells(
             data_dir=None if config.data_dir is None else config.data_dir.resolve(),
             gpus=max(chosen["retrievers"].gpus, chosen["generators"].gpus),
         )
-        if task != "retrieval":
-            cell = _answering(config, cell, chosen, seed)
+        if task.answer != "ranking":
+            cell = _answering(config, cell, task, chosen, seed)
         cell = replace(cell, seed=seed.value if seed.taken else None)
         places = {name: choice.place for name, choice in chosen.items()}
         for repeat in range(1, config.repeats + 1):
@@ -199,8 +192,26 @@ def _cells(
             yield Placed(replace(cell, repeat=repeat, out=folder.resolve()), places)
 
 
+def _retriever(
+    task: type[Task[Any]], text: str | None, seed: "_Seed", document: Document
+) -> str | None:
+    """The retriever of a cell; None for a task that retrieves nothing."""
+    if task.source != "retrieved":
+        return None
+    if text is None:
+        raise ConfigError(
+            f"{document.at(())}: the entry retrievers is missing: {task.title} is about tables "
+            "that are retrieved"
+        )
+    return seed.plugin("retriever", text)
+
+
 def _answering(
-    config: SweepConfig, cell: SweepCell, chosen: Mapping[str, Choice], seed: "_Seed"
+    config: SweepConfig,
+    cell: SweepCell,
+    task: type[Task[Any]],
+    chosen: Mapping[str, Choice],
+    seed: "_Seed",
 ) -> SweepCell:
     tables, prompt = chosen["tables"].value, chosen["prompts"].value
     return replace(
@@ -210,9 +221,8 @@ def _answering(
         tables=None if tables == cell.top_k[-1] else tables,
         prompt_tokens=chosen["prompt_tokens"].value,
         table_format=chosen["table_formats"].value,
-        schema_scope=chosen["schema_scopes"].value if cell.task == "text_to_sql" else "database",
+        schema_scope=chosen["schema_scopes"].value if "schema_scope" in task.reads else "database",
         structured=config.structured,
-        scoring=Scoring(**config.scoring.model_dump()),
     )
 
 
@@ -221,17 +231,18 @@ def _tasks(config: SweepConfig, chosen: Mapping[str, Choice], document: Document
     asked = chosen["tasks"]
     if asked.value is not None:
         try:
-            return [task_named(asked.value)]
+            task_named(asked.value)
+            return [task_text(asked.value)]
         except ConfigError as error:
             raise ConfigError(f"{document.at(asked.place)}: {error}") from error
     if not config.generators:
-        return ["retrieval"]
+        return [RANKING_TASK]
     place = document.at(chosen["corpora"].place)
     try:
         tasks = sources.loader(chosen["corpora"].value.name).info.tasks
     except (ConfigError, DataError) as error:
         raise ConfigError(f"{place}: {error}") from error
-    return [task for task in tasks if task != "retrieval"]
+    return [task for task in tasks if task != RANKING_TASK]
 
 
 def _split(corpus: str, split: str | None) -> str | None:
@@ -251,7 +262,7 @@ class _Seed:
 
     def plugin(self, kind: registry.Kind, text: str) -> str:
         """A plug-in with this seed."""
-        if self.value is None or not takes_seed(kind, text):
+        if self.value is None or not takes(kind, text, "seed"):
             return text
         self.taken = True
         return spec_text(kind, text, {"seed": self.value})

@@ -135,10 +135,9 @@ class _Crew:
         return [worker for worker in self._workers if worker.cell is not None]
 
     def shared(self, cell: SweepCell) -> SweepCell:
-        """The cell with its share of memory, and of cores for SQL."""
+        """The cell with its share of memory and of cores."""
         memory = None if cell.memory is None else max(1, cell.memory // self._n)
-        n_sql = max(1, (cell.scoring.workers or self._cores) // self._n)
-        return replace(cell, memory=memory, scoring=replace(cell.scoring, workers=n_sql))
+        return replace(cell, memory=memory, cores=max(1, self._cores // self._n))
 
     def idle(self) -> list[_Worker]:
         """The workers without a cell, dead ones replaced."""

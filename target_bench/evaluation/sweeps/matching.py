@@ -1,16 +1,14 @@
 """Which cells ``include`` and ``exclude`` mean."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
 from target_bench.evaluation.sweeps.yaml_lines import Document, Place
-
-if TYPE_CHECKING:
-    from target_bench.evaluation.sweeps.grid import Placed
 
 KEYS = (
     "task",
@@ -30,13 +28,26 @@ KEYS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A cell, and where the file says what it is made of.
+
+    Attributes:
+        cell: the cell.
+        places: name of a list -> the place of what was chosen.
+    """
+
+    cell: SweepCell
+    places: Mapping[str, Place]
+
+
 class Matcher:
     """Tells the cells that one of several rules describes.
 
     Args:
         rules: each a mapping of ``KEYS`` to a value, a pattern with ``*`` and ``?``, or a list of
-            them; a retriever or generator may be a mapping of ``name`` and settings. All entries
-            of a rule have to match.
+            them; a task, retriever or generator may be a mapping of ``name`` and settings. All
+            entries of a rule have to match.
         place: where they stand.
         document: the file.
 
@@ -55,7 +66,7 @@ class Matcher:
                     where = document.at((*place, i, key))
                     raise ConfigError(f"{where}: {registry.unknown_name('key', key, KEYS)}")
 
-    def kept(self, cells: "Sequence[Placed]") -> "list[Placed]":
+    def kept(self, cells: Sequence[Placed]) -> list[Placed]:
         """The cells that a rule describes.
 
         Raises:
@@ -74,14 +85,15 @@ class Matcher:
 
 
 def _matches(rule: Mapping[str, Any], cell: SweepCell) -> bool:
-    return all(_is_like(key, getattr(cell, key), wanted) for key, wanted in rule.items())
+    return all(_is_like(key, cell, wanted) for key, wanted in rule.items())
 
 
-def _is_like(key: str, value: Any, wanted: Any) -> bool:
+def _is_like(key: str, cell: SweepCell, wanted: Any) -> bool:
     if isinstance(wanted, list):
-        return any(_is_like(key, value, one) for one in wanted)
+        return any(_is_like(key, cell, one) for one in wanted)
+    value = getattr(cell, key)
     if isinstance(wanted, Mapping):
-        return _has_settings(key, value, wanted)
+        return _has_settings(key, cell.task_text if key == "task" else value, wanted)
     if key == "distractors":
         return fnmatchcase(" + ".join(value) or "none", "none" if wanted is None else str(wanted))
     if value is None or wanted is None:
@@ -92,8 +104,17 @@ def _is_like(key: str, value: Any, wanted: Any) -> bool:
 
 
 def _has_settings(kind: str, text: Any, wanted: Mapping[str, Any]) -> bool:
-    if kind not in ("retriever", "generator") or text is None:
+    plugin = _KINDS.get(kind)
+    if plugin is None or text is None:
         return False
-    spec = registry.parse("retriever" if kind == "retriever" else "generator", text)
-    found = {"name": spec.target, **spec.settings}
-    return all(key in found and found[key] == value for key, value in wanted.items())
+    spec = registry.parse(plugin, text)
+    found = {"name": registry.canonical(plugin, spec.target), **spec.settings}
+    named = {"name": registry.canonical(plugin, str(wanted["name"]))} if "name" in wanted else {}
+    return all(key in found and found[key] == value for key, value in {**wanted, **named}.items())
+
+
+_KINDS: Mapping[str, registry.Kind] = {
+    "task": "task",
+    "retriever": "retriever",
+    "generator": "generator",
+}

@@ -13,7 +13,8 @@ from typing import Any, Literal, TypeVar
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.index_store import can_save
 from target_bench.core.observer import Observer
-from target_bench.data.select import Loaded, Loader, tasks_and_corpora
+from target_bench.core.task import Task
+from target_bench.data.select import Loaded, Loader, make_task, tasks_and_corpora
 from target_bench.evaluation import inputs, pipeline
 from target_bench.evaluation.inputs import Answering
 from target_bench.evaluation.pipeline import Asking, Cell
@@ -21,7 +22,7 @@ from target_bench.evaluation.stages.consent import Estimate
 from target_bench.evaluation.stages.generate import Answerer
 from target_bench.evaluation.stages.retrieve import RetrievalOptions, Subject
 from target_bench.evaluation.sweeps.estimate import of_generator, of_retriever
-from target_bench.evaluation.sweeps.grid import Placed
+from target_bench.evaluation.sweeps.matching import Placed
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
 from target_bench.evaluation.sweeps.yaml_lines import Document
 from target_bench.runs.read import read_run
@@ -87,31 +88,45 @@ class _Planner:
         self._observer = observer
         self._data: tuple[Any, Loader] | None = None
         self._subjects: dict[str, Subject] = {}
-        self._answerers: dict[str, Answerer] = {}
+        self._answerers: dict[tuple[str, str], Answerer] = {}
         self._ranked: set[tuple[Path, str]] = set()
         self._problems: dict[tuple[int, str], Exception] = {}
 
     def look_at(self, placed: Placed) -> PlannedCell | None:
         """What is there of a cell; None if it cannot be."""
         cell, places = placed.cell, placed.places
-        subject = self._told(places["retrievers"], lambda: self._subject(cell.retriever))
-        answering = self._told(places["generators"], lambda: self._answering(cell))
+        subject = None
+        if cell.retriever is not None:
+            text = cell.retriever
+            subject = self._told(places["retrievers"], lambda: self._subject(text))
+        task = self._told(places["tasks"], lambda: make_task(cell.task_text))
+        if task is None:
+            return None
+        answering = self._told(places["generators"], lambda: self._answering(cell, task))
         about = places["distractors" if cell.distractors else "corpora"]
         loaded = self._told(about, lambda: self._loaded(cell))
-        if subject is None or answering is None or loaded is None:
+        unknown = subject is None and cell.retriever is not None
+        if unknown or answering is None or loaded is None:
             return None
         options = RetrievalOptions(cell.on_error, cell.retry_failed, cell.latency)
-        whole = Cell(loaded, subject, cell.top_k, options, cell.out, self._observer)
+        cutoffs = cell.top_k if subject is not None else ()
+        whole = Cell(loaded, subject, cutoffs, options, cell.out, self._observer)
+        cell = self._grouped(cell, subject, loaded)
+        if task.ranks:
+            return self._looked_at(cell, whole, None, task)
+        place = places["prompts"] if cell.prompt else places["tables"]
+        asking = self._told(place, lambda: pipeline.asking(task, whole, answering))
+        return None if asking is None else self._looked_at(cell, whole, asking, task)
+
+    def _grouped(self, cell: SweepCell, subject: Subject | None, loaded: Loaded) -> SweepCell:
+        """The cell with the group of those that share its index, if it has one."""
+        if subject is None:
+            return cell
         group = run_key(
             {"retriever": subject.identity, "corpus": loaded.dataset.corpus.fingerprint}
         )
         savable = subject.retriever is not None and can_save(subject.retriever)
-        cell = replace(cell, group=group, indexes=self._indexes if savable else None)
-        if cell.task == "retrieval":
-            return self._looked_at(cell, whole, None)
-        place = places["prompts"] if cell.prompt else places["tables"]
-        asking = self._told(place, lambda: pipeline.asking(cell.task, whole, answering))
-        return None if asking is None else self._looked_at(cell, whole, asking)
+        return replace(cell, group=group, indexes=self._indexes if savable else None)
 
     def raise_problems(self) -> None:
         """Tell all that could not be."""
@@ -135,11 +150,11 @@ class _Planner:
             self._subjects[text] = inputs.subject(text, self._observer)
         return self._subjects[text]
 
-    def _answering(self, cell: SweepCell) -> Answering:
+    def _answering(self, cell: SweepCell, task: Task[Any]) -> Answering:
         """How a cell is answered."""
-        if cell.task == "retrieval":
-            return Answering("empty")
-        if cell.tables is not None and cell.tables > cell.top_k[-1]:
+        if task.ranks:
+            return Answering("empty", task=cell.task_text)
+        if task.retrieves and cell.tables is not None and cell.tables > cell.top_k[-1]:
             raise ConfigError(
                 f"tables={cell.tables}: no more than are retrieved, {cell.top_k[-1]}, can stand in "
                 "a prompt; raise k"
@@ -150,14 +165,14 @@ class _Planner:
             cell.prompt,
             cell.prompt_tokens,
             cell.table_format,
-            cell.scoring,
             schema_scope=cell.schema_scope,
             structured=cell.structured,
             tables=cell.tables,
         )
-        if generator not in self._answerers:
-            self._answerers[generator] = answering.answerer(self._observer)
-        answerer = self._answerers[generator]
+        key = generator, cell.task_text
+        if key not in self._answerers:
+            self._answerers[key] = answering.answerer(task, self._observer)
+        answerer = self._answerers[key]
         if cell.repeat > 1 and getattr(answerer.generator, "cache", False):
             raise ConfigError(
                 f"repeats: {answerer.label} records its answers, so a repetition would give the "
@@ -169,20 +184,29 @@ class _Planner:
         key = (cell.corpus, cell.split, cell.distractors, cell.data_dir)
         if self._data is None or self._data[0] != key:
             self._data = key, Loader(cell.data_dir, self._observer)
-        tasks_and_corpora((cell.task, cell.corpus))
+        tasks_and_corpora((cell.task_text, cell.corpus))
         loaded = self._data[1].load(cell.corpus, cell.split, cell.distractors)
         return loaded.of_task(cell.task).of_database(cell.database).limited(cell.limit)
 
-    def _looked_at(self, cell: SweepCell, whole: Cell, asking: Asking | None) -> PlannedCell:
-        rankings = _planned(cell, whole, pipeline.retrieval_identity(whole), "retrieval.jsonl")
-        estimates = [self._of_retriever(whole, rankings)]
+    def _looked_at(
+        self, cell: SweepCell, whole: Cell, asking: Asking | None, task: Task[Any]
+    ) -> PlannedCell:
+        """What is there of a cell: of its rankings, and of its answers if it has any."""
+        estimates: list[Estimate | None] = []
+        rankings = None
+        if whole.subject is not None:
+            identity = pipeline.retrieval_identity(whole, task if task.ranks else None)
+            rankings = _planned(cell, whole, identity, "retrieval.jsonl")
+            estimates.append(self._of_retriever(whole, rankings))
         found = rankings
         if asking is not None:
             identity = pipeline.answers_identity(whole, asking)
             found = _planned(cell, whole, identity, "generations.jsonl")
             if found.state != "done":
                 with suppress(StoreError):  # the cell fails before it asks, and says why
-                    estimates.append(of_generator(whole, asking, rankings.folder, found.folder))
+                    ranked = rankings.folder if rankings else None
+                    estimates.append(of_generator(whole, asking, ranked, found.folder))
+        assert found is not None
         return replace(found, estimates=tuple(e for e in estimates if e is not None))
 
     def _of_retriever(self, whole: Cell, rankings: PlannedCell) -> Estimate | None:
@@ -221,5 +245,5 @@ def _state(cell: SweepCell, folder: Path) -> State:
     except StoreError:
         return "begun"  # scores are computed again
     again = failed and (cell.retry_failed or cell.on_error == "stop")
-    timed = cell.latency == 0 or cell.task != "retrieval" or has_latency(run.manifest)
+    timed = cell.latency == 0 or cell.generator is not None or has_latency(run.manifest)
     return "done" if timed and not again else "begun"

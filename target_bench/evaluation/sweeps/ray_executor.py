@@ -94,9 +94,8 @@ class Ray:
                     yield failed(cell, found.said, trace=found.trace)
 
     def _alone(self, cell: SweepCell) -> SweepCell:
-        """The cell with as many processes for SQL as it has cores."""
-        workers = cell.scoring.workers or max(1, int(self.cpus))
-        return replace(cell, scoring=replace(cell.scoring, workers=workers))
+        """The cell with as many processes as it has cores."""
+        return replace(cell, cores=max(1, int(self.cpus)))
 
     def _encode(self, parts: Sequence[CorpusPart], site: Site, observer: Observer) -> None:
         """Encode parts; what fails here fails again, and is reported, in the cell that needs it."""

@@ -32,14 +32,14 @@ def spec_text(kind: registry.Kind, name: str, settings: Mapping[str, Any]) -> st
     return text
 
 
-def takes_seed(kind: registry.Kind, text: str) -> bool:
-    """Whether a plug-in has a setting ``seed`` that the text leaves open."""
+def takes(kind: registry.Kind, text: str, setting: str) -> bool:
+    """Whether a plug-in has a setting that the text leaves open."""
     try:
         spec = registry.parse(kind, text)
         parameters = signature(registry.resolve(kind, spec.target)).parameters
     except (ConfigError, TypeError, ValueError):  # told where the plug-in is built
         return False
-    return "seed" in parameters and "seed" not in spec.settings
+    return setting in parameters and setting not in spec.settings
 
 
 def _value(value: Any) -> str:

@@ -18,7 +18,7 @@ from target_bench.evaluation.sweeps.sweep_config import SweepConfig
 from target_bench.evaluation.sweeps.sweep_records import Records
 from target_bench.evaluation.sweeps.yaml_lines import Document
 
-_OF_ANSWERS = {"generators", "prompts", "prompt_tokens", "schema_scopes", "scoring", "structured"}
+_OF_ANSWERS = {"generators", "prompts", "prompt_tokens", "schema_scopes", "structured"}
 _OF_ANSWERS |= {"table_formats", "tables"}
 """Entries that cells about retrieval do not read."""
 
@@ -73,7 +73,7 @@ class Sweep:
         indexes = (config.indexes or folder / ".indexes").resolve()
         observer = observer or Observer()
         found = planned(cells(config, document), document, indexes, observer)
-        if all(planned.cell.task == "retrieval" for planned in found):
+        if all(planned.cell.generator is None for planned in found):
             for name in sorted(_OF_ANSWERS & config.model_fields_set):
                 where = document.at((name,))
                 observer.warning(f"{where} changes nothing: no cell is about answers")

@@ -12,10 +12,10 @@ from target_bench.core.observer import Observer
 from target_bench.core.redaction import masked_settings
 from target_bench.core.schema import OnError, Score
 from target_bench.core.serialization import Format
-from target_bench.evaluation.scoring_options import Scoring
+from target_bench.evaluation.sweeps.specs import spec_text, takes
 
 if TYPE_CHECKING:
-    from target_bench.components.prompts.schema_prompting import SchemaScope
+    from target_bench.core.prompt_writer import SchemaScope
     from target_bench.data.select import Loader
     from target_bench.evaluation.results import Result
 
@@ -30,7 +30,8 @@ class SweepCell:
         corpus: a name, or the path of one's own.
         split: the split; None for the corpus's own.
         distractors: what is mixed in, each as for ``TARGET.run``.
-        retriever: the retriever, with its settings, as on the command line.
+        retriever: the retriever, with its settings, as on the command line; None for a task that
+            retrieves nothing.
         top_k: the cutoffs, ascending; all of them cost one retrieval, at the largest.
         generator: what answers, as on the command line; None for the task retrieval.
         prompt: a file with prompts of one's own.
@@ -39,7 +40,7 @@ class SweepCell:
         table_format: how tables are written in a prompt.
         schema_scope: text-to-SQL: which tables a prompt shows.
         structured: text-to-SQL, fact verification: whether the answer has to be JSON.
-        scoring: how answers are judged.
+        written_task: the task with its settings, as on the command line; None where it has none.
         database: look at the queries of this database only.
         limit: look at the first queries only.
         seed: the seed that its parts were given, if they take one.
@@ -51,6 +52,7 @@ class SweepCell:
         indexes: the folder of saved indexes; None for a retriever that cannot save its own.
         data_dir: as for ``TARGET``.
         out: where its run folders go.
+        cores: how many processes its task may start, if it starts any; None for one a core.
         gpus: how many GPUs it needs, for executors that place cells by that.
         group: cells of one group share an index; the first should run before the others.
     """
@@ -58,7 +60,7 @@ class SweepCell:
     number: int
     task: str
     corpus: str
-    retriever: str
+    retriever: str | None
     top_k: tuple[int, ...]
     split: str | None = None
     distractors: tuple[str, ...] = ()
@@ -69,7 +71,7 @@ class SweepCell:
     table_format: Format = "markdown"
     schema_scope: "SchemaScope" = "database"
     structured: bool = True
-    scoring: Scoring = field(default_factory=Scoring)
+    written_task: str | None = None
     database: str | None = None
     limit: int | None = None
     seed: int | None = None
@@ -81,12 +83,22 @@ class SweepCell:
     indexes: Path | None = None
     data_dir: Path | None = None
     out: Path = Path("runs")
+    cores: int | None = None
     gpus: float = 0.0
     group: str = ""
 
+    @property
+    def task_text(self) -> str:
+        """The task with its settings, as on the command line."""
+        return self.written_task or self.task
+
     def __str__(self) -> str:
         data = " ".join(filter(None, (self.corpus, self.split)))
-        parts = [self.task, " + ".join([data, *self.distractors]), masked_settings(self.retriever)]
+        parts = [
+            self.task_text,
+            " + ".join([data, *self.distractors]),
+            *([masked_settings(self.retriever)] if self.retriever is not None else []),
+        ]
         if self.generator is not None:
             parts.append(masked_settings(self.generator))
             parts += [self.prompt.name] if self.prompt else []
@@ -175,8 +187,11 @@ def failed(
 def _result(cell: SweepCell, observer: Observer) -> "Result":
     from target_bench.evaluation.target import TARGET
 
+    task = cell.task_text
+    if cell.cores is not None and takes("task", task, "workers"):
+        task = spec_text("task", task, {"workers": cell.cores})
     target = TARGET(
-        (cell.task, cell.corpus),
+        (task, cell.corpus),
         data_dir=cell.data_dir,
         out=cell.out,
         observer=observer,
@@ -201,7 +216,6 @@ def _result(cell: SweepCell, observer: Observer) -> "Result":
         table_format=cell.table_format,
         schema_scope=cell.schema_scope,
         structured=cell.structured,
-        scoring=cell.scoring,
     )
     return result
 

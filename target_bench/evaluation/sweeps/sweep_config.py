@@ -8,10 +8,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.registry import unknown_name
-from target_bench.core.schema import LabelMode, OnError
+from target_bench.core.schema import OnError
 from target_bench.core.serialization import Format
 from target_bench.evaluation.sweeps.yaml_lines import Document
-from target_bench.metrics.sql import Rule
 
 
 def _listed(value: Any) -> Any:
@@ -62,7 +61,7 @@ class DistractorEntry(_Entry):
 
 
 class PluginEntry(BaseModel):
-    """A retriever or generator with settings, each of which may be a list of alternatives.
+    """A task, retriever or generator with settings, each of which may be a list of alternatives.
 
     Attributes:
         name: as on the command line.
@@ -76,17 +75,6 @@ class PluginEntry(BaseModel):
     gpus: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
 
 
-class ScoringEntry(_Entry):
-    """How answers are judged, as the options of ``target-bench run``."""
-
-    labels: LabelMode = "strict"
-    bertscore: str | None = None
-    engine: Literal["sqlite", "duckdb"] = "sqlite"
-    rule: Rule = "bird"
-    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 30.0
-    repeats: Whole = 1
-
-
 Corpus = Annotated[CorpusEntry, BeforeValidator(_named)]
 Mixed = Annotated[list[DistractorEntry], BeforeValidator(_mixed_in)]
 Plugin = Annotated[PluginEntry, BeforeValidator(_named)]
@@ -97,11 +85,11 @@ class SweepConfig(_Entry):
     """The whole file. A list is a list of alternatives; cells are the product of all of them."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w.-]*$")] | None = None
-    tasks: Annotated[list[str], BeforeValidator(_listed), Field(min_length=1)] | None = None
+    tasks: Annotated[list[Plugin], BeforeValidator(_listed)] = []
     corpora: Annotated[list[Corpus], BeforeValidator(_listed), Field(min_length=1)]
     splits: Annotated[list[str | None], BeforeValidator(_listed), Field(min_length=1)] = [None]
     distractors: Annotated[list[Mixed], BeforeValidator(_listed), Field(min_length=1)] = [[]]
-    retrievers: Annotated[list[Plugin], BeforeValidator(_listed), Field(min_length=1)]
+    retrievers: Annotated[list[Plugin], BeforeValidator(_listed)] = []
     generators: Annotated[list[Plugin], BeforeValidator(_listed)] = []
     prompts: Annotated[list[Path | None], BeforeValidator(_listed), Field(min_length=1)] = [None]
     tables: Annotated[list[Whole | None], BeforeValidator(_listed), Field(min_length=1)] = [None]
@@ -113,7 +101,6 @@ class SweepConfig(_Entry):
         list[Literal["database", "tables"]], BeforeValidator(_listed), Field(min_length=1)
     ] = ["database"]
     structured: bool = True
-    scoring: ScoringEntry = ScoringEntry()
     k: Annotated[list[Whole], BeforeValidator(_listed), Field(min_length=1)] = [1, 5, 10]
     limit: Whole | None = None
     database: str | None = None
@@ -133,7 +120,6 @@ class SweepConfig(_Entry):
     parts: ClassVar[Mapping[str, type[BaseModel]]] = {
         "corpora": CorpusEntry,
         "distractors": DistractorEntry,
-        "scoring": ScoringEntry,
     }
 
     @classmethod
@@ -152,8 +138,16 @@ class SweepConfig(_Entry):
             raise ConfigError("\n".join(dict.fromkeys(said))) from error
 
 
+_SCORING = (
+    "there is no key scoring; its entries are settings of a task, as in "
+    "tasks: [{name: text-to-sql, engine: duckdb}]"
+)
+
+
 def _message(document: Document, problem: Any) -> str:
     place = problem["loc"]
+    if place == ("scoring",):
+        return f"{document.at(place)}: {_SCORING}"
     if problem["type"] == "extra_forbidden":
         model = SweepConfig if len(place) == 1 else SweepConfig.parts[place[0]]
         text = unknown_name("key", str(place[-1]), model.model_fields)

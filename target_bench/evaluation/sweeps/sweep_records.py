@@ -13,6 +13,7 @@ from target_bench.core import registry
 from target_bench.core.errors import StoreError
 from target_bench.core.files import atomic_write
 from target_bench.core.redaction import masked_settings
+from target_bench.data.select import task_class
 from target_bench.evaluation.sweeps.plan import PlannedCell
 from target_bench.evaluation.sweeps.sweep_cell import CellOutcome, SweepCell
 from target_bench.runs.record_log import cannot
@@ -97,27 +98,33 @@ def described(cell: SweepCell) -> dict[str, Any]:
     return {
         "number": cell.number,
         "task": cell.task,
+        "task_settings": cell.task_text.removeprefix(cell.task).lstrip(":") or None,
         "corpus": cell.corpus,
         "split": cell.split,
         "distractors": " + ".join(cell.distractors) or None,
         "database": cell.database,
         "limit": cell.limit,
-        "retriever": masked_settings(cell.retriever),
+        "retriever": None if cell.retriever is None else masked_settings(cell.retriever),
         "generator": None if cell.generator is None else masked_settings(cell.generator),
         "prompt": None if cell.prompt is None else cell.prompt.name,
-        "k": cell.top_k[-1],
+        "k": None if cell.retriever is None else cell.top_k[-1],
         "tables": cell.tables,
         "table_format": None if cell.generator is None else cell.table_format,
         "prompt_tokens": None if cell.generator is None else cell.prompt_tokens,
-        "schema_scope": cell.schema_scope if cell.task == "text_to_sql" else None,
+        "schema_scope": cell.schema_scope if _reads_scope(cell) else None,
         "seed": cell.seed,
         "repeat": cell.repeat,
     }
 
 
+def _reads_scope(cell: SweepCell) -> bool:
+    return cell.generator is not None and "schema_scope" in task_class(cell.task_text).reads
+
+
 def as_row(outcome: CellOutcome) -> dict[str, Any]:
     """An outcome as one flat row: what was run, its settings, denominators, seconds and scores."""
     row = described(outcome.cell)
+    row |= _settings("task", outcome.cell.task_text)
     row |= _settings("retriever", row["retriever"]) | _settings("generator", row["generator"])
     row |= {
         "state": "failed" if outcome.error else "done",

@@ -126,7 +126,7 @@ def _about(run: StoredRun, runs: Sequence[StoredRun]) -> dict[str, Any]:
         "database": asked.database,
         "limit": asked.limit,
         "distractors": list(asked.distractors),
-        "retriever": scrubbed_label(asked.retriever),
+        "retriever": scrubbed_label(asked.retriever or ""),
         "generator": scrubbed_label(asked.generator or "") if run.has_answers else None,
         "retrieval": folders.index(run.retrieval.folder) if run.has_answers else None,
         "cutoffs": list(run.retrieval.identity.top_k),

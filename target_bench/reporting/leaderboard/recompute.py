@@ -24,7 +24,6 @@ from target_bench.core.schema import (
 )
 from target_bench.data.select import Loaded, Loader
 from target_bench.data.sources import is_path
-from target_bench.evaluation.scoring_options import Scoring
 from target_bench.evaluation.stages.judge import judge_answers
 from target_bench.evaluation.stages.score import (
     MISSING,
@@ -201,7 +200,8 @@ class Recomputer:
         where: str,
     ) -> tuple[Scored[AnswerCounts], dict[str, Judgement]]:
         """The scores of answers, which are judged first where their task does so."""
-        task = Scoring(budget=self._budget.seconds).task(run.task)
+        task = registry.create("task", run.task)
+        task.limit_time(self._budget.seconds)
         try:
             judgements = {}
             if task.judges:

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from target_bench.components.prompts.prompting import Prompter
 from target_bench.core.errors import ConfigError
 from target_bench.core.interfaces import Dataset
+from target_bench.core.prompt_writer import PromptWriter
 from target_bench.core.schema import Query, TableId
+from target_bench.data.select import make_task
 from target_bench.evaluation.inputs import Answering
 from target_bench.reporting.report.blocks import Block, block
 from target_bench.reporting.report.report_runs import ReportRun
@@ -72,7 +73,7 @@ class Prompts:
     def __init__(self, run: ReportRun, dataset: Dataset, files: Sequence[Path]) -> None:
         self._corpus = dataset.corpus
         self._depth = run.depth
-        self._prompter: Prompter | None = None
+        self._prompter: PromptWriter | None = None
         self.problem = _nothing_sent(run)
         self.note = ""
         if self.problem is None:
@@ -124,13 +125,13 @@ def _nothing_sent(run: ReportRun) -> str | None:
 
 def _rebuilt(
     run: ReportRun, dataset: Dataset, files: Sequence[Path]
-) -> tuple[Prompter | None, str | None]:
+) -> tuple[PromptWriter | None, str | None]:
     """What wrote the prompts of a run, or why it cannot be had again."""
     recorded = run.run.identity.prompt
     if not isinstance(recorded, dict):
         return None, "The run does not say with which prompt it was asked."
     found = [_prompter(run, dataset, recorded, file) for file in (None, *files)]
-    same = [prompter for prompter in found if prompter.prompt.hash == recorded.get("prompt")]
+    same = [writer for writer in found if writer.identity.get("prompt") == recorded.get("prompt")]
     if not same:
         return None, (
             f"The run was asked with another prompt ({recorded.get('prompt')!s:.40}); name its "
@@ -146,7 +147,7 @@ def _rebuilt(
 
 def _prompter(
     run: ReportRun, dataset: Dataset, recorded: dict[str, Any], file: Path | None
-) -> Prompter:
+) -> PromptWriter:
     structured = recorded.get("answer_schema") is not None
     answering = Answering(
         "",
@@ -156,4 +157,4 @@ def _prompter(
         schema_scope=recorded.get("scope", "database"),
         structured=structured,
     )
-    return answering.prompter(run.task, dataset.databases, structured)
+    return answering.prompter(make_task(run.task), dataset.databases, structured)

@@ -30,16 +30,14 @@ import shutil
 import sqlite3
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-import portalocker
-
 from target_bench.core.errors import StoreError
-from target_bench.core.files import cache_root, sha256_of
+from target_bench.core.files import cache_root, exclusive_lock, sha256_of
 from target_bench.core.seals import DamageError, check_file, digest, sealed, unsealed
 from target_bench.sql.dialect.translation import view_to_duckdb
 from target_bench.sql.engines.sqlite_files import base_tables, columns, opened, quoted, views
@@ -122,10 +120,7 @@ def _key(sqlite_file: Path) -> str:
 
 @contextmanager
 def _locked(home: Path) -> Iterator[None]:
-    home.parent.mkdir(parents=True, exist_ok=True)
-    with home.with_name(f"{home.name}.lock").open("a+b") as file:
-        with suppress(portalocker.LockException):  # a file system without locks
-            portalocker.lock(file, portalocker.LOCK_EX)
+    with exclusive_lock(home.with_name(f"{home.name}.lock")):
         yield
 
 

@@ -12,13 +12,6 @@ Kind = Literal["int", "real", "bool", "text", "blob", "null", "any"]
 NUMBERS = ("int", "real", "bool")
 
 
-_FUNCTIONS: dict[str, Kind] = {
-    **dict.fromkeys(("DATE", "TIME", "DATETIME", "STRFTIME", "PRINTF", "QUOTE"), "text"),
-    **dict.fromkeys(("JULIANDAY", "TOTAL"), "real"),
-    "UNIXEPOCH": "int",
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Value:
     """What is known of an expression's value.
@@ -102,8 +95,8 @@ class Kinds:
         if isinstance(node, exp.Max | exp.Min | exp.Abs | exp.Nullif):
             kind = self.of(node.this).kind
             return "real" if kind == "text" and isinstance(node, exp.Abs) else kind
-        if isinstance(node, exp.Anonymous):
-            return _FUNCTIONS.get(node.name.upper(), "any")
+        if isinstance(node, exp.Anonymous) and node.name.upper() == "JULIANDAY":
+            return "real"
         return self.together(branches(node))
 
     def together(self, nodes: Iterable[Any]) -> Kind:

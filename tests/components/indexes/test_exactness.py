@@ -91,7 +91,7 @@ def test_an_inner_product_does_not_depend_on_its_place() -> None:
 SCRIPT = """
 import hashlib, sys
 import numpy as np
-from target_bench import registry
+from target_bench.core import registry
 from tests.components.indexes.oracle import clustered
 made = registry.create("index", sys.argv[1])
 made.build(clustered(1200, d=32))

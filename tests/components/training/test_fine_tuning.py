@@ -39,7 +39,7 @@ def test_it_learns(trained: Fixture) -> None:
 def test_the_folder_states_the_training(trained: Fixture) -> None:
     found, corpus, _ = trained
     stated = training_record.read(found.folder)
-    assert stated["base"]["class"].endswith(":MiniLM")
+    assert stated["base"]["class"] == "MiniLM"
     assert len(stated["base"]["revision"]) == 64
     assert stated["settings"]["seed"] == 3
     assert stated["settings"]["max_tokens"] == 24

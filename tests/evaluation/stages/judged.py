@@ -9,7 +9,6 @@ import pytest
 
 from target_bench.data.splits import load
 from target_bench.evaluation.results import Result
-from target_bench.evaluation.scoring_options import Scoring
 from target_bench.evaluation.target import TARGET
 from target_bench.sql.workers.pool import Pool
 from tests.builders import Recorder, only
@@ -26,11 +25,15 @@ SPREAD = _ALL[:: len(_ALL) // N][:N]
 
 
 def judged(
-    out: Path, generator: Any = "gold", observer: Recorder | None = None, **more: Any
+    out: Path,
+    generator: Any = "gold",
+    observer: Recorder | None = None,
+    task: str = "text-to-sql:workers=1",
+    **more: Any,
 ) -> Result:
     """A run of the first queries."""
-    target = TARGET(("text-to-sql", "mini"), out=out, observer=observer or Recorder())
-    settings: dict[str, Any] = {"scoring": Scoring(workers=1), "limit": N} | more
+    target = TARGET((task, "mini"), out=out, observer=observer or Recorder())
+    settings: dict[str, Any] = {"limit": N} | more
     return only(target.run("bm25", generator=generator, **settings))
 
 

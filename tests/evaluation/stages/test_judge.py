@@ -17,10 +17,8 @@ from target_bench.core.schema import Generation, Judgement, Retrieval, TableId
 from target_bench.core.seals import unsealed_line
 from target_bench.data.select import of_task
 from target_bench.data.splits import load
-from target_bench.evaluation.inputs import Answering
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.resume import ResumedRun
-from target_bench.evaluation.scoring_options import Scoring
 from target_bench.evaluation.stages.judge import judge_answers
 from target_bench.evaluation.target import TARGET
 from target_bench.runs.integrity import check
@@ -53,7 +51,7 @@ def test_a_finished_run_executes_nothing_again(
         first.report,
     )
     stored = ResumedRun(read_run(first.folder), observer=Recorder())
-    assert only(stored.score(Answering("empty", scoring=Scoring(workers=1)))).reused
+    assert only(stored.score("text-to-sql:workers=1")).reused
     assert parts(first.folder) == before
 
 
@@ -220,9 +218,7 @@ def test_judgements_of_an_earlier_version(tmp_path: Path) -> None:
     _as_earlier(first.folder)
     assert check(first.folder).state == "finished"
     heard = Recorder()
-    ResumedRun(read_run(first.folder), observer=heard).score(
-        Answering("empty", scoring=Scoring(workers=1))
-    )
+    ResumedRun(read_run(first.folder), observer=heard).score("text-to-sql:workers=1")
     (warning,) = heard.warnings
     assert "earlier version of target-bench" in warning
     assert "the answers are judged again" in warning
@@ -275,9 +271,9 @@ GOLDS = {
 
 
 def _own(out: Path, engine: str, corpus: Path) -> Result:
-    target = TARGET(("text-to-sql", corpus), out=out, observer=Recorder())
-    scoring = Scoring(engine=engine, workers=1)  # type: ignore[arg-type]  # one of two words
-    return only(target.run("oracle", top_k=1, generator="gold", scoring=scoring))
+    task = f"text-to-sql:engine={engine},workers=1"
+    target = TARGET((task, corpus), out=out, observer=Recorder())
+    return only(target.run("oracle", top_k=1, generator="gold"))
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
@@ -306,9 +302,9 @@ def test_what_is_said_of_databases_survives(tmp_path: Path, engine: str) -> None
 
 def test_times_of_right_statements_survive(tmp_path: Path) -> None:
     """VES and R-VES are computed again from what was measured once."""
-    scoring = Scoring(workers=1, repeats=3)
-    first = judged(tmp_path, scoring=scoring)
-    again = judged(tmp_path, scoring=scoring)
+    task = "text-to-sql:workers=1,repeats=3"
+    first = judged(tmp_path, task=task)
+    again = judged(tmp_path, task=task)
     assert first.scores["ves"].value > 0
     assert again.scores == first.scores
 

@@ -10,10 +10,9 @@ import pytest
 from target_bench import judge_answers, score_answers, score_rankings
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Generation, Retrieval, TableId
-from target_bench.data.select import of_task
+from target_bench.data.select import make_task, of_task
 from target_bench.data.splits import load
 from target_bench.evaluation.results import Result
-from target_bench.evaluation.scoring_options import Scoring
 from target_bench.evaluation.stages.score import Scored
 from target_bench.evaluation.target import TARGET
 from target_bench.runs import answer_log, record_log
@@ -125,7 +124,7 @@ def test_a_task_with_settings() -> None:
     """By its name and how answers are judged, or as an object."""
     queries = of_task(MINI, "fact_verification").queries
     answers = {query.id: "This statement is true." for query in queries}
-    named = score_answers(MINI, answers, "fv", scoring=Scoring(labels="target"))
+    named = score_answers(MINI, answers, "fv:labels=target")
     own = score_answers(MINI, answers, FactVerification("target"))
     assert named.scores == own.scores
     assert "target" in named.scores["accuracy"].signature
@@ -134,7 +133,7 @@ def test_a_task_with_settings() -> None:
 def test_answers_in_sql(tmp_path: Path) -> None:
     """They are judged first; then nothing is executed."""
     answers = {query.id: str(query.answer) for query in SPREAD}
-    task = Scoring(workers=1).task("text_to_sql")
+    task = make_task("text-to-sql:workers=1")
     judgements = judge_answers(SQL, answers, task)
     scored = score_answers(SQL, answers, "sql", judgements)
     assert scored.scores["ex[bird]"].value == 1

@@ -18,7 +18,7 @@ def _cells(folder: Path, text: str) -> list[SweepCell]:
     return [placed.cell for placed in cells(SweepConfig.of(document), document)]
 
 
-def _retrievers(folder: Path, text: str) -> list[str]:
+def _retrievers(folder: Path, text: str) -> list[str | None]:
     return [cell.retriever for cell in _cells(folder, f"corpora: mini\nretrievers:\n{text}")]
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
-from target_bench.evaluation.sweeps.specs import spec_text, takes_seed
+from target_bench.evaluation.sweeps.specs import spec_text, takes
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.text() | st.floats(-1e9, 1e9)
 VALUES = st.recursive(
@@ -60,8 +60,8 @@ def test_files_and_classes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "takes"),
+    ("text", "expected"),
     [("random", True), ("random:seed=3", False), ("bm25", False), ("oracle", False)],
 )
-def test_who_takes_a_seed(text: str, takes: bool) -> None:
-    assert takes_seed("retriever", text) == takes
+def test_who_takes_a_seed(text: str, expected: bool) -> None:
+    assert takes("retriever", text, "seed") == expected

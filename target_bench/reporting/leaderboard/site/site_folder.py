@@ -9,9 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
-import portalocker
-
 from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.files import exclusive_lock
 from target_bench.runs.record_log import cannot
 
 MARKER = "target-bench-site.json"
@@ -102,22 +101,14 @@ def _replace(out: Path, files: Iterable[tuple[str, str]]) -> int:
 def _alone(out: Path) -> Iterator[bool]:
     """Keep other builds of this site out; False where the file system has no locks."""
     path = out.with_name(f".{out.name}.target-bench.lock")
-    while True:
-        with path.open("a+b") as file:
-            try:
-                portalocker.lock(file, portalocker.LOCK_EX)
-            except portalocker.LockException:
-                yield False
-                return
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(file.fileno()), path.stat()):
-                    try:
-                        yield True
-                    finally:
-                        if not os.fstat(file.fileno()).st_size:  # else it is somebody's file
-                            with suppress(OSError):  # as on Windows, where it is open
-                                path.unlink()
-                    return
+    refused: list[Exception] = []
+    with exclusive_lock(path, unlocked=refused.append) as file:
+        try:
+            yield not refused
+        finally:
+            if not refused and not os.fstat(file.fileno()).st_size:  # else it is somebody's file
+                with suppress(OSError):  # as on Windows, where it is open
+                    path.unlink()
 
 
 def _remove_left_behind(out: Path, suffix: str) -> None:

@@ -1,13 +1,105 @@
-"""A comparison as text, Markdown or LaTeX."""
+"""A comparison of runs as a value, and as text, Markdown or LaTeX."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from target_bench.core import text_tables
+from target_bench.core.errors import MissingExtraError
 from target_bench.core.metric_spec import MetricSpec
 from target_bench.core.text_tables import Column, TextTable
-from target_bench.reporting.compare_rows import Comparison, Difference, Row
+from target_bench.metrics.named import spec_of
+from target_bench.metrics.significance import TestName
+from target_bench.reporting.compare_rows import Difference, Row
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+
+_FIELDS = {"value": "difference", "low": "difference_low", "high": "difference_high"}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Runs side by side; prints as a table.
+
+    Attributes:
+        task: short name of the task.
+        corpus: name and split, with distractors.
+        runs: what each run is called -> its folder; in the order they were named.
+        baseline: what the baseline is called.
+        test: ``randomization`` or ``bootstrap``.
+        resamples: how many samples a test drew.
+        seed: of the random numbers.
+        family: the metrics whose p-values are corrected for each other; the others are
+            descriptive.
+        n_tests: how many tests of these metrics there are: what p-values are corrected for.
+        rows: by metric, then slice, then run.
+        notes: what a reader should know.
+        specs: the declaration of each metric.
+    """
+
+    task: str
+    corpus: str
+    runs: Mapping[str, Path]
+    baseline: str
+    test: TestName
+    resamples: int
+    seed: int
+    family: tuple[str, ...]
+    n_tests: int
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+    specs: Mapping[str, MetricSpec] = field(default_factory=dict)
+
+    def spec(self, metric: str) -> MetricSpec:
+        """The declaration of a metric."""
+        return self.specs.get(metric) or spec_of(metric)
+
+    def to_json(self) -> dict[str, Any]:
+        """The document that ``target-bench compare --json`` prints."""
+        return asdict(self) | {
+            "runs": {name: str(path) for name, path in self.runs.items()},
+            "rows": [row.to_json() for row in self.rows],
+            "specs": {name: spec.to_json() for name, spec in self.specs.items()},
+        }
+
+    def to_arrow(self) -> "pyarrow.Table":
+        """A row a ``Row``; what belongs to the difference stands in columns of its own.
+
+        They are called as in ``Difference``; ``difference``, ``difference_low`` and
+        ``difference_high`` are its value and interval, ``low`` and ``high`` those of the score.
+        """
+        import pyarrow
+
+        empty = dict.fromkeys(Difference.__dataclass_fields__)
+        flat = []
+        for row in self.rows:
+            record = row.to_json()
+            differs = record.pop("difference") or empty
+            record |= {_FIELDS.get(name, name): value for name, value in differs.items()}
+            flat.append(record | {"baseline": self.baseline, "test": self.test})
+        return pyarrow.Table.from_pylist(flat)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """``to_arrow`` as a data frame.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise MissingExtraError("pandas", "pandas", "to_pandas") from error
+        frame: pandas.DataFrame = self.to_arrow().to_pandas()
+        return frame
+
+    def __str__(self) -> str:
+        return text(self)
 
 
 def text(comparison: Comparison, width: int | None = None) -> str:

@@ -1,0 +1,104 @@
+"""Tables whose cells span rows or columns, as their source has them, and their rectangular view."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+
+class GridCell(NamedTuple):
+    """A cell of a grid.
+
+    Attributes:
+        text: what it says.
+        row_span: over how many rows it reaches, from 1.
+        column_span: over how many columns it reaches, from 1.
+        is_header: whether it names a column or a row.
+    """
+
+    text: str
+    row_span: int = 1
+    column_span: int = 1
+    is_header: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CellGrid:
+    """The cells of a table row by row, each once, where it begins, as HTML writes them.
+
+    Rows may differ in length. A cell takes the first free column of its row; a place that two cells
+    claim stays with the earlier one, and spans end with the last row.
+
+    Attributes:
+        rows: the rows, the header's included.
+    """
+
+    rows: tuple[tuple[GridCell, ...], ...]
+
+    def places(self) -> list[list[GridCell | None]]:
+        """The cell at every place of the rectangle; None where there is none."""
+        taken: dict[tuple[int, int], GridCell] = {}
+        for i, row in enumerate(self.rows):
+            column = 0
+            for cell in row:
+                while (i, column) in taken:
+                    column += 1
+                last = min(i + cell.row_span, len(self.rows))
+                for place in ((r, column + c) for r in range(i, last) for c in range(cell[2])):
+                    taken.setdefault(place, cell)
+        width = max((column + 1 for _, column in taken), default=0)
+        return [[taken.get((i, j)) for j in range(width)] for i in range(len(self.rows))]
+
+    def rectangular(self) -> tuple[list[str], list[list[str]]]:
+        """Header and rows of one length: a cell that spans is repeated, a missing one is empty.
+
+        The header is made of the leading rows with header cells alone: under each other in a column
+        they are joined by a space, repeated ones once. Without such a row its names are empty.
+        """
+        places = self.places()
+        n = next((i for i, row in enumerate(places) if not _is_header(row)), len(places))
+        width = len(places[0]) if places else 0
+        header = [_joined(row[j] for row in places[:n]) for j in range(width)]
+        return header, [[cell.text if cell else "" for cell in row] for row in places[n:]]
+
+    def to_json(self) -> list[list[list[Any]]]:
+        """The rows as lists of ``[text, row_span, column_span, is_header]``."""
+        return [[list(cell) for cell in row] for row in self.rows]
+
+    @classmethod
+    def from_json(cls, rows: Any) -> "CellGrid":
+        """Read what ``to_json`` wrote; entries after the text may be left out.
+
+        Raises:
+            ValueError: it is of another form; the message names row and cell.
+        """
+        if not isinstance(rows, Sequence) or isinstance(rows, str) or not rows:
+            raise ValueError(f"expected a list of rows of cells, found {rows!r:.60}")
+        return cls(tuple(tuple(_cells(row, i)) for i, row in enumerate(rows, start=1)))
+
+
+def _is_header(row: Sequence[GridCell | None]) -> bool:
+    return any(row) and all(cell is None or cell.is_header for cell in row)
+
+
+def _joined(cells: Iterable[GridCell | None]) -> str:
+    return " ".join(dict.fromkeys(cell.text for cell in cells if cell is not None and cell.text))
+
+
+def _cells(row: Any, number: int) -> Iterable[GridCell]:
+    if not isinstance(row, list | tuple):
+        raise ValueError(f"row {number}: expected a list of cells, found {row!r:.60}")
+    for place, entry in enumerate(row, start=1):
+        try:
+            cell = GridCell(*entry)
+        except TypeError as error:
+            raise ValueError(f"row {number}, cell {place}: {error}") from error
+        spans = (cell.row_span, cell.column_span)
+        whole = all(isinstance(n, int) and not isinstance(n, bool) and n >= 1 for n in spans)
+        if isinstance(entry, str) or not (
+            isinstance(cell.text, str) and isinstance(cell.is_header, bool) and whole
+        ):
+            raise ValueError(
+                f"row {number}, cell {place}: expected text, row span and column span from 1, and "
+                f"whether it is a header, found {entry!r:.60}"
+            )
+        yield cell

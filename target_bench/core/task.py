@@ -1,0 +1,324 @@
+"""The contract of a task: where its tables come from, what an answer is, how it is scored."""
+
+import inspect
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+from target_bench.core.answer_options import ANSWER_OPTIONS
+from target_bench.core.interfaces import Corpus, Dataset
+from target_bench.core.metric import Metric
+from target_bench.core.prompt_writer import PromptOptions, PromptWriter
+from target_bench.core.schema import (
+    AnswerKind,
+    Generation,
+    Judgement,
+    Query,
+    Retrieval,
+    TableId,
+)
+
+TableSource = Literal["retrieved", "given", "none"]
+"""Where the tables of a prompt come from: a ranking, the query itself, or there are none."""
+
+ExamplesT = TypeVar("ExamplesT")
+
+_PACKAGE = __name__.partition(".")[0]
+_OWN_PROMPTS = Path(__file__).parents[1] / "components" / "prompts"
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """What a system gave for the queries of a dataset, all by query id.
+
+    Attributes:
+        rankings: the tables of each query; empty where nothing was retrieved.
+        answers: the answer to each query, failed ones included; empty for rankings alone.
+        judgements: what judging found out about each answer; empty for a task without judging.
+        depth: the largest cutoff of rankings; 0 without any.
+    """
+
+    rankings: Mapping[str, Retrieval] = field(default_factory=dict)
+    answers: Mapping[str, Generation] = field(default_factory=dict)
+    judgements: Mapping[str, Judgement] = field(default_factory=dict)
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryBlock:
+    """A line of a task's summary, as data: terminal, report and site render it.
+
+    Attributes:
+        label: what it is about; may be empty.
+        counts: name -> number, or a number as it is to be shown.
+        text: a sentence; shown in place of, or before, the counts.
+    """
+
+    label: str
+    counts: Mapping[str, int | str] = field(default_factory=dict)
+    text: str = ""
+
+    def __str__(self) -> str:
+        listed = ", ".join(f"{name} {value}" for name, value in self.counts.items())
+        said = "; ".join(part for part in (self.text, listed) if part)
+        return f"{self.label}: {said}" if self.label else said
+
+
+@dataclass(frozen=True, slots=True)
+class LeakLimits:
+    """Shares of answers above which a submission looks as if it knew the references.
+
+    Each is compared with a lower confidence bound of the share; None: it is not looked at.
+
+    Attributes:
+        unsupported: of answers whose tables do not hold the answer, those that are copies of the
+            reference: suspicious above.
+        verbatim: of answers with a long reference, those that are copies of it: suspicious above.
+        certain: as ``unsupported``, but rejected above.
+    """
+
+    unsupported: float | None = None
+    verbatim: float | None = None
+    certain: float | None = None
+
+
+class Task(ABC, Generic[ExamplesT]):
+    """What is asked of a system, and how its answers are read, judged, scored and summed up.
+
+    A task is a plug-in: keep constructor arguments, its settings, under their own names. Attributes
+    and two methods (``metrics``, ``examples``) make one; the others have defaults. ``ExamplesT`` is
+    the type that its metrics read.
+
+    Attributes:
+        name: its short name, as recorded: a Python identifier in lower case.
+        title: its name in full.
+        aliases: other names that users may write.
+        scores: what its metrics read, as their declarations name it: ``texts``, ``labels``,
+            ``SQL``, ``rankings``, or a word of its own.
+        takes: what a system is given, in words, for people.
+        gives: what an answer is, in words, for people.
+        reads: the options of a run that it reads, by their names in Python.
+        answer: what an answer is.
+        source: where the tables of a prompt come from.
+        judges: whether answers are judged before they are scored (``judge``).
+        needs_databases: whether it can only be asked of a corpus with databases.
+        slices: what its scores are broken down by unless asked for otherwise: names of metadata.
+        outcome: the metric that is 1 for a right answer, 0 for a wrong one and between for one that
+            is partly right, if there is one.
+        leak_limits: when a submission looks as if it knew the references.
+        answer_schema: the JSON schema of an answer; None for answers in prose.
+        reads_prose: whether it reads an answer in prose as well, where JSON is asked for.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    scores: ClassVar[str] = ""
+    takes: ClassVar[str] = ""
+    gives: ClassVar[str] = ""
+    reads: ClassVar[frozenset[str]] = frozenset({*ANSWER_OPTIONS, "table_format"})
+    answer: ClassVar[AnswerKind] = "text"
+    source: ClassVar[TableSource] = "retrieved"
+    judges: ClassVar[bool] = False
+    needs_databases: ClassVar[bool] = False
+    slices: ClassVar[tuple[str, ...]] = ()
+    outcome: ClassVar[str | None] = None
+    leak_limits: ClassVar[LeakLimits] = LeakLimits()
+    answer_schema: ClassVar[Mapping[str, Any] | None] = None
+    reads_prose: ClassVar[bool] = False
+
+    @property
+    def ranks(self) -> bool:
+        """Whether an answer is a ranking of tables."""
+        return self.answer == "ranking"
+
+    @property
+    def retrieves(self) -> bool:
+        """Whether a run of it begins with a retriever."""
+        return self.source == "retrieved"
+
+    def settings(self) -> list[str]:
+        """List what changes a score besides the metrics, for the identity of a run.
+
+        Default: nothing.
+        """
+        return []
+
+    # References
+
+    def has_reference(self, query: Query) -> bool:
+        """Whether a query can be scored. Default: it has gold tables, or a reference answer."""
+        if self.ranks:
+            return bool(query.gold)
+        return any(query.references)
+
+    def check(self, queries: Sequence[Query]) -> None:
+        """Check the references of queries that have one, before anything is asked.
+
+        Default: every reference is valid.
+
+        Raises:
+            DataError: a reference is not valid; the message names the query.
+        """
+
+    def gold_answer(self, query: Query) -> str:
+        """Write the reference as a system would answer it: the upper bound. Default: the first."""
+        return query.references[0]
+
+    def given_tables(self, query: Query, corpus: Corpus) -> Sequence[TableId]:  # noqa: ARG002
+        """Name the tables of a prompt where they are given. Default: the gold tables."""
+        return query.gold if self.source == "given" else ()
+
+    # Requests
+
+    @property
+    def prompt_file(self) -> Path:
+        """The YAML file with its templates. Default: ``<name>.yaml`` beside the file of its class;
+        of tasks of this package, in ``components/prompts``.
+        """  # noqa: D205
+        cls = type(self)
+        if cls.__module__.partition(".")[0] == _PACKAGE:
+            return _OWN_PROMPTS / f"{self.name}.yaml"
+        return Path(inspect.getfile(sys.modules[cls.__module__])).parent / f"{self.name}.yaml"
+
+    def prompt_writer(
+        self,
+        options: PromptOptions,  # noqa: ARG002 (the contract's arguments)
+        databases: Mapping[str, Path],  # noqa: ARG002
+        follows_schema: bool,  # noqa: ARG002
+    ) -> PromptWriter | None:
+        """Make what writes its requests. Default: None, for the standard one.
+
+        The standard one (``components.prompts.prompting.writer_of``) fills the templates of
+        ``prompt_file`` with the tables of a query.
+
+        Args:
+            options: what the user chose.
+            databases: database id -> file, where there are databases.
+            follows_schema: whether the generator follows JSON schemas.
+        """
+        return None
+
+    # Judging and scoring
+
+    @abstractmethod
+    def metrics(
+        self, queries: Sequence[Query], cutoffs: Sequence[int] = ()
+    ) -> Sequence[Metric[ExamplesT]]:
+        """List what is computed over some queries.
+
+        Args:
+            queries: those that are scored.
+            cutoffs: the cutoffs of rankings, ascending; empty for answers.
+        """
+
+    @abstractmethod
+    def examples(self, dataset: Dataset, predictions: Predictions) -> ExamplesT:
+        """Read predictions: what the metrics see of all queries of the dataset, in its order.
+
+        Args:
+            dataset: the queries that are scored, each with a reference.
+            predictions: with an entry for every one of them.
+
+        Raises:
+            BudgetError: the time for reading and scoring is over.
+        """
+
+    def parsed(self, examples: ExamplesT) -> Sequence[object | None]:  # noqa: ARG002
+        """List what was read in each answer; None where nothing was. Default: an empty list.
+
+        An empty list says that every answer is readable.
+        """
+        return ()
+
+    def report(self, dataset: Dataset, examples: ExamplesT) -> Mapping[str, Any]:  # noqa: ARG002
+        """Give what else is to be said of the answers, as JSON. Default: nothing."""
+        return {}
+
+    def summary(self, report: Mapping[str, Any]) -> Sequence[SummaryBlock]:  # noqa: ARG002
+        """Sum up what ``report`` gave, for people. Default: nothing."""
+        return ()
+
+    def unjudged(
+        self,
+        dataset: Dataset,  # noqa: ARG002 (the contract's arguments)
+        generations: Mapping[str, Generation],  # noqa: ARG002
+        retrievals: Mapping[str, Retrieval],  # noqa: ARG002
+        known: Mapping[str, Judgement],  # noqa: ARG002
+    ) -> Sequence[Query]:
+        """List the queries without a judgement of the answer and the data as they are now.
+
+        Default: none; a task that judges overrides it together with ``judge``.
+
+        Args:
+            dataset: queries, references and data.
+            generations: query id -> its answer, of every query.
+            retrievals: query id -> its tables; may lack queries.
+            known: query id -> its judgement, perhaps of something else.
+
+        Raises:
+            ConfigError: the answers cannot be judged on these data.
+        """
+        return ()
+
+    def judge(
+        self,
+        queries: Sequence[Query],  # noqa: ARG002 (the contract's arguments)
+        dataset: Dataset,  # noqa: ARG002
+        generations: Mapping[str, Generation],  # noqa: ARG002
+        retrievals: Mapping[str, Retrieval],  # noqa: ARG002
+    ) -> Generator[Judgement, None, None]:
+        """Judge the answers to some queries; each comes as soon as it is judged, in any order.
+
+        Raises:
+            BudgetError: the time for all of them is over.
+        """
+        yield from ()
+
+    def limit_time(self, seconds: float) -> None:
+        """Give judging, or else reading and scoring all answers, no more than this.
+
+        Default: nothing is limited.
+        """
+
+    def check_budget(self) -> None:
+        """Check that time is left. Default: there always is.
+
+        Raises:
+            BudgetError: the time for reading and scoring is over.
+        """
+
+    # Submissions
+
+    def holds_answer(
+        self,
+        query: Query,  # noqa: ARG002 (the contract's arguments)
+        tables: Sequence[TableId],  # noqa: ARG002
+        corpus: Corpus,  # noqa: ARG002
+    ) -> bool | None:
+        """Whether tables hold the answer to a query; None where that cannot be said. Default: None.
+
+        Args:
+            query: with its reference.
+            tables: those that a system was given.
+            corpus: all tables.
+        """
+        return None
+
+    def is_copied(
+        self,
+        answer: str,  # noqa: ARG002 (the contract's arguments)
+        judgement: Judgement | None,  # noqa: ARG002
+        query: Query,  # noqa: ARG002
+    ) -> bool:
+        """Whether an answer is the reference word for word. Default: never.
+
+        Args:
+            answer: the text of the answer; empty for a failed one.
+            judgement: what judging found out about it, for a task that judges.
+            query: with its reference.
+        """
+        return False

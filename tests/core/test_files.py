@@ -1,0 +1,130 @@
+"""Files are replaced as a whole or not at all, and locks are held by one at a time."""
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import portalocker
+import pytest
+
+from target_bench.core.files import atomic_write, exclusive_lock, free_lock
+
+PATIENCE = 60
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "a.json"
+    atomic_write(path, b"one")
+    atomic_write(path, [b"t", b"wo"])
+    assert path.read_bytes() == b"two"
+    assert _names(path.parent) == ["a.json"]
+
+
+def test_the_same_content_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    atomic_write(path, b"one")
+    before = path.stat()
+    atomic_write(path, b"one")
+    assert os.path.samestat(path.stat(), before)
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_full_disk_leaves_the_old_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    path = tmp_path / "a"
+    atomic_write(path, b"old")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, call, full)
+    with pytest.raises(OSError, match="No space left"):
+        atomic_write(path, b"new")
+    monkeypatch.undo()
+    assert path.read_bytes() == b"old"
+    assert _names(tmp_path) == ["a"]
+
+
+def test_pieces_that_fail_leave_the_old_content(tmp_path: Path) -> None:
+    def pieces() -> Iterator[bytes]:
+        yield b"half"
+        raise RuntimeError("no more")
+
+    path = tmp_path / "a"
+    atomic_write(path, b"old")
+    with pytest.raises(RuntimeError, match="no more"):
+        atomic_write(path, pieces())
+    assert (path.read_bytes(), _names(tmp_path)) == (b"old", ["a"])
+
+
+def test_only_durable_content_is_forced_to_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    atomic_write(tmp_path / "a", b"cache", durable=False)
+    assert synced == []
+    atomic_write(tmp_path / "b", b"run")
+    assert len(synced) == 1
+
+
+def test_one_at_a_time(tmp_path: Path) -> None:
+    """The other waits, says so, and comes in when the first has left."""
+    path, order = tmp_path / "deep" / "lock", []
+    waiting = threading.Event()
+
+    def second() -> None:
+        with exclusive_lock(path, lambda _: waiting.set()):
+            order.append("second")
+
+    thread = threading.Thread(target=second)
+    with exclusive_lock(path):
+        with free_lock(path) as free:
+            assert not free
+        thread.start()
+        assert waiting.wait(PATIENCE)
+        order.append("first")
+    thread.join(PATIENCE)
+    assert order == ["first", "second"]
+    with free_lock(path) as free:
+        assert free
+
+
+def test_a_lock_file_that_is_removed_meanwhile_is_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+
+    def second() -> None:
+        with exclusive_lock(path, lambda _: waiting.set()):
+            held.append(path.exists())
+
+    waiting, held = threading.Event(), list[bool]()
+    thread = threading.Thread(target=second)
+    with exclusive_lock(path):
+        thread.start()
+        assert waiting.wait(PATIENCE)
+        path.unlink()
+    thread.join(PATIENCE)
+    assert held == [True]
+
+
+def test_file_systems_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The context is entered, and its caller has the error."""
+
+    def refuses(*_: object) -> None:
+        raise portalocker.LockException("No locks available")
+
+    monkeypatch.setattr(portalocker, "lock", refuses)
+    errors: list[Exception] = []
+    with exclusive_lock(tmp_path / "lock", unlocked=errors.append):
+        assert str(errors[0]) == "No locks available"
+
+
+def test_errors_inside_are_not_swallowed(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), exclusive_lock(tmp_path / "lock"):
+        raise FileNotFoundError

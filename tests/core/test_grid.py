@@ -1,0 +1,149 @@
+"""Grids of cells with spans, and their rectangular view."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.core.errors import DataError
+from target_bench.core.grid import CellGrid, GridCell
+from target_bench.core.schema import CorpusInfo, Query, Table, TableId
+from target_bench.data.arrow import ArrowCorpus, write_tables
+from target_bench.data.splits import load
+from target_bench.data.tables import MemoryCorpus, dataset
+
+SPANS = st.integers(1, 3)
+CELLS = st.builds(GridCell, st.text(max_size=3), SPANS, SPANS, st.booleans())
+GRIDS = st.lists(st.lists(CELLS, max_size=4), min_size=1, max_size=5).map(
+    lambda rows: CellGrid(tuple(map(tuple, rows)))
+)
+MEDALS = CellGrid.from_json(
+    [
+        [["Nation", 2, 1, True], ["Medals", 1, 2, True]],
+        [["Gold", 1, 1, True], ["Silver", 1, 1, True]],
+        [["Norway"], ["16"], ["8"]],
+        [["Sweden", 2], ["8"]],
+        [["0", 1, 2]],
+    ]
+)
+
+
+def test_spans_are_repeated_and_gaps_are_empty() -> None:
+    assert MEDALS.rectangular() == (
+        ["Nation", "Medals Gold", "Medals Silver"],
+        [["Norway", "16", "8"], ["Sweden", "8", ""], ["Sweden", "0", "0"]],
+    )
+
+
+def test_without_a_header_row_names_are_empty() -> None:
+    assert CellGrid.from_json([[["a"], ["b"]]]).rectangular() == (["", ""], [["a", "b"]])
+
+
+@given(GRIDS)
+def test_the_view_is_rectangular_and_has_every_text(grid: CellGrid) -> None:
+    header, rows = grid.rectangular()
+    assert all(len(row) == len(header) for row in rows)
+    shown = {text for row in rows for text in row}
+    texts = {cell.text for row in grid.rows for cell in row}
+    assert all(text in shown or any(text in name for name in header) for text in texts)
+
+
+@given(GRIDS)
+def test_each_cell_keeps_its_place(grid: CellGrid) -> None:
+    """It stands in the row where it begins, in the order of the row, and no place is invented."""
+    places = grid.places()
+    for i, row in enumerate(grid.rows):
+        begins = [next(j for j, c in enumerate(places[i]) if c is cell) for cell in row]
+        assert begins == sorted(begins)
+    known = {id(cell) for row in grid.rows for cell in row}
+    assert {id(cell) for row in places for cell in row if cell is not None} <= known
+
+
+@given(st.lists(st.lists(st.text(max_size=3), min_size=2, max_size=2), min_size=1, max_size=4))
+def test_without_spans_the_view_is_the_table(rows: list[list[str]]) -> None:
+    header = [GridCell(name, is_header=True) for name in ("x", "y")]
+    grid = CellGrid((tuple(header), *(tuple(map(GridCell, row)) for row in rows)))
+    assert grid.rectangular() == (["x", "y"], rows)
+
+
+@given(GRIDS)
+def test_json_reads_back(grid: CellGrid) -> None:
+    assert CellGrid.from_json(json.loads(json.dumps(grid.to_json()))) == grid
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        ("x", "expected a list of rows"),
+        ([], "expected a list of rows"),
+        ([["a"]], "row 1, cell 1"),
+        ([[["a", 0]]], "row 1, cell 1: .*span from 1"),
+        ([[["a", 1, True]]], "row 1, cell 1"),
+        ([[["a"]], [["b"], [3]]], "row 2, cell 2"),
+        ([[["a", 1, 1, True, 9]]], "row 1, cell 1"),
+        ([3], "row 1: expected a list of cells"),
+    ],
+)
+def test_what_is_not_a_grid(rows: Any, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        CellGrid.from_json(rows)
+
+
+def _table(grid: CellGrid | None) -> Table:
+    header, rows = MEDALS.rectangular()
+    return Table(TableId("0", "m"), header, rows, {"title": "Medals"}, grid)
+
+
+@given(GRIDS | st.none())
+def test_the_arrow_cache_keeps_it(tmp_path_factory: pytest.TempPathFactory, grid: Any) -> None:
+    path = tmp_path_factory.mktemp("arrow") / "t.arrow"
+    write_tables(path, [_table(grid)])
+    corpus, memory = ArrowCorpus(path), MemoryCorpus([_table(grid)])
+    assert corpus["0", "m"].grid == grid
+    assert corpus.fingerprint == memory.fingerprint
+
+
+def test_a_grid_is_content_and_its_absence_changes_nothing() -> None:
+    plain, with_grid = MemoryCorpus([_table(None)]), MemoryCorpus([_table(MEDALS)])
+    assert plain.fingerprint != with_grid.fingerprint
+    assert plain.fingerprint == FINGERPRINT_OF_0_1_0
+
+
+FINGERPRINT_OF_0_1_0 = "28f62552c249ebc9667797481c26d047adfa83121ee96e6ad8a19fe629b17f18"
+
+
+def test_layouts_that_carry_it(tmp_path: Path) -> None:
+    """TARGET's in the field ``grid``, with or without ``table``; one's own in ``tables.jsonl``."""
+    query = {"query_id": "q", "query": "who?", "answer": "a", "table_id": "m"}
+    target = tmp_path / "target"
+    (target / "corpus").mkdir(parents=True)
+    (target / "queries").mkdir()
+    record = {"database_id": "0", "table_id": "m", "grid": MEDALS.to_json(), "context": {}}
+    (target / "corpus" / "test.jsonl").write_text(json.dumps(record))
+    (target / "queries" / "test.jsonl").write_text(json.dumps({"database_id": "0", **query}))
+    own = tmp_path / "own"
+    (own / "tables").mkdir(parents=True)
+    (own / "tables" / "m.csv").write_text("Nation\nNorway\n")
+    (own / "tables.jsonl").write_text(
+        json.dumps({"table_id": "m", "title": "Medals", "grid": MEDALS.to_json()})
+    )
+    (own / "queries.jsonl").write_text(json.dumps(query))
+    read = load(f"{target}/").corpus["0", "m"]
+    assert (read.grid, read.header) == (MEDALS, MEDALS.rectangular()[0])
+    found = load(f"{own}/").corpus["0", "m"]
+    assert (found.grid, found.header) == (MEDALS, ["Nation"])
+    assert "grid" not in found.context
+    record["grid"] = [["x"]]
+    (target / "corpus" / "test.jsonl").write_text(json.dumps(record))
+    with pytest.raises(DataError, match=r"field 'grid': row 1, cell 1"):
+        load(f"{target}/")
+
+
+def test_a_grid_that_is_none() -> None:
+    table = Table(TableId("0", "m"), ["a"], [["b"]], {}, [["a"]])  # type: ignore[arg-type]
+    info = CorpusInfo("c", "C", ("t",), ("test",), "", "", "")
+    with pytest.raises(DataError, match="grid should be a CellGrid"):
+        dataset(info, "test", [table], [Query("q", "?", (TableId("0", "m"),))])

@@ -1,0 +1,44 @@
+"""The identities of the four tasks say what they said before tasks were plug-ins."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench.data.select import Loader, make_task, task_text
+from target_bench.evaluation import inputs, pipeline
+from target_bench.evaluation.stages.retrieve import RetrievalOptions
+from target_bench.runs.run_identity import run_key
+from tests.builders import Recorder
+
+KEYS = {
+    "retrieval": "a274b9d7f560",
+    "question_answering": "13d5265c25d9",
+    "fact_verification": "31bf53a78e43",
+    "text_to_sql": "51c1e73cb685",
+    "text_to_sql:engine=duckdb": "2e0bcd27b75a",
+}
+
+
+def _identity(text: str) -> dict[str, Any]:
+    """Without what depends on code and installed versions."""
+    observer, task = Recorder(), make_task(text)
+    loaded = Loader(None, observer).load("mini", None, ()).of_task(task.name)
+    subject = inputs.subject("oracle", observer)
+    cell = pipeline.Cell(loaded, subject, (1, 10), RetrievalOptions(), Path("x"), observer)
+    if task.ranks:
+        return pipeline.retrieval_identity(cell)
+    answering = inputs.Answering("gold", task=task_text(text))
+    found = pipeline.answers_identity(cell, pipeline.asking(task, cell, answering))
+    prompt = {name: value for name, value in found["prompt"].items() if name != "code"}
+    return {**found, "prompt": prompt, "metrics": _without_versions(found["metrics"])}
+
+
+def _without_versions(metrics: Iterable[str]) -> list[str]:
+    return [one for one in metrics if not one.startswith(("sqlite:", "duckdb:", "sqlglot:"))]
+
+
+@pytest.mark.parametrize("text", KEYS)
+def test_identities_stay(text: str) -> None:
+    assert run_key(_identity(text)) == KEYS[text]

@@ -1,0 +1,191 @@
+"""A task is created like every plug-in: by any of its names, with settings of its own."""
+
+import json
+import sqlite3
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError
+from target_bench.data.select import task_named, task_text, tasks_and_corpora
+from target_bench.evaluation.resume import ResumedRun
+from target_bench.evaluation.sweeps import Sweep
+from target_bench.evaluation.sweeps.grid import cells
+from target_bench.evaluation.sweeps.sweep_cell import SweepCell, run_cell
+from target_bench.evaluation.sweeps.sweep_config import SweepConfig
+from target_bench.evaluation.sweeps.sweep_records import as_row
+from target_bench.evaluation.sweeps.yaml_lines import Document
+from target_bench.evaluation.target import TARGET
+from target_bench.runs.read import read_run
+from tests.builders import Recorder, only
+
+ECHO = """
+from target_bench.tasks.question_answering import QuestionAnswering
+
+class Echo(QuestionAnswering):
+    title = "Echo of a question"
+    aliases = ("echoes",)
+"""
+
+
+@pytest.mark.parametrize(
+    "name", ["text_to_sql", "Text-to-SQL", "text-to-sql", "SQL", "nl2sql", "TEXT TO SQL"]
+)
+def test_any_spelling(name: str) -> None:
+    task = registry.create("task", f"{name}:engine=duckdb,timeout=10")
+    assert (task.name, task.engine, task.timeout) == ("text_to_sql", "duckdb", 10.0)
+    assert task_text(f"{name}:timeout=10") == "text_to_sql:timeout=10"
+    assert task_named(f"{name}:timeout=10") == "text_to_sql"
+
+
+def test_settings_of_the_other_tasks() -> None:
+    assert registry.create("task", "qa:bertscore=folder@6").bertscore == "folder@6"
+    assert registry.create("task", "Fact Verification:labels=target").labels == "target"
+    assert registry.create("task", "Table Question Answering").bertscore is None
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("qa:engine=duckdb", "task question_answering: unknown setting 'engine'"),
+        ("fv:labels=loose", "'strict' or 'target'"),
+        ("sql:timeout=soon", "valid number"),
+        ("sql:budget=3", "unknown setting 'budget'"),
+        ("retrieval:engine=sqlite", "unknown setting 'engine'"),
+        ("sequel", "unknown task 'sequel'"),
+        ("sql:engine", "expected key=value"),
+    ],
+)
+def test_settings_that_cannot_be(text: str, part: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as error:
+        TARGET((text, "mini"), out=tmp_path)
+    assert part in str(error.value)
+
+
+def test_a_task_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(ECHO, encoding="utf-8")
+    text = f"{tmp_path}/own.py:Echo:bertscore=m"
+    assert registry.create("task", text).bertscore == "m"
+    assert task_named(text) == "question_answering"
+    assert tasks_and_corpora((text, "mini")) == [(text, "mini")]
+    with pytest.raises(ConfigError, match=r"pathlib:Path is not a task: it does not inherit"):
+        task_named("pathlib:Path")
+
+
+def test_a_task_of_an_installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "echoing.py").write_text(ECHO, encoding="utf-8")
+    (tmp_path / "broken_tasks.py").write_text("import nothing_of_the_kind", encoding="utf-8")
+    folder = tmp_path / "echoing-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: echoing\nVersion: 1.0\n")
+    (folder / "entry_points.txt").write_text(
+        "[target_bench.tasks]\nbroken = broken_tasks:Task\necho = echoing:Echo\n"
+    )
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    assert registry.names("task")[-2:] == ["broken", "echo"]
+    for name in ("echo", "ECHOES", "echo of a question"):
+        assert registry.create("task", f"{name}:bertscore=m").title == "Echo of a question"
+
+
+def _settings(text: str) -> list[str]:
+    found: list[str] = registry.create("task", text).settings()
+    return found
+
+
+def test_what_identifies_a_run_is_written_as_before() -> None:
+    """Runs of version 0.1.0 with the same settings are found again."""
+    sqlite = f"sqlite:{sqlite3.sqlite_version}"
+    default = ["engine:sqlite", "rule:bird", "timeout:30", "repeats:1", sqlite]
+    assert _settings("text_to_sql") == default
+    assert _settings("sql:engine=sqlite,rule=bird,timeout=30.0,repeats=1,workers=7") == default
+    other = _settings("sql:engine=duckdb,timeout=10.5,repeats=2,rule=spider")
+    assert other[:5] == ["engine:duckdb", "rule:spider", "timeout:10.5", "repeats:2", sqlite]
+    assert [part.partition(":")[0] for part in other[5:]] == ["duckdb", "sqlglot"]
+    assert _settings("qa:bertscore=m") == _settings("fv:labels=target") == []
+
+
+def _run(out: Path, task: str) -> Any:
+    target = TARGET((task, "mini"), out=out, observer=Recorder())
+    return only(target.run("oracle", generator="gold", limit=3))
+
+
+def test_runs_of_settings(tmp_path: Path) -> None:
+    """Settings that change a score make another run; the manifest keeps the words."""
+    plain = _run(tmp_path, "text_to_sql")
+    same = _run(tmp_path, "SQL:workers=1,timeout=30,engine=sqlite")
+    assert (same.folder, same.reused) == (plain.folder, True)
+    other = _run(tmp_path, "SQL:engine=duckdb")
+    assert other.folder != plain.folder
+    asked = [
+        json.loads((result.folder / "manifest.json").read_bytes())["asked"]["task"]
+        for result in (plain, other)
+    ]
+    assert asked == ["text_to_sql", "text_to_sql:engine=duckdb"]
+
+
+def test_a_stored_run_keeps_its_settings(tmp_path: Path) -> None:
+    """It is scored again, and answered again, as it was asked for, unless told otherwise."""
+    first = _run(tmp_path, "SQL:engine=duckdb")
+    stored = ResumedRun(read_run(first.folder), observer=Recorder())
+    assert stored.task_text == "text_to_sql:engine=duckdb"
+    assert only(stored.score()).folder == first.folder
+    assert only(stored.score("sql:engine=duckdb,workers=1")).folder == first.folder
+    in_sqlite = only(stored.score("sql"))
+    assert in_sqlite.folder != first.folder
+    assert in_sqlite.report is not None
+    assert in_sqlite.report["engine"] == "sqlite"
+    with pytest.raises(ConfigError, match="is about text_to_sql, not about question_answering"):
+        stored.score("qa")
+
+
+SWEEP = """
+corpora: mini
+retrievers: oracle
+generators: gold
+limit: 2
+tasks:
+  - retrieval
+  - {name: Text-to-SQL, engine: [sqlite, duckdb], timeout: 5}
+  - fv:labels=target
+"""
+
+
+def _cells(folder: Path, text: str) -> list[SweepCell]:
+    path = folder / "s.yaml"
+    path.write_text(f"{text}\nout: {folder}/runs\n", encoding="utf-8")
+    document = Document.read(path)
+    return [placed.cell for placed in cells(SweepConfig.of(document), document)]
+
+
+def test_settings_are_alternatives_in_a_sweep(tmp_path: Path) -> None:
+    found = _cells(tmp_path, SWEEP)
+    assert [(cell.task, cell.task_text) for cell in found] == [
+        ("retrieval", "retrieval"),
+        ("text_to_sql", "text_to_sql:engine=sqlite,timeout=5"),
+        ("text_to_sql", "text_to_sql:engine=duckdb,timeout=5"),
+        ("fact_verification", "fact_verification:labels=target"),
+    ]
+    row = as_row(run_cell(found[2], Recorder()))
+    assert (row["task"], row["state"], row["error"]) == ("text_to_sql", "done", None)
+    assert (row["task_settings"], row["task.engine"]) == ("engine=duckdb,timeout=5", "duckdb")
+    in_duckdb = "include: {task: {name: sql, engine: duckdb}}"
+    assert [cell.task_text for cell in _cells(tmp_path, SWEEP + in_duckdb)] == [found[2].task_text]
+
+
+def test_an_invalid_setting_in_a_sweep_is_told_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(SWEEP.replace("timeout: 5", "timeout: 0"), encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"s.yaml:8: tasks\[1\]: task .*timeout=0: expected"):
+        Sweep.load(path)
+
+
+def test_cores_of_a_worker_are_no_setting_of_the_run(tmp_path: Path) -> None:
+    """A worker of a sweep gives a task its share of the cores; the run is the same."""
+    (cell,) = _cells(tmp_path, SWEEP + "include: {task: {name: sql, engine: sqlite}}")
+    one, other = (run_cell(replace(cell, cores=n), Recorder()) for n in (None, 1))
+    assert one.folder == other.folder
+    assert other.reused

@@ -1,0 +1,152 @@
+"""The checks of tasks: the built-in ones pass, and each broken promise is found."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import pytest
+
+from target_bench.core.interfaces import Dataset
+from target_bench.core.metric import Metric
+from target_bench.core.schema import Generation, Judgement, Query, Retrieval
+from target_bench.core.task import Predictions, SummaryBlock
+from target_bench.metrics.text import JudgedAnswers
+from target_bench.tasks.question_answering import QuestionAnswering
+from target_bench.testing import CheckError, check_task, task_checks
+from tests.cli.inside import Inside
+
+
+@pytest.mark.parametrize("task", ["retrieval", "qa", "fv", "sql", "sql:engine=duckdb"])
+def test_built_in_tasks_keep_the_contract(task: str) -> None:
+    assert check_task(task).failed == ()
+
+
+class Named(QuestionAnswering):
+    name = "Question Answering!"
+
+
+class Taken(QuestionAnswering):
+    name = "asking"
+
+
+class Unsteady(QuestionAnswering):
+    made: ClassVar[list[int]] = []
+
+    def settings(self) -> list[str]:
+        self.made.append(1)
+        return [str(len(self.made))]
+
+
+class NoMetric(QuestionAnswering):
+    def metrics(self, _q: Sequence[Query], _c: Sequence[int] = ()) -> list[Metric[JudgedAnswers]]:
+        return []
+
+
+class OtherOutcome(QuestionAnswering):
+    outcome = "rightness"
+
+
+class Deaf(QuestionAnswering):
+    def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedAnswers:
+        read = super().examples(dataset, predictions)
+        return JudgedAnswers(["x" for _ in read.texts], read.references)
+
+
+class ReadsFailures(QuestionAnswering):
+    def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedAnswers:
+        given = [predictions.answers[query.id].text for query in dataset.queries]
+        return JudgedAnswers(given, [query.references for query in dataset.queries])
+
+
+class HalfRead(QuestionAnswering):
+    def parsed(self, examples: JudgedAnswers) -> Sequence[str | None]:
+        return examples.texts[:1]
+
+
+class NoJudge(QuestionAnswering):
+    judges = True
+
+
+class ReportsSets(QuestionAnswering):
+    def report(self, dataset: Dataset, examples: JudgedAnswers) -> Mapping[str, Any]:
+        return {"texts": {1, 2}}
+
+
+class LongSummary(QuestionAnswering):
+    def report(self, dataset: Dataset, examples: JudgedAnswers) -> Mapping[str, Any]:
+        return {"n": 1}
+
+    def summary(self, report: Mapping[str, Any]) -> Sequence[SummaryBlock]:
+        return [SummaryBlock("n", text="1\n2")]
+
+
+class Blind(QuestionAnswering):
+    def is_copied(self, _answer: str, _judgement: Judgement | None, query: Query) -> bool:
+        return False
+
+
+class Moody(QuestionAnswering):
+    judges = True
+    said: ClassVar[list[str]] = []
+
+    def judge(
+        self,
+        queries: Sequence[Query],
+        dataset: Dataset,
+        generations: Mapping[str, Generation],
+        retrievals: Mapping[str, Retrieval],
+    ) -> Any:
+        for query in queries:
+            self.said.append(query.id)
+            yield Judgement(query.id, "", {"n": len(self.said)})
+
+
+@pytest.mark.parametrize(
+    ("cls", "check"),
+    [
+        (Named, "attributes"),
+        (NoJudge, "attributes"),
+        (Taken, "names"),
+        (Unsteady, "settings"),
+        (NoMetric, "metrics"),
+        (OtherOutcome, "metrics"),
+        (Deaf, "bounds"),
+        (ReadsFailures, "failures"),
+        (HalfRead, "parsed"),
+        (ReportsSets, "report"),
+        (LongSummary, "report"),
+        (Blind, "copies"),
+        (Moody, "judging"),
+    ],
+)
+def test_a_broken_promise_is_found(cls: type[QuestionAnswering], check: str) -> None:
+    """By the check of that promise."""
+    data = None
+    if cls.name != QuestionAnswering.name:
+        from dataclasses import replace
+
+        from target_bench.data.splits import load
+
+        mini = load("mini")
+        asked = [q for q in mini.queries if q.metadata["task"] == QuestionAnswering.name]
+        data = replace(mini, queries=tuple(replace(q, metadata={}) for q in asked))
+    (found,) = [one for one in task_checks(cls, data) if one.name == check]
+    with pytest.raises(CheckError):
+        found()
+
+
+def test_a_prompt_that_is_missing(tmp_path: Any) -> None:
+    path = tmp_path / "own.py"
+    path.write_text(
+        "from target_bench.tasks.question_answering import QuestionAnswering\n\n\n"
+        "class Own(QuestionAnswering):\n    pass\n"
+    )
+    with pytest.raises(CheckError, match=r"Put the templates into .*question_answering.yaml"):
+        check_task(f"{path}:Own")
+
+
+def test_from_the_command_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = Inside(capsys, monkeypatch)("check", "--task", "qa", "--skip", "copies=not now")
+    assert done.code == 0
+    assert "not now" in done.out
