@@ -3,7 +3,7 @@
 import numpy as np
 
 from target_bench.core.schema import Generation, Query
-from target_bench.metrics.text import JudgedAnswers
+from target_bench.metrics.text import VERSION, JudgedAnswers
 from target_bench.tasks.question_answering import QuestionAnswering
 from tests.tasks.asked import answered, dataset_of
 
@@ -58,4 +58,4 @@ def test_reasoning_without_an_answer_counts_as_wrong_and_unread() -> None:
 
 
 def test_settings() -> None:
-    assert QuestionAnswering().settings() == []
+    assert QuestionAnswering().settings() == [VERSION]

@@ -20,8 +20,12 @@ from target_bench.evaluation.sweeps.sweep_config import SweepConfig
 from target_bench.evaluation.sweeps.sweep_records import as_row
 from target_bench.evaluation.sweeps.yaml_lines import Document
 from target_bench.evaluation.target import TARGET
+from target_bench.metrics.sql import VERSION as METRICS_VERSION
 from target_bench.runs.read import read_run
+from target_bench.sql.execution import VERSION as JUDGING_VERSION
 from tests.builders import Recorder, only
+
+RULES = [METRICS_VERSION, JUDGING_VERSION]
 
 ECHO = """
 from target_bench.tasks.question_answering import QuestionAnswering
@@ -97,15 +101,17 @@ def _settings(text: str) -> list[str]:
 
 
 def test_what_identifies_a_run_is_written_as_before() -> None:
-    """Runs of version 0.1.0 with the same settings are found again."""
+    """Settings in their order, then the versions of rules, then those of engines."""
     sqlite = f"sqlite:{sqlite3.sqlite_version}"
-    default = ["engine:sqlite", "rule:bird", "timeout:30", "repeats:1", sqlite]
+    default = ["engine:sqlite", "rule:bird", "timeout:30", "repeats:1", *RULES, sqlite]
     assert _settings("text_to_sql") == default
     assert _settings("sql:engine=sqlite,rule=bird,timeout=30.0,repeats=1,workers=7") == default
     other = _settings("sql:engine=duckdb,timeout=10.5,repeats=2,rule=spider")
-    assert other[:5] == ["engine:duckdb", "rule:spider", "timeout:10.5", "repeats:2", sqlite]
-    assert [part.partition(":")[0] for part in other[5:]] == ["duckdb", "sqlglot"]
-    assert _settings("qa:bertscore=m") == _settings("fv:labels=target") == []
+    assert other[:4] == ["engine:duckdb", "rule:spider", "timeout:10.5", "repeats:2"]
+    assert other[4:-2] == [*RULES, sqlite]
+    assert [part.partition(":")[0] for part in other[-2:]] == ["duckdb", "sqlglot"]
+    assert _settings("qa:bertscore=m") == _settings("qa")
+    assert _settings("fv:labels=target") == _settings("fv")
 
 
 def _run(out: Path, task: str) -> Any:
