@@ -85,18 +85,18 @@ def _value(name: str) -> Any:
         ("corpora: mini\nretrievers: bm52\n", "Did you mean bm25"),
     ],
 )
-def test_files_that_cannot_be(inside: Inside, text: str, said: str) -> None:
+def test_invalid_files(inside: Inside, text: str, said: str) -> None:
     assert said in inside.bad(2, "run", "--config", _file(text))
     assert not Path("runs").exists()
 
 
-def test_all_problems_of_a_file_are_told(inside: Inside) -> None:
+def test_all_problems_of_a_file_are_reported(inside: Inside) -> None:
     message = inside.bad(2, "run", "--config", _file("limit: 0\ntop_j: 3\nstructured: 1\n"))
     assert [line for line in message.splitlines() if "run.yaml:" in line] == message.splitlines()
     assert len(message.splitlines()) == 3
 
 
-def test_an_entry_that_no_task_reads_is_told(inside: Inside) -> None:
+def test_an_entry_that_no_task_reads_is_reported(inside: Inside) -> None:
     file = _file("corpora: mini\ntasks: qa\nretrievers: oracle\nlimit: 1\nschema_scope: tables\n")
     inside.telling("run.yaml: schema_scope changes nothing here", "run", "--config", file)
 

@@ -112,7 +112,7 @@ def test_what_is_read(name: str, value: Any, read: Any) -> None:
         (PromptOptions, "structured", 1),
     ],
 )
-def test_what_cannot_be(group: Any, name: str, value: Any) -> None:
+def test_invalid_values(group: Any, name: str, value: Any) -> None:
     with pytest.raises(ConfigError, match=f"^{name}"):
         group(**{name: value})
 
@@ -144,7 +144,7 @@ def test_reading_twice_changes_nothing(
         ({"tables": 11}, "tables=11: a prompt holds no more tables than are retrieved"),
     ],
 )
-def test_keywords_that_cannot_be(tmp_path: Path, given: dict[str, Any], said: str) -> None:
+def test_invalid_keywords(tmp_path: Path, given: dict[str, Any], said: str) -> None:
     target = TARGET(("qa", "mini"), out=tmp_path)
     with pytest.raises(ConfigError) as error:
         target.run("oracle", **given)
