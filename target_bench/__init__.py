@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from target_bench.core.metric import Metric
     from target_bench.core.metric_spec import MetricSpec
     from target_bench.core.observer import Observer
+    from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
     from target_bench.core.release import Release
     from target_bench.core.schema import (
         CorpusInfo,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         TableId,
     )
     from target_bench.core.serialization import Serializer
+    from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, Task
     from target_bench.core.vectors import Encoder, TextKind, VectorIndex, Vectors
     from target_bench.evaluation.results import Result, Results
     from target_bench.evaluation.stages.judge import judge_answers
@@ -70,6 +72,9 @@ _HOME = {
     "Observer": "core.observer",
     "Ranked": "core.interfaces",
     "Retriever": "core.interfaces",
+    "Prompted": "core.prompt_writer",
+    "PromptOptions": "core.prompt_writer",
+    "PromptWriter": "core.prompt_writer",
     "Release": "core.release",
     "CorpusInfo": "core.schema",
     "Generation": "core.schema",
@@ -86,6 +91,10 @@ _HOME = {
     "Scored": "evaluation.stages.score",
     "score_answers": "evaluation.stages.score",
     "score_rankings": "evaluation.stages.score",
+    "LeakLimits": "core.task",
+    "Predictions": "core.task",
+    "SummaryBlock": "core.task",
+    "Task": "core.task",
     "Encoder": "core.vectors",
     "TextKind": "core.vectors",
     "VectorIndex": "core.vectors",
@@ -121,6 +130,13 @@ __all__ = [  # noqa: RUF022 (the order a reader wants)
     "Generation",
     "Judgement",
     "Score",
+    "Task",
+    "Predictions",
+    "SummaryBlock",
+    "LeakLimits",
+    "PromptOptions",
+    "PromptWriter",
+    "Prompted",
     "Metric",
     "MetricSpec",
     "Observer",

@@ -68,7 +68,7 @@ def generate(
 
     with printed(as_json) as (observer, results):
         stored = ResumedRun(read_run(find(run, out or RUNS)), data_dir, observer, out)
-        for note in unread(context, [task or stored.task]):
+        for note in unread(context, [task or stored.task_text]):
             observer.warning(note)
         for generator in generators or ["extractive"]:
             confirm = payment.announced if yes else payment.agreed

@@ -235,6 +235,8 @@ def _data(one: Listed) -> str:
 def _headline(one: Listed) -> str:
     if one["state"] != "finished":
         return str(one["state"])
+    if one["metric"] is None:
+        return "no reference"
     score = "–" if one["score"] is None else f"{one['score']:.{one['digits']}f}"
     return f"{one['metric']} {score}"
 

@@ -187,7 +187,7 @@ def task_class(text: str) -> type[Task[Any]]:
     found = registry.resolve("task", target)
     if not (isinstance(found, type) and issubclass(found, Task)):
         raise ConfigError(f"{target} is not a task: it does not inherit target_bench.Task")
-    missing = [name for name in ("name", "title") if not isinstance(vars(found).get(name), str)]
+    missing = [name for name in ("name", "title") if not isinstance(getattr(found, name, None), str)]
     if missing:
         raise ConfigError(f"{target} is not a task: it has no attribute `{missing[0]}`")
     return found

@@ -23,8 +23,9 @@ def listed(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
     Returns:
         Of each run ``folder``, ``state`` (its status), ``problem`` (what is damaged), ``error``
         (what ended the last work on it), ``task``, ``corpus``, ``split``, ``about``, ``label``,
-        ``queries``, ``metric`` and ``score`` (the headline of a finished run; no score over no
-        query, ``digits`` decimals of it) and ``started``. What cannot be read is empty or None.
+        ``queries``, ``metric`` and ``score`` (the headline of a finished run; none without
+        references, no score over no query, ``digits`` decimals of it) and ``started``. What cannot
+        be read is empty or None.
     """
     bases = {folder for folder in map(_basis, runs) if folder is not None}
     return [_line(run, run.folder in bases) for run in runs]
@@ -52,12 +53,14 @@ def _line(run: StoredRun, basis: bool) -> dict[str, Any]:
             "error": run.error,
         }
         if run.is_scored:
+            line["queries"] = run.n_queries
+        if run.is_scored and run.scores:
             spec = spec_of(run.headline, run.scores[run.headline])
-            line |= {"queries": run.n_queries, "metric": run.headline, "digits": spec.digits}
+            line |= {"metric": run.headline, "digits": spec.digits}
     except StoreError:
         return line  # its state says so
     nothing_ranked = basis and run.asked.retriever == NO_CONTEXT
-    if run.status == "finished" and not nothing_ranked:
+    if run.status == "finished" and run.scores and not nothing_ranked:
         line["score"] = run.scores[run.headline].to_json()["value"]
     return line
 

@@ -116,7 +116,7 @@ def test_bad_arguments(tmp_path: Path, arguments: dict[str, Any], fault: str) ->
     [
         (Counting, "Counting is a class; pass an object of it"),
         (object(), "object is no retriever: it has no method embed_corpus"),
-        (None, "NoneType is no retriever"),
+        (None, "the task retrieval is about tables that are retrieved: name a retriever"),
     ],
 )
 def test_what_is_no_retriever(tmp_path: Path, retriever: Any, fault: str) -> None:

@@ -72,7 +72,7 @@ def test_a_task_of_a_file(tmp_path: Path) -> None:
     assert registry.create("task", text).bertscore == "m"
     assert task_named(text) == "question_answering"
     assert tasks_and_corpora((text, "mini")) == [(text, "mini")]
-    with pytest.raises(ConfigError, match=r"pathlib:Path is not a task: it has no attribute"):
+    with pytest.raises(ConfigError, match=r"pathlib:Path is not a task: it does not inherit"):
         task_named("pathlib:Path")
 
 

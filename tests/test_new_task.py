@@ -1,0 +1,287 @@
+"""A task, a corpus and a metric in files of a user's own, through everything, with no edit here.
+
+The task is table-to-text: its tables are given, its references are several, and one of its queries
+has none. Each test is one step and takes the runs that ``made`` left.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.evaluation.results import Result
+from target_bench.evaluation.target import TARGET
+from target_bench.runs.integrity import check
+from target_bench.runs.read import read_run
+from tests.builders import Recorder
+from tests.cli.inside import Inside
+
+METRIC = '''
+"""The share of the words of the best reference that a text has."""
+
+import numpy as np
+
+from target_bench import Metric, MetricSpec
+
+
+class WordRecall(Metric):
+    spec = MetricSpec("word_recall", label="Words", of="tales", digits=2, rank=1, decides=True)
+    signature = "word_recall|version:1"
+
+    def statistics(self, examples):
+        found = [max(recall(text, one) for one in references) for text, references in examples]
+        return np.array(found, dtype=float)[:, None] @ [[1.0, 0.0]] + [0.0, 1.0]
+
+    def value(self, totals):
+        return totals[..., 0] / totals[..., 1]
+
+
+def recall(text, reference):
+    words = set(reference.lower().split())
+    return len(words & set((text or "").lower().split())) / len(words)
+'''
+
+TASK = '''
+"""Table-to-text: is the row that is named told in a sentence?"""
+
+from target_bench import DataError, LeakLimits, SummaryBlock, Task
+from word_recall import WordRecall
+
+
+class TableToText(Task):
+    """Sentences compared with several references.
+
+    Args:
+        longest: characters of an answer that are read.
+    """
+
+    name = "table_to_text"
+    title = "Table-to-Text"
+    aliases = ("t2t",)
+    source = "given"
+    slices = ("sport",)
+    leak_limits = LeakLimits(verbatim=0.5)
+
+    def __init__(self, longest: int = 1000):
+        self.longest = longest
+
+    def settings(self):
+        return [f"longest:{self.longest}"]
+
+    def check(self, queries):
+        for query in queries:
+            if not all(one.endswith(".") for one in query.references):
+                raise DataError(f"query {query.id!r}: {query.answer!r} is not a sentence")
+
+    def metrics(self, queries, cutoffs=()):
+        return [WordRecall()]
+
+    def examples(self, dataset, predictions):
+        given = [predictions.answers[query.id] for query in dataset.queries]
+        read = [None if one.error else one.text[: self.longest] or None for one in given]
+        return [(text, q.references) for text, q in zip(read, dataset.queries)]
+
+    def parsed(self, examples):
+        return [text for text, _ in examples]
+
+    def report(self, dataset, examples):
+        return {"words": sum(len((text or "").split()) for text, _ in examples)}
+
+    def summary(self, report):
+        return [SummaryBlock("length", {"words": report["words"]})]
+'''
+
+PROMPT = """
+system: You tell a row of a table in a sentence.
+user: "{{ tables }}\\nRow: {{ query }}"
+no_context_system: You make up a sentence.
+no_context_user: "Row: {{ query }}"
+"""
+
+CORPUS = '''
+"""Winners of cups."""
+
+from target_bench import CorpusInfo, CorpusLoader, Query, Table, TableId
+
+NAMES, TITLE = {"a": "Ann", "b": "Bob", "c": "Cy"}, {"title": "Cups"}
+GOLD = {"a": ("Ann won in 2001.", "In 2001 Ann won."), "b": ("Bo won in 2002.",), "c": ()}
+
+
+class Cups(CorpusLoader):
+    info = CorpusInfo("cups", "Cups", ("table_to_text",), ("test",), "ours", "us", "here")
+    cached = False
+
+    def __init__(self):
+        from pathlib import Path
+
+        self.embedded = Path(__file__).parent
+
+    def tables(self, release, split):
+        for name in GOLD:
+            year = 2001 + ord(name) - ord("a")
+            yield Table(TableId("0", name), ["Year", "Winner"], [[str(year), NAMES[name]]], TITLE)
+
+    def queries(self, release, split):
+        for name, answer in GOLD.items():
+            gold = (TableId("0", name),)
+            yield Query(name, f"the winner of {name}", gold, answer, metadata={"sport": "chess"})
+'''
+
+GENERATOR = '''
+class Teller:
+    """Says what its first table holds."""
+
+    def generate(self, request):
+        (table,) = request.tables
+        return f"{table.rows[0][1]} won in {table.rows[0][0]}."
+'''
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    texts = {
+        "word_recall.py": METRIC,
+        "table_to_text.py": TASK,
+        "table_to_text.yaml": PROMPT,
+        "cups.py": CORPUS,
+        "teller.py": GENERATOR,
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def importable(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(files))
+    monkeypatch.delitem(sys.modules, "word_recall", raising=False)
+
+
+@pytest.fixture
+def target_bench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Inside:
+    return Inside(capsys, monkeypatch)
+
+
+def _task(files: Path) -> str:
+    return f"{files}/table_to_text.py:TableToText"
+
+
+def _run(files: Path, generator: str = "gold", task: str | None = None) -> Result:
+    pair = (task or _task(files), f"{files}/cups.py:Cups")
+    target = TARGET(pair, out=files / "runs", observer=Recorder())
+    (result,) = target.run(generator=generator)
+    return result
+
+
+def test_run_without_a_retriever(files: Path) -> None:
+    """Over the queries that have a reference."""
+    result = _run(files, f"{files}/teller.py:Teller")
+    score = result.scores["word_recall"]
+    assert (result.retriever, score.n, score.value) == (None, 2, 0.875)
+    assert result.answers is not None
+    assert (result.answers.asked, result.answers.unlabelled) == (3, 1)
+    assert [str(block) for block in result.summary] == ["length: words 8"]
+    assert "table-to-text" in result.folder.name
+    assert "retriever" not in json.loads((result.folder / "manifest.json").read_text())["asked"]
+
+
+def test_gold_answers_are_the_upper_bound_and_empty_ones_the_lower(files: Path) -> None:
+    assert _run(files, "gold").scores["word_recall"].value == 1
+    assert _run(files, "empty").scores["word_recall"].value == 0
+
+
+def test_a_stored_run_reads_and_checks(files: Path) -> None:
+    result = _run(files)
+    stored = read_run(result.folder)
+    assert stored.status == "finished"
+    assert (stored.n_queries, stored.n_unlabelled, list(stored.query_ids)) == (3, 1, ["a", "b"])
+    assert stored.asked.task == _task(files)
+    assert stored.label == "gold"
+    assert check(result.folder).problems == ()
+    assert _run(files).reused
+
+
+def test_an_edited_task_is_another_run(files: Path) -> None:
+    before = _run(files).folder
+    path = files / "table_to_text.py"
+    path.write_text(path.read_text().replace("one.text[: self.longest]", "one.text"))
+    assert _run(files).folder != before
+    assert _run(files, task=f"{_task(files)}:longest=5").folder != before
+
+
+def test_the_command_line(files: Path, target_bench: Inside) -> None:
+    """``run``, ``score`` of a run and of predictions, ``compare``, ``generate``."""
+    out = ("--out", str(files / "runs"))
+    corpus = f"{files}/cups.py:Cups"
+    task = ("--task", _task(files))
+    shown = target_bench("run", "--corpus", corpus, *task, "--generator", "gold", *out)
+    assert "word_recall" in shown.out
+    assert "  length: words 8" in shown.out
+    assert "1 of 3 queries have no reference answer: scores are over the other 2" in shown.err
+    gold = _run(files, "gold").folder
+    again = target_bench("score", str(gold), *out, "--json")
+    assert json.loads(again.out)["results"][0]["scores"]["word_recall"]["value"] == 1
+    predictions = files / "answers.json"
+    predictions.write_text(json.dumps({"a": "Ann won", "b": "", "c": "x"}))
+    given = ("--predictions", str(predictions))
+    scored = target_bench("score", "--corpus", corpus, *task, *given, *out, "--json")
+    assert json.loads(scored.out)["results"][0]["scores"]["word_recall"]["value"] == 0.25
+    empty = target_bench("generate", str(gold), "--generator", "empty", *out, "--json")
+    assert empty.code == 0, empty.err
+    folder = json.loads(empty.out)["results"][0]["folder"]
+    assert "word_recall" in target_bench("compare", str(gold), folder).out
+
+
+def test_a_sweep(files: Path, target_bench: Inside) -> None:
+    path = files / "sweep.yaml"
+    path.write_text(
+        f"corpora: ['{files}/cups.py:Cups']\ntasks: ['{_task(files)}']\n"
+        f"generators: [gold, empty]\nout: {files}/runs\n"
+    )
+    shown = target_bench("sweep", str(path))
+    assert "word_recall" in shown.out
+    table = json.loads((files / "runs" / "sweep.sweep.json").read_text())
+    assert [cell["state"] for cell in table["cells"]] == ["done", "done"]
+
+
+def test_a_split_without_references_has_predictions_and_no_scores(
+    files: Path, target_bench: Inside
+) -> None:
+    path = files / "cups.py"
+    path.write_text(path.read_text().replace('"Bo won in 2002.",', ""))
+    path.write_text(path.read_text().replace('"Ann won in 2001.", "In 2001 Ann won."', ""))
+    result = _run(files, f"{files}/teller.py:Teller")
+    assert result.scores == {}
+    assert read_run(result.folder).status == "finished"
+    assert set(read_run(result.folder).answers) == {"a", "b", "c"}
+    assert check(result.folder).problems == ()
+    shown = target_bench("runs", "list", "--out", files / "runs")
+    assert "table_to_text" in shown.out
+    assert "no reference" in shown.out
+
+
+def test_a_reference_that_is_not_valid_is_named_before_anything_is_asked(files: Path) -> None:
+    path = files / "cups.py"
+    path.write_text(path.read_text().replace("Bo won in 2002.", "Bo won"))
+    with pytest.raises(DataError, match=r"query 'b': \('Bo won',\) is not a sentence"):
+        _run(files)
+    assert not (files / "runs").exists()
+
+
+def test_a_table_that_is_given_and_not_there(files: Path) -> None:
+    path = files / "table_to_text.py"
+    path.write_text(
+        path.read_text()
+        + "\n    def given_tables(self, query, corpus):\n        return [('0', 'z')]\n"
+    )
+    with pytest.raises(DataError, match=r"query 'a' is given the table .* not in the corpus"):
+        _run(files)
+
+
+def test_a_retriever_is_needed_where_tables_are_retrieved(files: Path) -> None:
+    with pytest.raises(ConfigError, match="name a retriever"):
+        TARGET(("qa", "mini"), out=files / "runs").run(generator="gold")
