@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from target_bench.core import registry
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.identity import installed_version
 from target_bench.core.schema import MARKS, Generation, Retrieval
+from target_bench.data.select import make_task
 from target_bench.data.sources import is_path
 from target_bench.reporting.leaderboard import archive
 from target_bench.reporting.leaderboard.archive import FORMAT, LARGEST_ARCHIVE, MOST_RUNS, SUFFIX
@@ -20,6 +22,7 @@ from target_bench.reporting.leaderboard.scrubbing import scrubbed, scrubbed_labe
 from target_bench.runs.integrity import check
 from target_bench.runs.manifest import Asked, Identity
 from target_bench.runs.read import StoredRun, read_run
+from target_bench.runs.record_log import JUDGEMENTS
 from target_bench.runs.run_identity import earlier_note
 
 _ENVIRONMENT = ("python", "machine", "processors", "threads", "packages")
@@ -62,6 +65,13 @@ def pack(folders: Sequence[Path], card: Card, out: Path, partial: bool = False) 
     if not out.name.endswith(SUFFIX) or out.name == SUFFIX:
         raise ConfigError(f"-o {out}: the name of a submission ends in {SUFFIX}")
     runs = with_retrievals(folders)
+    bases = {run.retrieval.folder for run in runs if run.retrieval is not run}
+    for run in runs:
+        if run.folder not in bases and not run.scores:
+            raise ConfigError(
+                f"{run.folder}: no query of {run.corpus} {run.split} has a reference here, so the "
+                "run holds predictions and no scores, and a submission of it cannot be scored"
+            )
     if not runs or len(runs) > MOST_RUNS:
         raise ConfigError(f"{len(runs)} runs: a submission holds 1 to {MOST_RUNS}")
     missing = [name for name in corpora_of(folders) if name not in card.training_data]
@@ -100,6 +110,7 @@ def _packed(run: StoredRun, runs: Sequence[StoredRun], partial: bool) -> dict[st
     if run.identity.is_earlier:
         raise ConfigError(f"{earlier_note(run.folder)}: answer again, and submit that run")
     _check_undamaged(run)
+    _check_task(run)
     _check_kind(run.asked, run.folder)
     _check_whole(run.asked, run.folder, partial)
     files = {"run.json": _document(_about(run, runs))}
@@ -108,6 +119,9 @@ def _packed(run: StoredRun, runs: Sequence[StoredRun], partial: bool) -> dict[st
         _check_lengths([one.generation.text for one in answers], run.folder)
         lines = [_answer(one.generation, one.truncated) for one in answers]
         files["generations.jsonl"] = _lines(run, lines)
+        if make_task(run.task).replays:
+            records = [_judgement(run, query_id) for query_id in run.answers]
+            files[JUDGEMENTS] = b"".join(_encoded(one) + b"\n" for one in records if one)
     else:
         rankings = [_ranking(one) for one in run.rankings.values()]
         files["retrieval.jsonl"] = _lines(run, rankings)
@@ -126,9 +140,9 @@ def _about(run: StoredRun, runs: Sequence[StoredRun]) -> dict[str, Any]:
         "database": asked.database,
         "limit": asked.limit,
         "distractors": list(asked.distractors),
-        "retriever": scrubbed_label(asked.retriever or ""),
+        "retriever": scrubbed_label(asked.retriever) if asked.retriever else None,
         "generator": scrubbed_label(asked.generator or "") if run.has_answers else None,
-        "retrieval": folders.index(run.retrieval.folder) if run.has_answers else None,
+        "retrieval": None if run.retrieval is run else folders.index(run.retrieval.folder),
         "cutoffs": list(run.retrieval.identity.top_k),
         "corpus_fingerprint": identity.corpus_fingerprint,
         "queries_fingerprint": identity.queries_fingerprint,
@@ -139,7 +153,7 @@ def _about(run: StoredRun, runs: Sequence[StoredRun]) -> dict[str, Any]:
         "timed_queries": times.timed_queries,
         "latency_ms": _of(times.latency, _LATENCY),
         "cold": True,
-        "scores": {name: score.to_json() for name, score in run.scores.items()},
+        "scores": {n: replace(score, spec=None).to_json() for n, score in run.scores.items()},
         "date": (manifest.started or "")[:10],
     }
 
@@ -152,6 +166,15 @@ def _check_undamaged(run: StoredRun) -> None:
             f"runs fsck {run.folder}"
         )
     run.scores  # noqa: B018 (an unfinished run is not packed)
+
+
+def _check_task(run: StoredRun) -> None:
+    """See that the task can be loaded by its name, wherever the submission is verified."""
+    if run.task not in registry.names("task"):
+        raise ConfigError(
+            f"{run.folder}: its task {run.task!r} is not registered, so others cannot load it by "
+            "name. Offer it in an installed package, as an entry point of target_bench.tasks"
+        )
 
 
 def _check_kind(asked: Asked, folder: Path) -> None:
@@ -230,6 +253,12 @@ def _answer(one: Generation, truncated: bool) -> dict[str, Any]:
     }
     shown = {name: value for name, value in known.items() if value is not None}
     return {"query_id": one.query_id, "text": one.text, **shown}
+
+
+def _judgement(run: StoredRun, query_id: str) -> dict[str, Any] | None:
+    """The recorded judgement of an answer; None of a query without a reference."""
+    found = run.judgements.get(query_id)
+    return None if found is None else dict(found)
 
 
 def _kind(error: str) -> str:
