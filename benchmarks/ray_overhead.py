@@ -28,7 +28,7 @@ from rich.table import Table
 
 from target_bench.core.interfaces import Corpus, Ranking, Retriever
 from target_bench.core.observer import Observer
-from target_bench.evaluation.options import RunOptions
+from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.sweeps.executors import Executor
 from target_bench.evaluation.sweeps.local_executor import Local
 from target_bench.evaluation.sweeps.ray_executor import Ray

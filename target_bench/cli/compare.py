@@ -10,7 +10,7 @@ import typer
 from target_bench.cli.options import AsJson, By, DataDir, Debug
 from target_bench.cli.output import TerminalObserver, print_json
 from target_bench.core.errors import ConfigError
-from target_bench.evaluation.options import RUNS
+from target_bench.evaluation.run_options import RUNS
 
 if TYPE_CHECKING:
     from target_bench.reporting.comparison import Comparison

@@ -11,7 +11,7 @@ import typer
 from target_bench.cli.options import AsJson, DataDir, Debug
 from target_bench.cli.output import TerminalObserver, print_json
 from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.evaluation.options import RUNS
+from target_bench.evaluation.run_options import RUNS
 
 if TYPE_CHECKING:
     from target_bench.reporting.leaderboard.card import Card

@@ -6,7 +6,7 @@ import traceback
 import typer
 
 from target_bench.cli import compare, data, describe, leaderboard, plugins, run, runs, sweep, train
-from target_bench.cli.moved import Commands, TaskCommand
+from target_bench.cli.earlier_spellings import Commands, TaskCommand
 from target_bench.cli.options import debugging
 from target_bench.core import requirements
 from target_bench.core.errors import ConfigError, TargetBenchError

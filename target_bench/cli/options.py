@@ -11,7 +11,7 @@ import typer
 
 from target_bench.core import registry
 from target_bench.core.option_fields import about, amount, cutoffs
-from target_bench.evaluation.options import RunOptions, Selection, options_of
+from target_bench.evaluation.run_options import RunOptions, Selection, options_of
 
 _STATE = {"debug": False}
 

@@ -23,7 +23,14 @@ from target_bench.cli.output import agreed, announced, printed
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.evaluation.options import EXTRACTIVE, RUNS, RunOptions, Selection, of, options_of
+from target_bench.evaluation.run_options import (
+    EXTRACTIVE,
+    RUNS,
+    RunOptions,
+    Selection,
+    of,
+    options_of,
+)
 
 if TYPE_CHECKING:
     from target_bench.evaluation.results import Result

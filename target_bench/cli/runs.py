@@ -12,7 +12,7 @@ from target_bench.cli.options import AsJson, By, DataDir, Debug
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.text_tables import Column, TextTable, print_tables, say
-from target_bench.evaluation.options import RUNS
+from target_bench.evaluation.run_options import RUNS
 
 if TYPE_CHECKING:
     from target_bench.runs.integrity import Checked

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.core.interfaces import Corpus, CorpusLoader, Dataset, Distractors
+from target_bench.core.plugin_specs import parse_settings
 from target_bench.core.schema import NO_DATABASE, Table, TableId
 from target_bench.data import read_split
 from target_bench.data.sources import folder_of, is_path, loader, split_of
@@ -63,7 +63,7 @@ def _divided(spec: str) -> tuple[str, str, str]:
 
 def _parse(spec: str) -> _Asked:
     name, _, rest = _divided(spec)
-    settings = registry.parse_settings(rest, spec)
+    settings = parse_settings(rest, spec)
     unknown = settings.keys() - {"split", "n", "seed"}
     if unknown:
         raise ConfigError(

@@ -11,7 +11,7 @@ from target_bench.core.prompt_writer import PromptWriter
 from target_bench.core.task import Task
 from target_bench.data.select import Loaded
 from target_bench.evaluation.inputs import Answering
-from target_bench.evaluation.options import RunOptions
+from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.stages.consent import Confirm
 from target_bench.evaluation.stages.generate import Answerer
 from target_bench.evaluation.stages.retrieve import Subject

@@ -14,7 +14,7 @@ from target_bench.core.schema import Counts, Generation, Judgement, Query, Retri
 from target_bench.core.task import Task
 from target_bench.data.select import make_task
 from target_bench.evaluation.cell import Asking, Cell, asking_of
-from target_bench.evaluation.identities import answers_identity, retrieval_identity
+from target_bench.evaluation.cell_identities import answers_identity, retrieval_identity
 from target_bench.evaluation.inputs import Answering
 from target_bench.evaluation.results import Result, aligned
 from target_bench.evaluation.stages.consent import Confirm

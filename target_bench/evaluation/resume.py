@@ -22,8 +22,8 @@ from target_bench.data.select import (
 from target_bench.evaluation import pipeline
 from target_bench.evaluation.cell import Cell
 from target_bench.evaluation.inputs import Answering
-from target_bench.evaluation.options import RunOptions
 from target_bench.evaluation.results import Results
+from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.stages.generate import Answerer
 from target_bench.evaluation.stages.retrieve import Subject
 from target_bench.runs.answer_log import Answered

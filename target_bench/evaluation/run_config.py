@@ -8,7 +8,7 @@ from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.evaluation.options import (
+from target_bench.evaluation.run_options import (
     RunOptions,
     Selection,
     check_names,

@@ -12,7 +12,7 @@ from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.evaluation.options import (
+from target_bench.evaluation.run_options import (
     EXTRACTIVE,
     RUNS,
     TOP_K,

@@ -9,8 +9,8 @@ import pytest
 from target_bench.data.select import Loader, make_task, task_text
 from target_bench.evaluation import inputs
 from target_bench.evaluation.cell import Cell, asking_of
-from target_bench.evaluation.identities import answers_identity, retrieval_identity
-from target_bench.evaluation.options import RunOptions
+from target_bench.evaluation.cell_identities import answers_identity, retrieval_identity
+from target_bench.evaluation.run_options import RunOptions
 from target_bench.runs.run_identity import run_key
 from tests.builders import Recorder
 

@@ -14,9 +14,9 @@ from target_bench.core.errors import ConfigError
 from target_bench.data.select import task_named, task_text, tasks_and_corpora
 from target_bench.evaluation.resume import ResumedRun
 from target_bench.evaluation.sweeps import Sweep
-from target_bench.evaluation.sweeps.grid import cells
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell, run_cell
 from target_bench.evaluation.sweeps.sweep_config import SweepConfig
+from target_bench.evaluation.sweeps.sweep_grid import cells
 from target_bench.evaluation.sweeps.sweep_records import as_row
 from target_bench.evaluation.sweeps.yaml_lines import Document
 from target_bench.evaluation.target import TARGET

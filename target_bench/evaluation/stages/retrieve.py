@@ -15,7 +15,7 @@ from target_bench.core.errors import PluginError, StoreError, TargetBenchError
 from target_bench.core.interfaces import Dataset
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Query, Retrieval
-from target_bench.evaluation.options import RunOptions
+from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.stages import index
 from target_bench.evaluation.stages.consent import Confirm, Estimate, ask
 from target_bench.evaluation.stages.latency import measure

@@ -17,9 +17,9 @@ from target_bench.core.task import Task
 from target_bench.data.select import Loaded, Loader, make_task, tasks_and_corpora
 from target_bench.evaluation import inputs
 from target_bench.evaluation.cell import Asking, Cell, asking_of
-from target_bench.evaluation.identities import answers_identity, retrieval_identity
+from target_bench.evaluation.cell_identities import answers_identity, retrieval_identity
 from target_bench.evaluation.inputs import Answering
-from target_bench.evaluation.options import EXTRACTIVE
+from target_bench.evaluation.run_options import EXTRACTIVE
 from target_bench.evaluation.stages.consent import Estimate
 from target_bench.evaluation.stages.generate import Answerer
 from target_bench.evaluation.stages.retrieve import Subject

@@ -8,14 +8,14 @@ from typing import Any
 from target_bench.core.observer import Observer
 from target_bench.core.option_fields import about
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.evaluation.options import RunOptions, options_of, read_option
+from target_bench.evaluation.run_options import RunOptions, options_of, read_option
 from target_bench.evaluation.stages.consent import Estimate
 from target_bench.evaluation.sweeps.executors import Executor
-from target_bench.evaluation.sweeps.grid import cells
 from target_bench.evaluation.sweeps.local_executor import Local
 from target_bench.evaluation.sweeps.plan import PlannedCell, planned
 from target_bench.evaluation.sweeps.sweep_cell import CellOutcome, failed
 from target_bench.evaluation.sweeps.sweep_config import SweepConfig
+from target_bench.evaluation.sweeps.sweep_grid import cells
 from target_bench.evaluation.sweeps.sweep_records import Records
 from target_bench.evaluation.sweeps.yaml_lines import Document
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr,
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.registry import unknown_name
-from target_bench.evaluation.options import RUNS, in_sweeps, read_option
+from target_bench.evaluation.run_options import RUNS, in_sweeps, read_option
 from target_bench.evaluation.sweeps.yaml_lines import Document, Place
 
 if TYPE_CHECKING:

@@ -94,7 +94,7 @@ SWEEP = """
 import sys
 from pathlib import Path
 from target_bench.core.interfaces import Observer
-from target_bench.evaluation.options import RunOptions
+from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
 from target_bench.evaluation.sweeps.ray_executor import Ray
 slow, out = sys.argv[1:]

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.errors import ConfigError
-from target_bench.evaluation.sweeps.grid import cells
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
 from target_bench.evaluation.sweeps.sweep_config import SweepConfig
+from target_bench.evaluation.sweeps.sweep_grid import cells
 from target_bench.evaluation.sweeps.yaml_lines import Document
 
 
