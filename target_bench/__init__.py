@@ -4,9 +4,11 @@ Everything public is importable from here and loaded on first use, so that
 ``from target_bench import Retriever`` costs little more than ``import numpy``.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from target_bench.core.moved import MovedFinder
 from target_bench.core.version import __version__
 
 if TYPE_CHECKING:
@@ -165,6 +167,9 @@ __all__ = [  # noqa: RUF022 (the order a reader wants)
     "StoreError",
     "__version__",
 ]
+
+
+sys.meta_path.append(MovedFinder())
 
 
 def __getattr__(name: str) -> Any:

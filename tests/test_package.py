@@ -4,6 +4,7 @@ import inspect
 import json
 import subprocess
 import sys
+from importlib import import_module
 from importlib.metadata import entry_points, version
 from importlib.resources import files
 from importlib.util import module_from_spec, spec_from_file_location
@@ -115,3 +116,29 @@ def test_data_ships_with_the_package() -> None:
     assert (data / "queries.jsonl").is_file()
     for line in listed:
         assert (data / "tables" / f"{json.loads(line)['table_id']}.csv").is_file()
+
+
+EARLIER = (
+    "from target_bench.interfaces import Generator",
+    "from target_bench.placement import hold",
+    "from target_bench.report import Limits, write_report",
+    "from target_bench.retrievers.compat import Compat",
+    "from target_bench.sweeps import Local, Sweep",
+    "from target_bench.embeddings import encoded",
+    "from target_bench.sweeps.ray import Ray",
+)
+
+
+@pytest.mark.parametrize("line", EARLIER)
+def test_imports_of_the_documentation_of_0_1_0(line: str) -> None:
+    exec(line, {})
+
+
+def test_an_earlier_name_is_the_module_of_today() -> None:
+    from target_bench.core.moved import MOVED
+
+    for earlier in ("target_bench.interfaces", "target_bench.sweeps"):
+        import_module(earlier)
+        assert sys.modules[earlier] is sys.modules[MOVED[earlier]]
+    with pytest.raises(ModuleNotFoundError):
+        import_module("target_bench.pipeline")

@@ -131,7 +131,7 @@ class Scorer:
         return found
 
     def revision(self) -> str:
-        """The SHA-256 over the files of a folder, or the commit of a model on the hub.
+        """Return the SHA-256 over the files of a folder, or the commit of a model on the hub.
 
         Raises:
             ConfigError: there is no such model.

@@ -44,7 +44,7 @@ class Keys:
     database: str = "database_id"
 
     def metadata(self, table_id: TableId) -> dict[str, Any]:
-        """The metadata of a text that we write."""
+        """Return the metadata of a text that we write."""
         return {self.database: table_id.database_id, self.table: table_id.table_id}
 
 
@@ -112,7 +112,7 @@ class WrappedRetriever(Retriever):
         self._sized: tuple[int, Any, Any] | None = None
 
     def _factory_of(self, given: object) -> Any:
-        """The function that makes a retriever from texts, if it is one."""
+        """Return the function that makes a retriever from texts, if it is one."""
         found: Any = found_at(given, "retriever") if isinstance(given, str) else given
         if isinstance(found, self._filled + self._fillable) or not callable(found):
             return None
@@ -195,14 +195,14 @@ class WrappedRetriever(Retriever):
 
     @abstractmethod
     def _text(self, table: Table, text: str, place: int) -> Any:
-        """A table as the package wants it."""
+        """Return a table as the package wants it."""
 
     def _fill(self, store: Any, texts: list[Any]) -> None:
         """Put texts into an object that is to be filled."""
         raise NotImplementedError
 
     def _asking(self, n: int) -> Any:
-        """The object, asking for ``n`` texts."""
+        """Return the object, asking for ``n`` texts."""
         if self._sized is None or self._sized[0] != n or self._sized[1] is not self._asked:
             self._sized = n, self._asked, self._of_size(self._asked, n)
         return self._sized[2]
@@ -213,10 +213,10 @@ class WrappedRetriever(Retriever):
 
     @abstractmethod
     def _search(self, query: str, n: int) -> Iterable[Hit]:
-        """What the package finds, best first."""
+        """Return what the package finds, best first."""
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
-        """The tables of the texts found; one that has several counts by its best.
+        """Return the tables of the texts found; one that has several counts by its best.
 
         Raises:
             PluginError: the metadata of a text do not name its table.
@@ -224,7 +224,7 @@ class WrappedRetriever(Retriever):
         return self._names.ranking(self._search(query, top_k * self.fetch), top_k)
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        """The rankings of several queries, ``concurrency`` of them at a time."""
+        """Return the rankings of several queries, ``concurrency`` of them at a time."""
         if self.concurrency == 1:
             return [self.retrieve(query, top_k) for query in queries]
         with ThreadPoolExecutor(self.concurrency, "target-bench-queries") as pool:
@@ -234,7 +234,7 @@ class WrappedRetriever(Retriever):
             )
 
     def notes(self) -> Sequence[str]:
-        """What the object would not do as asked."""
+        """Return what the object would not do as asked."""
         return list(self._notes)
 
     def _note(self, note: str) -> None:

@@ -70,7 +70,7 @@ class Fusion:
         n_tables: int,
         k: int,
     ) -> tuple[Places, Floats]:
-        """The best tables of each query, and their scores.
+        """Return the best tables of each query, and their scores.
 
         Args:
             rankings: of the same (n) queries.
@@ -96,7 +96,7 @@ class Fusion:
         return _filled(*_best_sums(*together, floor, len(rankings), k), k)
 
     def _scores(self, found: Candidates, depth: int, n_tables: int) -> tuple[Floats, Floats]:
-        """What a ranking gives its tables, and (n, 1) what it gives to others."""
+        """Return what a ranking gives its tables, and (n, 1) what it gives to others."""
         if self.method == "weighted":
             return _scaled(found, self.normalise, depth, n_tables)
         ranks = np.arange(1, found.rows.shape[1] + 1)
@@ -136,7 +136,7 @@ def _scaled(found: Candidates, scale: Scale, depth: int, n_tables: int) -> tuple
 def _best_sums(
     rows: Places, gains: Floats, floor: Any, n_lists: int, k: int
 ) -> tuple[Places, Floats]:
-    """The best tables of each query, by the floor of the query plus all gains of the table.
+    """Return the best tables of each query, by the floor of the query plus all gains of the table.
 
     Args:
         rows: (n, m) places of tables, -1 for none; a table may stand in several columns.
@@ -170,7 +170,7 @@ def _in_order(rows: Places) -> tuple[Places, Places]:
 
 
 def _filled(places: Places, scores: Floats, k: int) -> tuple[Places, Floats]:
-    """The same arrays, ``k`` wide."""
+    """Return the same arrays, ``k`` wide."""
     shape = len(places), k
     wide = np.full(shape, -1, dtype=np.int64), np.zeros(shape)
     wide[0][:, : places.shape[1]] = places

@@ -11,7 +11,7 @@ from target_bench.core.schema import Generation, GenerationRequest
 
 
 def check_generator(generator: Any) -> Any:
-    """The object itself, if it has the method of a generator.
+    """Return the object itself, if it has the method of a generator.
 
     Raises:
         ConfigError: it has not.

@@ -23,7 +23,7 @@ def schemas(answer: str, n: int) -> list[str]:
 
 
 def _documents(answer: str) -> Iterator[Any]:
-    """The JSON lists and objects in a text, one after the other."""
+    """Yield the JSON lists and objects in a text, one after the other."""
     decoder = json.JSONDecoder(strict=False)
     start = 0
     while match := _OPENING.search(answer, start):
@@ -36,7 +36,7 @@ def _documents(answer: str) -> Iterator[Any]:
 
 
 def _items(document: Any) -> list[Any]:
-    """The schemas of a document."""
+    """Return the schemas of a document."""
     if isinstance(document, list):
         flat = all(isinstance(item, str) for item in document)
         return [document] if flat and not _look_whole(document) else document
@@ -65,7 +65,7 @@ def _holds_schemas(value: Any) -> bool:
 
 
 def _is_schema(item: Any) -> bool:
-    """An object with a list in it, or a list."""
+    """Return an object with a list in it, or a list."""
     return isinstance(item, list) or (
         isinstance(item, dict) and any(isinstance(value, list) for value in item.values())
     )
@@ -81,7 +81,7 @@ def _text(value: Any) -> str:
 
 
 def _line(line: str) -> str:
-    """A line without bullet, number and marks, if it names columns; else nothing."""
+    """Return a line without bullet, number and marks, if it names columns; else nothing."""
     bare = _MARKS.sub(" ", _BULLET.sub("", line))
     title, colon, columns = bare.partition(":")
     if not (columns.strip() if colon else re.search(r"[(,|\t]", _BULLET.sub("", line))):

@@ -54,7 +54,7 @@ class Inner:
         self.retriever.embed_corpus(corpus)
 
     def candidates(self, queries: Sequence[str], k: int) -> Candidates:
-        """The rankings of several queries, each checked and in the order of its scores.
+        """Return the rankings of several queries, each checked and in the order of its scores.
 
         Raises:
             PluginError: an answer that the contract of retrievers does not allow.
@@ -89,7 +89,7 @@ class Inner:
         return Candidates(rows, None if unscored else scores, self.label)
 
     def notes(self) -> list[str]:
-        """What the retriever has to say, each note after its label."""
+        """Return what the retriever has to say, each note after its label."""
         own = getattr(self.retriever, "notes", None)
         return [f"{self.label}: {note}" for note in own()] if callable(own) else []
 

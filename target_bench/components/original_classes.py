@@ -53,7 +53,7 @@ class AbsRetrieverBase(ABC):  # noqa: B024 (as the original has it)
         self.expected_corpus_format = expected_corpus_format
 
     def get_expected_corpus_format(self) -> str:
-        """The form in which it wants tables."""
+        """Return the form in which it wants tables."""
         return self.expected_corpus_format
 
 
@@ -76,15 +76,15 @@ class AbsStandardEmbeddingRetriever(AbsRetrieverBase):
 
     @abstractmethod
     def embed_query(self, query: str, dataset_name: str, **kwargs: Any) -> NDArray[Any]:
-        """The vector of a query."""
+        """Return the vector of a query."""
 
     @abstractmethod
     def embed_corpus(self, dataset_name: str, corpus_entry: dict[str, Any]) -> NDArray[Any]:
-        """The vector of one table."""
+        """Return the vector of one table."""
 
 
 def markdown_table_str(table_array: Sequence[Sequence[Any]], num_rows: int | None = None) -> str:
-    """A nested array as Markdown; 0 rows leave the line under the header out, as there."""
+    """Return a nested array as Markdown; 0 rows leave the line under the header out, as there."""
     if not table_array:
         return ""
     rows = table_array[1:] if not num_rows else table_array[1 : 1 + num_rows]
@@ -94,7 +94,7 @@ def markdown_table_str(table_array: Sequence[Sequence[Any]], num_rows: int | Non
 
 
 def json_table_str(table_array: Sequence[Sequence[Any]], num_rows: int | None = None) -> str:
-    """A nested array as JSON: the number of a row -> column -> cell."""
+    """Return a nested array as JSON: the number of a row -> column -> cell."""
     rows = table_array[1:] if not num_rows else table_array[1 : 1 + num_rows]
     return json.dumps(
         {i: dict(zip(table_array[0], row, strict=False)) for i, row in enumerate(rows)}
@@ -102,7 +102,7 @@ def json_table_str(table_array: Sequence[Sequence[Any]], num_rows: int | None = 
 
 
 def construct_embedding_index(table_embeddings: Sequence[Sequence[float]]) -> Any:
-    """An hnswlib index of cosine similarity, with the parameters of the original."""
+    """Return an hnswlib index of cosine similarity, with the parameters of the original."""
     import hnswlib
 
     vectors = np.asarray(table_embeddings)
@@ -129,7 +129,7 @@ def importable() -> Iterator[None]:
 
 
 def _modules() -> dict[str, ModuleType]:
-    """The stand-in's modules, by the names of the original's."""
+    """Return the stand-in's modules, by the names of the original's."""
     bases = (AbsRetrieverBase, AbsCustomEmbeddingRetriever, AbsStandardEmbeddingRetriever)
     by_name: dict[str, Any] = {base.__name__: base for base in bases}
     helpers = (markdown_table_str, json_table_str, construct_embedding_index)

@@ -107,7 +107,7 @@ class Summarizer:
             recorded.close()
 
     def _keys(self, requests: Iterable[GenerationRequest]) -> dict[str, str] | None:
-        """What recorded answers are found by; None if nothing is recorded."""
+        """Return what recorded answers are found by; None if nothing is recorded."""
         if not self._cache:
             return None
         identity, warning = plugin_identity(self._generator)
@@ -175,7 +175,7 @@ def _request(query_id: str, table: str) -> GenerationRequest:
 
 
 def _read(answer: Generation) -> Summary | str:
-    """The summary in an answer, or why there is none."""
+    """Return the summary in an answer, or why there is none."""
     if answer.error is not None:
         return answer.error.partition(":")[0]
     start, end = answer.text.find("{"), answer.text.rfind("}")

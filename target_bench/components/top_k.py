@@ -36,7 +36,7 @@ def rank_product(
     k: int,
     offsets: Scores | None = None,
 ) -> Ranked:
-    """The tables that score more than 0 in the product of queries and index, best first.
+    """Return the tables that score more than 0 in the product of queries and index, best first.
 
     Args:
         queries: (queries, terms) CSR matrix.
@@ -57,7 +57,7 @@ def rank_product(
 def rank_scores(
     score_block: Callable[[slice], Scores], n_queries: int, ids: Sequence[TableId], k: int
 ) -> Ranked:
-    """The tables that score more than 0, best first, from dense scores.
+    """Return the tables that score more than 0, best first, from dense scores.
 
     Args:
         score_block: gives the (block, tables) scores of a slice of the queries.
@@ -76,7 +76,7 @@ def blocks(n_queries: int, n_tables: int, cells: int = BLOCK_CELLS) -> list[slic
 
 
 def stacked(parts: Sequence[tuple[Places, Scores]]) -> tuple[Places, Scores]:
-    """The places and scores of consecutive blocks of queries, as one."""
+    """Return the places and scores of consecutive blocks of queries, as one."""
     if not parts:
         return np.empty((0, 0), dtype=np.int64), np.empty((0, 0))
     places, values = zip(*parts, strict=True)
@@ -137,7 +137,7 @@ def _add_up(queries: Any, i: int, weights: Any, scores: Scores) -> None:
 
 
 def _bound(scores: Scores, k: int, offset: Scores | None = None) -> float:
-    """A score below all of the ``k`` best, and not below 0.
+    """Return a score below all of the ``k`` best, and not below 0.
 
     The tables are dealt into groups: ``k`` groups whose best is at least x hold ``k`` scores of at
     least x. Rounding may make ties of scores just below.

@@ -83,7 +83,7 @@ class StoredShards(Sequence[Any]):
 
 
 def shard_name(number: int) -> str:
-    """What a shard's files begin with."""
+    """Return what a shard's files begin with."""
     return f"shard-{number}"
 
 

@@ -60,7 +60,7 @@ def watched() -> Iterator[Watch]:
 
 
 def _made_here() -> dict[Hashable, set[Hashable]]:
-    """What the run that this thread works for has made, by store."""
+    """Return what the run that this thread works for has made, by store."""
     watch = _watching.get()
     if watch in _watches:
         return watch.made

@@ -126,7 +126,7 @@ def _statements(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def _bound(node: ast.AST) -> Iterator[Import]:
-    """What a node binds, if it is an import statement."""
+    """Yield what a node binds, if it is an import statement."""
     if isinstance(node, ast.Import):
         for found in node.names:
             yield Import(found.name, None, found.asname or found.name.partition(".")[0])
@@ -167,7 +167,7 @@ def imported_file(found: Import, package: Path) -> Path | None:
 
 
 def _submodule(found: Import, package: Path) -> Path | None:
-    """The file of a module that is imported as such, in either way."""
+    """Return the file of a module that is imported as such, in either way."""
     module = f"{found.module}.{found.name}" if found.name else found.module
     return module_file(package.parent, module)
 
@@ -244,7 +244,7 @@ class _Writer:
         return hashlib.sha256("".join(self._words(tree)).encode("ascii")).hexdigest()
 
     def _words(self, tree: ast.Module) -> Iterator[str]:
-        """The text in parts; without recursion, as expressions may be nested deeply."""
+        """Yield the text in parts; without recursion, as expressions may be nested deeply."""
         stack: list[Any] = [tree]
         while stack:
             item = stack.pop()
@@ -271,7 +271,7 @@ class _Writer:
                 yield value
 
     def _as_defined(self, node: ast.AST) -> ast.AST:
-        """A name that was imported from the package as it is called where it is defined."""
+        """Return a name that was imported from the package as it is called where it is defined."""
         if isinstance(node, ast.Name) and node.id in self.bindings.names:
             return ast.Name(self.bindings.names[node.id])
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

@@ -27,7 +27,7 @@ class RetrieverLike(Protocol):
         """Index the tables."""
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
-        """The tables for one query, best first."""
+        """Return the tables for one query, best first."""
 
 
 class Fault(Exception):  # noqa: N818 (a fault of the plug-in, recorded and seldom raised)
@@ -35,7 +35,7 @@ class Fault(Exception):  # noqa: N818 (a fault of the plug-in, recorded and seld
 
 
 def check_methods(retriever: object) -> RetrieverLike:
-    """The object itself, if it has the two methods of a retriever.
+    """Return the object itself, if it has the two methods of a retriever.
 
     Raises:
         ConfigError: it lacks one, or is a class in place of an object.
@@ -66,7 +66,7 @@ def _has_batch(retriever: RetrieverLike) -> bool:
 def retrieve(
     retriever: RetrieverLike, queries: Sequence[Query], top_k: int, corpus: Corpus, stop: bool
 ) -> list[Retrieval]:
-    """The retrievals of a batch of queries, in their order.
+    """Return the retrievals of a batch of queries, in their order.
 
     A batch call that raises is repeated one query at a time, so that a fault costs one query and
     carries its name. Scored tables are put in the order of their scores, by ``ranking.settled``.
@@ -140,7 +140,7 @@ def _retrieval(query_id: str, checked: "_Ranking | Fault", corpus: Corpus) -> Re
 
 
 def _from_arrays(answers: Ranked, top_k: int, n_tables: int) -> list[_Ranking] | None:
-    """The rankings, or None if any is at fault: the general way then says which, and how."""
+    """Return the rankings, or None if any is at fault: the general way then says which, and how."""
     found = settled_arrays(answers, top_k, n_tables)
     if found is None:
         return None

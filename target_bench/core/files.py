@@ -57,7 +57,7 @@ def atomic_write(path: Path, content: bytes | Iterable[bytes], durable: bool = T
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file's content, in hexadecimal.
+    """Return the SHA-256 of a file's content, in hexadecimal.
 
     Raises:
         OSError: it cannot be read.

@@ -35,7 +35,7 @@ class CellGrid:
     rows: tuple[tuple[GridCell, ...], ...]
 
     def places(self) -> list[list[GridCell | None]]:
-        """The cell at every place of the rectangle; None where there is none."""
+        """Return the cell at every place of the rectangle; None where there is none."""
         taken: dict[tuple[int, int], GridCell] = {}
         for i, row in enumerate(self.rows):
             column = 0
@@ -61,7 +61,7 @@ class CellGrid:
         return header, [[cell.text if cell else "" for cell in row] for row in places[n:]]
 
     def to_json(self) -> list[list[list[Any]]]:
-        """The rows as lists of ``[text, row_span, column_span, is_header]``."""
+        """Return the rows as lists of ``[text, row_span, column_span, is_header]``."""
         return [[list(cell) for cell in row] for row in self.rows]
 
     @classmethod

@@ -107,7 +107,7 @@ def _parts(plugin: object) -> Mapping[str, object]:
 
 
 def _config(plugin: object, parts: Mapping[str, object]) -> Any:
-    """The settings; one that is a part is described there."""
+    """Return the settings; one that is a part is described there."""
     own = getattr(plugin, "config", None)
     config = own() if callable(own) else constructor_arguments(plugin)
     own_settings = {name: value for name, value in config.items() if name not in parts}
@@ -156,7 +156,7 @@ def code_hash(thing: type | FunctionType) -> str:
 
 
 def _hashes(files: Iterable[Path]) -> list[str]:
-    """The hashes of files that are not of this package."""
+    """Return the hashes of files that are not of this package."""
     sources = [code_tree.read(file) for file in files]
     if any(source.reads_documentation for source in sources):
         return [source.documented for source in sources]
@@ -255,7 +255,7 @@ def _source_file(thing: type | FunctionType) -> Path:
 
 
 def installed_version(distribution: str) -> str | None:
-    """The version of an installed package, or None."""
+    """Return the version of an installed package, or None."""
     try:
         return version(distribution)
     except PackageNotFoundError:

@@ -155,7 +155,7 @@ def _call(retriever: object, name: str, folder: Path, hook: Callable[[], None]) 
 
 
 def _record(retriever: object, corpus: Corpus) -> dict[str, Any]:
-    """What an index is of."""
+    """Return what an index is of."""
     identity, warning = plugin_identity(retriever)
     if warning:
         raise ConfigError(
@@ -193,7 +193,7 @@ def _read(folder: Path) -> dict[str, Any]:
 def _differences(
     found: Mapping[str, Any], wanted: Mapping[str, Any], prefix: str = ""
 ) -> list[str]:
-    """A sentence for each entry that an index has otherwise than is wanted."""
+    """Return a sentence for each entry that an index has otherwise than is wanted."""
     differing = []
     for name in wanted:
         ours, theirs = wanted[name], found.get(name)
@@ -258,7 +258,7 @@ def _put_in_place(whole: Path, folder: Path) -> None:
 
 
 def _sibling(folder: Path) -> Path:
-    """A new name in the same place, so that renaming stays within one file system."""
+    """Return a new name in the same place, so that renaming stays within one file system."""
     return folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
 
 

@@ -77,7 +77,7 @@ class Corpus(ABC):
 
     @abstractmethod
     def __getitem__(self, table_id: tuple[str, str]) -> Table:
-        """The table with this id; raises ``KeyError`` for an unknown one."""
+        """Return the table with this id; raises ``KeyError`` for an unknown one."""
 
     @property
     @abstractmethod
@@ -103,7 +103,7 @@ class Corpus(ABC):
         return table_id in self.positions
 
     def batches(self, n: int) -> Iterator[list[Table]]:
-        """The tables in corpus order, ``n`` at a time (the last batch may be shorter)."""
+        """Yield the tables in corpus order, ``n`` at a time (the last batch may be shorter)."""
         if n < 1:
             raise ValueError(f"a batch holds at least one table, not {n}")
         batch: list[Table] = []
@@ -178,7 +178,7 @@ class CorpusLoader(ABC):
 
     @abstractmethod
     def tables(self, release: Release, split: str) -> Iterable[Table]:
-        """The tables of a split, in a fixed order.
+        """Return the tables of a split, in a fixed order.
 
         Args:
             release: the folder of release files; everything is read through it.
@@ -190,7 +190,7 @@ class CorpusLoader(ABC):
 
     @abstractmethod
     def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """The queries of a split; arguments and errors as for ``tables``."""
+        """Return the queries of a split; arguments and errors as for ``tables``."""
 
     def databases(
         self,
@@ -202,7 +202,7 @@ class CorpusLoader(ABC):
 
 
 def constructor_arguments(plugin: object) -> dict[str, Any]:
-    """The settings of an object that keeps its constructor arguments under their own names.
+    """Return the settings of an object that keeps its constructor arguments under their own names.
 
     Raises:
         AttributeError: the object does not keep one of them.
@@ -233,10 +233,10 @@ class Retriever(ABC):
 
     @abstractmethod
     def retrieve(self, query: str, top_k: int) -> Ranking:
-        """The tables for one query, best first, at most ``top_k``."""
+        """Return the tables for one query, best first, at most ``top_k``."""
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        """The rankings of several queries, in their order. Default: one call a query."""
+        """Return the rankings of several queries, in their order. Default: one call a query."""
         return [self.retrieve(query, top_k) for query in queries]
 
     def config(self) -> Mapping[str, Any]:
@@ -297,14 +297,14 @@ class Generator(ABC):
 
     @abstractmethod
     def generate(self, request: GenerationRequest) -> Generation | str:
-        """The answer to one request, or its text alone."""
+        """Return the answer to one request, or its text alone."""
 
     def generate_many(
         self,
         requests: Iterable[GenerationRequest],
         observer: "Observer",  # noqa: ARG002 (for those that wait)
     ) -> Iterator[Generation]:
-        """The answers to many requests, as they are finished, in any order.
+        """Yield the answers to many requests, as they are finished, in any order.
 
         Override it where requests can be answered at the same time, and draw them only as they
         are needed. Default: the harness calls ``generate`` once a request.

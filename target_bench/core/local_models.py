@@ -10,7 +10,7 @@ _LONGEST = 200  # characters of an error's own words
 
 
 def device_of(asked: str | None) -> str:
-    """The device that was asked for; without one, the GPU if there is one.
+    """Return the device that was asked for; without one, the GPU if there is one.
 
     Raises:
         ConfigError: PyTorch has no such device.

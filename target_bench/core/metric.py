@@ -48,7 +48,7 @@ class Metric(ABC, Generic[ExamplesT]):
 
     @abstractmethod
     def value(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The metric from (..., m) sums of statistics, shape (...)."""
+        """Return the metric from (..., m) sums of statistics, shape (...)."""
 
     def counted(self, statistics: NDArray[np.float64]) -> int:
         """Over how many queries the metric is. Default: all of them."""

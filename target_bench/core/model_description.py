@@ -89,7 +89,7 @@ class Description:
                 self._hide(item)
 
     def _other(self, value: object) -> Any:
-        """A class, a function or an object."""
+        """Return a class, a function or an object."""
         if any(value is other for other in self._within):
             return self._unknown("it holds itself")
         try:
@@ -126,7 +126,7 @@ class Description:
         return self._mapping(fields, hidden if isinstance(hidden, Mapping) else ())
 
     def _code(self, thing: type | FunctionType) -> dict[str, Any]:
-        """What a class or a function is called, and its version, else a hash of its source.
+        """Return what a class or a function is called, and its version, else a hash of its source.
 
         Raises:
             OSError: it has no source file.
@@ -159,7 +159,7 @@ def _addresses(model: BaseModel) -> list[str]:
 
 
 def _version(thing: type | FunctionType) -> str | None:
-    """The version of the installed package it is from; None for code that may be edited."""
+    """Return the version of the installed package it is from; None for code that may be edited."""
     parts = thing.__module__.split(".")
     file = Path(getattr(sys.modules.get(thing.__module__), "__file__", None) or "")
     if not {"site-packages", "dist-packages"} & set(file.parts):

@@ -84,7 +84,7 @@ class Foreign:
 
 
 def found_at(target: str, setting: str) -> object:
-    """What ``module:name`` or ``path/file.py:name`` names.
+    """Return what ``module:name`` or ``path/file.py:name`` names.
 
     Raises:
         ConfigError: there is nothing of that name.

@@ -25,7 +25,7 @@ _PLAIN_FINAL = "assistantfinal"
 
 
 def without_reasoning(text: str) -> str:
-    """An answer without the reasoning blocks in it; unchanged if there is none.
+    """Return an answer without the reasoning blocks in it; unchanged if there is none.
 
     A block is what stands between an opening and the next closing tag: ``<think>``, ``<thinking>``,
     ``<thought>``, ``<reasoning>`` and ``<scratchpad>``, in any case and with attributes,

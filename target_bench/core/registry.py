@@ -54,7 +54,7 @@ class Spec:
 
 
 def normalise(name: str) -> str:
-    """The form in which names are compared: lower case, letters and digits only."""
+    """Return the form in which names are compared: lower case, letters and digits only."""
     return re.sub(r"[\W_]+", "", name.lower())
 
 
@@ -140,7 +140,7 @@ def build(
 
 
 def part(kind: Kind, given: Any) -> Any:
-    """The plug-in that a setting of another one names; an object is that plug-in itself.
+    """Return the plug-in that a setting of another one names; an object is that plug-in itself.
 
     Raises:
         ConfigError: as for ``create``.
@@ -149,7 +149,7 @@ def part(kind: Kind, given: Any) -> Any:
 
 
 def resolve(kind: Kind, target: str, also: Iterable[str] = ()) -> Any:
-    """The class behind a name, ``module:Class`` or ``path/file.py:Class``."""
+    """Return the class behind a name, ``module:Class`` or ``path/file.py:Class``."""
     path = _find(kind, target)
     if path is not None:
         return _import(path, target)
@@ -161,7 +161,7 @@ def resolve(kind: Kind, target: str, also: Iterable[str] = ()) -> Any:
 
 
 def canonical(kind: Kind, name: str) -> str:
-    """The registered spelling of a name (``OTT-QA`` -> ``ottqa``); other names as they are.
+    """Return the registered spelling of a name (``OTT-QA`` -> ``ottqa``); other names as they are.
 
     A task is also known by its title and its aliases (``QA`` -> its short name).
     """
@@ -185,7 +185,7 @@ def _other_names(task: str) -> set[str]:
 
 
 def anywhere(target: str) -> str:
-    """A target as it can be named from any folder: the path of a file is absolute."""
+    """Return a target as it can be named from any folder: the path of a file is absolute."""
     if not _FILE.fullmatch(target):
         return target
     path, _, name = target.rpartition(":")
@@ -193,7 +193,7 @@ def anywhere(target: str) -> str:
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
-    """The message for a name nobody knows: near misses, then the list."""
+    """Return the message for a name nobody knows: near misses, then the list."""
     import difflib
 
     known = list(known)
@@ -234,7 +234,7 @@ def _entry_points(kind: Kind) -> dict[str, "EntryPoint"]:
 
 @cache
 def _installed(group: str, _path: tuple[str, ...]) -> tuple["EntryPoint", ...]:
-    """The entry points of a group; scanning every installed package takes a while."""
+    """Return the entry points of a group; scanning every installed package takes a while."""
     from importlib.metadata import entry_points
 
     return tuple(entry_points(group=group))
@@ -278,7 +278,7 @@ def _import_file(target: str) -> Any:
 
 
 def _as_named(target: str) -> str:
-    """A class of a file by the file's name, for messages; other names as they are."""
+    """Return a class of a file by the file's name, for messages; other names as they are."""
     module, _, name = target.rpartition(":")
     if not module.startswith(FILE_MODULE):
         return target
@@ -313,7 +313,7 @@ def _attribute(module: Any, attribute: str, asked: str) -> Any:
 
 
 def _checked(cls: Any, settings: dict[str, Any], what: str) -> dict[str, Any]:
-    """The settings, each converted to the type its constructor argument declares."""
+    """Return the settings, each converted to the type its constructor argument declares."""
     parameters = _constructor(cls, what).parameters.values()
     named = {p.name: p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
     open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)

@@ -46,7 +46,7 @@ class Seen:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The same as JSON."""
+        """Return the same as JSON."""
         return {
             "files": self.files,
             "sizes": self.sizes,
@@ -56,7 +56,7 @@ class Seen:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "Seen":
-        """What ``to_json`` wrote."""
+        """Return what ``to_json`` wrote."""
         return cls(
             dict(record["files"]),
             dict(record["sizes"]),
@@ -100,7 +100,7 @@ class Release:
         self.notes[number] = f"{n + 1:,} {what} (the first: {first})"
 
     def find(self, name: str) -> Path | None:
-        """The file of this name, or this name with ``.gz`` or ``.zip``, or None."""
+        """Return the file of this name, or this name with ``.gz`` or ``.zip``, or None."""
         candidates = (place / f"{name}{suffix}" for place in self._places for suffix in _SUFFIXES)
         for path in candidates:
             if path.is_file():
@@ -110,7 +110,7 @@ class Release:
         return None
 
     def find_folder(self, name: str) -> Path | None:
-        """The folder of this name, or None."""
+        """Return the folder of this name, or None."""
         for place in self._places:
             if (place / name).is_dir():
                 return place / name
@@ -119,7 +119,7 @@ class Release:
         return None
 
     def require(self, *names: str) -> Path:
-        """The first of these files that exists.
+        """Return the first of these files that exists.
 
         Raises:
             DataError: none of them does.
@@ -135,18 +135,18 @@ class Release:
         raise DataError(f"no {wanted} (nor .gz, .zip) in the folder {self.folder}: {advice}")
 
     def matching(self, pattern: str) -> list[Path]:
-        """The files that match a glob pattern, in the order of their paths."""
+        """Return the files that match a glob pattern, in the order of their paths."""
         names = self.seen.listings[pattern] = _listing(self.folder, pattern)
         return [self.folder / name for name in names]
 
     def content(self, path: Path) -> bytes:
-        """The file's content, decompressed; a zip must hold one file."""
+        """Return the file's content, decompressed; a zip must hold one file."""
         with self.open(path) as file, _readable(path):
             return file.read()
 
     @contextmanager
     def open(self, path: Path) -> Iterator[IO[bytes]]:
-        """The file's content as a stream, decompressed; a zip must hold one file."""
+        """Return the file's content as a stream, decompressed; a zip must hold one file."""
         self.note(path)
         with _readable(path):
             if path.suffix == ".gz":
@@ -168,11 +168,11 @@ class Release:
                     yield item.filename, archive.read(item)
 
     def text(self, path: Path) -> str:
-        """The file's content as UTF-8 text."""
+        """Return the file's content as UTF-8 text."""
         return decode(self.content(path), path)
 
     def json(self, path: Path) -> Any:
-        """The file's content as one JSON document."""
+        """Return the file's content as one JSON document."""
         return _json(self.text(path), path)
 
     def json_lines(self, path: Path, torn: bool = False) -> Iterator[tuple[str, Any]]:

@@ -8,7 +8,7 @@ DISTRIBUTION = "target-bench"
 
 
 def conflicts() -> list[str]:
-    """What is wrong with the installed versions of required packages, a sentence each.
+    """Return what is wrong with the installed versions of required packages, a sentence each.
 
     Optional packages are not looked at. Where target-bench itself is not installed (its source
     folder is on the path), nothing is declared and the list is empty.
@@ -49,7 +49,7 @@ def check() -> None:
 
 
 def message(found: list[str]) -> str:
-    """The conflicts with what to do about them."""
+    """Return the conflicts with what to do about them."""
     return (
         f"{' '.join(found)} Another package may have changed the version: install that package in "
         f"an environment of its own, and restore this one with: pip install '{DISTRIBUTION}'"

@@ -50,7 +50,7 @@ def state(path: Path) -> State:
 
 
 def digest(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal; of one state of it, computed once per process.
+    """Return the SHA-256 of a file, in hexadecimal; of one state of it, computed once per process.
 
     Raises:
         OSError: it cannot be read.
@@ -75,12 +75,12 @@ def check_file(path: Path, sha256: str) -> None:
 
 
 def sealed(record: Mapping[str, Any], field: str = FIELD) -> dict[str, Any]:
-    """A JSON document with its seal."""
+    """Return a JSON document with its seal."""
     return {**record, field: seal_of(dict(record))}
 
 
 def unsealed(record: Any, field: str = FIELD, required: bool = True) -> dict[str, Any]:
-    """The document without its seal.
+    """Return the document without its seal.
 
     Args:
         record: as it was read.
@@ -114,7 +114,7 @@ def seal_of(value: Any) -> str:
 
 
 def sealed_line(line: bytes) -> bytes:
-    """A JSON object in one line, with its seal as the last field.
+    """Return a JSON object in one line, with its seal as the last field.
 
     Args:
         line: the object, with at least one field and without a line break.
@@ -129,7 +129,7 @@ def has_seal(line: bytes) -> bool:
 
 
 def unsealed_line(line: bytes, required: bool = False) -> bytes:
-    """The object without its seal; a line that needs none and has none is given as it is.
+    """Return the object without its seal; a line that needs none and has none is given as it is.
 
     Args:
         line: as it was read, without a line break.

@@ -61,7 +61,7 @@ class Serializer:
             raise ConfigError(f"rows={self.rows!r}: expected 'all' or a number from 0, or 'auto'")
 
     def __call__(self, table: Table) -> str:
-        """The table as text; parts that the table does not have are left out."""
+        """Return the table as text; parts that the table does not have are left out."""
         parts = (part for part in self._parts(table) if part)
         return ("\n" if self.format != "text" else " ").join(parts)
 

@@ -70,7 +70,7 @@ def terminal_width() -> int | None:
 
 
 def lines(table: TextTable, width: int | None = None) -> list[str]:
-    """The table without its title.
+    """Return the table without its title.
 
     Args:
         table: the table.
@@ -117,7 +117,7 @@ _PLAIN = str.maketrans({"─": "-", "–": "-", "·": "-"})
 
 
 def _visible(cell: str) -> str:
-    """A cell with control characters, which could move the cursor, as escapes."""
+    """Return a cell with control characters, which could move the cursor, as escapes."""
     return "".join(
         c if c == "\n" or c.isprintable() or unicodedata.category(c) != "Cc" else ascii(c)[1:-1]
         for c in cell
@@ -125,7 +125,7 @@ def _visible(cell: str) -> str:
 
 
 def _stacked(table: TextTable) -> TextTable:
-    """The table with the columns that may move below the ones before them."""
+    """Return the table with the columns that may move below the ones before them."""
     columns: list[Column] = []
     places: list[list[int]] = []
     for i, column in enumerate(table.columns):
@@ -142,7 +142,7 @@ def _stacked(table: TextTable) -> TextTable:
 
 
 def _grid(table: TextTable, width: int | None) -> list[str] | None:
-    """A line a row, as long as the rows are; None where that is wider than the terminal."""
+    """Return a line a row, as long as the rows are; None where that is wider than the terminal."""
     widths = _widths(table, width)
     if widths is None:
         return None
@@ -188,7 +188,7 @@ def _printed(
     widths: Sequence[int],
     at_bottom: bool = False,
 ) -> Iterator[str]:
-    """The lines of one row, whose cells stand at the top or the bottom of it."""
+    """Yield the lines of one row, whose cells stand at the top or the bottom of it."""
     height = max(map(len, cells))
     for n in range(height):
         shown = []
@@ -201,7 +201,7 @@ def _printed(
 
 
 def _blocks(table: TextTable) -> list[str]:
-    """A block of lines a row: its first cell, then a line a cell that is not empty."""
+    """Return a block of lines a row: its first cell, then a line a cell that is not empty."""
     found: list[str] = []
     for row in table.rows:
         named = [

@@ -14,5 +14,5 @@ def estimated_tokens(messages: Iterable[Message]) -> int:
 
 
 def tokens_in(text: str) -> int:
-    """An estimate of the tokens of one text."""
+    """Return an estimate of the tokens of one text."""
     return -(-len(text) // CHARACTERS_PER_TOKEN)

@@ -57,7 +57,7 @@ class Encoder(ABC):
         return None
 
     def config(self) -> Mapping[str, Any]:
-        """What determines the vectors, as JSON. Default: constructor arguments."""
+        """Return what determines the vectors, as JSON. Default: constructor arguments."""
         return constructor_arguments(self)
 
     def recorded_as(self, kind: TextKind) -> Mapping[str, Any] | None:  # noqa: ARG002 (optional)
@@ -114,7 +114,7 @@ class VectorIndex(ABC):
     def search(
         self, vectors: Vectors, k: int
     ) -> tuple[NDArray[np.floating[Any]], NDArray[np.int64]]:
-        """The best rows for each of (n, d) vectors.
+        """Return the best rows for each of (n, d) vectors.
 
         Returns:
             (n, min(k, m)) rounded inner products, and the rows they are of, best first. An
@@ -122,11 +122,11 @@ class VectorIndex(ABC):
         """
 
     def config(self) -> Mapping[str, Any]:
-        """What determines what is found, as JSON. Default: constructor arguments."""
+        """Return what determines what is found, as JSON. Default: constructor arguments."""
         return constructor_arguments(self)
 
     def notes(self) -> Sequence[str]:
-        """What a user should know about the searches so far. Default: nothing."""
+        """Return what a user should know about the searches so far. Default: nothing."""
         return ()
 
     @abstractmethod

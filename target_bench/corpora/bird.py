@@ -48,14 +48,14 @@ class Bird(CorpusLoader):
     cached = False
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
-        """The tables of all databases of the split, database after database."""
+        """Yield the tables of all databases of the split, database after database."""
         databases = _databases(release)
         for schema in _schemas(release, split):
             about = descriptions(release, databases, schema.id)
             yield from tables_of(schema, databases.find(schema.id), about)
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """The questions of the split."""
+        """Yield the questions of the split."""
         databases = _databases(release)
         known = {schema.id: schema for schema in _schemas(release, split)}
         times: Counter[str] = Counter()
@@ -78,7 +78,7 @@ class Bird(CorpusLoader):
             )
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:
-        """The database files of the split that are here."""
+        """Return the database files of the split that are here."""
         databases = _databases(release)
         found = {schema.id: databases.find(schema.id) for schema in _schemas(release, split)}
         return {name: file.path for name, file in found.items() if file}
@@ -89,7 +89,7 @@ def _databases(release: Release) -> DatabaseFolder:
 
 
 def _schemas(release: Release, split: str) -> list[Schema]:
-    """The schemas of the databases that the split asks about, in the order of their file."""
+    """Return the schemas of the databases that the split asks about, in the order of their file."""
     path = release.require("dev_tables.json")
     known = schemas(release, path)
     asked = {field(r, "db_id", str, place): place for place, r in _questions(release, split)}

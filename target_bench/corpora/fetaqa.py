@@ -29,11 +29,11 @@ class FeTaQA(CorpusLoader):
     subfolders = ("data",)
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
-        """The table of every record."""
+        """Return the table of every record."""
         return (_table(release, place, record) for place, record in _records(release, split))
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """The question of every record."""
+        """Return the question of every record."""
         return (_query(place, record) for place, record in _records(release, split))
 
 

@@ -36,11 +36,11 @@ class OTTQA(CorpusLoader):
     subfolders = ("released_data", "data")
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
-        """The tables of the split; its questions need not be there."""
+        """Return the tables of the split; its questions need not be there."""
         return _tables(release, _table_records(release, _FILE_NAME[split]))
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """The questions of the split."""
+        """Return the questions of the split."""
         return _queries(release, release.require(f"{_FILE_NAME[split]}.json"))
 
 
@@ -99,7 +99,7 @@ def _row(place: str, number: int) -> str:
 
 
 def _texts(cells: Any, place: str) -> list[str]:
-    """The texts of ``[text, [links]]`` cells."""
+    """Return the texts of ``[text, [links]]`` cells."""
     if not isinstance(cells, list) or not all(map(_is_cell, cells)):
         raise DataError(f"{place}: expected [text, [links]] cells, found {cells!r:.80}")
     return [cell[0] for cell in cells]

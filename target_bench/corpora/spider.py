@@ -63,7 +63,7 @@ class Spider(CorpusLoader):
             yield from tables_of(schema, databases.find(schema.id))
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """The questions of the split."""
+        """Yield the questions of the split."""
         databases = _databases(release, split)
         known = schemas(release, release.require(_SCHEMAS[split]))
         for index, (place, record) in enumerate(_questions(release, split)):
@@ -81,7 +81,7 @@ class Spider(CorpusLoader):
             )
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:
-        """The database files of the split that are here."""
+        """Return the database files of the split that are here."""
         databases = _databases(release, split)
         found = {schema.id: databases.find(schema.id) for schema in _schemas(release, split)}
         return {name: file.path for name, file in found.items() if file}
@@ -101,7 +101,7 @@ def _databases(release: Release, split: str) -> DatabaseFolder:
 
 
 def _schemas(release: Release, split: str) -> list[Schema]:
-    """The schemas of the split's databases, in the order of their file."""
+    """Return the schemas of the split's databases, in the order of their file."""
     path = release.require(_SCHEMAS[split])
     known = schemas(release, path)
     asked = _asked(release, split)
@@ -117,7 +117,7 @@ def _schemas(release: Release, split: str) -> list[Schema]:
 
 
 def _asked(release: Release, split: str) -> set[str] | None:
-    """The ids of the databases that a split is about, or None where nothing here says so."""
+    """Return the ids of the databases that a split is about, or None where nothing here says so."""
     if all(release.find(name) for name in _QUESTIONS[split]):
         return {field(r, "db_id", str, place) for place, r in _questions(release, split)}
     path = release.find(_GOLD[split])

@@ -36,7 +36,7 @@ class TabFact(CorpusLoader):
     subfolders = ("tokenized_data", "data")
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
-        """The tables that the split has statements about, in the order of its examples."""
+        """Yield the tables that the split has statements about, in the order of its examples."""
         examples = _examples(release, split)
         for table_id, (place, content) in _files(release, _FILE_NAME[split], examples).items():
             names, *found = _grid(place, content)
@@ -45,7 +45,7 @@ class TabFact(CorpusLoader):
             yield Table(TableId("0", table_id), header, rows, {"title": title})
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """The statements of the split."""
+        """Return the statements of the split."""
         return _queries(_examples(release, split))
 
 
@@ -128,7 +128,7 @@ def _line(place: str, number: int) -> str:
 
 
 def _grid(place: str, content: bytes) -> list[list[str]]:
-    """The cells of a file whose separator is ``#``, without any quoting."""
+    """Return the cells of a file whose separator is ``#``, without any quoting."""
     text = decode(content, place).replace("\r\n", "\n").removesuffix("\n")
     if not text:
         raise DataError(f"{place}: the file is empty; its first line is the header")

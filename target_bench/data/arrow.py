@@ -62,7 +62,7 @@ class ArrowCorpus(HashedCorpus):
         return self.at(self.positions[table_id])
 
     def at(self, place: int) -> Table:
-        """The table at a place in corpus order."""
+        """Return the table at a place in corpus order."""
         number = bisect_right(self._starts, place) - 1
         batch, i = self._batches[number], place - self._starts[number]
         return self._table(self._ids[place], batch.column(3)[i], batch.column(4)[i])

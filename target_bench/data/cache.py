@@ -55,7 +55,7 @@ class Cached:
 
 
 def tables(loader: CorpusLoader, folder: Path, split: str) -> Cached:
-    """The corpus of a split, memory-mapped from the cache; read into it first if need be.
+    """Return the corpus of a split, memory-mapped from the cache; read into it first if need be.
 
     Loaders that declare ``cached = False`` are read again, into memory.
 
@@ -68,7 +68,7 @@ def tables(loader: CorpusLoader, folder: Path, split: str) -> Cached:
 
 
 def queries(loader: CorpusLoader, folder: Path, split: str) -> Cached:
-    """The queries of a split.
+    """Return the queries of a split.
 
     Raises:
         DataError, PluginError, StoreError: as for ``tables``.
@@ -98,7 +98,7 @@ def _given(part: Part) -> Cached:
 
 
 def _found(part: Part) -> tuple[Cached | None, list[str]]:
-    """The entry that holds this part, and a note for every damaged one that was met."""
+    """Return the entry that holds this part, and a note for every damaged one that was met."""
     faults: list[str] = []
     for entry in _entries(f"{glob.escape(part.name)}-*"):
         fault: Exception | str = "its entry.json cannot be read"
@@ -186,7 +186,7 @@ def _read_into(part: Part, place: Path, keep: bool) -> Cached:
 
 
 def _named(read: Callable[[], T], part: Part, release: Release) -> T:
-    """What ``read`` gives; an error that names no file yet gets the corpus and its files."""
+    """Return what ``read`` gives; an error that names no file yet gets the corpus and its files."""
     try:
         return read()
     except DataError as error:
@@ -274,7 +274,7 @@ class Entry:
         return "whole" if self.format == FORMAT else "another version"
 
     def to_json(self) -> dict[str, Any]:
-        """What ``target-bench cache list --json`` prints."""
+        """Return what ``target-bench cache list --json`` prints."""
         shown = {
             k: v for k, v in asdict(self).items() if k not in ("seen", "code", "notes", "sha256")
         }

@@ -45,7 +45,7 @@ class Part:
         return f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', named).lstrip('.')[:80]}-{self.kind}"
 
     def release(self) -> Release:
-        """The data folder, with nothing looked at yet."""
+        """Return the data folder, with nothing looked at yet."""
         return Release(self.folder, self.loader.info.source, self.loader.subfolders)
 
     @cached_property
@@ -76,7 +76,7 @@ class Part:
         raise NotImplementedError
 
     def open(self, path: Path) -> Any:
-        """What ``read`` wrote.
+        """Return what ``read`` wrote.
 
         Raises:
             OSError, ValueError, KeyError, TypeError: the file is damaged.
@@ -134,7 +134,7 @@ class Tables(Part):
         return [*tally.notes(), *release.notes]
 
     def hold(self, release: Release) -> tuple[Corpus, list[str]]:
-        """The tables as a corpus in memory."""
+        """Return the tables as a corpus in memory."""
         tally = NoteTally()
         corpus = MemoryCorpus(self._seen(release, tally))
         return corpus, [*tally.notes(), *release.notes]
@@ -146,12 +146,12 @@ class Tables(Part):
             yield table
 
     def open(self, path: Path) -> Corpus:
-        """The corpus, memory-mapped."""
+        """Return the corpus, memory-mapped."""
         return ArrowCorpus(path)
 
 
 def _sound(release: Release, table: Table) -> Table:
-    """The table with rows as long as its header and, if it has a name, with a title."""
+    """Return the table with rows as long as its header and, if it has a name, with a title."""
     if not isinstance(table.rows, LazyRows):
         place = f"table {table.id}"
         header, rows = rectangular(
@@ -176,7 +176,7 @@ class Queries(Part):
         return release.notes
 
     def hold(self, release: Release) -> tuple[list[Query], list[str]]:
-        """The queries as a list."""
+        """Return the queries as a list."""
         return list(self._given(release)), release.notes
 
     def _given(self, release: Release) -> Iterator[Query]:
@@ -186,7 +186,7 @@ class Queries(Part):
             yield query
 
     def open(self, path: Path) -> list[Query]:
-        """The queries, read back."""
+        """Return the queries, read back."""
         with path.open("rb") as file:
             return [_query(decoded(line)) for line in file]
 

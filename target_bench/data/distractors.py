@@ -51,7 +51,7 @@ class _Asked:
 
 
 def resolved(spec: str) -> str:
-    """The same distractors, told so that they are found from any folder."""
+    """Return the same distractors, told so that they are found from any folder."""
     name, colon, rest = _divided(spec)
     return f"{Path(name).resolve()}{colon}{rest}" if is_path(name) else spec
 
@@ -188,7 +188,7 @@ class MixedCorpus(HashedCorpus):
         }
 
     def notes(self) -> list[str]:
-        """What a user should know about the mixture."""
+        """Return what a user should know about the mixture."""
         left_out = {f"{what} and were left out": n for what, n in self._reasons().items()}
         own = {digest.content for digest in digests_of(self._base)}
         pairs = zip(self._places, self.digests, strict=True)
@@ -201,7 +201,7 @@ class MixedCorpus(HashedCorpus):
 
 
 def _renamed(source: Corpus, base: Corpus) -> list[TableId]:
-    """The ids of the source's tables, with another database id where one is taken.
+    """Return the ids of the source's tables, with another database id where one is taken.
 
     A database is renamed as a whole if the base has another one of its name; a table of no
     database if the base has another one of its id.
@@ -225,13 +225,13 @@ def _renamed(source: Corpus, base: Corpus) -> list[TableId]:
 
 
 def _tag(digests: Iterable[Digest]) -> str:
-    """A name for these tables, whatever their order."""
+    """Return a name for these tables, whatever their order."""
     whole = b"".join(sorted(digest.content for digest in digests))
     return hashlib.blake2b(whole, digest_size=4).hexdigest()
 
 
 def _hash(seed: int, table_id: TableId) -> tuple[int, int]:
-    """What decides whether a table is drawn, and where it stands."""
+    """Return what decides whether a table is drawn, and where it stands."""
     text = f"{seed}\0{table_id.database_id}\0{table_id.table_id}"
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     return int.from_bytes(digest[:8], "big"), int.from_bytes(digest[8:], "big")

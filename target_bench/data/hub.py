@@ -269,7 +269,7 @@ def _facts(path: Path) -> Facts:
 
 
 def _fault(facts: Facts, sayings: Iterable[tuple[str, Facts]]) -> str | None:
-    """The first difference between a file and what is said of it."""
+    """Return the first difference between a file and what is said of it."""
     for source, said in sayings:
         for what, wanted in asdict(said).items():
             found = getattr(facts, what)
@@ -279,7 +279,7 @@ def _fault(facts: Facts, sayings: Iterable[tuple[str, Facts]]) -> str | None:
 
 
 def _with_known(listing: Listing, known: Mapping[str, Any]) -> Listing:
-    """A listing with what ``known_files.json`` says, if that is about this commit.
+    """Return a listing with what ``known_files.json`` says, if that is about this commit.
 
     Raises:
         DataError: a known file is not there.
@@ -363,7 +363,7 @@ def _newest(name: str) -> Pull | None:
 
 @contextmanager
 def _temporary(parent: Path) -> Iterator[Path]:
-    """A folder beside the pulls that goes away, whatever happens."""
+    """Return a folder beside the pulls that goes away, whatever happens."""
     parent.mkdir(parents=True, exist_ok=True)
     for left in parent.glob(f"{_TEMPORARY}*"):  # by a process that was killed
         with suppress(OSError):

@@ -37,7 +37,7 @@ class Listing:
 
 
 def short(repository: str) -> str:
-    """The name of a repository without its owner."""
+    """Return the name of a repository without its owner."""
     return repository.rpartition("/")[2]
 
 
@@ -65,7 +65,7 @@ class Hub:
         self.endpoint = _without_password(self._api.endpoint)
 
     def listing(self, repository: str, revision: str) -> Listing:
-        """The files of a repository, with what the hub says of them."""
+        """Return the files of a repository, with what the hub says of them."""
         with self._explained(repository, f"revision {revision!r}"):
             info = self._api.dataset_info(
                 repository, revision=revision, files_metadata=True, timeout=_TIMEOUT
@@ -113,7 +113,7 @@ class Hub:
     def _refusal(
         self, chain: list[BaseException], repository: str, what: str
     ) -> TargetBenchError | None:
-        """The message for an answer of the hub that is no file."""
+        """Return the message for an answer of the hub that is no file."""
         error = next((e for e in chain if isinstance(e, self._utils.HfHubHTTPError)), None)
         if error is None:
             return None
@@ -146,7 +146,7 @@ class Hub:
         )
 
     def _breakdown(self, chain: list[BaseException], what: str) -> TargetBenchError:
-        """The message when there was no answer, or none that makes sense."""
+        """Return the message when there was no answer, or none that makes sense."""
         if any(isinstance(error, self._utils.OfflineModeIsEnabled) for error in chain):
             return ConfigError("HF_HUB_OFFLINE is set, so nothing can be pulled. Unset it.")
         if any("Timeout" in type(error).__name__ for error in chain):
@@ -167,7 +167,7 @@ class Hub:
 
 
 def _without_password(text: str) -> str:
-    """A text without the name and password that an address in it may carry."""
+    """Return a text without the name and password that an address in it may carry."""
     return re.sub(r"//[^/\s]*@", "//***@", text)
 
 
@@ -180,7 +180,7 @@ def _is_address(text: str) -> bool:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and what caused it."""
+    """Yield an error and what caused it."""
     while error is not None:
         yield error
         error = error.__cause__

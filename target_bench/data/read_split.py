@@ -44,7 +44,7 @@ def read(loader: CorpusLoader, folder: Path, split: str) -> Dataset:
 
 
 def read_tables(loader: CorpusLoader, folder: Path, split: str) -> cache.Cached:
-    """The tables of one split alone; errors as for ``read``."""
+    """Return the tables of one split alone; errors as for ``read``."""
     return cache.tables(by_layout(loader, folder), folder, split)
 
 

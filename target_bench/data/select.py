@@ -38,7 +38,7 @@ class Loaded:
     only_about: str | None = None
 
     def limited(self, n: int | None) -> "Loaded":
-        """The same with the first n queries only."""
+        """Return the same with the first n queries only."""
         return self if n is None else self._with(self.dataset.queries[:n], limit=n)
 
     def of_database(self, name: str | None) -> "Loaded":
@@ -61,7 +61,7 @@ class Loaded:
         return self._with(queries, database=name)
 
     def of_task(self, task: str) -> "Loaded":
-        """The same with the queries that are about a task only; all of them for retrieval.
+        """Return the same with the queries that are about a task only; all of them for retrieval.
 
         Raises:
             ConfigError: no query is about it.
@@ -80,7 +80,7 @@ class Loaded:
 
 
 def of_task(dataset: Dataset, task: str) -> Dataset:
-    """The dataset with the queries that are about a task only.
+    """Return the dataset with the queries that are about a task only.
 
     A query says in its metadata what it is about; one that says nothing is about every task.
 
@@ -114,7 +114,7 @@ class Loader:
         distractors: tuple[str, ...],
         database: str | None = None,
     ) -> Loaded:
-        """A split of a corpus with distractors; errors as for ``corpora.load``.
+        """Return a split of a corpus with distractors; errors as for ``corpora.load``.
 
         Args:
             corpus: by name, path or value.
@@ -137,7 +137,7 @@ class Loader:
 def tasks_and_corpora(
     asked: str | tuple[str, CorpusLike | Sequence[CorpusLike]],
 ) -> list[tuple[str, CorpusLike]]:
-    """The (task, corpus) pairs that a task, or a task with corpora, stands for.
+    """Return the (task, corpus) pairs that a task, or a task with corpora, stands for.
 
     Tasks are spelled by ``task_text``.
 
@@ -162,7 +162,7 @@ def tasks_and_corpora(
 
 
 def once(pairs: Iterable[tuple[str, CorpusLike]]) -> list[tuple[str, CorpusLike]]:
-    """The pairs without those that name what another names; two datasets are two."""
+    """Return the pairs without those that name what another names; two datasets are two."""
     kept: dict[tuple[str, Any], tuple[str, CorpusLike]] = {}
     for task, corpus in pairs:
         key = id(corpus) if isinstance(corpus, Dataset) else name_of(corpus)
@@ -178,7 +178,7 @@ def _serves(info: CorpusInfo, name: str, text: str) -> bool:
 
 
 def task_class(text: str) -> type[Task[Any]]:
-    """The class of a task, from any of its names in any case, with or without settings.
+    """Return the class of a task, from any of its names in any case, with or without settings.
 
     Raises:
         ConfigError: no task has this name, or what was named is not a task.
@@ -196,14 +196,14 @@ def task_class(text: str) -> type[Task[Any]]:
 
 
 def make_task(text: str) -> Task[Any]:
-    """A task with its settings; errors as for ``task_class`` and ``registry.create``."""
+    """Return a task with its settings; errors as for ``task_class`` and ``registry.create``."""
     task_class(text)
     made: Task[Any] = registry.create("task", text)
     return made
 
 
 def task_named(text: str) -> str:
-    """The short name of a task, from any of its names in any case, with or without settings.
+    """Return the short name of a task, from any of its names in any case, with or without settings.
 
     Raises:
         ConfigError: no task has this name, or what was named is not a task.
@@ -212,7 +212,7 @@ def task_named(text: str) -> str:
 
 
 def task_text(text: str) -> str:
-    """A task with its settings, as it can be asked for from any folder.
+    """Return a task with its settings, as it can be asked for from any folder.
 
     Its name is in the registered spelling, as in ``mine:timeout=5``; the path of a file is
     absolute.
@@ -225,7 +225,7 @@ def task_text(text: str) -> str:
 
 
 def name_of(corpus: CorpusLike) -> str:
-    """What a corpus is called in messages; the same corpus has one name."""
+    """Return what a corpus is called in messages; the same corpus has one name."""
     if isinstance(corpus, Dataset):
         return f"{corpus.info.name} {corpus.split}"
     return registry.canonical("corpus", corpus) if isinstance(corpus, str) else str(corpus)

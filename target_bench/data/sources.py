@@ -14,7 +14,7 @@ _ALIASES = {"dev": "validation", "val": "validation", "mini-dev": "mini_dev", "m
 
 
 def loader(name: str | Path) -> CorpusLoader:
-    """The corpus plug-in of this name (``OTT-QA`` and ``ottqa`` are the same), or of a path.
+    """Return the corpus plug-in of this name (``OTT-QA`` and ``ottqa`` are the same), or of a path.
 
     Args:
         name: a registered name, ``module:Class`` or ``path/file.py:Class``; or the path of a
@@ -51,7 +51,7 @@ def is_path(name: str | Path) -> bool:
 
 
 def split_of(plugin: CorpusLoader, split: str | None) -> str:
-    """The full name of a split of this corpus.
+    """Return the full name of a split of this corpus.
 
     Raises:
         ConfigError: it has no such split.
@@ -69,7 +69,7 @@ def split_of(plugin: CorpusLoader, split: str | None) -> str:
 
 
 def folder_of(plugin: CorpusLoader, data_dir: str | Path | None, strict: bool = False) -> Path:
-    """The folder that holds the data of this corpus.
+    """Return the folder that holds the data of this corpus.
 
     Args:
         plugin: the corpus.

@@ -94,7 +94,7 @@ class MemoryCorpus(HashedCorpus):
 
 
 def digests_of(corpus: Corpus) -> Sequence[Digest]:
-    """The digests of any corpus's tables, in its order."""
+    """Return the digests of any corpus's tables, in its order."""
     if isinstance(corpus, HashedCorpus):
         return corpus.digests
     return [_digest_of(table) for table in corpus]
@@ -108,7 +108,7 @@ def _digest_of(table: Table) -> Digest:
 
 
 def fingerprint(ids: Iterable[TableId], digests: Iterable[Digest]) -> str:
-    """The fingerprint of a corpus with these tables in this order."""
+    """Return the fingerprint of a corpus with these tables in this order."""
     whole = hashlib.sha256()
     for table_id, hashes in zip(ids, digests, strict=True):
         whole.update(_encode(table_id) + hashes.context + hashes.content)
@@ -116,7 +116,7 @@ def fingerprint(ids: Iterable[TableId], digests: Iterable[Digest]) -> str:
 
 
 def checked(tables: Iterable[Table]) -> Iterator[Table]:
-    """The same tables, each looked at as it passes.
+    """Yield the same tables, each looked at as it passes.
 
     Raises:
         DataError: two tables have the same id, a table has no header, a column name is no text, a
@@ -190,7 +190,7 @@ def encoded_body(table: Table) -> bytes:
 
 
 def encoded_context(table: Table) -> bytes:
-    """The context as JSON.
+    """Return the context as JSON.
 
     Raises:
         DataError: a value in it is no JSON.
@@ -202,7 +202,7 @@ def encoded_context(table: Table) -> bytes:
 
 
 def encoded(value: Any) -> bytes:
-    """A value as JSON, bytes included.
+    """Return a value as JSON, bytes included.
 
     Raises:
         TypeError, ValueError, RecursionError: it has no such form.
@@ -212,7 +212,7 @@ def encoded(value: Any) -> bytes:
 
 
 def decoded(encoded: bytes) -> Any:
-    """What ``encoded_body`` or ``encoded`` wrote."""
+    """Return what ``encoded_body`` or ``encoded`` wrote."""
     text = encoded.decode("utf-8", "surrogatepass")
     return json.loads(text, object_hook=_unescaped if _BYTES in text else None)
 
@@ -228,7 +228,7 @@ def body_of(encoded: bytes) -> tuple[list[str], list[list[Cell]], CellGrid | Non
 
 
 def digest(body: bytes, context: bytes) -> Digest:
-    """The digest of a table from its two encoded parts."""
+    """Return the digest of a table from its two encoded parts."""
     return Digest(_hash(body), _hash(context))
 
 
@@ -276,7 +276,7 @@ def dataset(
     files: Mapping[str, str] | None = None,
     notes: Sequence[str] | None = None,
 ) -> Dataset:
-    """A checked split.
+    """Return a checked split.
 
     Args:
         info: what the corpus declares about itself.
@@ -305,7 +305,7 @@ def dataset(
 
 
 def from_files(names: Sequence[str]) -> str:
-    """The first of these files, in brackets; empty without any."""
+    """Return the first of these files, in brackets; empty without any."""
     if not names:
         return ""
     more = f" and {len(names) - 3} more files" if len(names) > 3 else ""
@@ -351,7 +351,7 @@ def _check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None
 
 
 def table_notes(tables: Iterable[Table]) -> list[str]:
-    """What a user should know about these tables."""
+    """Return what a user should know about these tables."""
     tally = NoteTally()
     for table in tables:
         tally.see(table)
@@ -378,7 +378,7 @@ class NoteTally:
             self._binary += any(bytes in map(type, row) for row in table.rows)
 
     def notes(self) -> list[str]:
-        """A sentence for each peculiarity that was met."""
+        """Return a sentence for each peculiarity that was met."""
         found = {
             "have no rows": self._rowless,
             "have only empty column names": self._nameless,

@@ -14,7 +14,7 @@ def has_title(table: Table) -> bool:
 
 
 def titled(table: Table) -> Table:
-    """The table; one without a title that lies in a database has its name as title.
+    """Return the table; one without a title that lies in a database has its name as title.
 
     There the id of a table is the name that SQL calls it by. The id of any other table may be a
     number, a hash or a path in somebody's archive: it is a key, which no retriever reads, so that

@@ -46,7 +46,7 @@ class Extractive(Generator):
         self.coverage = coverage
 
     def generate(self, request: GenerationRequest) -> str:
-        """The answer, as the task asks for it."""
+        """Return the answer, as the task asks for it."""
         if request.answer == "sql":
             from target_bench.sql.baseline import compose
 
@@ -88,7 +88,7 @@ class _Row:
 
 
 def _best_row(query: str, tables: Sequence[Table]) -> _Row | None:
-    """The row with the most weight; among equals the first of the first table."""
+    """Return the row with the most weight; among equals the first of the first table."""
     rows = [(table, title, cells) for table in tables for title, cells in _rows(table)]
     wanted = sorted(set(_words(query)))  # sums of floats depend on the order
     if not rows or not wanted:

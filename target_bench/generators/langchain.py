@@ -54,7 +54,7 @@ class LangChain(WrappedModel):
 
 
 def _text(content: Any) -> str:
-    """The text of a message, whose content may come in blocks."""
+    """Return the text of a message, whose content may come in blocks."""
     if isinstance(content, str):
         return content
     blocks = [{"text": block} if isinstance(block, str) else block for block in content]

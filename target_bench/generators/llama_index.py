@@ -68,5 +68,5 @@ def _counts(response: Any) -> tuple[Any, Any]:
 
 
 def _field(holder: Any, name: str) -> Any:
-    """An item of a mapping, else an attribute, else None."""
+    """Return an item of a mapping, else an attribute, else None."""
     return holder.get(name) if isinstance(holder, dict) else getattr(holder, name, None)

@@ -143,14 +143,14 @@ class OpenAI(Generator):
         return self._cost(input_tokens, n_requests * self.max_tokens)
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """The answer to one request. For many, ``generate_many`` is faster."""
+        """Return the answer to one request. For many, ``generate_many`` is faster."""
         [answer] = self.generate_many([request], Observer())
         return answer
 
     def generate_many(
         self, requests: Iterable[GenerationRequest], observer: Observer
     ) -> Iterator[Generation]:
-        """The answers as they come, in any order; see ``Generator.generate_many``.
+        """Yield the answers as they come, in any order; see ``Generator.generate_many``.
 
         Raises:
             ConfigError: key, model or address are wrong, and nothing was answered yet.
@@ -185,7 +185,7 @@ class OpenAI(Generator):
             )
 
     def body(self, request: GenerationRequest) -> dict[str, Any]:
-        """What is sent: all that determines the answer, beside the address."""
+        """Return what is sent: all that determines the answer, beside the address."""
         body: dict[str, Any] = {
             "model": self.model,
             "messages": [{"role": m.role, "content": m.content} for m in request.messages],
@@ -199,11 +199,11 @@ class OpenAI(Generator):
         return body
 
     def key(self, request: GenerationRequest) -> str:
-        """What a recorded answer is found by."""
+        """Return what a recorded answer is found by."""
         return self.key_of(self.body(request))
 
     def key_of(self, body: Mapping[str, Any]) -> str:
-        """What the recorded answer to a body is found by."""
+        """Return what the recorded answer to a body is found by."""
         extra = dict(self.extra or {})
         return request_key("openai", self._server.address, {**body, "extra": extra})
 
@@ -214,7 +214,7 @@ class OpenAI(Generator):
         return sum(parts) / 1_000_000
 
     def answered(self, request: GenerationRequest, reply: Reply[Answer]) -> Generation:
-        """A reply as a ``Generation``."""
+        """Return a reply as a ``Generation``."""
         answer = reply.answer
         return Generation(
             request.query_id,
@@ -228,7 +228,7 @@ class OpenAI(Generator):
         )
 
     def failed(self, request: GenerationRequest, failure: Failure) -> Generation:
-        """A failure as a ``Generation``; what its last attempt took is counted."""
+        """Return a failure as a ``Generation``; what its last attempt took is counted."""
         return Generation(
             request.query_id,
             "",
@@ -280,7 +280,7 @@ class _Asking:
 
 
 def _read(body: Mapping[str, Any], with_schema: bool, as_text: bool) -> Answer:
-    """The answer in what the server sent.
+    """Return the answer in what the server sent.
 
     Args:
         body: what it sent.
@@ -305,7 +305,7 @@ def _read(body: Mapping[str, Any], with_schema: bool, as_text: bool) -> Answer:
 
 
 def _text(body: Mapping[str, Any]) -> tuple[str, object]:
-    """The text, and why it ended."""
+    """Return the text, and why it ended."""
     try:
         choice = body["choices"][0]
         message, reason = choice["message"], choice.get("finish_reason")

@@ -68,7 +68,7 @@ class Replay(Generator):
         return {"sha256": [hashlib.sha256(content).hexdigest() for content in contents]}
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """The recorded answer, marked as such; one that the file lacks is a failure."""
+        """Return the recorded answer, marked as such; one that the file lacks is a failure."""
         text = self.answers.get(request.query_id)
         if text is None:
             name = Path(self.file).name

@@ -88,7 +88,7 @@ class Transformers(Generator):
         return {**constructor_arguments(self), "device": kind, **self._content}
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """The answer to one request. For many, ``generate_many`` is faster."""
+        """Return the answer to one request. For many, ``generate_many`` is faster."""
         return next(self.generate_many([request], Observer()))
 
     def generate_many(
@@ -96,7 +96,7 @@ class Transformers(Generator):
         requests: Iterable[GenerationRequest],
         observer: Observer,  # noqa: ARG002 (nothing is waited for)
     ) -> Iterator[Generation]:
-        """The answers, a batch at a time; see ``Generator.generate_many``.
+        """Yield the answers, a batch at a time; see ``Generator.generate_many``.
 
         Raises:
             ConfigError: the model cannot be loaded.
@@ -111,7 +111,7 @@ class Transformers(Generator):
                 yield from self._answers(fitting[start : start + self.batch_size])
 
     def _answers(self, batch: Sequence["_Tokens"]) -> Iterator[Generation]:
-        """The answers to a batch; to each half of it if the whole fails."""
+        """Yield the answers to a batch; to each half of it if the whole fails."""
         try:
             answers = self._loaded.answers(batch)
         except Exception as error:
@@ -170,7 +170,7 @@ class _Loaded:
         self._use_plain_greedy_search()
 
     def _declared(self) -> int | None:
-        """The tokens that the model says it can read, or None."""
+        """Return the tokens that the model says it can read, or None."""
         limits = (
             getattr(self._model.config.get_text_config(), "max_position_embeddings", None),
             self._tokenizer.model_max_length,
@@ -179,7 +179,7 @@ class _Loaded:
         return min(known, default=None)
 
     def _end_tokens(self) -> tuple[int, ...]:
-        """The tokens that end an answer; a chat model has its own beside the tokenizer's."""
+        """Return the tokens that end an answer; a chat model has its own beside the tokenizer's."""
         ends = self._model.generation_config.eos_token_id
         found = ends if isinstance(ends, list) else [ends]
         return tuple(
@@ -202,7 +202,7 @@ class _Loaded:
     def prompt(
         self, request: GenerationRequest, template: Mapping[str, Any] | None
     ) -> "_Tokens | Generation":
-        """The prompt of a request, or why there can be no answer."""
+        """Return the prompt of a request, or why there can be no answer."""
         try:
             ids = self._ids(request.messages, template or {})
         except Exception as error:  # of a template, which is somebody else's program
@@ -290,7 +290,7 @@ def _failed(query_id: str, error: Exception) -> Generation:
 
 
 def _from_hub(loader: Any, name: str, **settings: Any) -> Any:
-    """What a loader of Transformers reads from a folder or the hub.
+    """Return what a loader of Transformers reads from a folder or the hub.
 
     Raises:
         ConfigError: it cannot.

@@ -94,7 +94,7 @@ BERT_SCORE = MetricDefinition(SPEC, BERTScore)
 
 
 def _named(model: str) -> str:
-    """The name of a model on the hub, or a hash of what is in a folder."""
+    """Return the name of a model on the hub, or a hash of what is in a folder."""
     folder = Path(model)
     if not folder.is_dir():
         return model

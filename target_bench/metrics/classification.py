@@ -93,7 +93,7 @@ class LabelMetric(Metric[JudgedLabels]):
         return _cells(examples)
 
     def value(self, totals: Floats) -> Floats:
-        """The metric of summed cells; NaN of none."""
+        """Return the metric of summed cells; NaN of none."""
         counts = self._cells(totals)
         return np.where(counts.any(axis=(-2, -1)), self._measure(counts), np.nan)
 
@@ -120,7 +120,7 @@ class LabelMetric(Metric[JudgedLabels]):
         return weights
 
     def without(self, total: Floats, rows: Floats) -> Floats:
-        """The values without each row, over the labels that occur with all of them."""
+        """Return the values without each row, over the labels that occur with all of them."""
         if not self._per_label:
             return self.value(total - rows)
         return self._measure(self._cells(total - rows), self._cells(total))
@@ -152,7 +152,7 @@ def _per_label(counts: Floats) -> tuple[Floats, Floats, Floats, Floats]:
 
 
 def _weighted(part: int) -> Callable[[Floats], Floats]:
-    """The mean over labels, weighted by how often each is the right one."""
+    """Return the mean over labels, weighted by how often each is the right one."""
 
     def measure(counts: Floats) -> Floats:
         *parts, support = _per_label(counts)
@@ -162,7 +162,7 @@ def _weighted(part: int) -> Callable[[Floats], Floats]:
 
 
 def _macro(part: int) -> Callable[[Floats], Floats]:
-    """The mean over the labels that occur, among the right ones or the predicted ones.
+    """Return the mean over the labels that occur, among the right ones or the predicted ones.
 
     Answers without a label are wrong, and no label of their own.
     """

@@ -39,7 +39,7 @@ class Bounded(Protocol):
         """(...) scores from (..., m) sums."""
 
     def bounds(self, statistics: Floats, /) -> tuple[float, float]:
-        """The lowest and the highest value that the score can have."""
+        """Return the lowest and the highest value that the score can have."""
 
     def weights(self, statistics: Floats, /) -> Floats:
         """(n,) how much each query weighs in the score; 0 for one that it is not over."""
@@ -49,7 +49,7 @@ class Bounded(Protocol):
 
 
 def definition(signature: str) -> str:
-    """The part of a score's signature that decides its value, without the interval.
+    """Return the part of a score's signature that decides its value, without the interval.
 
     Scores of version 0.1.0 name a percentile bootstrap there.
     """
@@ -57,7 +57,7 @@ def definition(signature: str) -> str:
 
 
 def interval(metric: Bounded, statistics: Floats) -> tuple[float, float]:
-    """The 95% interval of a score.
+    """Return the 95% interval of a score.
 
     It depends on the metric's own statistics alone: neither the order of the queries nor the other
     metrics of a run change it. Where no two queries differ, as for a perfect score, the effective
@@ -76,7 +76,7 @@ def interval(metric: Bounded, statistics: Floats) -> tuple[float, float]:
 
 
 def interval_of_difference(metric: Bounded, first: Floats, second: Floats) -> tuple[float, float]:
-    """The 95% interval of the first system's score less the second's, on the same queries.
+    """Return the 95% interval of the first system's score less the second's, on the same queries.
 
     Where no query tells the two apart, it reaches as far to both sides as Wilson's interval of
     nothing seen in n queries.
@@ -170,7 +170,7 @@ def _wilson(share: float, n: float) -> tuple[float, float]:
 
 
 def _reach(n: float) -> float:
-    """The upper bound of Wilson's interval of nothing seen in n queries."""
+    """Return the upper bound of Wilson's interval of nothing seen in n queries."""
     return _Z**2 / (n + _Z**2)
 
 

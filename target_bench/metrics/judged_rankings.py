@@ -86,7 +86,7 @@ def judge(
 def with_databases(
     judged: JudgedRankings, rankings: Sequence[Sequence[str]], gold: Sequence[str]
 ) -> JudgedRankings:
-    """The same rankings, judged by databases too.
+    """Return the same rankings, judged by databases too.
 
     Args:
         judged: the rankings of tables.

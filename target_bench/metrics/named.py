@@ -77,7 +77,7 @@ def parse(name: str, needs_cutoff: bool = True) -> tuple[MetricSpec, int | None]
 
 
 def declared(found: Any, name: str) -> MetricSpec:
-    """The declaration of what the registry found.
+    """Return the declaration of what the registry found.
 
     Raises:
         ConfigError: it has none.
@@ -114,7 +114,7 @@ def named(name: str) -> Metric[Any] | None:
 
 @cache
 def _found(name: str) -> MetricSpec | None:
-    """The declaration of a metric of this package."""
+    """Return the declaration of a metric of this package."""
     try:
         family, k = split(name)
     except ConfigError:

@@ -85,7 +85,7 @@ class RetrievalMetric(Metric[JudgedRankings]):
         return _ratio(totals[..., 0], totals[..., 1])
 
     def weights(self, statistics: Floats) -> Floats:
-        """The denominators."""
+        """Return the denominators."""
         return statistics[:, 1]
 
 
@@ -179,7 +179,7 @@ def _mrr_of_database(judged: JudgedRankings, _k: int) -> tuple[Floats, Floats]:
 
 
 def _from_ir_measures(measure: str, at_k: bool = True) -> Statistics:
-    """A measure of ir-measures (trec_eval), asked once for each distinct ranking pattern."""
+    """Return a measure of ir-measures (trec_eval), asked once for each distinct ranking pattern."""
 
     def statistics(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
         distinct, pattern = judged.patterns

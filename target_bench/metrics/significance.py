@@ -122,7 +122,7 @@ def randomization_test(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> tuple[float, bool]:
-    """The p-value of the paired randomisation test; for means it flips signs of differences.
+    """Return the p-value of the paired randomisation test; for means it flips signs of differences.
 
     Where there are no more ways to swap than ``resamples``, all of them are looked at. Neither the
     order of the queries nor that of the systems changes the result. Arguments and errors as for
@@ -176,7 +176,7 @@ def randomization_tests(
 
 
 def _sign_test(differences: NDArray[np.floating[Any]]) -> float | None:
-    """The exact p-value if all differences that are not 0 are of one size, else None."""
+    """Return the exact p-value if all differences that are not 0 are of one size, else None."""
     sizes = np.abs(differences)
     n, largest = np.count_nonzero(sizes), sizes.max()
     if np.count_nonzero(sizes == largest) < n and n:
@@ -215,7 +215,7 @@ def bootstrap_test(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> float:
-    """The p-value of the paired bootstrap test; arguments and errors as for ``compare``.
+    """Return the p-value of the paired bootstrap test; arguments and errors as for ``compare``.
 
     The share of resampled differences that lie at least as far from the observed one as that lies
     from 0: the bootstrap distribution, moved to the null hypothesis.

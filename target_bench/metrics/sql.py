@@ -112,7 +112,7 @@ def verdict(
     rule: Rule = "bird",
     stopped: Mapping[str, Executed] | None = None,
 ) -> JudgedQuery:
-    """The judgement of results that were compared; their rows are not looked at.
+    """Return the judgement of results that were compared; their rows are not looked at.
 
     Args:
         gold: as for ``judge``.
@@ -212,11 +212,11 @@ class MeanOverQueries(Metric[JudgedSQL]):
         return np.column_stack([values, runnable]).astype(np.float64)
 
     def counted(self, statistics: Floats) -> int:
-        """The queries that are runnable."""
+        """Return the queries that are runnable."""
         return int(statistics[:, 1].sum())
 
     def value(self, totals: Floats) -> Floats:
-        """The mean; NaN of nothing, so too for a query that is not runnable."""
+        """Return the mean; NaN of nothing, so too for a query that is not runnable."""
         counted = totals[..., 1]
         out: Floats = np.full_like(counted, np.nan)
         np.divide(totals[..., 0], counted, out=out, where=counted != 0)

@@ -65,7 +65,7 @@ def same_set(gold: Rows, predicted: Rows) -> bool:
 
 
 def same_multiset(gold: Rows, predicted: Rows) -> bool:
-    """The same rows equally often, in any order, columns in their order."""
+    """Return the same rows equally often, in any order, columns in their order."""
     return len(gold) == len(predicted) and _equally_often(gold, predicted)
 
 
@@ -93,7 +93,7 @@ def same_table(gold: Rows, predicted: Rows, ordered: bool) -> bool:
 
 
 def distinct(rows: Rows) -> list[Row]:
-    """The rows without repetitions, in the order in which they come first."""
+    """Return the rows without repetitions, in the order in which they come first."""
     return list(dict(zip(_encoded(rows), rows, strict=True)).values())
 
 
@@ -222,7 +222,7 @@ class _Side(NamedTuple):
         return zip(self.classes, map(_fingerprint, rows), strict=True)
 
     def matched(self, columns: Iterable[Column], classes: list[int]) -> "_Side":
-        """What is left when some columns are matched."""
+        """Return what is left when some columns are matched."""
         left = dict(self.columns)
         for column in columns:
             del left[column]
@@ -294,7 +294,7 @@ def _by_kind(kinds: Mapping[Column, tuple[int, int]]) -> dict[tuple[int, int], l
 
 
 def _fingerprint(pairs: Iterable[tuple[Any, Any]]) -> int:
-    """The same for the same pairs in any order, another for nearly all others."""
+    """Return the same for the same pairs in any order, another for nearly all others."""
     return sum(map(hash, pairs))
 
 
@@ -339,7 +339,7 @@ def _code(cell: Cell) -> bytes:
 
 
 def _exact(rows: Iterable[Row]) -> Sequence[Row]:
-    """The rows with numbers that are equal written alike."""
+    """Return the rows with numbers that are equal written alike."""
     rows = list(rows)
     if _PLAIN.issuperset(map(type, chain.from_iterable(rows))):
         return rows

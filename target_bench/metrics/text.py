@@ -101,11 +101,11 @@ class SacreBLEU(Metric[JudgedAnswers]):
         return counts
 
     def value(self, totals: Floats) -> Floats:
-        """The corpus score of summed counts."""
+        """Return the corpus score of summed counts."""
         return self._scores(self._scorer, totals)
 
     def per_query(self, statistics: Floats) -> Floats:
-        """The sentence score of each answer."""
+        """Return the sentence score of each answer."""
         return self._scores(self._sentence, statistics)
 
     def bounds(self, statistics: Floats) -> tuple[float, float]:
@@ -156,7 +156,7 @@ class MeanOverAnswers(Metric[JudgedAnswers]):
         return np.column_stack([np.array(best, dtype=np.float64), np.ones(len(best))])
 
     def value(self, totals: Floats) -> Floats:
-        """The mean; 0 of nothing."""
+        """Return the mean; 0 of nothing."""
         counted = totals[..., 1]
         out: Floats = np.zeros_like(counted)
         np.divide(totals[..., 0], counted, out=out, where=counted != 0)

@@ -163,11 +163,11 @@ class BM25(Retriever):
         self._index = index.load(self, folder)
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
-        """The tables that share a term with the query, best first."""
+        """Return the tables that share a term with the query, best first."""
         return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        """The rankings of several queries, computed together."""
+        """Return the rankings of several queries, computed together."""
         terms = [self._analyzer(query) for query in queries]
         if self.unique_terms:
             terms = [distinct(query) for query in terms]
@@ -246,7 +246,7 @@ class _RankBM25Index:
         return rank_scores(scores, len(queries), ids, k)
 
     def _scores(self, query: list[str]) -> NDArray[np.float64]:
-        """The weighted sum, 0 for tables that share no term (``plus`` scores those too)."""
+        """Return the weighted sum, 0 for tables that share no term (``plus`` scores those too)."""
         wanted = set(query)
         shared = [not wanted.isdisjoint(terms) for terms in self._terms]
         scores: NDArray[np.float64] = np.zeros(len(self._terms))

@@ -108,7 +108,7 @@ class BM25F(BM25):
         return Combined(self.k1, tuple(self._field_b()), tuple(self.field_weights()))
 
     def _tokens(self, corpus: Corpus) -> Iterator[list[list[str]]]:
-        """The tokens of the fields; as a last field each term of the table once.
+        """Yield the tokens of the fields; as a last field each term of the table once.
 
         In how many tables that field has a term is in how many tables the term is.
         """
@@ -138,7 +138,7 @@ class Combined:
         return len(self.field_weights) + 1
 
     def weigher(self, fields: Sequence[Counted], n_tables: int, n_terms: int) -> "_Weigher":
-        """What turns the counts of a corpus into weights."""
+        """Return what turns the counts of a corpus into weights."""
         return _Weigher(self, fields, n_tables, n_terms)
 
 

@@ -66,7 +66,7 @@ class Dense(Retriever):
         return {"encoder": self._encoding.encoder, "index": self._index}
 
     def config(self) -> Mapping[str, Any]:
-        """The settings that can change a ranking."""
+        """Return the settings that can change a ranking."""
         return {name: value for name, value in super().config().items() if name != "cache"}
 
     def embed_corpus(self, corpus: Corpus) -> None:
@@ -84,11 +84,11 @@ class Dense(Retriever):
         return self.cache and self._encoding.encoder.revision() is not None
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
-        """The nearest tables, best first."""
+        """Return the nearest tables, best first."""
         return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        """The rankings of several queries, searched together."""
+        """Return the rankings of several queries, searched together."""
         if not queries:
             return []
         vectors = self._encoding.queries(queries)
@@ -97,7 +97,7 @@ class Dense(Retriever):
         return Ranked(self._ids, np.where(pointless, -1, rows), scores)
 
     def notes(self) -> Sequence[str]:
-        """What encoder and index say, and how many vectors point nowhere."""
+        """Return what encoder and index say, and how many vectors point nowhere."""
         return [*self._encoding.notes(), *self._index.notes()]
 
     def save(self, folder: Path) -> None:

@@ -103,7 +103,7 @@ class Hybrid(Retriever):
             raise NotImplementedError
 
     def notes(self) -> Sequence[str]:
-        """What the parts have to say."""
+        """Return what the parts have to say."""
         return [note for part in self._parts for note in part.notes()]
 
     def save(self, folder: Path) -> None:
@@ -121,11 +121,11 @@ class Hybrid(Retriever):
         return ((folder / str(n), part) for n, part in enumerate(self._parts, 1))
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
-        """The tables that a part has found, best first."""
+        """Return the tables that a part has found, best first."""
         return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        """The rankings of several queries, computed together."""
+        """Return the rankings of several queries, computed together."""
         if not len(self._ids):
             return [[] for _ in queries]
         depth = self.depth or max(DEPTH, top_k)
@@ -157,5 +157,5 @@ class Fused:
         return {}
 
     def parts(self) -> Mapping[str, object]:
-        """The retrievers by their numbers, from 1."""
+        """Return the retrievers by their numbers, from 1."""
         return {str(n): retriever for n, retriever in enumerate(self._retrievers, 1)}

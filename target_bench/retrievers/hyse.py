@@ -95,7 +95,7 @@ class HySE(Retriever):
         self._failed: dict[str, str] = {}
 
     def parts(self) -> Mapping[str, object]:
-        """The generator, and the retriever."""
+        """Return the generator, and the retriever."""
         return {"generator": self._generator, "retriever": self._inner.retriever}
 
     def embed_corpus(self, corpus: Corpus) -> None:
@@ -117,7 +117,7 @@ class HySE(Retriever):
         self._inner.load(folder / "retriever", corpus)
 
     def notes(self) -> Sequence[str]:
-        """What the retriever has to say, and how many queries were ranked by themselves."""
+        """Return what the retriever has to say, and how many queries were ranked by themselves."""
         found = self._inner.notes()
         if self._failed:
             query, problem = next(iter(self._failed.items()))
@@ -129,11 +129,11 @@ class HySE(Retriever):
         return found
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
-        """The tables for one query, best first."""
+        """Return the tables for one query, best first."""
         return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        """The rankings of several queries, expanded and computed together."""
+        """Return the rankings of several queries, expanded and computed together."""
         if not queries or not len(self._ids):
             return [[] for _ in queries]
         if self.weight < 1:
@@ -145,7 +145,7 @@ class HySE(Retriever):
         return Ranked(self._ids, *found)
 
     def _rankings(self, texts: Sequence[Sequence[str]], depth: int) -> list[Candidates]:
-        """The rankings of the first text of each query, of the second, and so on.
+        """Return the rankings of the first text of each query, of the second, and so on.
 
         A query that has no such text gets its first again, which its weight of 0 leaves out.
         """

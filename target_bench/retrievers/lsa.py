@@ -90,7 +90,7 @@ class LSA(TfIdf):
             self._points = self._space.points(vectors)
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        """The rankings of several queries, computed together."""
+        """Return the rankings of several queries, computed together."""
         if not self._space.has_words or not queries:
             return [[] for _ in queries]
         points, known = self._space.places(queries)

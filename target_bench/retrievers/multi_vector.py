@@ -79,11 +79,11 @@ class MultiVector(Retriever):
         self._n_cut = 0
 
     def parts(self) -> Mapping[str, object]:
-        """The encoder."""
+        """Return the encoder."""
         return {"encoder": self._encoding.encoder}
 
     def config(self) -> Mapping[str, Any]:
-        """The settings that can change a ranking."""
+        """Return the settings that can change a ranking."""
         return {name: value for name, value in super().config().items() if name != "cache"}
 
     def embed_corpus(self, corpus: Corpus) -> None:
@@ -101,7 +101,7 @@ class MultiVector(Retriever):
         self._vectors = self._encoding.tables(texts)
 
     def _texts(self, table: Table) -> list[str]:
-        """What a table is found by, at least one text."""
+        """Return what a table is found by, at least one text."""
         about = self._about(table) if self._about else ""
         rows = self._shown(table)
         found = [_row_text(about, table.header, row) for row in rows]
@@ -144,11 +144,11 @@ class MultiVector(Retriever):
         self._encoding.load(folder)
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
-        """The tables with the best vectors, best first."""
+        """Return the tables with the best vectors, best first."""
         return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        """The rankings of several queries, computed together."""
+        """Return the rankings of several queries, computed together."""
         if not len(self._ids) or not queries:
             return [[] for _ in queries]
         vectors = self._encoding.queries(queries, self._vectors.shape[1])

@@ -84,7 +84,7 @@ class Compat(Retriever):
         return settings | named | {"code": code_hash(cls)}
 
     def parts(self) -> Mapping[str, object]:
-        """The object, if one was given."""
+        """Return the object, if one was given."""
         return {} if isinstance(self.target, str) else {"target": self.target}
 
     def embed_corpus(self, corpus: Corpus) -> None:
@@ -130,11 +130,11 @@ class Compat(Retriever):
         return _vector(vector, f"embed_corpus, table {entry['table_id']!r}")
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
-        """The tables for one query."""
+        """Return the tables for one query."""
         return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        """The rankings of several queries, in their order."""
+        """Return the rankings of several queries, in their order."""
         if not self._finds:
             return self._nearest(queries, top_k)
         if _own_batch(self._asked):
@@ -179,7 +179,7 @@ class Compat(Retriever):
 
 
 def _made(target: str, settings: Mapping[str, Any]) -> Any:
-    """An object of a class that is named.
+    """Return an object of a class that is named.
 
     Raises:
         ConfigError: there is none, or it cannot be made.
@@ -238,7 +238,7 @@ def _own_batch(asked: object) -> bool:
 
 
 def _converter(asked: object) -> Callable[[list[list[Any]]], Any]:
-    """What turns a nested array into the form that the class expects.
+    """Return what turns a nested array into the form that the class expects.
 
     Raises:
         ConfigError: it expects something unheard of.

@@ -96,13 +96,13 @@ class Qdrant(Retriever):
         self._end: Any = None
 
     def config(self) -> Mapping[str, Any]:
-        """The settings that can change a ranking; the encoder is a part."""
+        """Return the settings that can change a ranking; the encoder is a part."""
         settings = constructor_arguments(self) | {"server": self.url is not None}
         left_out = (*_CHANGES_NO_RANKING, "encoder")
         return {name: value for name, value in settings.items() if name not in left_out}
 
     def parts(self) -> Mapping[str, object]:
-        """The encoder."""
+        """Return the encoder."""
         return {"encoder": self._encoding.encoder}
 
     def embed_corpus(self, corpus: Corpus) -> None:
@@ -128,7 +128,7 @@ class Qdrant(Retriever):
             self._dimensions: int = held.size
 
     def _mark_of(self, corpus: Corpus) -> str:
-        """A hash of all that determines the points."""
+        """Return a hash of all that determines the points."""
         identity, warning = plugin_identity(self._encoding.encoder)
         texts = [list(self.fields), self.rows, self.format]
         told = [corpus.fingerprint, texts, identity if warning is None else identity["unique"]]
@@ -205,11 +205,11 @@ class Qdrant(Retriever):
             ]
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
-        """The tables for one query."""
+        """Return the tables for one query."""
         return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        """The rankings of several queries, in one request."""
+        """Return the rankings of several queries, in one request."""
         from qdrant_client import models
 
         if not queries or not self._ids:

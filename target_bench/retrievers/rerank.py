@@ -92,11 +92,11 @@ class Rerank(Retriever):
         self._scorer = Scorer(model, commit, max_tokens, batch_size, device, dtype)
 
     def parts(self) -> Mapping[str, object]:
-        """The model, and the retriever of the candidates."""
+        """Return the model, and the retriever of the candidates."""
         return {"model": self._scorer, "retriever": self._inner.retriever}
 
     def config(self) -> Mapping[str, Any]:
-        """The settings, with the kind of device in place of its number.
+        """Return the settings, with the kind of device in place of its number.
 
         Raises:
             ConfigError: there is no such device.
@@ -114,7 +114,7 @@ class Rerank(Retriever):
         self._inner.limit_memory(n_bytes)
 
     def notes(self) -> Sequence[str]:
-        """What the retriever has to say, and how many pairs were cut."""
+        """Return what the retriever has to say, and how many pairs were cut."""
         return [*self._inner.notes(), *self._scorer.notes()]
 
     def save(self, folder: Path) -> None:
@@ -128,11 +128,11 @@ class Rerank(Retriever):
         self._inner.load(folder / "retriever", corpus)
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
-        """The best of the candidates, best first."""
+        """Return the best of the candidates, best first."""
         return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        """The rankings of several queries, computed together."""
+        """Return the rankings of several queries, computed together."""
         found = self._inner.candidates(queries, self.depth or max(DEPTH, top_k))
         filled = found.rows >= 0
         scores = np.zeros(found.rows.shape)

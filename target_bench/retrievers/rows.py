@@ -88,11 +88,11 @@ class Rows(Retriever):
         self._evidence = Evidence.load(folder / "evidence")
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
-        """The tables for which anything speaks, best first."""
+        """Return the tables for which anything speaks, best first."""
         return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        """The rankings of several queries, computed together."""
+        """Return the rankings of several queries, computed together."""
         if not len(self._ids):
             return [[] for _ in queries]
         parts = [positive_best(self._scores(queries[b]), top_k) for b in self._blocks(len(queries))]
@@ -149,15 +149,15 @@ class Best(Rows):
         self._encoding = Encoding(encoder, cache, fate=_FATE)
 
     def parts(self) -> Mapping[str, object]:
-        """The encoder."""
+        """Return the encoder."""
         return {"encoder": self._encoding.encoder}
 
     def config(self) -> Mapping[str, Any]:
-        """The settings that can change a ranking."""
+        """Return the settings that can change a ranking."""
         return {name: value for name, value in super().config().items() if name != "cache"}
 
     def notes(self) -> Sequence[str]:
-        """What the encoder has to say."""
+        """Return what the encoder has to say."""
         return self._encoding.notes()
 
     def embed_corpus(self, corpus: Corpus) -> None:
@@ -181,7 +181,7 @@ class Best(Rows):
         self._encoding.load(folder)
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        """The rankings of several queries, computed together."""
+        """Return the rankings of several queries, computed together."""
         if not len(self._ids) or not queries:
             return [[] for _ in queries]
         vectors = self._encoding.queries(queries, self._vectors.shape[1])

@@ -86,7 +86,7 @@ class TableSummaries(Retriever):
         self._notes: list[str] = []
 
     def config(self) -> dict[str, Any]:
-        """What the generator sees, and what is embedded; generator and encoder are parts."""
+        """Return what the generator sees, and what is embedded; generator and encoder are parts."""
         return {
             "fields": list(self.fields),
             "rows": self.rows,
@@ -95,7 +95,7 @@ class TableSummaries(Retriever):
         }
 
     def parts(self) -> dict[str, object]:
-        """The generator and the encoder."""
+        """Return the generator and the encoder."""
         return {"generator": self._generator, "encoder": self._encoding.encoder}
 
     def embed_corpus(self, corpus: Corpus) -> None:
@@ -109,7 +109,7 @@ class TableSummaries(Retriever):
         self._build(corpus, texts, self._encoding.tables(texts))
 
     def _text(self, table: Table, summary: Summary | None) -> str:
-        """What is embedded, in the words of LlamaIndex's ``SQLTableNodeMapping``."""
+        """Return what is embedded, in the words of LlamaIndex's ``SQLTableNodeMapping``."""
         name = summary.name if summary else table.id.table_id
         columns = ", ".join(table.header) if self.schema != "original" else "Column (VARCHAR)"
         schema = f"Schema of table {name}:\nTable '{name}' has columns: {columns}, .\n"
@@ -138,11 +138,11 @@ class TableSummaries(Retriever):
         self._index = VectorStoreIndex(nodes, embed_model=never_asked)
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
-        """The tables for one query."""
+        """Return the tables for one query."""
         return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        """The rankings of several queries, which are encoded together."""
+        """Return the rankings of several queries, which are encoded together."""
         from llama_index.core.schema import QueryBundle
 
         if self._index is None or not queries:

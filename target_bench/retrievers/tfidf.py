@@ -87,11 +87,11 @@ class TfIdf(Retriever):
             self._tables = read_sparse(folder, "tables")
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
-        """The tables that share an n-gram with the query, best first."""
+        """Return the tables that share an n-gram with the query, best first."""
         return self.retrieve_batch([query], top_k)[0]
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        """The rankings of several queries, computed together."""
+        """Return the rankings of several queries, computed together."""
         if self._tables is None or not queries:
             return [[] for _ in queries]
         return rank_product(self._ngrams.vectors(queries), [self._tables], self._ids, top_k)

@@ -33,7 +33,7 @@ class GenerationLog(Log[Answered]):
     """The file, open for appending."""
 
     def line(self, value: Answered) -> str:
-        """The answer without what is not known."""
+        """Return the answer without what is not known."""
         record = {
             name: found
             for name, found in asdict(value.generation).items()
@@ -56,7 +56,7 @@ def read(path: Path) -> dict[str, Answered]:
 
 
 def parse(record: dict[str, Any]) -> Answered:
-    """What a line holds.
+    """Return what a line holds.
 
     Raises:
         TypeError, ValueError: it is no answer.

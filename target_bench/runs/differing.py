@@ -29,7 +29,7 @@ class Differing:
 
 
 def differences(one: StoredRun, other: StoredRun) -> list[Differing]:
-    """The entries in which two runs differ, part by part.
+    """Return the entries in which two runs differ, part by part.
 
     Raises:
         StoreError: a manifest or scores file is damaged.

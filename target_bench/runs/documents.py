@@ -18,7 +18,7 @@ _UNKNOWN: Mapping[str, Any] = {
 
 
 def listed(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
-    """The runs, each as a line of a list.
+    """Return the runs, each as a line of a list.
 
     Returns:
         Of each run ``folder``, ``state`` (its status), ``problem`` (what is damaged), ``error``
@@ -32,7 +32,7 @@ def listed(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
 
 
 def _basis(run: StoredRun) -> Path | None:
-    """The run of rankings that a run of answers is built on."""
+    """Return the run of rankings that a run of answers is built on."""
     try:
         return None if run.retrieval is run else run.retrieval.folder
     except StoreError:

@@ -40,7 +40,7 @@ def tell_of_earlier(run: Run, queries: Sequence[Query], observer: Observer) -> N
 
 
 def _note(name: str, found: Identity, wanted: Identity, queries: Sequence[Query]) -> str | None:
-    """What keeps a run from being reused that answers the same queries, or None."""
+    """Return what keeps a run from being reused that answers the same queries, or None."""
     if found.is_earlier:
         same = found.queries_fingerprint == earlier_answers_fingerprint(queries)
         return earlier_note(name) if same else None

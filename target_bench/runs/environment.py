@@ -88,7 +88,7 @@ def _devices() -> list[str]:
 
 
 def _git() -> dict[str, Any] | None:
-    """The commit of the working folder, and whether tracked files were changed since."""
+    """Return the commit of the working folder, and whether tracked files were changed since."""
     commit = _asked_git("rev-parse", "HEAD")
     if commit is None:
         return None

@@ -27,7 +27,7 @@ def run_folders(root: Path) -> list[Path]:
 
 
 def key_of(folder: Path) -> str | None:
-    """The hash that a run folder's name ends with, or None."""
+    """Return the hash that a run folder's name ends with, or None."""
     found = _ID.fullmatch(folder.name)
     return found[1] if found else None
 
@@ -45,7 +45,7 @@ def is_name(name: str, root: Path) -> bool:
 
 
 def find(name: str | Path, root: Path) -> Path:
-    """The folder of a run.
+    """Return the folder of a run.
 
     Args:
         name: the folder, its name under ``root``, the hash at the end of that, or the first

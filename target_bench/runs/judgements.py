@@ -37,12 +37,12 @@ class JudgementLog(Log[Judgement]):
     """The file, open for appending."""
 
     def line(self, value: Judgement) -> str:
-        """The record between the query and the fingerprint."""
+        """Return the record between the query and the fingerprint."""
         return to_line(value)
 
 
 def to_line(judgement: Judgement) -> str:
-    """The JSON object of a judgement, without a line break."""
+    """Return the JSON object of a judgement, without a line break."""
     head = {_QUERY: judgement.query_id}
     return json.dumps(
         {**head, **judgement.record, _FINGERPRINT: judgement.fingerprint}, ensure_ascii=False
@@ -50,7 +50,7 @@ def to_line(judgement: Judgement) -> str:
 
 
 def parse(record: dict[str, Any]) -> Judgement:
-    """What a line holds.
+    """Return what a line holds.
 
     Raises:
         KeyError, TypeError, ValueError: it is not a judgement.
@@ -63,7 +63,7 @@ def parse(record: dict[str, Any]) -> Judgement:
 
 
 def read(path: Path) -> StoredJudgements:
-    """What the file holds; nothing without it. A torn last line is left out.
+    """Return what the file holds; nothing without it. A torn last line is left out.
 
     Raises:
         StoreError: the file cannot be read at all.

@@ -221,7 +221,7 @@ class Manifest:
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """The document, without its seal and without entries that say nothing."""
+        """Return the document, without its seal and without entries that say nothing."""
         known = {name: getattr(self, name) for name in ENTRIES}
         known |= {
             "notes": list(self.notes),
@@ -239,7 +239,7 @@ class Manifest:
 
 
 def parse(record: Mapping[str, Any], path: Path) -> Manifest:
-    """The manifest that a document without its seal holds.
+    """Return the manifest that a document without its seal holds.
 
     Args:
         record: the document.
@@ -270,14 +270,14 @@ def parse(record: Mapping[str, Any], path: Path) -> Manifest:
 
 
 def asked_from(record: Mapping[str, Any]) -> Asked:
-    """The words of a command, from a JSON object that is known to be right."""
+    """Return the words of a command, from a JSON object that is known to be right."""
     known = {name: record[name] for name in ASKED if name in record}
     known["distractors"] = tuple(record["distractors"])
     return Asked(**known, more={name: v for name, v in record.items() if name not in ASKED})
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a run folder.
+    """Return the manifest of a run folder.
 
     Raises:
         StoreError: there is none, it is not of this version, an entry is missing or wrong, or it
@@ -315,6 +315,6 @@ def _check_format(found: Any, path: Path) -> None:
 
 
 def described_error(error: BaseException) -> str:
-    """An error as it is recorded: its type and message, credentials masked."""
+    """Return an error as it is recorded: its type and message, credentials masked."""
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return without_secrets(text)[:LONGEST_ERROR]

@@ -116,7 +116,7 @@ class Tables:
         return found
 
     def every(self, read: Callable[[str], Floats], path: Path) -> dict[str, Floats]:
-        """What a function reads of every metric.
+        """Return what a function reads of every metric.
 
         Args:
             read: ``values`` or ``statistics``.
@@ -133,7 +133,7 @@ class Tables:
             ) from error
 
     def measured(self, folder: Path, metric: str, score: Score) -> Measured:
-        """What the queries contribute to a metric.
+        """Return what the queries contribute to a metric.
 
         Args:
             folder: of the run, for messages.
@@ -172,7 +172,7 @@ class Tables:
 
 
 def read_tables(folder: Path, n_queries: int) -> Tables:
-    """The tables of values.
+    """Return the tables of values.
 
     Args:
         folder: of the run.
@@ -229,7 +229,7 @@ def _equal(again: float, score: float) -> bool:
 
 
 def _counted(values: Floats, statistics: Floats) -> Floats:
-    """The values, NaN where a query contributes nothing to the score."""
+    """Return the values, NaN where a query contributes nothing to the score."""
     counted: Floats = np.where(statistics.any(axis=1), values, np.nan)
     return counted
 

@@ -35,14 +35,14 @@ class RunFile:
     missing: str | None
 
     def rank(self, query: Query, k: int) -> Retrieval:
-        """The first k tables of a query."""
+        """Return the first k tables of a query."""
         found = self.retrievals.get(query.id)
         if found is None:
             return Retrieval(query.id, (), error=self.missing)
         return replace(found, tables=found.tables[:k], scores=found.scores[:k])
 
     def notes(self, queries: Sequence[Query]) -> list[str]:
-        """What a user should know about it who has these queries scored."""
+        """Return what a user should know about it who has these queries scored."""
         absent = sum(1 for query in queries if query.id not in self.retrievals)
         note = f"{self.path} has no ranking for {absent} of {len(queries)} queries; they score 0"
         return [note] if absent else []
@@ -103,7 +103,7 @@ class _Names:
         self._table_words = {name: t for t, name in words_of(ids).items()} if encoded else {}
 
     def query(self, name: str, place: str, ours: bool = False) -> str:
-        """The id of a query.
+        """Return the id of a query.
 
         Args:
             name: as it stands in the file.

@@ -248,7 +248,7 @@ class StoredRun:
         return self._tables.every(self._tables.statistics, self.folder / "statistics.parquet")
 
     def measured(self, metric: str) -> Measured:
-        """What the queries contribute to a metric.
+        """Return what the queries contribute to a metric.
 
         Raises:
             ConfigError: the run has no such metric.
@@ -313,7 +313,7 @@ class StoredRun:
 
 
 def read_run(folder: str | Path) -> StoredRun:
-    """A stored run, finished or not.
+    """Return a stored run, finished or not.
 
     Args:
         folder: the run folder.

@@ -62,7 +62,7 @@ class Log(ABC, Generic[T]):
 
     @abstractmethod
     def line(self, value: T) -> str:
-        """The JSON object of a value, without a line break."""
+        """Return the JSON object of a value, without a line break."""
 
     def __enter__(self) -> Self:
         return self
@@ -99,13 +99,13 @@ class Log(ABC, Generic[T]):
 
 
 def encoded_line(text: str) -> bytes:
-    """The JSON object as a line of a file, with its seal and its end."""
+    """Return the JSON object as a line of a file, with its seal and its end."""
     # A lone surrogate is not UTF-8; written with a backslash it is what JSON has for it.
     return sealed_line(text.encode("utf-8", "backslashreplace")) + b"\n"
 
 
 def read_lines(path: Path, parse: Callable[[dict[str, Any]], T]) -> Iterator[T]:
-    """What the lines of a log hold; nothing without the file.
+    """Yield what the lines of a log hold; nothing without the file.
 
     A last line without its end is what another process is writing, or was when it was killed: it
     is left out, and left alone.
@@ -180,7 +180,7 @@ class RetrievalLog(Log[Retrieval]):
         self._encoded_ids = _EncodedIds()
 
     def line(self, value: Retrieval) -> str:
-        """The ranking, with scores, error and marks where there are any."""
+        """Return the ranking, with scores, error and marks where there are any."""
         tables = ", ".join(map(self._encoded_ids.__getitem__, value.tables))
         parts = [f'"query_id": {_ENCODE(value.query_id)}, "tables": [{tables}]']
         if value.scores:
@@ -209,7 +209,7 @@ def read(path: Path) -> dict[str, Retrieval]:
 
 
 def parse(record: Mapping[str, Any]) -> Retrieval:
-    """What a line holds.
+    """Return what a line holds.
 
     Raises:
         KeyError, TypeError, ValueError: it is no ranking.

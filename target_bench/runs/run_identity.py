@@ -16,7 +16,7 @@ Version 1, which no identity names, left out the database and the metadata of a 
 
 
 def run_key(identity: Mapping[str, Any]) -> str:
-    """The hash that names a run: equal for equal identities, on every machine."""
+    """Return the hash that names a run: equal for equal identities, on every machine."""
     text = json.dumps(identity, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
@@ -42,7 +42,7 @@ def answers_fingerprint(queries: Sequence[Query]) -> str:
 
 
 def earlier_answers_fingerprint(queries: Sequence[Query]) -> str:
-    """The fingerprint of version 1: id, text, gold tables and reference answers."""
+    """Return the fingerprint of version 1: id, text, gold tables and reference answers."""
     answers = sorted((query.id, query.answer) for query in queries)
     both = [queries_fingerprint(queries), answers]
     return hashlib.sha256(json.dumps(both).encode()).hexdigest()
@@ -68,7 +68,7 @@ def newly_named(metrics: Sequence[str], earlier: Sequence[str]) -> list[str]:
 
 
 def earlier_note(name: object) -> str:
-    """What is wrong with the answers of such a run.
+    """Return what is wrong with the answers of such a run.
 
     Args:
         name: what it is called.

@@ -8,7 +8,7 @@ from target_bench.metrics.named import spec_of
 
 
 def metric_column(name: str) -> Column:
-    """The column of a metric, its name on two lines."""
+    """Return the column of a metric, its name on two lines."""
     if name.startswith(("f1_", "exact_")):
         heading = name.replace("_", "_\n")
     elif "[" in name:

@@ -34,7 +34,7 @@ class StoredScores:
 
 
 def read_scores(folder: Path) -> StoredScores:
-    """The scores of a run.
+    """Return the scores of a run.
 
     Raises:
         StoreError: the run is not finished, or the file is damaged.
@@ -68,7 +68,7 @@ def _parse(content: Mapping[str, Any]) -> StoredScores:
 
 
 def _counts(kind: type[T], record: Mapping[str, Any]) -> T:
-    """The denominators; entries that this version does not know are left out."""
+    """Return the denominators; entries that this version does not know are left out."""
     known = {one.name: record[one.name] for one in fields(kind) if one.name in record}
     for name, value in known.items():
         if not isinstance(value, int | float | None) or isinstance(value, bool):

@@ -30,7 +30,7 @@ class Sliceable(Protocol):
         """Name of a property -> its value of every query."""
 
     def measured(self, metric: str, /) -> Measured:
-        """What the queries contribute to a metric."""
+        """Return what the queries contribute to a metric."""
 
 
 def scores_by(

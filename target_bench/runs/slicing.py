@@ -61,7 +61,7 @@ def parse(text: str) -> Slice:
 
 
 def parts(columns: Columns, slices: Sequence[Slice], n: int) -> dict[str, Mask]:
-    """The parts that slices together make of n queries: description -> (n,) which are in it.
+    """Return the parts that slices together make of n queries: description -> (n,) which are in it.
 
     Conditions hold together; a name alone makes a part of each of its values. Without slices there
     is one part, described by an empty text.
@@ -212,7 +212,7 @@ def _options(columns: Columns, one: Slice) -> dict[str, Mask]:
 
 
 def _wanted(one: Slice, values: Sequence[Any]) -> Any:
-    """What is compared with, of the type that the queries have."""
+    """Return what is compared with, of the type that the queries have."""
     kinds = {type(value) for value in values if value is not None}
     if kinds == {bool}:
         truths = {"true": True, "false": False}

@@ -122,7 +122,7 @@ class Run:
                 raise
 
     def _lock(self, tell: Callable[[str], None]) -> AbstractContextManager[IO[bytes]]:
-        """The lock; a folder that ``runs gc`` has removed meanwhile is made again."""
+        """Return the lock; a folder that ``runs gc`` has removed meanwhile is made again."""
 
         def waits(file: IO[bytes]) -> None:
             tell(f"{_holder(file)} is at this run; waiting for it to finish: {self.folder}")
@@ -185,7 +185,7 @@ class Run:
         self._manifest = found
 
     def damaged(self) -> list[str]:
-        """The files of scores and values that are there and are not what was written."""
+        """Return the files of scores and values that are there and are not what was written."""
         found = []
         path = self.folder / "scores.json"
         try:
@@ -276,7 +276,7 @@ class Run:
         return JudgementLog(self.folder / JUDGEMENTS)
 
     def judgements(self) -> StoredJudgements:
-        """What became of each answer, as far as it is stored; empty for a new run.
+        """Return what became of each answer, as far as it is stored; empty for a new run.
 
         Raises:
             StoreError: ``judgements.jsonl`` cannot be read.
@@ -319,7 +319,7 @@ def _lists(rows: NDArray[np.float64]) -> Any:
 
 
 def folder_of(root: Path, identity: Mapping[str, Any]) -> Path | None:
-    """The folder of the run of this identity, if there is one; nothing is written."""
+    """Return the folder of the run of this identity, if there is one; nothing is written."""
     found = sorted(root.glob(f"*-{run_key(json.loads(json.dumps(identity)))}"))
     return found[0] if found else None
 

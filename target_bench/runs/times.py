@@ -66,7 +66,7 @@ class ColdTimes:
         return _each(self.seconds.get("generate"), self.asked)
 
     def with_answers(self, answers: "ColdTimes") -> "ColdTimes":
-        """The times of a retrieval and those of the answers that are built on it."""
+        """Return the times of a retrieval and those of the answers that are built on it."""
         return ColdTimes(
             {**self.seconds, **answers.seconds},
             self.timed_queries,
@@ -77,7 +77,7 @@ class ColdTimes:
 
 
 def cold(manifest: Manifest) -> ColdTimes:
-    """The times in a manifest that may be shown.
+    """Return the times in a manifest that may be shown.
 
     Rankings and answers that were not computed (a mode, a file) have no times. In a manifest that
     does not say what came out of a cache, as of version 0.1.0, a time is cold only if the plug-in
@@ -114,7 +114,7 @@ class Recorded(NamedTuple):
 def declared(
     recorded: Recorded, is_cold: bool, retriever: Mapping[str, Any], generator: Mapping[str, Any]
 ) -> ColdTimes:
-    """The declared times of a run that may be shown.
+    """Return the declared times of a run that may be shown.
 
     Args:
         recorded: the times.
@@ -131,7 +131,7 @@ def _kept(
     plugins: Mapping[str, Mapping[str, Any]],
     why_not: Callable[[str, Mapping[str, Any]], str],
 ) -> ColdTimes:
-    """The times of what was asked that nothing speaks against."""
+    """Return the times of what was asked that nothing speaks against."""
     seconds, latency = dict(recorded.seconds), recorded.latency
     left_out = {}
     for stage in (*STAGES, LATENCY):
@@ -185,7 +185,7 @@ def generation_entries(manifest: Manifest, took: Took | None) -> dict[str, Any]:
 def latency_entries(
     manifest: Manifest, measured: Mapping[str, Any], from_caches: Sequence[str]
 ) -> dict[str, Any]:
-    """What a manifest says of single queries."""
+    """Return what a manifest says of single queries."""
     said = {**manifest.from_caches, LATENCY: sorted(from_caches)}
     return {"latency_ms": measured, "from_caches": said}
 
@@ -193,7 +193,7 @@ def latency_entries(
 def left_out_note(
     runs: Iterable[Mapping[str, str]], stages: Sequence[str] = (*STAGES, LATENCY)
 ) -> str | None:
-    """What stands below a table in which times are left out, or None.
+    """Return what stands below a table in which times are left out, or None.
 
     Args:
         runs: of each run, stage -> why its time is left out.

@@ -34,7 +34,7 @@ def words_of(table_ids: Iterable[TableId]) -> dict[TableId, str]:
 
 
 def run_lines(retrievals: Iterable[Retrieval], words: Mapping[TableId, str]) -> Iterator[str]:
-    """The lines of a run: ``query Q0 table rank score tag``.
+    """Yield the lines of a run: ``query Q0 table rank score tag``.
 
     trec_eval ignores the rank and keeps scores in single precision, so scores are written strictly
     descending in that precision: a tie is broken by the smallest step there is. A ranking without
@@ -50,7 +50,7 @@ def run_lines(retrievals: Iterable[Retrieval], words: Mapping[TableId, str]) -> 
 
 
 def qrels_lines(queries: Iterable[Query], words: Mapping[TableId, str]) -> Iterator[str]:
-    """The lines of the judgements: ``query 0 table 1``."""
+    """Yield the lines of the judgements: ``query 0 table 1``."""
     for query in queries:
         for table_id in dict.fromkeys(query.gold):
             yield f"{word(query.id)} 0 {words[table_id]} 1\n"

@@ -56,7 +56,7 @@ class Answer:
 def fingerprint(
     answer: Answer, database: str | None, databases: Databases, settings: Sequence[str]
 ) -> str:
-    """A hash of all that the record of an answer follows from, file contents included.
+    """Return a hash of all that the record of an answer follows from, file contents included.
 
     Args:
         answer: the answer.
@@ -70,7 +70,7 @@ def fingerprint(
 
 
 def _content(file: Path | None) -> str | None:
-    """The hash of a file; None without one, or where it cannot be read."""
+    """Return the hash of a file; None without one, or where it cannot be read."""
     with suppress(OSError):
         return None if file is None else digest(file)
     return None

@@ -75,7 +75,7 @@ _IMPLIED = {
 
 
 def compose(question: str, tables: Sequence[Table]) -> str | None:
-    """A query that may answer a question, by templates: no model, and no gold.
+    """Return a query that may answer a question, by templates: no model, and no gold.
 
     Of the tables the one is taken that the question says most of: words of its name and columns,
     and cells. Cells that the question quotes and numbers that it compares become conditions; its
@@ -141,7 +141,7 @@ class _Draft:
         return self._listed(source, mentioned)
 
     def _conditions(self) -> tuple[list[str], set[int]]:
-        """The conditions, and the places of the columns that they are about."""
+        """Return the conditions, and the places of the columns that they are about."""
         found = [
             f"{quoted(v.column.name)} {self._sign(v)} {_literal(str(v.cell))}" for v in self.values
         ]
@@ -176,7 +176,7 @@ class _Draft:
         return implied or column.score > 0.5
 
     def _mentioned(self, used: set[int]) -> list[Column]:
-        """The columns that the question asks for, in its order."""
+        """Return the columns that the question asks for, in its order."""
         named = [column for column in self.columns if column.score > 0.99]
         clause = _CLAUSE.search(self.question, 8)
         head = columns(self.question[: clause.start()], self.table) if clause else []
@@ -189,7 +189,7 @@ class _Draft:
         return self._first_said(self.question[each.end() :]) if each else None
 
     def _first_said(self, text: str) -> Column | None:
-        """The column that a piece of the question names first and best."""
+        """Return the column that a piece of the question names first and best."""
         near = columns(text, self.table)
         said = [column for column in near if column.score > 0.5 and column.at < 6]
         return min(said, key=lambda column: (-column.score, column.at, column.place), default=None)
@@ -237,7 +237,7 @@ class _Draft:
         return column, bool(_DESCENDING.search(self.question))
 
     def _extreme(self) -> tuple[Column | None, bool]:
-        """The numeric column of which the question wants the most or the least."""
+        """Return the numeric column of which the question wants the most or the least."""
         most, least = _MOST.search(self.question), _LEAST.search(self.question)
         found = most or least
         if found is None:
@@ -248,7 +248,7 @@ class _Draft:
         return column, most is not None
 
     def _default(self) -> list[Column]:
-        """What to show when no column is named: the one that is a name, else the first."""
+        """Return what to show when no column is named: the one that is a name, else the first."""
         named = [c for c in self.columns if words(c.name)[-1:] in (["name"], ["titl"])]
         return (named or list(self.columns))[:1]
 

@@ -168,7 +168,7 @@ class Judge:
     def _asked(
         self, case: Case, sql: str, gold: Executed, rewritten: Executed | None
     ) -> Prediction | Executed:
-        """The prediction as it is tried, or what it gives without being run."""
+        """Return the prediction as it is tried, or what it gives without being run."""
         if case.file is None:
             return Executed("error", message=case.problem)
         try:
@@ -179,7 +179,7 @@ class Judge:
         return Prediction(sql, case.file, copy, case.gold_sql, gold, rewritten, self._repeats)
 
     def _notes(self, case: Case, tried: bool) -> tuple[str, ...]:
-        """What is to be said of the databases that the case used."""
+        """Return what is to be said of the databases that the case used."""
         notes: dict[str, None] = {}
         for file in (case.gold_file, case.file if tried else None):
             if file is not None:
@@ -238,7 +238,7 @@ def _untold(
 
 
 def _differing(name: str, repeated: bool, here: Executed, in_sqlite: Executed) -> str | None:
-    """What two engines gave of one statement that is not the same, or None."""
+    """Return what two engines gave of one statement that is not the same, or None."""
     if agree(here, in_sqlite, repeated):
         return None
     if in_sqlite.outcome != "executed":

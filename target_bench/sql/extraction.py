@@ -57,7 +57,7 @@ class Extracted:
 
 
 def extract(text: str) -> Extracted:
-    """The SQL of an answer.
+    """Return the SQL of an answer.
 
     Looked for in this order:
 
@@ -105,7 +105,7 @@ def _json(text: str) -> Extracted | None:
 
 
 def _objects(text: str) -> Iterator[Mapping[str, Any]]:
-    """The JSON objects of a text, those inside others left out."""
+    """Yield the JSON objects of a text, those inside others left out."""
     decoder = json.JSONDecoder(strict=False)
     place = 0
     for _ in range(_TRIES):
@@ -119,7 +119,7 @@ def _objects(text: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _decoded(decoder: json.JSONDecoder, text: str, place: int) -> tuple[Any, int]:
-    """The object that begins at a place and where it ends; nothing if there is none."""
+    """Return the object that begins at a place and where it ends; nothing if there is none."""
     try:
         return decoder.raw_decode(text, place)
     except (ValueError, RecursionError):

@@ -67,7 +67,7 @@ class GoldResults:
         self._locks: dict[str, Lock] = {}
 
     def execute(self, statement: Statement) -> Executed:
-        """The result of one statement, run in this thread if it is not recorded.
+        """Return the result of one statement, run in this thread if it is not recorded.
 
         ``seconds`` are those of the run that was recorded. A statement whose database cannot be
         read has the outcome ``unusable``. Threads that ask for the same statement at the same time
@@ -89,7 +89,7 @@ class GoldResults:
         return found
 
     def _place(self, statement: Statement) -> Path | None:
-        """The file of a statement's result, or None if it is not to be kept."""
+        """Return the file of a statement's result, or None if it is not to be kept."""
         if statement.repeat > 1 or _MOVING.search(statement.sql):
             return None
         try:

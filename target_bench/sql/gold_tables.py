@@ -19,7 +19,7 @@ _COMPILING = (
 
 
 def gold_tables(sql: str, database: Path | sqlite3.Connection) -> tuple[str, ...]:
-    """The base tables that a query reads.
+    """Return the base tables that a query reads.
 
     The statement is compiled and never run. SQLite's authorizer hears of every table and column
     that it reads: views are resolved to the tables under them, and the names of common table
@@ -47,7 +47,7 @@ def gold_tables(sql: str, database: Path | sqlite3.Connection) -> tuple[str, ...
 
 
 def _read(sql: str, database: sqlite3.Connection) -> set[str]:
-    """The names of all tables that the statement reads, lower-cased."""
+    """Return the names of all tables that the statement reads, lower-cased."""
     surely: set[str] = set()
     perhaps: set[str] = set()
     expressions: set[str] = set()

@@ -17,7 +17,7 @@ HARDNESS: tuple[Hardness, ...] = ("easy", "medium", "hard", "extra")
 
 
 def hardness(sql: str) -> Hardness:
-    """The hardness of a query, read in SQLite's dialect.
+    """Return the hardness of a query, read in SQLite's dialect.
 
     Of a set operation only the first SELECT is looked into; the rest counts as one nested query.
 
@@ -56,7 +56,7 @@ def _parsed(sql: str) -> "exp.Query":
 
 
 def _first_select(query: "exp.Query") -> "exp.Select":
-    """The leftmost SELECT of a query."""
+    """Return the leftmost SELECT of a query."""
     from sqlglot import exp
 
     select: exp.Expr = query
@@ -101,7 +101,7 @@ def _others(select: "exp.Select") -> int:
 
 
 def _condition_trees(select: "exp.Select") -> list["exp.Expr"]:
-    """What follows each ON, WHERE and HAVING."""
+    """Return what follows each ON, WHERE and HAVING."""
     joined = [join.args.get("on") for join in select.args.get("joins") or ()]
     clauses = [select.args.get(name) for name in ("where", "having")]
     return [tree for tree in [*joined, *(c and c.this for c in clauses)] if tree]
@@ -113,7 +113,7 @@ def _conditions(select: "exp.Select", clause: str) -> list["exp.Expr"]:
 
 
 def _split(tree: "exp.Expr") -> Iterator["exp.Expr"]:
-    """The single conditions that AND and OR join."""
+    """Yield the single conditions that AND and OR join."""
     from sqlglot import exp
 
     inner = tree.unnest()

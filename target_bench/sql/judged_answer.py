@@ -66,7 +66,7 @@ class JudgedAnswer:
 
     @classmethod
     def of(cls, judged: Judged, engine: EngineName | None) -> Self:
-        """A judged case; ``engine`` is what ran its gold."""
+        """Return a judged case; ``engine`` is what ran its gold."""
         shape, gold_shape = judged.predicted_shape, judged.gold_shape
         return cls(
             query_id=judged.case.query_id,
@@ -117,7 +117,7 @@ class JudgedAnswer:
 
     @classmethod
     def from_json(cls, query_id: str, record: Mapping[str, Any]) -> Self:
-        """What a record says.
+        """Return what a record says.
 
         Raises:
             KeyError, TypeError, ValueError: it is not the record of a judged answer.

@@ -118,7 +118,7 @@ def total(overlaps: Iterable[Overlap]) -> Overlap:
 
 
 def usage(sql: str, schema: Schema, dialect: str = "sqlite") -> Usage:
-    """What a query uses of a schema; a text that is no query uses nothing, and says why."""
+    """Return what a query uses of a schema; a text that is no query uses nothing, and says why."""
     from sqlglot import exp
 
     if len(sql) > _LONGEST:

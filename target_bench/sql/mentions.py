@@ -60,7 +60,7 @@ def words(text: str) -> list[str]:
 
 
 def columns(question: str, table: Table) -> list[Column]:
-    """The columns of a table, each with what the question says of it."""
+    """Return the columns of a table, each with what the question says of it."""
     said = words(question)
     own = set(words(table.id.table_id))
     rows = table.rows[:ROWS]
@@ -76,7 +76,7 @@ def columns(question: str, table: Table) -> list[Column]:
 
 
 def values(question: str, table: Table, known: Sequence[Column]) -> list[Value]:
-    """The text cells that the question quotes, longest first, none inside another."""
+    """Return the text cells that the question quotes, longest first, none inside another."""
     text = question.lower()
     found: dict[tuple[int, str], Value] = {}
     for row in table.rows[:ROWS]:
@@ -94,7 +94,7 @@ def values(question: str, table: Table, known: Sequence[Column]) -> list[Value]:
 
 
 def numbers(question: str, taken: Sequence[Value]) -> Iterator[tuple[str, int]]:
-    """The numbers of a question that are part of no quoted cell, and where they begin."""
+    """Yield the numbers of a question that are part of no quoted cell, and where they begin."""
     for match in _NUMBER.finditer(question):
         if all(match.end() <= value.start or match.start() >= value.end for value in taken):
             yield match[0].replace(",", ""), match.start()

@@ -37,7 +37,7 @@ class _Token(NamedTuple):
 
 
 def for_test_suite(sql: str, keep_distinct: bool = False) -> str:
-    """The text that the ``spider`` rule runs in place of a gold or predicted query.
+    """Return the text that the ``spider`` rule runs in place of a gold or predicted query.
 
     Operators written with a space (``> =``) are joined, ``YEAR(CURDATE())`` becomes 2020, and
     unless ``keep_distinct`` every DISTINCT goes, the one inside ``COUNT(DISTINCT ...)`` too, and
@@ -59,7 +59,7 @@ def without_distinct(sql: str) -> str:
 
 
 def plugged(gold_sql: str, predicted_sql: str) -> Iterator[str]:
-    """The prediction with the gold's values in its place of values, in every possible way.
+    """Yield the prediction with the gold's values in its place of values, in every possible way.
 
     For scores that leave the choice of values out ("plug value"): a prediction is right if it, or
     one of these, is. There are as many as (values of the gold) to the power of (places in the
@@ -73,7 +73,7 @@ def plugged(gold_sql: str, predicted_sql: str) -> Iterator[str]:
 
 
 def value_slots(sql: str) -> tuple[tuple[str | None, ...], frozenset[str]]:
-    """A query's words in lower case, None in the place of every value, and the values.
+    """Return a query's words in lower case, None in the place of every value, and the values.
 
     Values are numbers and what stands in single or double quotes, as they are written. As in the
     official evaluation a name of one letter and digits (``A11``, unless the letter is a T) is taken

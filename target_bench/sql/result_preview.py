@@ -29,7 +29,7 @@ def begun_names(columns: Sequence[str]) -> list[str]:
 
 
 def begun(rows: Sequence[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
-    """The beginning of rows, as ``beginning`` has it."""
+    """Return the beginning of rows, as ``beginning`` has it."""
     return [tuple(map(_short, row[:COLUMNS])) for row in rows[:ROWS]]
 
 

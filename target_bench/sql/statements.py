@@ -73,7 +73,7 @@ def begins_as_no_query(text: str, place: int = 0) -> bool:
 
 
 def _parsed(text: str) -> Iterator[list[Any]]:
-    """The statements of a text in each dialect in which all of it parses."""
+    """Yield the statements of a text in each dialect in which all of it parses."""
     import sqlglot
 
     from target_bench.sql.dialect.parsing import quietly

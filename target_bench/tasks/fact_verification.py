@@ -70,7 +70,7 @@ class FactVerification(Task[JudgedLabels]):
         return found
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedLabels:
-        """The labels, a failed answer as none.
+        """Return the labels, a failed answer as none.
 
         Raises:
             BudgetError: the budget is spent.
@@ -82,15 +82,15 @@ class FactVerification(Task[JudgedLabels]):
         )
 
     def parsed(self, examples: JudgedLabels) -> Sequence[str | None]:
-        """The label in each answer; None where none can be read."""
+        """Return the label in each answer; None where none can be read."""
         return examples.predicted
 
     def settings(self) -> list[str]:
-        """What changes a score besides the metrics: the version of their rules."""
+        """Return what changes a score besides the metrics: the version of their rules."""
         return [VERSION]
 
     def report(self, _dataset: Dataset, examples: JudgedLabels) -> dict[str, Any]:
-        """The confusion table: gold label -> given label -> number of queries."""
+        """Return the confusion table: gold label -> given label -> number of queries."""
         given = (*LABELS, "none")
         rows = confusion(examples).tolist()
         return {
@@ -102,14 +102,14 @@ class FactVerification(Task[JudgedLabels]):
         }
 
     def summary(self, report: Mapping[str, Any]) -> list[SummaryBlock]:
-        """The confusion table, a line a gold label."""
+        """Return the confusion table, a line a gold label."""
         return [
             SummaryBlock(f"gold {gold}", {f"as {given}": n for given, n in row.items() if n})
             for gold, row in report["confusion"].items()
         ]
 
     def parse(self, text: str) -> str | None:
-        """The label in a text, or None where none can be read.
+        """Return the label in a text, or None where none can be read.
 
         Raises:
             BudgetError: the budget is spent.

@@ -51,7 +51,7 @@ class QuestionAnswering(Task[JudgedAnswers]):
         return found
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedAnswers:
-        """The answers without their reasoning blocks; a failed or unfinished one as None.
+        """Return the answers without their reasoning blocks; a failed or unfinished one as None.
 
         Raises:
             BudgetError: the budget is spent.
@@ -63,15 +63,15 @@ class QuestionAnswering(Task[JudgedAnswers]):
         )
 
     def parsed(self, examples: JudgedAnswers) -> Sequence[str | None]:
-        """What was read in each answer; None where nothing was."""
+        """Return what was read in each answer; None where nothing was."""
         return examples.texts
 
     def settings(self) -> list[str]:
-        """What changes a score besides the metrics: the version of their rules."""
+        """Return what changes a score besides the metrics: the version of their rules."""
         return [VERSION]
 
     def parse(self, text: str) -> str | None:
-        """The answer without its reasoning blocks; None if it holds nothing else.
+        """Return the answer without its reasoning blocks; None if it holds nothing else.
 
         Raises:
             BudgetError: the budget is spent.

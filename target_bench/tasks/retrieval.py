@@ -30,7 +30,7 @@ class TableRetrieval(Task[JudgedRankings]):
         return at_cutoffs(cutoffs, _have_databases(queries))
 
     def settings(self) -> list[str]:
-        """What changes a score besides the metrics: the version of their rules."""
+        """Return what changes a score besides the metrics: the version of their rules."""
         return [VERSION]
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedRankings:

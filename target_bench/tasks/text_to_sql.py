@@ -159,7 +159,7 @@ class TextToSQL(Task[JudgedStatements]):
         retrievals: Mapping[str, Retrieval],
         known: Mapping[str, Judgement],
     ) -> list[Query]:
-        """The queries without a judgement of the answer and the data as they are now.
+        """Return the queries without a judgement of the answer and the data as they are now.
 
         A judgement is not kept either where a database was locked or damaged.
 
@@ -204,7 +204,7 @@ class TextToSQL(Task[JudgedStatements]):
                 yield Judgement(found.query_id, of, found.to_json())
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedStatements:
-        """The judged answers to all queries of the dataset, in its order."""
+        """Return the judged answers to all queries of the dataset, in its order."""
         found = (predictions.judgements[query.id] for query in dataset.queries)
         judged = [JudgedAnswer.from_json(one.query_id, one.record) for one in found]
         return JudgedStatements([one.query for one in judged], judged, self.engine)

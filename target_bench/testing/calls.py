@@ -14,7 +14,7 @@ _SHOWN = 5
 
 
 def embedded(make: Maker, sample: Sample) -> Any:
-    """A fresh retriever that has indexed a sample."""
+    """Return a fresh retriever that has indexed a sample."""
     retriever = make()
     embed(retriever, sample.corpus, sample.name)
     return retriever
@@ -29,7 +29,7 @@ def embed(retriever: Any, corpus: Corpus, what: str, hint: str = _ANY) -> None:
 def ranked(
     retriever: Any, sample: Sample, queries: Iterable[str] | None = None, k: int | None = None
 ) -> list[Retrieval]:
-    """What ``retrieve`` answers, one query at a time.
+    """Return what ``retrieve`` answers, one query at a time.
 
     Args:
         retriever: has indexed the sample.
@@ -55,7 +55,7 @@ def has_batch(retriever: Any) -> bool:
 def ranked_together(
     retriever: Any, sample: Sample, queries: Sequence[str], k: int | None = None
 ) -> list[Retrieval]:
-    """What ``retrieve_batch`` answers; arguments as for ``ranked``."""
+    """Return what ``retrieve_batch`` answers; arguments as for ``ranked``."""
     k = k or sample.n
     where = f"retrieve_batch of {len(queries)} queries with top_k={k} on {sample.name}"
     with calling(where):
@@ -80,7 +80,7 @@ class _Given:
 def read(
     answers: Any, queries: Sequence[str], k: int, sample: Sample, where: str
 ) -> list[Retrieval]:
-    """The answers as the harness reads and ranks them; a fault fails the check.
+    """Return the answers as the harness reads and ranks them; a fault fails the check.
 
     Args:
         answers: one a query.
@@ -152,7 +152,7 @@ def _same(one: Retrieval, other: Retrieval, tolerance: float) -> bool:
 
 
 def _shown(retrieval: Retrieval, beside: Retrieval) -> str:
-    """A ranking; with scores if the other one has the same tables."""
+    """Return a ranking; with scores if the other one has the same tables."""
     tables = [f"{table!s:.60}" for table in retrieval.tables]
     if retrieval.scores and retrieval.tables == beside.tables:
         tables = [f"{t} ({s:g})" for t, s in zip(tables, retrieval.scores, strict=True)]

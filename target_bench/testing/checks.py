@@ -36,7 +36,7 @@ class Maker:
     tolerance: float
 
     def __call__(self) -> Any:
-        """A new one.
+        """Return a new one.
 
         Raises:
             ConfigError: it cannot be made with these settings.
@@ -144,11 +144,11 @@ class Report:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON."""
+        """Return the report as JSON."""
         return {"plugin": self.plugin, "outcomes": [asdict(outcome) for outcome in self.outcomes]}
 
     def raise_failures(self) -> "Report":
-        """The report itself.
+        """Return the report itself.
 
         Raises:
             CheckError: a check failed; the message is the whole report.

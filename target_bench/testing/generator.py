@@ -242,7 +242,7 @@ def check_secrets(make: Maker) -> None:
 
 
 def _secrets(generator: object) -> set[str]:
-    """The values under the name of a secret, of the environment and of the object."""
+    """Return the values under the name of a secret, of the environment and of the object."""
     named = {**os.environ, **getattr(generator, "__dict__", {})}
     values = {value for name, value in named.items() if is_secret(name) and isinstance(value, str)}
     return {value for value in values if len(value) >= _SHORTEST}

@@ -40,7 +40,7 @@ def expect_identity(make: Maker, work: Callable[[Any], object]) -> None:
 
 
 def identity(plugin: object) -> dict[str, Any]:
-    """What identifies a plug-in; fails if nothing does."""
+    """Return what identifies a plug-in; fails if nothing does."""
     with calling("identifying it", _KEEP):
         found, warning = plugin_identity(plugin)
     if warning:
@@ -49,7 +49,7 @@ def identity(plugin: object) -> dict[str, Any]:
 
 
 def remade(plugin: Any) -> Any:
-    """The plug-in that its settings make, read back from JSON.
+    """Return the plug-in that its settings make, read back from JSON.
 
     Raises:
         CheckError: the settings make none, or one with other settings.
@@ -90,7 +90,7 @@ def _parts(plugin: Any) -> Mapping[str, object]:
 
 
 def _difference(one: Mapping[str, Any], other: Mapping[str, Any], prefix: str = "") -> str:
-    """The entries in which two identities differ."""
+    """Return the entries in which two identities differ."""
     found = []
     for name in sorted({*one, *other}):
         mine, theirs = one.get(name), other.get(name)

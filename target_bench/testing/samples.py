@@ -74,7 +74,7 @@ def awkward_ids() -> Sample:
 
 
 def copies() -> Sample:
-    """The ordinary tables, the first three of them twice under different ids."""
+    """Return the ordinary tables, the first three of them twice under different ids."""
     tables = list(ordinary().corpus)
     again = [
         Table(TableId(NO_DATABASE, f"copy-{i}"), table.header, table.rows, table.context)
@@ -84,7 +84,7 @@ def copies() -> Sample:
 
 
 def databases() -> Sample:
-    """The same table, under the same table id, in three databases."""
+    """Return the same table, under the same table id, in three databases."""
     header = ["singer", "age"]
     rows: Rows = [["Joe Sharp", "52"], ["Rose White", "41"]]
     tables = [

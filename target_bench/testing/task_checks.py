@@ -248,7 +248,7 @@ def task_checks(
     settings: Mapping[str, Any] | None = None,
     skip: Mapping[str, str] | None = None,
 ) -> list[Check]:
-    """The checks of a task, one by one; arguments and errors as for ``check_task``."""
+    """Return the checks of a task, one by one; arguments and errors as for ``check_task``."""
     make = partial(make_task, task) if isinstance(task, str) else partial(task, **settings or {})
     name = make().name
     case = TaskCase(make, _about(dataset or load("mini"), name))

@@ -75,7 +75,7 @@ class Header:
 
 
 def read_header(folder: Path) -> Header:
-    """The header of a folder.
+    """Return the header of a folder.
 
     Raises:
         FileNotFoundError: there is no such folder.
@@ -200,7 +200,7 @@ class Entry:
     created: str
 
     def to_json(self) -> dict[str, Any]:
-        """What ``target-bench cache list --json`` prints."""
+        """Return what ``target-bench cache list --json`` prints."""
         return asdict(self) | {"folder": str(self.folder)}
 
 
@@ -244,7 +244,7 @@ def _shown(encoder: Mapping[str, Any]) -> str:
 
 
 def _short(value: object) -> str:
-    """A hash by its first twelve digits, and anything else as it is."""
+    """Return a hash by its first twelve digits, and anything else as it is."""
     text = str(value)
     return text[: len(_SHA256) + 12] if text.startswith(_SHA256) else text
 

@@ -37,7 +37,7 @@ _SECONDS_BETWEEN_SYNCS = 1.0
 
 
 def text_key(text: str) -> bytes:
-    """The 16 bytes that a text is found by."""
+    """Return the 16 bytes that a text is found by."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
@@ -74,7 +74,7 @@ class EmbeddingStore:
             pass
 
     def read(self, keys: Sequence[bytes], warn: Warn) -> tuple[NDArray[np.bool_], Vectors]:
-        """The recorded vectors of texts.
+        """Return the recorded vectors of texts.
 
         Args:
             keys: of the texts, see ``text_key``.

@@ -33,7 +33,7 @@ def encoded(
     cache: bool = True,
     warn: Warn = warnings.warn,
 ) -> Vectors:
-    """The vectors of texts: recorded ones from disk, the others from the encoder.
+    """Return the vectors of texts: recorded ones from disk, the others from the encoder.
 
     Each distinct text is encoded once and recorded for all runs. Texts are encoded longest first,
     in chunks that are recorded as they are finished, so a killed process loses one chunk at most.

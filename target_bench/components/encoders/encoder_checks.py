@@ -95,7 +95,7 @@ class LimitedEncoder(Encoder):
 
 
 def readable(text: str) -> str:
-    """The text as tokenizers can read it: a ``?`` in place of each lone surrogate."""
+    """Return the text as tokenizers can read it: a ``?`` in place of each lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -104,7 +104,7 @@ def readable(text: str) -> str:
 
 
 def all_numbers(vectors: Vectors, texts: Sequence[str], kind: TextKind, model: str) -> Vectors:
-    """The vectors, each of which holds numbers only.
+    """Return the vectors, each of which holds numbers only.
 
     Raises:
         ConfigError: a vector holds NaN or infinity.

@@ -80,7 +80,7 @@ class Model2Vec(LimitedEncoder):
         return found.astype(np.float32), np.array(cut)
 
     def revision(self) -> str:
-        """The SHA-256 over the files of a folder, or the commit of a model on the hub.
+        """Return the SHA-256 over the files of a folder, or the commit of a model on the hub.
 
         The network is asked only for a model that is not in the hub's cache.
 
@@ -90,7 +90,7 @@ class Model2Vec(LimitedEncoder):
         return revision(self._found)
 
     def config(self) -> Mapping[str, Any]:
-        """The settings, with the content of a folder in place of its path.
+        """Return the settings, with the content of a folder in place of its path.
 
         Raises:
             ConfigError: there is no such model.
@@ -125,7 +125,7 @@ class Model2Vec(LimitedEncoder):
 
 
 def _fetched(model: HubModel) -> Path:
-    """The folder of a model of the hub, fetched where files are missing."""
+    """Return the folder of a model of the hub, fetched where files are missing."""
     from huggingface_hub import snapshot_download
 
     try:

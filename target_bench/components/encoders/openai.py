@@ -134,7 +134,7 @@ class OpenAIEmbeddings(Encoder):
         self._account = _Account()
 
     def config(self) -> Mapping[str, Any]:
-        """The settings that can change a vector; where requests really go is one of them."""
+        """Return the settings that can change a vector; where requests really go is one of them."""
         settings = constructor_arguments(self)
         kept = {name: value for name, value in settings.items() if name not in _CHANGES_NO_VECTOR}
         return kept | {"base_url": self._server.address}
@@ -253,7 +253,7 @@ class OpenAIEmbeddings(Encoder):
             await asking.close()
 
     def body(self, texts: Sequence[str]) -> dict[str, Any]:
-        """What is sent, beside ``extra``."""
+        """Return what is sent, beside ``extra``."""
         body = {"model": self.model, "input": list(texts), "encoding_format": "base64"}
         return body if self.dimensions is None else body | {"dimensions": self.dimensions}
 

@@ -91,7 +91,7 @@ class Encoding:
         return units
 
     def notes(self) -> list[str]:
-        """What the encoder says, and how many vectors point nowhere."""
+        """Return what the encoder says, and how many vectors point nowhere."""
         zeros = [
             f"the encoder gave no direction (a vector of zeros) for {n:,} {self._fate[kind]}"
             for kind, n in self._zeros.items()

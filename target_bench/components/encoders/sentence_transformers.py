@@ -131,7 +131,7 @@ class SentenceTransformers(LimitedEncoder):
         return limit
 
     def revision(self) -> str:
-        """The SHA-256 over the files of a folder, or the commit of a model on the hub.
+        """Return the SHA-256 over the files of a folder, or the commit of a model on the hub.
 
         The network is asked only for a model that is not in the hub's cache.
 
@@ -167,7 +167,7 @@ class SentenceTransformers(LimitedEncoder):
         return found
 
     def weights_folder(self) -> Path | None:
-        """The folder that holds the model, or None for one of the hub.
+        """Return the folder that holds the model, or None for one of the hub.
 
         Raises:
             ConfigError: there is no such model.

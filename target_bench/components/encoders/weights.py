@@ -48,7 +48,7 @@ class HubModel:
 def find(
     model: str, commit: str | None = None, cache: str | None = None, owner: str | None = None
 ) -> Path | HubModel:
-    """A folder of this name, or else the model of the hub; the network is asked last.
+    """Return a folder of this name, or else the model of the hub; the network is asked last.
 
     Args:
         model: as users name it.
@@ -73,7 +73,7 @@ def find(
 
 
 def _local_folder(model: str) -> Path | None:
-    """The folder that a setting ``model`` names, or None for a name on the hub.
+    """Return the folder that a setting ``model`` names, or None for a name on the hub.
 
     Raises:
         ConfigError: it can only be a path, and there is no such folder.
@@ -92,7 +92,7 @@ def _local_folder(model: str) -> Path | None:
 
 
 def folder_revision(folder: Path) -> str:
-    """The SHA-256 over the names and contents of a model's files, in hexadecimal.
+    """Return the SHA-256 over the names and contents of a model's files, in hexadecimal.
 
     Hidden files and texts for people (``.md``) do not count. A file that has not changed, by size
     and time, is read once in a process.
@@ -123,12 +123,12 @@ def _file_hash(file: Path, _time: int, _size: int) -> str:
 
 
 def revision(model: Path | HubModel) -> str:
-    """The commit of a model on the hub, or ``folder_revision``."""
+    """Return the commit of a model on the hub, or ``folder_revision``."""
     return model.commit if isinstance(model, HubModel) else folder_revision(model)
 
 
 def loaded(name: str, found: Path | HubModel, read: Callable[..., Any]) -> Any:
-    """The model that a library reads: from its folder, from the cache, or from the hub.
+    """Return the model that a library reads: from its folder, from the cache, or from the hub.
 
     The hub is asked only for files that the cache lacks.
 
@@ -179,7 +179,7 @@ def has_file(model: Path | HubModel, file: str) -> bool:
 
 
 def declared_dtype(model: Path | HubModel) -> str | None:
-    """The type of numbers that a model's ``config.json`` says it is published in."""
+    """Return the type of numbers that a model's ``config.json`` says it is published in."""
     try:
         config = json.loads(_config_file(model).read_text(encoding="utf-8"))
         found = config.get("dtype") or config.get("torch_dtype")
@@ -223,7 +223,7 @@ def _cached_commit(name: str, commit: str | None, folder: Path) -> str | None:
 
 
 def _hub_commit(name: str, commit: str | None, folder: Path) -> str:
-    """The commit that the hub has under a name; asked once, not tried again."""
+    """Return the commit that the hub has under a name; asked once, not tried again."""
     from huggingface_hub import HfApi
 
     try:
@@ -237,7 +237,7 @@ def _hub_commit(name: str, commit: str | None, folder: Path) -> str:
 
 
 def not_found(name: str, commit: str | None, folder: Path, error: Exception) -> ConfigError:
-    """The error for a model that is neither in the cache nor to be had from the hub."""
+    """Return the error for a model that is neither in the cache nor to be had from the hub."""
     pinned = f" at commit={commit}" if commit else ""
     advice = "Check the name; without a network point at a folder: model=path/to/folder"
     if name == MINILM:
@@ -252,7 +252,7 @@ def not_found(name: str, commit: str | None, folder: Path, error: Exception) -> 
 
 
 def broken(model: str, folder: Path | None, error: Exception) -> ConfigError:
-    """The error for weights that are there and cannot be loaded."""
+    """Return the error for weights that are there and cannot be loaded."""
     place = f" from {folder.resolve()}" if folder else ""
     return ConfigError(f"model={model}: it cannot be loaded{place}: {_words(error)}")
 

@@ -97,7 +97,7 @@ class Approximate(VectorIndex):
 
     @abstractmethod
     def _built(self, vectors: Vectors) -> Any:
-        """The library's index of (m, d) vectors, at least one."""
+        """Return the library's index of (m, d) vectors, at least one."""
 
     @abstractmethod
     def _candidates(self, queries: Vectors, n_rows: int) -> Rows:
@@ -138,7 +138,7 @@ def at_least(least: int, **settings: int) -> None:
 
 
 def threads_note(threads: int) -> list[str]:
-    """What to know about a graph that several threads built."""
+    """Return what to know about a graph that several threads built."""
     if threads == 1:
         return []
     return [f"the graph was built by {threads} threads: another build may find other rows"]

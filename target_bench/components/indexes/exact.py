@@ -46,7 +46,7 @@ class Exact(VectorIndex):
         self._stored = Stored.of(vectors)
 
     def search(self, vectors: Vectors, k: int) -> Found:
-        """The best rows for each of (n, d) vectors; see ``VectorIndex.search``.
+        """Return the best rows for each of (n, d) vectors; see ``VectorIndex.search``.
 
         Raises:
             ConfigError: other dimension than the indexed vectors, NaN or infinity, ``k`` below 1.
@@ -67,7 +67,7 @@ class Exact(VectorIndex):
 
 
 def search_exactly(stored: Stored, queries: Vectors, lengths: Lengths, k: int) -> Found:
-    """The ``k`` best rows by the rule of ``ranking``.
+    """Return the ``k`` best rows by the rule of ``ranking``.
 
     Args:
         stored: the (m, d) indexed vectors.
@@ -100,7 +100,7 @@ def _block_size(n: int, m: int) -> int:
 
 
 def _kth_at_least(scores: Vectors, k: int) -> Vectors:
-    """A number for each row that ``k`` of its scores reach.
+    """Return a number for each row that ``k`` of its scores reach.
 
     The columns are dealt into groups: ``k`` groups whose best is at least x hold ``k`` scores of at
     least x. Few groups are partitioned faster than all scores.

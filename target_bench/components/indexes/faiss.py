@@ -47,7 +47,7 @@ class FaissFlat(VectorIndex):
         self._index_stored(Stored.of(vectors))
 
     def search(self, vectors: Vectors, k: int) -> Found:
-        """The best rows for each of (n, d) vectors; see ``VectorIndex.search``.
+        """Return the best rows for each of (n, d) vectors; see ``VectorIndex.search``.
 
         Raises:
             ConfigError: other dimension than the indexed vectors, NaN or infinity, ``k`` below 1.

@@ -46,7 +46,7 @@ def slack(stored: Stored, lengths: Lengths) -> Scores:
 
 
 def rank(queries: Vectors, stored: Stored, numbers: Rows, rows: Rows, k: int) -> Found:
-    """The best candidates of each query.
+    """Return the best candidates of each query.
 
     Args:
         queries: (n, d) vectors.
@@ -99,7 +99,7 @@ def inner_products(queries: Vectors, vectors: Vectors, numbers: Rows, rows: Rows
 def in_blocks(
     work: Callable[[slice], Found], n: int, k: int, size: int = BLOCK
 ) -> tuple[Scores, Rows]:
-    """What ``work`` finds for consecutive queries, as one; the processors share the blocks.
+    """Return what ``work`` finds for consecutive queries, as one; the processors share the blocks.
 
     BLAS is kept to one thread meanwhile: a block is one thread's, from products to ranks.
     """

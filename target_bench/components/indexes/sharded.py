@@ -49,7 +49,7 @@ class Sharded(VectorIndex):
             raise ConfigError(f"index={index!r}: the index of a shard has to be an exact one")
 
     def parts(self) -> Mapping[str, object]:
-        """The index of the shards."""
+        """Return the index of the shards."""
         return {"index": self._inner}
 
     def build(self, vectors: Vectors) -> None:
@@ -91,7 +91,7 @@ class Sharded(VectorIndex):
         return scores, np.take_along_axis(rows, best, axis=1)
 
     def notes(self) -> Sequence[str]:
-        """What the shards say, each note once."""
+        """Return what the shards say, each note once."""
         return list(dict.fromkeys(note for notes in self._all("notes") for note in notes))
 
     def save(self, folder: Path) -> None:
@@ -130,7 +130,7 @@ class Sharded(VectorIndex):
         return hold(partial(_Shard, self.index))
 
     def _all(self, method: str, *arguments: Any) -> list[Any]:
-        """What every shard answers; they work at the same time."""
+        """Return what every shard answers; they work at the same time."""
         calls = [held.call(method, *arguments) for held in self._held]
         return [call.result() for call in calls]
 

@@ -44,7 +44,7 @@ class Stored:
         return cls(table, float(_lengths(table, "the vectors to index").max(initial=0.0)))
 
     def checked_queries(self, vectors: NDArray[Any], k: int) -> tuple[Vectors, Lengths]:
-        """The queries as float32, and their lengths.
+        """Return the queries as float32, and their lengths.
 
         Raises:
             ConfigError: they are no (n, d) array of numbers, or of other dimension than the indexed

@@ -52,7 +52,7 @@ class Torch(VectorIndex):
         self._place(Stored.of(vectors))
 
     def search(self, vectors: Vectors, k: int) -> Found:
-        """The best rows for each of (n, d) vectors; see ``VectorIndex.search``.
+        """Return the best rows for each of (n, d) vectors; see ``VectorIndex.search``.
 
         Raises:
             ConfigError: other dimension than the indexed vectors, NaN or infinity, ``k`` below 1;

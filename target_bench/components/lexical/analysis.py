@@ -65,7 +65,7 @@ class Analyzer:
         self._normal = _NormalForms(fold, stopwords, stemmer)
 
     def __call__(self, text: str) -> list[str]:
-        """The tokens of a text, in order."""
+        """Return the tokens of a text, in order."""
         normal = self._normal
         text = text.lower()
         found = self._find(text)
@@ -76,7 +76,7 @@ class Analyzer:
         return tokens
 
     def _divided(self, raw: str) -> Iterator[str]:
-        """The tokens that a raw token is."""
+        """Yield the tokens that a raw token is."""
         for number, piece in enumerate(_RUNS.split(raw)):
             if number % 2:
                 run = unicodedata.normalize("NFKC", piece) if self._fold else piece

@@ -79,7 +79,7 @@ class SingularSpace:
         return _unit_rows(np.array(vectors @ self._axes))
 
     def places(self, texts: Sequence[str]) -> tuple[Floats, NDArray[np.bool_]]:
-        """The points of texts, and which of them have a known n-gram at all."""
+        """Return the points of texts, and which of them have a known n-gram at all."""
         vectors = self._ngrams.vectors(texts)
         return self.points(vectors), np.diff(vectors.indptr) > 0
 

@@ -53,7 +53,7 @@ class Formula:
         return len(self.field_weights)
 
     def weigher(self, fields: Sequence["Counted"], n_tables: int, n_terms: int) -> "Weigher":
-        """What turns the counts of a corpus into weights."""
+        """Return what turns the counts of a corpus into weights."""
         return _Bm25sWeigher(self, fields, n_tables, n_terms)
 
 
@@ -78,7 +78,7 @@ class Weighing(Protocol):
         """How many fields a table has."""
 
     def weigher(self, fields: Sequence["Counted"], n_tables: int, n_terms: int) -> Weigher:
-        """What turns the counts of a corpus into weights."""
+        """Return what turns the counts of a corpus into weights."""
 
 
 @dataclass(slots=True)
@@ -219,7 +219,7 @@ class _Counter:
             self._close_piece()
 
     def postings(self, formula: Weighing) -> Postings:
-        """The weights of all tables that were added."""
+        """Return the weights of all tables that were added."""
         if self._fields[0].lengths or not self._n_tables:
             self._close_piece()
         vocabulary = dict(self._vocabulary)
@@ -273,7 +273,7 @@ class _Counter:
         return self._scratch.folder / f"counts-{shard}"
 
     def _taken(self) -> Iterator[list[Any]]:
-        """The pieces of all fields, one after the other; each is let go."""
+        """Yield the pieces of all fields, one after the other; each is let go."""
         while self._fields[0].pieces:
             yield [counted.pieces.pop(0) for counted in self._fields]
 
@@ -341,7 +341,7 @@ class _Bm25sWeigher:
         return absent
 
     def _component(self, tf: Any, length: Any, average: float) -> Any:
-        """The part of the weight that term frequency and table length decide."""
+        """Return the part of the weight that term frequency and table length decide."""
         f = self._formula
         return self._tfc(tf_array=tf, l_d=length, l_avg=average, k1=f.k1, b=f.b, delta=f.delta)
 

@@ -63,7 +63,7 @@ class Texts:
         self._every = Analyzer(WORDS, fold=True, stopwords="none", stemmer="english")
 
     def words(self, text: str) -> list[str]:
-        """The stems, stop words left out."""
+        """Return the stems, stop words left out."""
         return self._content(text)
 
     def phrases(self, text: str) -> list[str]:
@@ -71,7 +71,7 @@ class Texts:
         return [*_pairs(self._every(text)), *_pairs(self._content(text))]
 
     def cell(self, text: str) -> list[str]:
-        """The cell as one term, if it is short."""
+        """Return the cell as one term, if it is short."""
         stems = self._every(text)
         return [_cell_term(stems)] if 0 < len(stems) <= _LONGEST_CELL else []
 
@@ -199,7 +199,7 @@ class Evidence:
         return [kind / unit for kind in found]
 
     def masses(self, queries: Sequence[str]) -> Floats:
-        """The summed weight of each query's words that some table has."""
+        """Return the summed weight of each query's words that some table has."""
         words = [distinct(self._texts.words(query)) for query in queries]
         masses: Floats = self._bm25[1].queries(words) @ self._word_weights
         return masses

@@ -99,7 +99,7 @@ class Prompt:
                     raise ConfigError(f"prompt {path}: {{{{ {variable} }}}} is not in {where}")
 
     def _variables(self, name: str) -> set[str]:
-        """The variables of a template that it does not set itself."""
+        """Return the variables of a template that it does not set itself."""
         from jinja2 import meta
 
         environment = self._environment
@@ -124,7 +124,7 @@ class Prompt:
         return {name: self._environment.from_string(getattr(self, name)) for name in _PARTS}
 
     def messages(self, query: str, tables: str) -> tuple[Message, ...]:
-        """The messages for a query; without tables, those of no context.
+        """Return the messages for a query; without tables, those of no context.
 
         Raises:
             ConfigError: a template cannot be filled with this query and these tables.
@@ -159,7 +159,7 @@ class Fitted:
 
 @cache
 def _code(modules: tuple[str, ...]) -> str:
-    """A hash of what writes prompts: these modules, and how tables are serialised."""
+    """Return a hash of what writes prompts: these modules, and how tables are serialised."""
     files = [sys.modules[name].__file__ or "" for name in modules]
     return own_hash(map(Path, [*files, serialization.__file__]))[:12]
 
@@ -208,7 +208,7 @@ class Prompter:
         return {base.__module__ for base in type(self).__mro__ if base is not object}
 
     def tables(self, corpus: Corpus, ranking: Sequence[TableId]) -> list[Table]:
-        """The tables of a prompt: those of a ranking, in its order."""
+        """Return the tables of a prompt: those of a ranking, in its order."""
         return [corpus[table_id] for table_id in ranking]
 
     def repaired(
@@ -220,7 +220,7 @@ class Prompter:
         return None
 
     def prompted(self, query: Query, tables: Sequence[Table]) -> Prompted:
-        """The request for a query, with as much of its tables as fits."""
+        """Return the request for a query, with as much of its tables as fits."""
         fitted = self.fit(tables)
         request = GenerationRequest(
             query_id=query.id,
@@ -255,7 +255,7 @@ class Prompter:
         return Fitted("\n\n".join(blocks), tuple(rows))
 
     def _block(self, number: int, table: Table, room: int) -> tuple[str, int]:
-        """A table in at most ``room`` characters, and how many rows of it; -1: nothing fits.
+        """Return a table in at most ``room`` characters, and how many rows of it; -1: nothing fits.
 
         No more rows are written than about twice those that fit, or the first few, however many
         there are.

@@ -51,7 +51,7 @@ class SchemaPrompter(Prompter):
         return super().identity | {"scope": self.scope, "rows": SAMPLE_ROWS}
 
     def tables(self, corpus: Corpus, ranking: Sequence[TableId]) -> list[Table]:
-        """The tables of the database that the first retrieved table is of."""
+        """Return the tables of the database that the first retrieved table is of."""
         if not ranking:
             return []
         database_id = ranking[0].database_id
@@ -131,7 +131,7 @@ def _shortened(text: str) -> str:
 
 
 def _statement(table: Table) -> str:
-    """The CREATE TABLE statement, as the database has it or from header and keys."""
+    """Return the CREATE TABLE statement, as the database has it or from header and keys."""
     own = table.context.get("schema")
     if own:
         return str(own)

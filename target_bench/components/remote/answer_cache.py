@@ -67,12 +67,12 @@ class Answer:
 
 
 def storable(text: str) -> str:
-    """The text with ``?`` for half a character, which cannot be stored."""
+    """Return the text with ``?`` for half a character, which cannot be stored."""
     return text.encode("utf-8", "replace").decode()
 
 
 def storable_count(value: object) -> int | None:
-    """What somebody says as a count, if it can be one and be stored."""
+    """Return what somebody says as a count, if it can be one and be stored."""
     return value if type(value) is int and 0 <= value < 2**63 else None
 
 
@@ -82,7 +82,7 @@ def file() -> Path:
 
 
 def request_key(provider: str, base_url: str, body: Mapping[str, Any]) -> str:
-    """The hash of a request: provider, address and all that is sent but the API key."""
+    """Return the hash of a request: provider, address and all that is sent but the API key."""
     whole = json.dumps([_KEYS, provider, base_url, body], sort_keys=True, default=str)
     return hashlib.sha256(whole.encode()).hexdigest()
 
@@ -104,7 +104,7 @@ def unrecorded(requests: Iterable[T], key: Callable[[T], str]) -> Iterator[T]:
 
 @contextmanager
 def _as_it_stands() -> Iterator[sqlite3.Connection | None]:
-    """The file, read-only; None if it is not there or cannot be used."""
+    """Return the file, read-only; None if it is not there or cannot be used."""
     try:
         database = sqlite3.connect(f"{file().resolve().as_uri()}?mode=ro", _BUSY, uri=True)
     except sqlite3.Error:
@@ -127,7 +127,7 @@ def _is_recorded(database: sqlite3.Connection | None, key: str) -> bool:
 
 
 def _found(database: sqlite3.Connection, query: str, *values: str) -> tuple[Any, ...] | None:
-    """The first row; None if there is none, or none can be read."""
+    """Return the first row; None if there is none, or none can be read."""
     try:
         row: tuple[Any, ...] | None = database.execute(query, values).fetchone()
     except sqlite3.Error:
@@ -154,7 +154,7 @@ class AnswerCache:
             self._database = self._mended(None)
 
     def get(self, key: str) -> Answer | None:
-        """The recorded answer; one that is not what was recorded is removed.
+        """Return the recorded answer; one that is not what was recorded is removed.
 
         Raises:
             StoreError: the file cannot be read.
@@ -225,7 +225,7 @@ class AnswerCache:
                 raise self._unusable(error) from error
 
     def _mended(self, damaged: sqlite3.Connection | None) -> sqlite3.Connection:
-        """The open file; one that is damaged or of another version is moved aside first."""
+        """Return the open file; one that is damaged or of another version is moved aside first."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             lock = self._path.with_name(f"{self._path.name}.lock")

@@ -56,7 +56,7 @@ class Crowd(Generic[T, R]):
         self._queue.put(notice)
 
     def results(self, items: Iterable[T]) -> Iterator[R]:
-        """The results as they are finished.
+        """Yield the results as they are finished.
 
         Closing the iterator cancels what is under way and closes the session.
 

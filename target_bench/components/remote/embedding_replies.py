@@ -32,7 +32,7 @@ class Embedded:
 def read_embedded(
     body: Mapping[str, Any], places: Sequence[int], dimensions: int | None
 ) -> Embedded:
-    """The vectors in what a server sent, in the order of the texts.
+    """Return the vectors in what a server sent, in the order of the texts.
 
     Args:
         body: the JSON object.
@@ -69,7 +69,7 @@ def read_embedded(
 
 
 def _place(index: Any, otherwise: int) -> int:
-    """The index that a server gives, which some leave out."""
+    """Return the index that a server gives, which some leave out."""
     return otherwise if index is None else operator.index(index)
 
 

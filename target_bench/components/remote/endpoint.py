@@ -30,7 +30,7 @@ class Recorded(Protocol[A]):
     """Where answers are recorded."""
 
     async def get(self, key: str) -> A | None:
-        """The answer of a request."""
+        """Return the answer of a request."""
 
     async def put(self, key: str, answer: A) -> None:
         """Record it; it is kept when this returns."""
@@ -143,7 +143,7 @@ class Endpoint(Generic[A]):
         self._end: Exception | None = None  # what no request survives; then none is sent
 
     async def ask(self, asked: Asked[A]) -> Reply[A]:
-        """The answer: a recorded one, that of the same request under way, or the server's.
+        """Return the answer: a recorded one, that of the same request under way, or the server's.
 
         Raises:
             Failure: there is none.

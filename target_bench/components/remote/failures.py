@@ -72,7 +72,7 @@ class Failure(Exception):  # noqa: N818 (an answer that failed; only the last at
         self.tokens = tokens
 
     def without(self, secret: str) -> "Failure":
-        """The same failure, without a word that nobody should read."""
+        """Return the same failure, without a word that nobody should read."""
         return Failure(
             self.kind,
             self.message.replace(secret, "***"),
@@ -113,7 +113,7 @@ class Refused:
         return cls(status, code, _short(str(message)), True, wait)
 
     def failure(self, with_schema: bool = False) -> Failure:
-        """What it means.
+        """Return what it means.
 
         Args:
             with_schema: whether a JSON schema was sent along.
@@ -156,7 +156,7 @@ def _short(text: str) -> str:
 
 
 def error_in(body: Mapping[str, Any]) -> Refused | None:
-    """The error that some servers send with HTTP status 200."""
+    """Return the error that some servers send with HTTP status 200."""
     error = body.get("error")
     if not error:
         return None

@@ -75,7 +75,7 @@ class Server:
         return (address or HOME).rstrip("/")
 
     def key(self) -> str:
-        """The key; a placeholder for a server of the user's that may need none.
+        """Return the key; a placeholder for a server of the user's that may need none.
 
         Raises:
             ConfigError: OpenAI itself is asked, and the variable is not set.
@@ -94,7 +94,7 @@ class Server:
         return key or _NO_KEY
 
     def advice(self, failure: Failure, model: str) -> str:
-        """What to do when no request will ever be answered."""
+        """Return what to do when no request will ever be answered."""
         if failure.kind == "rate_limit":
             return (
                 f"{failure}. The account behind the key in ${self.api_key_env} at {self.address} "
@@ -203,7 +203,7 @@ class Connection:
         return client
 
     def _without_key(self, content: bytes) -> bytes:
-        """What a server sent, even if it repeats the key."""
+        """Return what a server sent, even if it repeats the key."""
         return content if may_be_a_word(self._key) else content.replace(self._key.encode(), b"***")
 
     def _object(self, content: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
@@ -235,7 +235,7 @@ class Connection:
         return Failure("bad_request", f"{type(error).__name__}: {error}")
 
     def _clean(self, failure: Failure) -> Failure:
-        """The same failure with the key taken out of what the server says."""
+        """Return the same failure with the key taken out of what the server says."""
         return failure.without(self._key) if self._key != _NO_KEY else failure
 
 

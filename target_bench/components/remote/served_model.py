@@ -74,7 +74,7 @@ class Served:
         waiting: Tell,
         seed: int = 0,
     ) -> Endpoint[A]:
-        """What asks the server in the event loop that runs.
+        """Return what asks the server in the event loop that runs.
 
         Args:
             recorded: the answers so far, or None to ask every request.

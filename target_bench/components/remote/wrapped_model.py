@@ -94,7 +94,7 @@ class WrappedModel(Generator):
     def generate_many(
         self, requests: Iterable[GenerationRequest], observer: Observer
     ) -> Iterator[Generation]:
-        """The answers as they come; see ``Generator.generate_many``.
+        """Yield the answers as they come; see ``Generator.generate_many``.
 
         Raises:
             StoreError: answers cannot be recorded.
@@ -126,7 +126,7 @@ class WrappedModel(Generator):
                 yield from (future.result() for future in done)
 
     def _described(self) -> Mapping[str, Any] | None:
-        """What answers are recorded by, or None if they are not."""
+        """Return what answers are recorded by, or None if they are not."""
         if not self.cache:
             return None
         try:
@@ -141,7 +141,7 @@ class WrappedModel(Generator):
     def _answer(
         self, request: GenerationRequest, described: Mapping[str, Any], recorded: AnswerCache
     ) -> Generation:
-        """The recorded answer, else the model's, which is recorded."""
+        """Return the recorded answer, else the model's, which is recorded."""
         key = self._key(request, described)
         found = recorded.get(key)
         if found is not None:
@@ -169,7 +169,7 @@ class WrappedModel(Generator):
 
 
 def _generation(request: GenerationRequest, answer: Answer, seconds: float | None) -> Generation:
-    """An answer as a ``Generation``; without seconds it is a recorded one."""
+    """Return an answer as a ``Generation``; without seconds it is a recorded one."""
     return Generation(
         request.query_id,
         answer.text,
@@ -182,7 +182,7 @@ def _generation(request: GenerationRequest, answer: Answer, seconds: float | Non
 
 
 def with_text(text: str | None, reason: object, refusal: object, counts: Sequence[Any]) -> Answer:
-    """An answer of a model.
+    """Return an answer of a model.
 
     Args:
         text: its text.
@@ -236,7 +236,7 @@ def _failure(error: BaseException) -> Failure | None:
 
 
 def _root(error: BaseException) -> str:
-    """The words of what an error goes back to."""
+    """Return the words of what an error goes back to."""
     while error.__cause__ is not None:
         error = error.__cause__
     return f"{type(error).__name__}: {error}"

@@ -12,7 +12,7 @@ _USES = {"train": "was trained on", "validation": "was chosen, among its epochs,
 
 
 def notes(plugin: object, dataset: Dataset) -> list[str]:
-    """A sentence for each trained model in a plug-in that has met questions or gold tables.
+    """Return a sentence for each trained model in a plug-in that has met questions or gold tables.
 
     Models are those parts, at any depth, that have a method ``weights_folder`` and in that folder
     a record of their training. A record that cannot be read is a sentence too.

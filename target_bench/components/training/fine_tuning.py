@@ -135,7 +135,7 @@ def train(
 
 
 def _model(base: Any, settings: Settings) -> Any:
-    """The SentenceTransformer of an encoder, with the limit that was asked for."""
+    """Return the SentenceTransformer of an encoder, with the limit that was asked for."""
     if not callable(getattr(base, "trainable", None)):
         raise ConfigError(
             f"base={settings.base}: {type(base).__name__} cannot be trained; name minilm or "
@@ -221,7 +221,7 @@ class _Best:
 
 
 def _earlier(base: Any, splits: Splits, strict: bool, observer: Observer) -> list[Used]:
-    """What the base was trained on before, as far as its folder says."""
+    """Return what the base was trained on before, as far as its folder says."""
     folder = base.weights_folder()
     if folder is None or not training_record.is_recorded(folder):
         return []
@@ -255,7 +255,7 @@ def _identity(plugin: object) -> dict[str, Any]:
 
 
 def _record_of(base: Any) -> dict[str, Any]:
-    """What the base's own record says, if it was trained here."""
+    """Return what the base's own record says, if it was trained here."""
     folder = base.weights_folder()
     if folder is None or not training_record.is_recorded(folder):
         return {}
@@ -285,13 +285,13 @@ def _described(dataset: Dataset) -> dict[str, Any]:
 
 
 def _plain(settings: Settings) -> dict[str, Any]:
-    """The settings as JSON; those of the course stand among the others."""
+    """Return the settings as JSON; those of the course stand among the others."""
     found = asdict(settings)
     return {**found, **found.pop("course"), "fields": list(settings.fields)}
 
 
 def _code() -> str:
-    """A hash of the code of this package."""
+    """Return a hash of the code of this package."""
     return own_hash(Path(__file__).parent.glob("*.py"))
 
 

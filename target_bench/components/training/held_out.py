@@ -31,7 +31,7 @@ class KeptOut:
 
     @classmethod
     def of(cls, datasets: Sequence[Dataset]) -> "KeptOut":
-        """What these splits ask, and about which tables."""
+        """Return what these splits ask, and about which tables."""
         questions: set[str] = set()
         ids: set[tuple[str, TableId]] = set()
         contents: set[bytes] = set()

@@ -58,7 +58,7 @@ def mined(
     n_negatives: int,
     shared_tables: bool,
 ) -> list[Pair]:
-    """The pairs of a split, each with the best-ranked tables that may serve as negatives.
+    """Return the pairs of a split, each with the best-ranked tables that may serve as negatives.
 
     A gold table of a kept-out split is no negative either, unless tables are shared.
 
@@ -146,7 +146,7 @@ def used(
     negatives: Sequence[Candidate] = (),
     use: Literal["train", "validation"] = "train",
 ) -> Used:
-    """What the record says of a pair."""
+    """Return what the record says of a pair."""
     return Used(
         use,
         dataset.info.name,

@@ -97,7 +97,7 @@ def fit(
 
 
 def loss(model: Any, batch: Sequence[Pair]) -> Any:
-    """The mean loss of a batch of pairs, a scalar tensor."""
+    """Return the mean loss of a batch of pairs, a scalar tensor."""
     import torch
 
     tables = list(dict.fromkeys(table for pair in batch for table in (pair.table, *pair.negatives)))

@@ -50,7 +50,7 @@ class Used:
 
 
 def words_hash(text: str) -> str:
-    """A hash of the words of a text, whatever their case, width, spaces and punctuation."""
+    """Return a hash of the words of a text, whatever their case, width, spaces and punctuation."""
     words = " ".join(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
     return hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
@@ -74,7 +74,7 @@ def is_recorded(folder: Path) -> bool:
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """What ``target_bench.json`` states.
+    """Return what ``target_bench.json`` states.
 
     Raises:
         DataError: it is missing, broken or of another version.
@@ -91,7 +91,7 @@ def read(folder: Path) -> dict[str, Any]:
 
 
 def read_pairs(folder: Path) -> list[Used]:
-    """The pairs of a model.
+    """Return the pairs of a model.
 
     Raises:
         DataError: a file is missing or broken, or the pairs are not those of the record.

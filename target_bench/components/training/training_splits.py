@@ -91,7 +91,7 @@ def load(data: Data, observer: Observer) -> Splits:
 def _kept_out(
     data: Data,
 ) -> tuple[list[tuple[str | Path, str]], list[tuple[str | Path, str]]]:
-    """The (corpus, split) pairs that will be scored, and all that stay out of training."""
+    """Return the (corpus, split) pairs that will be scored, and all that stay out of training."""
     if data.keep_out is not None:
         named = [place for text in data.keep_out for place in _named(text, data)]
         return named, named
@@ -137,7 +137,7 @@ def _load(corpus: str | Path, split: str, data: Data) -> Dataset:
 
 
 def _kept(dataset: Dataset, data: Data, out: KeptOut, left_out: list[str]) -> Dataset:
-    """The split with the questions that may be trained on; what is left out is told."""
+    """Return the split with the questions that may be trained on; what is left out is told."""
     name, contents = dataset.info.name, contents_of(dataset)
     asked = dataset.queries[: data.limit]
     kept: list[Query] = []

@@ -35,7 +35,7 @@ class Mini(TableFolder):
         super().__init__(Path(__file__).parent / "data", self.info)
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
-        """The web tables, then the tables of each database."""
+        """Yield the web tables, then the tables of each database."""
         yield from super().tables(release, split)
         for name, script in _scripts(release).items():
             path = built(name, script)
@@ -53,7 +53,7 @@ class Mini(TableFolder):
                 )
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
-        """The three databases."""
+        """Return the three databases."""
         return {name: built(name, script) for name, script in _scripts(release).items()}
 
 

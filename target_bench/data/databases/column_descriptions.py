@@ -28,7 +28,7 @@ def descriptions(
 
 
 def _csv_records(content: bytes, place: str) -> Iterator[Mapping[str, Any]]:
-    """The records of a CSV file in UTF-8, or else in Windows-1252."""
+    """Yield the records of a CSV file in UTF-8, or else in Windows-1252."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:

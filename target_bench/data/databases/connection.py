@@ -64,7 +64,7 @@ def is_duckdb(path: Path) -> bool:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Any]:
-    """A connection to a database file, for reading alone.
+    """Return a connection to a database file, for reading alone.
 
     Bytes of text that are no UTF-8 come as backslash, x and two digits. No file is left beside the
     database.
@@ -77,7 +77,7 @@ def opened(path: Path) -> Iterator[Any]:
 
 
 def stored_tables(path: Path) -> list[StoredTable]:
-    """The base tables of a database file, in the order of their names.
+    """Return the base tables of a database file, in the order of their names.
 
     Raises:
         DataError: it cannot be read.
@@ -87,7 +87,7 @@ def stored_tables(path: Path) -> list[StoredTable]:
 
 
 def sound_tables(path: Path) -> list[StoredTable]:
-    """The same, of a database whose tables can all be read from, as far as their first row.
+    """Return the same, of a database whose tables can all be read from, as far as their first row.
 
     Raises:
         DataError: it, or one of its tables, cannot be read.
@@ -100,7 +100,7 @@ def sound_tables(path: Path) -> list[StoredTable]:
 
 
 def tables_read(sql: str, path: Path) -> list[str]:
-    """The names of the base tables that a query reads, as ``stored_tables`` has them.
+    """Return the names of the base tables that a query reads, as ``stored_tables`` has them.
 
     Views are resolved to the tables under them.
 

@@ -44,7 +44,7 @@ class DatabaseFolder:
         self._archives = archives
 
     def find(self, name: str) -> Found | None:
-        """The database of this id, or None if it is not here.
+        """Return the database of this id, or None if it is not here.
 
         Raises:
             DataError: the id is no plain name, or an archive is damaged.

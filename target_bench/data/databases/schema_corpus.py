@@ -18,7 +18,7 @@ Descriptions = Mapping[str, Mapping[str, str]]
 def tables_of(
     schema: Schema, found: Found | None, descriptions: Descriptions | None = None
 ) -> Iterator[Table]:
-    """The tables of a database, in the order and spelling of its schema.
+    """Yield the tables of a database, in the order and spelling of its schema.
 
     Header, types, statement and rows come from the database file; where that is missing, cannot be
     read, or has no such table, from the schema, and there are no rows. Keys are those that either
@@ -43,7 +43,7 @@ def tables_of(
 
 
 def _stored(found: Found | None) -> dict[str, StoredTable]:
-    """The tables of a database file by lower-case name; of one that cannot be read, none."""
+    """Return the tables of a database file by lower-case name; of one that cannot be read, none."""
     try:
         return {t.name.lower(): t for t in sound_tables(found.path)} if found else {}
     except DataError:  # whoever reads the corpus is told, and its queries are not run
@@ -68,7 +68,7 @@ def _context(
 
 
 def gold_of(sql: str, schema: Schema, found: Found | None, place: str) -> tuple[TableId, ...]:
-    """The tables that gold SQL needs, in the order and spelling of the schema.
+    """Return the tables that gold SQL needs, in the order and spelling of the schema.
 
     SQLite compiles the SQL on a database that has the schema and no rows, so the gold tables are
     the same whichever databases are here; only what that refuses is compiled on the file itself.

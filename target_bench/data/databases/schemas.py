@@ -88,7 +88,7 @@ class Schema:
 
 
 def schemas(release: Release, path: Path) -> dict[str, Schema]:
-    """The schemas of a ``tables.json`` by database id, in the order of the file.
+    """Return the schemas of a ``tables.json`` by database id, in the order of the file.
 
     Raises:
         DataError: a record is broken; the message names file, database and field.

@@ -34,7 +34,7 @@ _NO_ROOM = ("SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_IOERR_W
 
 
 def built(name: str, script: str) -> Path:
-    """The SQLite file that a script of SQL makes.
+    """Return the SQLite file that a script of SQL makes.
 
     Args:
         name: the file's name without suffix.
@@ -69,7 +69,7 @@ def write_sqlite(path: Path, script: str) -> None:
 def made(
     name: str, version: str, write: Callable[[Path], None], warn: Warn = warnings.warn
 ) -> Path:
-    """The file of this name and version; ``write`` makes it if it is not there yet.
+    """Return the file of this name and version; ``write`` makes it if it is not there yet.
 
     A file that is not what was written is made again. Where the cache cannot be written, it is made
     in a temporary folder that goes with the process.

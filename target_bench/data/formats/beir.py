@@ -38,7 +38,7 @@ class BeirFolder(CorpusLoader):
         return release.find("corpus.jsonl") is not None and (folder / "qrels").is_dir()
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
-        """A table a document, the same ones for every split."""
+        """Yield a table a document, the same ones for every split."""
         for place, record in release.json_lines(release.require("corpus.jsonl")):
             names, *found = _grid(place, record)
             header, rows = rectangular(
@@ -52,7 +52,7 @@ class BeirFolder(CorpusLoader):
             )
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """The queries for which the qrels of the split name a relevant document."""
+        """Yield the queries for which the qrels of the split name a relevant document."""
         path = _qrels(release).get(split)
         if path is None:
             raise DataError(f"{release.folder / 'qrels'}: no {split}.tsv (nor .tsv.gz)")

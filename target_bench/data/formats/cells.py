@@ -16,7 +16,7 @@ _PLAIN = {str, int, float, bytes, bool, type(None)}
 
 
 def cells(row: Sequence[Any]) -> Sequence[Cell]:
-    """A row of cells.
+    """Return a row of cells.
 
     Text, numbers, bytes and None stay as they are. Dates and times become ISO text, decimals and
     UUIDs text, lists and mappings JSON (bytes in them as hex).
@@ -38,7 +38,7 @@ def _cell(value: Any) -> Cell:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can hold it, by the rules of ``cells``; lists and mappings stay such.
+    """Return a value as JSON can hold it, by the rules of ``cells``; lists and mappings stay such.
 
     Raises:
         TypeError: it is of a type that has no such form.
@@ -107,13 +107,13 @@ def _is_period(field: Any) -> bool:
 
 
 def without_index(table: Any) -> Any:
-    """The Arrow table without the columns in which pandas keeps a nameless index."""
+    """Return the Arrow table without the columns in which pandas keeps a nameless index."""
     names = enumerate(table.column_names)
     return table.select([i for i, name in names if not _PANDAS_INDEX.fullmatch(name)])
 
 
 def arrow_values(values: Any, place: str) -> list[Any]:
-    """The values of an Arrow column or batch as Python has them.
+    """Return the values of an Arrow column or batch as Python has them.
 
     Raises:
         DataError: Python has no such value (a date after the year 9999, say).

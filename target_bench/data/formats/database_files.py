@@ -50,7 +50,7 @@ class DatabaseFile(CorpusLoader):
         yield from _tables(release, self.path)
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """The queries of the file beside it; their gold tables are names of its tables.
+        """Return the queries of the file beside it; their gold tables are names of its tables.
 
         Where a query names none, they are those that its answer, SQL, reads.
         """
@@ -62,7 +62,7 @@ class DatabaseFile(CorpusLoader):
         return queries_of(release, path, split, self.path.stem, gold)
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
-        """The file itself."""
+        """Return the file itself."""
         return {self.path.stem: self.path}
 
     def _find_queries(self, release: Release) -> Path | None:
@@ -107,13 +107,13 @@ class DatabaseFiles(CorpusLoader):
             yield from _tables(release, path)
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """The queries of ``queries.jsonl``; gold tables as for one file."""
+        """Return the queries of ``queries.jsonl``; gold tables as for one file."""
         only = next(iter(self._files)) if len(self._files) == 1 else "0"
         path = release.require("queries.jsonl")
         return queries_of(release, path, split, only, _Gold(self._files))
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
-        """The files, by their names."""
+        """Return the files, by their names."""
         return self._files
 
 

@@ -20,7 +20,7 @@ _FIELDS = ("query_id", "query", "table_id", "database_id", "answer", "split")
 def info(
     path: Path, splits: Iterable[str], others: Iterable[str] = (), with_database: bool = False
 ) -> CorpusInfo:
-    """The declaration of a corpus that is a path.
+    """Return the declaration of a corpus that is a path.
 
     Args:
         path: the folder or file.
@@ -52,7 +52,7 @@ GoldOf = Callable[[str, str, str], Sequence[TableId]]
 
 
 def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | None = None) -> Query:
-    """A query from ``query_id``, ``query``, ``table_id`` and, where given, the other fields.
+    """Return a query from ``query_id``, ``query``, ``table_id`` and, where given, the other fields.
 
     ``table_id`` is a gold table or a list of them (null or empty for none), ``database_id``
     (default: the argument) where they are, ``answer`` a text or a list of accepted texts; what else
@@ -87,20 +87,20 @@ def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | Non
 
 
 def split_of(record: Any, place: str, default: str = DEFAULT_SPLIT) -> str:
-    """The field ``split``, or the default where it is missing or null."""
+    """Return the field ``split``, or the default where it is missing or null."""
     if isinstance(record, dict) and record.get("split") is None:
         return default
     return field(record, "split", str, place)
 
 
 def database(record: Mapping[str, Any], place: str, default: str = "0") -> str:
-    """The field ``database_id``, or the default where it is missing or null."""
+    """Return the field ``database_id``, or the default where it is missing or null."""
     value = record.get("database_id")
     return default if value is None else identifier(value, "database_id", place)
 
 
 def grid(value: Any, place: str) -> list[Sequence[Cell]]:
-    """The field ``table``: rows of cells, the header first.
+    """Return the field ``table``: rows of cells, the header first.
 
     Raises:
         DataError: it is of another form, or a cell is.
@@ -117,7 +117,7 @@ def grid(value: Any, place: str) -> list[Sequence[Cell]]:
 
 
 def cell_grid(record: Mapping[str, Any], place: str) -> CellGrid | None:
-    """The field ``grid``: rows of ``[text, row_span, column_span, is_header]``, or None.
+    """Return the field ``grid``: rows of ``[text, row_span, column_span, is_header]``, or None.
 
     Raises:
         DataError: it is of another form.
@@ -135,7 +135,7 @@ def place_of_row(place: str, number: int) -> str:
 
 
 def header(names: Sequence[Any]) -> list[str]:
-    """The cells of a header row as column names: numbers as text, null as no name."""
+    """Return the cells of a header row as column names: numbers as text, null as no name."""
     return ["" if name is None else _name(name) for name in names]
 
 
@@ -144,7 +144,7 @@ def _name(value: Any) -> str:
 
 
 def identifier(value: Any, name: str, place: str) -> str:
-    """An id as text.
+    """Return an id as text.
 
     Raises:
         DataError: it is neither text nor a whole number.
@@ -161,7 +161,7 @@ def identifier(value: Any, name: str, place: str) -> str:
 
 
 def converted(value: Any, name: str, place: str) -> Any:
-    """A value as JSON can hold it.
+    """Return a value as JSON can hold it.
 
     Raises:
         DataError: it is of a type that has no such form.

@@ -12,7 +12,7 @@ from target_bench.data.formats.target_layout import TargetLayout
 
 
 def of_path(path: Path) -> CorpusLoader:
-    """The loader of a folder or of a database file.
+    """Return the loader of a folder or of a database file.
 
     Raises:
         DataError: there is nothing, or nothing in a known layout.

@@ -44,7 +44,7 @@ class TableFolder(CorpusLoader):
         return bool(_table_files(Release(folder, "")))
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
-        """The tables, the same ones for every split."""
+        """Yield the tables, the same ones for every split."""
         files = _table_files(release)
         about = dict(_about(release))
         for table_id, (place, _) in about.items():
@@ -60,7 +60,7 @@ class TableFolder(CorpusLoader):
             yield Table(TableId("0", table_id), header, rows, context, grid)
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """The queries of ``queries.jsonl`` that belong to the split."""
+        """Return the queries of ``queries.jsonl`` that belong to the split."""
         return queries_of(release, release.require(_QUERIES), split)
 
 
@@ -78,7 +78,7 @@ def queries_of(
 
 
 def splits_of(release: Release, path: Path) -> list[str]:
-    """The splits that the queries of a JSON-lines file name."""
+    """Return the splits that the queries of a JSON-lines file name."""
     return list(
         dict.fromkeys(declaration.split_of(r, place) for place, r in release.json_lines(path))
     )

@@ -36,7 +36,7 @@ def parquet_records(release: Release, path: Path) -> Iterator[tuple[str, dict[st
 
 
 def parquet_table(release: Release, path: Path) -> "pyarrow.Table":
-    """The whole file as an Arrow table.
+    """Return the whole file as an Arrow table.
 
     Raises:
         DataError: it is no Parquet file.

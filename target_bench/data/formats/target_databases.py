@@ -40,7 +40,7 @@ class TargetDatabases(TargetLayout):
         return super().is_in(folder) and bool(_files(Release(folder, ""), "*"))
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
-        """The tables, shard after shard."""
+        """Yield the tables, shard after shard."""
         files = _files(release, split)
         stored: dict[str, dict[str, StoredTable]] = {}
         for table in super().tables(release, split):
@@ -57,7 +57,7 @@ class TargetDatabases(TargetLayout):
             yield _in_database(table, found, path, release) if found else table
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:
-        """The files of the split."""
+        """Return the files of the split."""
         return _files(release, split)
 
 

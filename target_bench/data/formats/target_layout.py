@@ -59,12 +59,12 @@ class TargetLayout(CorpusLoader):
         return any(_files(Release(folder, ""), "corpus"))
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
-        """The tables, shard after shard."""
+        """Yield the tables, shard after shard."""
         for place, record in _records(release, "corpus", split):
             yield _table(release, place, record)
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """The queries, shard after shard."""
+        """Yield the queries, shard after shard."""
         for place, record in _records(release, "queries", split):
             yield declaration.query(record, place)
 

@@ -46,7 +46,7 @@ _LONGEST = 10_000
 
 
 def parse_label(text: str, mode: LabelMode = "strict") -> str | None:
-    """The label in an answer, or None where none can be read.
+    """Return the label in an answer, or None where none can be read.
 
     Args:
         text: the answer.
@@ -110,7 +110,7 @@ def _short(text: str) -> Labels:
 
 
 def _sign(text: str) -> Labels | None:
-    """What a check mark or a cross alone says."""
+    """Return what a check mark or a cross alone says."""
     if re.search(r"\w", text):
         return None
     signs = {YES: "✅✓✔☑👍", NO: "❌✗✘🚫👎"}
@@ -119,7 +119,7 @@ def _sign(text: str) -> Labels | None:
 
 
 def _sentences(parts: Layout) -> tuple[list[Labels], list[Labels], list[Labels]]:
-    """What the sentences allow: verdicts alone, sentences about the statement, others."""
+    """Return what the sentences allow: verdicts alone, sentences about the statement, others."""
     found: list[Evidence] = []
     wish: Labels | None = None
     last = len(parts.sentences) - 1

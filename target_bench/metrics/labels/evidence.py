@@ -41,5 +41,5 @@ class Evidence:
 
 
 def common(found: Iterable[Labels]) -> Labels:
-    """The labels that all allow; any where there is nothing."""
+    """Return the labels that all allow; any where there is nothing."""
     return ANY.intersection(*found)

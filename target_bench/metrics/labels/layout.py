@@ -142,7 +142,7 @@ class Layout:
 
 
 def layout(text: str) -> Layout:
-    """The parts of an answer."""
+    """Return the parts of an answer."""
     marked = [
         Marked(_plain(match["text"]), True)
         for pattern in (_BOXED, _TAGGED, _LAST_TAGGED)
@@ -172,7 +172,7 @@ def _plain(text: str) -> str:
 
 
 def _unquoted(match: re.Match[str]) -> str:
-    """A quoted verdict itself; for other quotations the word ``quoted``."""
+    """Return a quoted verdict itself; for other quotations the word ``quoted``."""
     inner = match[1] or match[2]
     return "quoted" if alone(inner) is None else inner
 

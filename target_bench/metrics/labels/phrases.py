@@ -136,7 +136,7 @@ class Phrase:
 
 
 def phrase(sentence: str) -> Phrase | None:
-    """The phrase in a sentence; None if it holds none, or two that differ.
+    """Return the phrase in a sentence; None if it holds none, or two that differ.
 
     Args:
         sentence: in lower case, with plain quotes and no markup.

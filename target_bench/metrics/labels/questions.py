@@ -34,7 +34,7 @@ class Asked:
 
 
 def question(sentence: str) -> Asked | None:
-    """What is asked, if "yes" is not the same as "true" there; None for other sentences.
+    """Return what is asked, if "yes" is not the same as "true" there; None for other sentences.
 
     Args:
         sentence: in lower case, with plain quotes and no markup.

@@ -121,7 +121,7 @@ _CONTRARY = re.compile(rf"\bcontrary to (?:the |this |that |what the )?(?:\w+ )?
 
 
 def evidence(sentence: str, first: bool, last: bool) -> list[Evidence]:
-    """What a sentence says, in its order.
+    """Return what a sentence says, in its order.
 
     "Yes, the statement is false" agrees with what the sentence says itself.
 
@@ -181,7 +181,7 @@ def _evidence(sentence: str, first: bool, last: bool) -> list[Evidence]:
 
 
 def _contrasted(sentence: str) -> list[str]:
-    """A sentence, or what stands before and behind the contrast in it."""
+    """Return a sentence, or what stands before and behind the contrast in it."""
     places = [m for m in words.CONTRAST.finditer(sentence) if sentence[: m.start()].strip(" ,")]
     if not places:
         return [sentence]

@@ -22,7 +22,7 @@ _HALF = re.compile(rf"\b{words.HALF}(?!\w)")
 
 
 def alone(text: str) -> Labels | None:
-    """The labels of a text that is a verdict and nothing else, or None.
+    """Return the labels of a text that is a verdict and nothing else, or None.
 
     "Definitely not true" is one, "True, because ..." is not.
     """
@@ -51,7 +51,7 @@ def alone(text: str) -> Labels | None:
 
 
 def split_modifiers(text: str) -> tuple[str, str]:
-    """A text without the modifiers at its end, and these."""
+    """Return a text without the modifiers at its end, and these."""
     rest, found = text.strip(), ""
     while match := words.MODIFIERS.search(rest):
         found = f"{match[0].strip()} {found}".strip()
@@ -60,7 +60,7 @@ def split_modifiers(text: str) -> tuple[str, str]:
 
 
 def modified(modifiers: str, labels: Labels, term: str) -> Labels | None:
-    """The labels of a verdict after its modifiers; None where they leave it open.
+    """Return the labels of a verdict after its modifiers; None where they leave it open.
 
     Args:
         modifiers: the words before it.
@@ -82,17 +82,17 @@ def modified(modifiers: str, labels: Labels, term: str) -> Labels | None:
 
 
 def negated(labels: Labels, term: str) -> Labels:
-    """What "not" makes of the labels of a word of verdict."""
+    """Return what "not" makes of the labels of a word of verdict."""
     if labels == YES:
         return NOT_YES if term in words.BACKED else NO
     return YES if labels in (NO, NOT_YES) else NOT_YES
 
 
 def not_shown(labels: Labels) -> Labels:
-    """What "the table does not show that" makes of labels."""
+    """Return what "the table does not show that" makes of labels."""
     return NOT_YES if labels == YES else NOT_NO
 
 
 def not_believed(labels: Labels) -> Labels:
-    """What "I do not think that" makes of labels."""
+    """Return what "I do not think that" makes of labels."""
     return NO if labels == YES else NOT_NO

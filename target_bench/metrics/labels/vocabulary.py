@@ -7,7 +7,7 @@ import re
 
 
 def one_of(alternatives: str) -> str:
-    """A pattern that matches any of the alternatives, the longest first."""
+    """Return a pattern that matches any of the alternatives, the longest first."""
     found = [part.strip() for part in re.split(r"\s/\s", alternatives)]
     return "(?:" + "|".join(sorted(found, key=len, reverse=True)) + ")"
 

@@ -27,7 +27,7 @@ def agree(one: Executed, other: Executed, repeated: bool = False) -> bool:
 
 
 def _order(row: tuple[Cell, ...]) -> list[tuple[str, object]]:
-    """A key by which rows that are the same up to rounding stand at the same place."""
+    """Return a key by which rows that are the same up to rounding stand at the same place."""
     return [
         ("number", float(f"{cell:.6g}")) if isinstance(cell, int | float) else _typed(cell)
         for cell in row

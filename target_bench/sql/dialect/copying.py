@@ -73,7 +73,7 @@ class Copy:
 
 
 def duckdb_copy(sqlite_file: Path, warn: Warn = warnings.warn) -> Copy:
-    """The copy of a SQLite file, made under the cache folder if it is not there yet.
+    """Return the copy of a SQLite file, made under the cache folder if it is not there yet.
 
     A copy is known by the hash of the file's bytes (its write-ahead log included), so a changed
     file is copied again. It is made beside its place and renamed when whole; a second process
@@ -125,7 +125,7 @@ def _locked(home: Path) -> Iterator[None]:
 
 
 def _found(home: Path) -> Copy | None:
-    """The copy that lies there, if there is one.
+    """Return the copy that lies there, if there is one.
 
     Raises:
         DamageError: it is not what was written.
@@ -330,7 +330,7 @@ def _kind(stored: set[str], declared: str) -> str:
 
 
 def _declared_kind(declared: str) -> str:
-    """What a declared type stands for, by SQLite's rules of affinity."""
+    """Return what a declared type stands for, by SQLite's rules of affinity."""
     if "INT" in declared:
         return "BIGINT"
     if any(word in declared for word in ("CHAR", "CLOB", "TEXT", "DATE", "TIME")):

@@ -16,7 +16,7 @@ class Speaker(Protocol):
     """Says statements in the dialect of an engine."""
 
     def statement(self, file: Path, sql: str, repeat: int = 1) -> Statement:
-        """A statement as the engine runs it.
+        """Return a statement as the engine runs it.
 
         Raises:
             ValueError: it cannot be said there.
@@ -26,7 +26,7 @@ class Speaker(Protocol):
         """The same where the database came from, if the engine is not that of the database."""
 
     def copy_of(self, file: Path) -> Copy | None:
-        """The copy of a database in which its statements are judged; None if there is none.
+        """Return the copy of a database in which its statements are judged; None if there is none.
 
         Raises:
             DataError: the database cannot be read.
@@ -34,14 +34,14 @@ class Speaker(Protocol):
         """
 
     def notes(self, file: Path) -> tuple[str, ...]:
-        """What a user should know of the copy of a database; errors as for ``copy_of``."""
+        """Return what a user should know of the copy of a database; errors as for ``copy_of``."""
 
 
 class Own:
     """Every database in its own engine, every statement as it is."""
 
     def statement(self, file: Path, sql: str, repeat: int = 1) -> Statement:
-        """The statement itself."""
+        """Return the statement itself."""
         return Statement(file, sql, repeat)
 
     def in_sqlite(self, file: Path, sql: str) -> None:
@@ -69,7 +69,7 @@ class InDuckDB:
         self._copy = cache(self._copied)
 
     def statement(self, file: Path, sql: str, repeat: int = 1) -> Statement:
-        """The statement, translated.
+        """Return the statement, translated.
 
         Raises:
             ValueError: there is no translation that gives the same, or it is longer than any
@@ -86,15 +86,15 @@ class InDuckDB:
         return Statement(copy.path if how == "copy" else file, text, repeat)
 
     def in_sqlite(self, file: Path, sql: str) -> Statement | None:
-        """The statement in SQLite, if the database is one of SQLite's."""
+        """Return the statement in SQLite, if the database is one of SQLite's."""
         return Statement(file, sql) if database(file).engine == "sqlite" else None
 
     def copy_of(self, file: Path) -> Copy | None:
-        """The copy, made once; None of a database of DuckDB's own."""
+        """Return the copy, made once; None of a database of DuckDB's own."""
         return None if database(file).engine == "duckdb" else self._copy(file)
 
     def notes(self, file: Path) -> tuple[str, ...]:
-        """What was converted in the copy of a database; errors as for ``copy_of``."""
+        """Return what was converted in the copy of a database; errors as for ``copy_of``."""
         copy = self.copy_of(file)
         return () if copy is None else _notes(file, copy)
 

@@ -35,7 +35,7 @@ def wrap_bare_columns(select: Any, names: Names) -> None:
 
 
 def group_keys(select: Any, names: Names) -> list[Any]:
-    """The expressions that a SELECT groups by; numbers and aliases are resolved."""
+    """Return the expressions that a SELECT groups by; numbers and aliases are resolved."""
     grouping = select.args.get("group")
     return [_key(key, select, names) for key in grouping.expressions] if grouping else []
 
@@ -53,7 +53,7 @@ def _aggregates(select: Any) -> list[Any]:
 
 
 def _after(select: Any) -> list[Any]:
-    """What is evaluated after grouping, beside the SELECT list."""
+    """Return what is evaluated after grouping, beside the SELECT list."""
     order, having = select.args.get("order"), select.args.get("having")
     return [*([having] if having else []), *(order.expressions if order else [])]
 
@@ -91,7 +91,7 @@ def _keep_first_rows(select: Any, keys: list[Any], aggregated: bool) -> None:
 
 
 def _own(part: Any, types: Any) -> list[Any]:
-    """The parts of an expression of some types, those of subqueries left out."""
+    """Return the parts of an expression of some types, those of subqueries left out."""
     from sqlglot import exp
 
     found = part.walk(prune=lambda node: isinstance(node, exp.Query))
@@ -125,7 +125,7 @@ def _key(key: Any, select: Any, names: Names) -> Any:
 
 
 def _canonical(node: Any, names: Names) -> str:
-    """A text that is equal for expressions of the same meaning."""
+    """Return a text that is equal for expressions of the same meaning."""
     from sqlglot import exp
 
     for column in node.find_all(exp.Column):

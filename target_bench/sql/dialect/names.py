@@ -49,7 +49,7 @@ class Names:
         self._base: dict[str, dict[str, Origin]] = {}
 
     def scope(self, node: Any) -> Any:
-        """The scope whose names a node can use; None outside of any query."""
+        """Return the scope whose names a node can use; None outside of any query."""
         from sqlglot import exp
 
         query = node.find_ancestor(exp.Query)
@@ -196,7 +196,7 @@ class Names:
         return found
 
     def starred(self, star: Any) -> dict[str, Origin]:
-        """The columns that ``*`` or ``table.*`` of a SELECT list stands for."""
+        """Return the columns that ``*`` or ``table.*`` of a SELECT list stands for."""
         scope = self.scope(star)
         return self._starred(scope, star) if scope is not None else {}
 

@@ -12,7 +12,7 @@ ROWIDS = ("rowid", "oid", "_rowid_")
 
 
 def parsed(sql: str, dialect: str = "sqlite", expected: Any = None) -> Any:
-    """The tree of one query.
+    """Return the tree of one query.
 
     Args:
         sql: one statement.

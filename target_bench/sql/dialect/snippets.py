@@ -27,7 +27,7 @@ _SNIPPETS = {
 
 
 def snippet(name: str, x: Any = None, y: Any = None) -> Any:
-    """A piece of SQL as a sqlglot expression.
+    """Return a piece of SQL as a sqlglot expression.
 
     Args:
         name: which.

@@ -21,7 +21,7 @@ from target_bench.sql.dialect.types import NUMBERS, Kind, Kinds
 
 
 def to_duckdb(sql: str, schema: Schema, views: Collection[str] = ()) -> str:
-    """A query in DuckDB's SQL.
+    """Return a query in DuckDB's SQL.
 
     Args:
         sql: one query in SQLite's SQL.
@@ -36,7 +36,7 @@ def to_duckdb(sql: str, schema: Schema, views: Collection[str] = ()) -> str:
 
 
 def view_to_duckdb(sql: str, name: str, schema: Schema, views: Collection[str]) -> str:
-    """A CREATE VIEW statement in DuckDB's SQL.
+    """Return a CREATE VIEW statement in DuckDB's SQL.
 
     Args:
         sql: the statement in SQLite's SQL.

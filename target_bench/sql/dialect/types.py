@@ -100,7 +100,7 @@ class Kinds:
         return self.together(branches(node))
 
     def together(self, nodes: Iterable[Any]) -> Kind:
-        """The kind of a value that is one of several."""
+        """Return the kind of a value that is one of several."""
         kinds = {self.of(node).kind for node in nodes} - {"null"}
         if len(kinds) == 1:
             return kinds.pop()
@@ -140,7 +140,7 @@ def column_kind(type_: str) -> Kind:
 
 
 def cast_kind(to: Any, kind: Kind) -> Kind:
-    """What a CAST gives, by SQLite's rules: a type it does not know is numeric."""
+    """Return what a CAST gives, by SQLite's rules: a type it does not know is numeric."""
     from sqlglot import exp
 
     target = to.this

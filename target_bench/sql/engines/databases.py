@@ -41,7 +41,7 @@ def database(path: Path, engine: EngineName | None = None) -> Database:
 
 
 def ran_in(asked: str, files: Iterable[Path | None]) -> str:
-    """The engines that statements on these files run in; several with ``+``.
+    """Return the engines that statements on these files run in; several with ``+``.
 
     Args:
         asked: ``duckdb`` for DuckDB whatever the file, ``sqlite`` for that of the file.

@@ -131,7 +131,7 @@ def _cell(value: Any) -> Cell:
 
 
 def _inner(value: Any) -> Any:
-    """A value inside a list or structure, as JSON can hold it."""
+    """Return a value inside a list or structure, as JSON can hold it."""
     if isinstance(value, dict):
         return {str(key): _inner(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

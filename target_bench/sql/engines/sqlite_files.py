@@ -13,7 +13,7 @@ SYSTEM = "sqlite_"
 
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """The database, read-only; bytes that are no UTF-8 read as escapes.
+    """Return the database, read-only; bytes that are no UTF-8 read as escapes.
 
     Raises:
         DataError: there is no such file, it is no whole database, or another program writes it.
@@ -68,12 +68,12 @@ def _uri(path: Path) -> str:
 
 
 def base_tables(database: sqlite3.Connection) -> list[str]:
-    """The names of the base tables, in the order of the schema."""
+    """Return the names of the base tables, in the order of the schema."""
     return _names(database, "table")
 
 
 def views(database: sqlite3.Connection) -> list[str]:
-    """The names of the views, in the order of the schema."""
+    """Return the names of the views, in the order of the schema."""
     return _names(database, "view")
 
 
@@ -102,5 +102,5 @@ def columns(database: sqlite3.Connection) -> dict[str, dict[str, str]]:
 
 
 def quoted(name: str) -> str:
-    """An identifier in double quotes, as SQLite and DuckDB read it."""
+    """Return an identifier in double quotes, as SQLite and DuckDB read it."""
     return '"' + name.replace('"', '""') + '"'

@@ -21,7 +21,7 @@ def send(file: IO[bytes], value: Any) -> None:
 
 
 def receive(file: IO[bytes]) -> Any:
-    """The next value.
+    """Return the next value.
 
     Raises:
         EOFError: nobody writes any more.

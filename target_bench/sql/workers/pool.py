@@ -139,7 +139,7 @@ class Pool:
         return self._ordered(partial(work, statement) for statement in statements)
 
     def as_done(self, jobs: Iterable[Callable[[], T]]) -> Iterator[T]:
-        """What jobs give, each result as soon as it is there, whatever their order.
+        """Yield what jobs give, each result as soon as it is there, whatever their order.
 
         Jobs are drawn and done as statements are; each asks for its workers. An error of a job is
         raised after the results that are there already.
@@ -193,7 +193,7 @@ class Pool:
 
     @contextmanager
     def worker(self, where: Database | None = None) -> Iterator[WorkerProcess]:
-        """A process for the time of a ``with`` block, best one that has the database open.
+        """Return a process for the time of a ``with`` block, best one that has the database open.
 
         Raises:
             ConfigError: the pool is closed, or a process cannot be started.
@@ -270,7 +270,7 @@ class Pool:
             return worker.run(where, statement.sql, statement.repeat)[:2]
 
     def _taken(self, where: Database | None) -> WorkerProcess:
-        """An idle worker, best one that has the database open, or a new one."""
+        """Return an idle worker, best one that has the database open, or a new one."""
         with self._lock:
             if where is not None:
                 self._idle.sort(key=lambda worker: worker.has_open(where))

@@ -185,7 +185,7 @@ class WorkerProcess:
     def _limited(
         self, request: tuple[Any, ...], what: str, seconds: float | None = None
     ) -> tuple[Any, ...] | Executed:
-        """The reply to a request, or what the process died of: a limit, or the request.
+        """Return the reply to a request, or what the process died of: a limit, or the request.
 
         Raises:
             BudgetError: the time for all work is over.
@@ -210,7 +210,7 @@ class WorkerProcess:
         return reply
 
     def _number(self, database: Database) -> int:
-        """The worker's number for an open database; the one used longest ago makes room."""
+        """Return the worker's number for an open database; the one used longest ago makes room."""
         if database in self._open:
             self._open.move_to_end(database)
             return self._open[database]
@@ -237,7 +237,7 @@ class WorkerProcess:
         return self._opened
 
     def _ask(self, request: tuple[Any, ...], seconds: float) -> Any:
-        """The reply to a request; a process that gives none in time is killed."""
+        """Return the reply to a request; a process that gives none in time is killed."""
         with suppress(OSError):  # that it is dead shows below
             send(_stdin(self._process), request)
         try:

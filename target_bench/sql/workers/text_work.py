@@ -29,7 +29,7 @@ Counts = tuple[int, int, int]
 
 
 def extracted(text: str) -> tuple[str | None, str | None]:
-    """The SQL and the database that an answer names."""
+    """Return the SQL and the database that an answer names."""
     found = extract(text)
     return found.sql, found.database_id
 
@@ -40,7 +40,7 @@ def said(
     columns_: Mapping[str, Mapping[str, str]] | None,
     views: Sequence[str],
 ) -> list[Said]:
-    """A prediction as it is run, and as Spider's rule runs it where that is another text.
+    """Return a prediction as it is run, and as Spider's rule runs it where that is another text.
 
     Args:
         sql: the prediction.
@@ -55,7 +55,7 @@ def said(
 
 
 def in_duckdb(sql: str, file: Path, columns_: Schema, views: Sequence[str]) -> Said:
-    """A statement translated; one that SQLite does not compile stays as it is."""
+    """Return a statement translated; one that SQLite does not compile stays as it is."""
     if len(sql) > LONGEST:
         return "unsaid", f"it has {len(sql):,} characters, and {LONGEST:,} may be"
     try:
@@ -78,7 +78,7 @@ def linked(gold_sql: str, sql: str, file: str, state: tuple[int, ...]) -> list[C
 
 
 def uncompiled(sql: str, file: str) -> str | None:
-    """What SQLite has against a statement; None if nothing, or on a database of DuckDB's."""
+    """Return what SQLite has against a statement; None if nothing, or on a database of DuckDB's."""
     try:
         gold_tables(sql, Path(file))
     except ValueError as error:

@@ -102,7 +102,7 @@ class Trials:
         self._unlinked: set[tuple[Path, str]] = set()
 
     def tried(self, asked: Prediction) -> Tried:
-        """What becomes of a prediction.
+        """Return what becomes of a prediction.
 
         Raises:
             ConfigError: the pool is closed, or a process cannot be started.
@@ -155,7 +155,7 @@ class Trials:
         return Links(tables, columns)
 
     def _said(self, asked: Prediction) -> Any:
-        """The statement, and its other form for Spider's rule, if any, as they are run."""
+        """Return the statement, and its other form for Spider's rule, if any, as they are run."""
         copy, key = asked.copy, (asked.file, asked.sql)
         if key in self._stopped:
             return self._stopped[key]

@@ -95,7 +95,7 @@ class _Worker:
         self._rows: list[tuple[Cell, ...]] = []
 
     def answer(self, what: str, *details: Any) -> tuple[Any, ...]:
-        """The reply to one request; every request has one."""
+        """Return the reply to one request; every request has one."""
         try:
             reply: tuple[Any, ...] = getattr(self, f"_{what}")(*details)
         except UnusableError as error:
@@ -135,7 +135,7 @@ class _Worker:
         return "ran", report, rows, (len(ran.rows), len(ran.columns))
 
     def _comparing(self, names: tuple[str, ...], gold_rows: Any, gold_sql: str) -> tuple[Any, ...]:
-        """The rows that stayed here against those of the gold, under some rules."""
+        """Return the rows that stayed here against those of the gold, under some rules."""
         from target_bench.metrics.sql_rules import compared
 
         return "compared", compared(names, gold_rows, self._rows, gold_sql)

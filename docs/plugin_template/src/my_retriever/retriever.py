@@ -28,7 +28,7 @@ class MyRetriever(Retriever):
         self._weigh()
 
     def retrieve(self, query: str, top_k: int) -> list[tuple[TableId, float]]:
-        """The tables that share a word with the query, best first."""
+        """Return the tables that share a word with the query, best first."""
         asked = sorted(_words(query))
         scores = [sum(self.weights[w] for w in asked if w in held) for held in self.words]
         found = [(table_id, s) for table_id, s in zip(self.ids, scores, strict=True) if s > 0]
