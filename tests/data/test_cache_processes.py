@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("place")
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from target_bench.corpora import cache
+from target_bench.data import cache
 from target_bench.corpora.ottqa import OTTQA
 
 class Killed(OTTQA):
@@ -54,7 +54,8 @@ AT_ONCE = """
 import json, sys, time
 from pathlib import Path
 from target_bench import corpora
-from target_bench.corpora import arrow, cache, ottqa
+from target_bench.corpora import ottqa
+from target_bench.data import arrow, cache
 
 go = Path(sys.argv[2])
 (go.parent / f"ready-{sys.argv[3]}").touch()
@@ -100,7 +101,8 @@ def test_processes_at_once(folder: Path, tmp_path: Path, place: Path, times: int
 GROWTH = """
 import sys
 from pathlib import Path
-from target_bench.corpora import cache, layouts
+from target_bench.data import cache
+from target_bench.data.formats import detect as layouts
 
 def rss():
     lines = Path("/proc/self/status").read_text().splitlines()

@@ -243,7 +243,6 @@ def test_text_that_was_stored_as_bytes_is_told() -> None:
     ("queries", "fault"),
     [
         ([Query("q", "x", (TableId("0", "t"),))] * 2, "query id 'q' occurs twice"),
-        ([Query("q", "x", ())], "query 'q' names no gold table"),
         (
             [Query("q", "x", (TableId("0", "t"), TableId("1", "t")))],
             "query 'q' has gold table 1/t, which is not among the 1 tables",
@@ -253,6 +252,14 @@ def test_text_that_was_stored_as_bytes_is_told() -> None:
 def test_dataset_refuses(queries: list[Query], fault: str) -> None:
     with pytest.raises(DataError, match=f"corpus shop, split test.*: {fault}"):
         dataset(INFO, "test", [_table()], queries, {})
+
+
+def test_queries_need_no_gold_table_and_then_no_table() -> None:
+    asked = Query("q", "x", ())
+    assert dataset(INFO, "test", [_table()], [asked]).queries == (asked,)
+    assert len(dataset(INFO, "test", [], [asked]).corpus) == 0
+    with pytest.raises(DataError, match="0 tables and 1 queries; both are needed"):
+        dataset(INFO, "test", [], [Query("q", "x", (TableId("0", "t"),))])
 
 
 def test_faults_of_tables_name_the_corpus() -> None:
