@@ -221,7 +221,7 @@ def test_a_part_without_scores_cannot_be_weighted() -> None:
     ("ranking", "message"),
     [
         (None, "Given.* returned None"),
-        ([("0", "nowhere")], "which is no id of a table"),
+        ([("0", "nowhere")], "which is not the id of a table"),
         ([IDS[0], IDS[0]], "twice"),
         ([(IDS[0], float("nan"))], "returned the score nan"),
     ],
