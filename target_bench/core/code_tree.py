@@ -261,7 +261,7 @@ class _Writer:
                 yield f"{type(item).__name__} {item!a},"
 
     def _fields(self, node: ast.AST) -> Iterator[Any]:
-        """Return name and value of every field that is not empty."""
+        """Yield name and value of every field that is not empty."""
         for name in node._fields:
             value = getattr(node, name, None)
             if isinstance(value, list):

@@ -236,7 +236,7 @@ def _check_replaceable(folder: Path, record: Mapping[str, Any]) -> None:
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Return name inside the folder, with slashes, and path of every file."""
+    """Yield name inside the folder, with slashes, and path of every file."""
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             yield path.relative_to(folder).as_posix(), path
@@ -263,7 +263,7 @@ def _sibling(folder: Path) -> Path:
 
 
 def _remove_left_behind(folder: Path) -> None:
-    """Yield unfinished copies of this index that a killed process has left."""
+    """Delete unfinished copies of this index that a killed process has left."""
     for left in folder.parent.glob(f".{glob.escape(folder.name)}.*"):
         with suppress(OSError):
             if time.time() - left.stat().st_mtime > _ABANDONED:

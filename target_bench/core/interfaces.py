@@ -243,7 +243,10 @@ class Retriever(ABC):
         return [self.retrieve(query, top_k) for query in queries]
 
     def config(self) -> Mapping[str, Any]:
-        """Return the settings that determine its results, as JSON. Default: constructor arguments."""
+        """Return the settings that determine its results, as JSON.
+
+        Default: constructor arguments.
+        """
         return constructor_arguments(self)
 
     def parts(self) -> Mapping[str, object]:
@@ -333,5 +336,8 @@ class Generator(ABC):
         return None
 
     def config(self) -> Mapping[str, Any]:
-        """Return the settings that determine its answers, as JSON. Default: constructor arguments."""
+        """Return the settings that determine its answers, as JSON.
+
+        Default: constructor arguments.
+        """
         return constructor_arguments(self)

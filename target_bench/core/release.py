@@ -146,7 +146,7 @@ class Release:
 
     @contextmanager
     def open(self, path: Path) -> Iterator[IO[bytes]]:
-        """Return the file's content as a stream, decompressed; a zip must hold one file."""
+        """Open the file's content as a stream, decompressed; a zip must hold one file."""
         self.note(path)
         with _readable(path):
             if path.suffix == ".gz":

@@ -59,7 +59,10 @@ class Encoder(ABC):
         return None
 
     def config(self) -> Mapping[str, Any]:
-        """Return the settings that determine the vectors, as JSON. Default: constructor arguments."""
+        """Return the settings that determine the vectors, as JSON.
+
+        Default: constructor arguments.
+        """
         return constructor_arguments(self)
 
     def recorded_as(self, kind: TextKind) -> Mapping[str, Any] | None:  # noqa: ARG002 (optional)
@@ -126,7 +129,10 @@ class VectorIndex(ABC):
         """
 
     def config(self) -> Mapping[str, Any]:
-        """Return the settings that determine the results, as JSON. Default: constructor arguments."""
+        """Return the settings that determine the results, as JSON.
+
+        Default: constructor arguments.
+        """
         return constructor_arguments(self)
 
     def notes(self) -> Sequence[str]:

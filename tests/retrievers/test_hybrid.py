@@ -292,7 +292,7 @@ def test_a_memory_limit_is_shared() -> None:
         ({"retrievers": ["bm25"], "normalise": "l2"}, "normalise='l2'"),
         ({"retrievers": ["bm25"], "method": "sum"}, "method='sum'"),
         ({"retrievers": ["bm26"]}, "unknown retriever 'bm26'. Did you mean bm25"),
-        ({"retrievers": [3]}, "int is no retriever"),
+        ({"retrievers": [3]}, "int is not a retriever"),
         ({"retrievers": [BM25]}, "BM25 is a class"),
     ],
 )

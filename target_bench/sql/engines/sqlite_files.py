@@ -13,7 +13,7 @@ SYSTEM = "sqlite_"
 
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """Return the database, read-only; bytes that are no UTF-8 read as escapes.
+    """Open the database, read-only; bytes that are not UTF-8 read as escapes.
 
     Raises:
         DataError: there is no such file, it is no whole database, or another program writes it.

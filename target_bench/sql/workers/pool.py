@@ -193,7 +193,7 @@ class Pool:
 
     @contextmanager
     def worker(self, where: Database | None = None) -> Iterator[WorkerProcess]:
-        """Return a process for the time of a ``with`` block, best one that has the database open.
+        """Lend a process for a ``with`` block, preferably one that has the database open.
 
         Raises:
             ConfigError: the pool is closed, or a process cannot be started.
@@ -270,7 +270,7 @@ class Pool:
             return worker.run(where, statement.sql, statement.repeat)[:2]
 
     def _taken(self, where: Database | None) -> WorkerProcess:
-        """Return an idle worker, best one that has the database open, or a new one."""
+        """Return an idle worker, preferably one that has the database open, or a new one."""
         with self._lock:
             if where is not None:
                 self._idle.sort(key=lambda worker: worker.has_open(where))
