@@ -56,7 +56,7 @@ def hold(make: Callable[[], object]) -> Held:
 
 @contextmanager
 def placed(place: Place) -> Iterator[None]:
-    """Have what this process holds put at another place meanwhile."""
+    """Put the objects that this process holds at another place for the time of a block."""
     global _place
     earlier, _place = _place, place
     try:

@@ -38,7 +38,7 @@ SQLOutcome = Literal[
 """What became of a SQL statement.
 
 ``memory`` is any limit of size: memory, rows, or cells. ``unusable``: the database cannot be read,
-whatever the statement.
+with any statement.
 """
 
 
@@ -255,14 +255,14 @@ class Score:
     spec: MetricSpec | None = None
 
     def __eq__(self, other: object) -> bool:
-        """Whether all is equal; a score over no query equals another one."""
+        """Return whether all is equal; a score over no query equals another one."""
         return isinstance(other, Score) and self.to_json() == other.to_json()
 
     def __hash__(self) -> int:
         return hash(tuple(v for name, v in self.to_json().items() if name != "spec"))
 
     def to_json(self) -> dict[str, Any]:
-        """Field name -> value; NaN is None, because JSON has no NaN; ``spec`` only if there is."""
+        """Return field name -> value; NaN is None, as JSON has no NaN; ``spec`` only if set."""
         numbers = (("value", self.value), ("low", self.low), ("high", self.high))
         record: dict[str, Any] = {k: None if v != v else v for k, v in numbers}
         record |= {"n": self.n, "signature": self.signature}
@@ -308,7 +308,7 @@ class Counts:
     unlabelled: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Field name -> value; ``unlabelled`` only where there are any."""
+        """Return field name -> value; ``unlabelled`` only where there are any."""
         return _denominators(self)
 
 
@@ -343,7 +343,7 @@ class AnswerCounts:
     unlabelled: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Field name -> value; ``unlabelled`` only where there are any."""
+        """Return field name -> value; ``unlabelled`` only where there are any."""
         return _denominators(self)
 
 

@@ -145,7 +145,7 @@ class Task(ABC, Generic[ExamplesT]):
         return self.source == "retrieved"
 
     def settings(self) -> list[str]:
-        """List what changes a score besides the metrics, for the identity of a run.
+        """List the settings that change a score besides the metrics, for the identity of a run.
 
         Default: nothing.
         """
@@ -154,7 +154,7 @@ class Task(ABC, Generic[ExamplesT]):
     # References
 
     def has_reference(self, query: Query) -> bool:
-        """Whether a query can be scored. Default: it has gold tables, or a reference answer."""
+        """Return whether a query can be scored. Default: it has gold tables, or a reference."""
         if self.ranks:
             return bool(query.gold)
         return any(query.references)
@@ -173,7 +173,7 @@ class Task(ABC, Generic[ExamplesT]):
         return query.references[0]
 
     def given_tables(self, query: Query, corpus: Corpus) -> Sequence[TableId]:  # noqa: ARG002
-        """Name the tables of a prompt where they are given. Default: the gold tables."""
+        """Return the ids of a prompt's tables where they are given. Default: the gold tables."""
         return query.gold if self.source == "given" else ()
 
     # Requests
@@ -232,14 +232,14 @@ class Task(ABC, Generic[ExamplesT]):
         """
 
     def parsed(self, examples: ExamplesT) -> Sequence[object | None]:  # noqa: ARG002
-        """List what was read in each answer; None where nothing was. Default: an empty list.
+        """List the value read from each answer; None where there is none. Default: an empty list.
 
         An empty list says that every answer is readable.
         """
         return ()
 
     def report(self, dataset: Dataset, examples: ExamplesT) -> Mapping[str, Any]:  # noqa: ARG002
-        """Give what else is to be said of the answers, as JSON. Default: nothing."""
+        """Return further findings about the answers, as JSON. Default: nothing."""
         return {}
 
     def summary(self, report: Mapping[str, Any]) -> Sequence[SummaryBlock]:  # noqa: ARG002
@@ -283,7 +283,7 @@ class Task(ABC, Generic[ExamplesT]):
         yield from ()
 
     def limit_time(self, seconds: float) -> None:
-        """Give judging, or else reading and scoring all answers, no more than this.
+        """Limit the time of judging, or else of reading and scoring all answers.
 
         Default: nothing is limited.
         """
@@ -303,7 +303,7 @@ class Task(ABC, Generic[ExamplesT]):
         tables: Sequence[TableId],  # noqa: ARG002
         corpus: Corpus,  # noqa: ARG002
     ) -> bool | None:
-        """Whether tables hold the answer to a query; None where that cannot be said. Default: None.
+        """Return whether tables hold the answer to a query; None where unknown. Default: None.
 
         Args:
             query: with its reference.
@@ -318,7 +318,7 @@ class Task(ABC, Generic[ExamplesT]):
         judgement: Judgement | None,  # noqa: ARG002
         query: Query,  # noqa: ARG002
     ) -> bool:
-        """Whether an answer is the reference word for word. Default: never.
+        """Return whether an answer is the reference word for word. Default: never.
 
         Args:
             answer: the text of the answer; empty for a failed one.

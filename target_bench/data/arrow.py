@@ -38,7 +38,7 @@ class ArrowCorpus(HashedCorpus):
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is no whole Arrow file of tables.
+        ValueError: it is not a whole Arrow file of tables.
     """
 
     def __init__(self, path: Path) -> None:

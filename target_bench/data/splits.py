@@ -29,7 +29,7 @@ def load(
             ``ottqa:split=train,n=1000,seed=7``.
 
     Raises:
-        ConfigError: an unknown corpus or split, or distractors that cannot be.
+        ConfigError: an unknown corpus or split, or distractors are invalid.
         DataError: files are missing or broken.
     """
     from target_bench.data import distractors as mixing

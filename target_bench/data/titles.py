@@ -9,7 +9,7 @@ WEB = "0"
 
 
 def has_title(table: Table) -> bool:
-    """Whether its context has a title that is not blank."""
+    """Return whether its context has a title that is not blank."""
     return bool(str(table.context.get("title") or "").strip())
 
 

@@ -52,7 +52,7 @@ def for_test_suite(sql: str, keep_distinct: bool = False) -> str:
 
 
 def without_distinct(sql: str) -> str:
-    """The first statement of a text, without the word DISTINCT outside of quotes and comments."""
+    """Return the first statement, without the word DISTINCT outside of quotes and comments."""
     return "".join(
         token.text for token in _first_statement(sql) if token.text.lower() != "distinct"
     )
@@ -91,7 +91,7 @@ def value_slots(sql: str) -> tuple[tuple[str | None, ...], frozenset[str]]:
 
 
 def _first_statement(sql: str) -> Iterator[_Token]:
-    """The tokens up to the first semicolon outside of parentheses, and the space behind it."""
+    """Yield the tokens up to the first semicolon outside of parentheses and its space."""
     depth, over = 0, False
     for token in _tokens(sql):
         if over and token.kind not in ("space", "comment"):

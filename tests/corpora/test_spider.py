@@ -221,7 +221,7 @@ def test_broken_questions(tmp_path: Path, question: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"db_id": "../up"}, "database id '../up' is no plain name"),
+        ({"db_id": "../up"}, "database id '../up' is not a plain name"),
         ({"table_names": []}, "1 table_names_original, 0 table_names"),
         ({"foreign_keys": [[1, 99]]}, "columns and keys make no schema"),
         ({"primary_keys": "id"}, "field 'primary_keys' should be list"),

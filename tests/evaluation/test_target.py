@@ -117,7 +117,7 @@ def test_bad_arguments(tmp_path: Path, arguments: dict[str, Any], fault: str) ->
     ("retriever", "fault"),
     [
         (Counting, "Counting is a class; pass an object of it"),
-        (object(), "object is no retriever: it has no method embed_corpus"),
+        (object(), "object is not a retriever: it has no method embed_corpus"),
         (None, "the task retrieval is about tables that are retrieved: name a retriever"),
     ],
 )

@@ -130,7 +130,7 @@ def cell_grid(record: Mapping[str, Any], place: str) -> CellGrid | None:
 
 
 def place_of_row(place: str, number: int) -> str:
-    """Where a row of the field ``table`` is, given its number from 0 after the header."""
+    """Return the place of a row of the field ``table``, by its number from 0 after the header."""
     return f"{place}, field 'table', row {number + 1}"
 
 

@@ -34,7 +34,7 @@ class Asked:
 
 
 def question(sentence: str) -> Asked | None:
-    """Return what is asked, if "yes" is not the same as "true" there; None for other sentences.
+    """Return the labels of "yes" to a question where "yes" is not "true"; None for others.
 
     Args:
         sentence: in lower case, with plain quotes and no markup.

@@ -10,7 +10,7 @@ _CLOSE = 1e-9
 
 
 def agree(one: Executed, other: Executed, repeated: bool = False) -> bool:
-    """Whether two engines gave the same rows, in any order, floats up to rounding.
+    """Return whether two engines gave the same rows, in any order, floats up to rounding.
 
     Args:
         one: what one engine gave.

@@ -18,7 +18,7 @@ MORE_THAN_ONE = (
 
 
 class UnusableError(Exception):
-    """A database that cannot be opened or read, whatever the statement; says why and what to do."""
+    """A database that cannot be opened or read, with any statement; says why and what to do."""
 
 
 class TooLargeError(Exception):

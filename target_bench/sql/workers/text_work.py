@@ -69,7 +69,10 @@ def in_duckdb(sql: str, file: Path, columns_: Schema, views: Sequence[str]) -> S
 
 
 def linked(gold_sql: str, sql: str, file: str, state: tuple[int, ...]) -> list[Counts] | None:
-    """Tables and columns that a prediction uses against gold's; None on a database of DuckDB's."""
+    """Compare the tables and columns of a prediction with the gold's.
+
+    None on a database of DuckDB's.
+    """
     schema = _schema(file, state)
     if schema is None:
         return None
@@ -78,7 +81,7 @@ def linked(gold_sql: str, sql: str, file: str, state: tuple[int, ...]) -> list[C
 
 
 def uncompiled(sql: str, file: str) -> str | None:
-    """Return what SQLite has against a statement; None if nothing, or on a database of DuckDB's."""
+    """Return SQLite's error for a statement; None if it compiles, or on a DuckDB database."""
     try:
         gold_tables(sql, Path(file))
     except ValueError as error:

@@ -102,7 +102,7 @@ class Trials:
         self._unlinked: set[tuple[Path, str]] = set()
 
     def tried(self, asked: Prediction) -> Tried:
-        """Return what becomes of a prediction.
+        """Run a prediction and return its outcome.
 
         Raises:
             ConfigError: the pool is closed, or a process cannot be started.
@@ -130,7 +130,7 @@ class Trials:
         return Tried(predicted, shape, (spiders, theirs.result), values, stopped)
 
     def linked(self, gold_sql: str, sql: str, file: Path) -> Links | None:
-        """Schema linking; of a prediction over which it was stopped, as of one that uses nothing.
+        """Return the schema linking of a prediction; if it was stopped, as of one using nothing.
 
         Raises:
             ConfigError: as for ``tried``, which see.
