@@ -15,8 +15,8 @@ from target_bench.components.remote.answer_cache import (
     storable_count,
     unrecorded,
 )
-from target_bench.components.remote.concurrency import Crowd, Work
-from target_bench.components.remote.endpoint import Asked, Endpoint, Patience, Reply
+from target_bench.components.remote.concurrency import ConcurrentRequests, Work
+from target_bench.components.remote.endpoint import Asked, Endpoint, Reply, RetryPolicy
 from target_bench.components.remote.failures import Failure
 from target_bench.components.remote.openai_api import Connection, Server
 from target_bench.components.remote.recorder import Recorder
@@ -74,7 +74,7 @@ class OpenAI(Generator):
     converses = True
     follows_schema = True
     answers_are_noted: ClassVar[bool] = True  # as ``cache_use.answered`` has it
-    patience: ClassVar[Patience] = Patience()
+    retry_policy: ClassVar[RetryPolicy] = RetryPolicy()
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class OpenAI(Generator):
         self._served = Served(
             "the generator openai",
             _OWN,
-            self.patience,
+            self.retry_policy,
             model=model,
             base_url=base_url,
             api_key_env=api_key_env,
@@ -159,10 +159,10 @@ class OpenAI(Generator):
         text_instead: list[str] = []
 
         def waiting(reason: str, seconds: float) -> None:
-            crowd.post(lambda: observer.waiting(reason, seconds))
+            running.post(lambda: observer.waiting(reason, seconds))
 
         def warning(message: str) -> None:
-            crowd.post(lambda: observer.warning(message))
+            running.post(lambda: observer.warning(message))
 
         @asynccontextmanager
         async def session() -> AsyncIterator[_Work]:
@@ -176,8 +176,8 @@ class OpenAI(Generator):
                     await asking.close()
 
         width = 2 * self.concurrency  # half of them wait for a place, so that none stays empty
-        crowd: Crowd[GenerationRequest, Generation] = Crowd(session, width)
-        yield from crowd.results(requests)
+        running = ConcurrentRequests[GenerationRequest, Generation](session, width)
+        yield from running.results(requests)
         if text_instead:
             observer.warning(
                 f"{len(text_instead)} answers were not the JSON that was asked for; they were "

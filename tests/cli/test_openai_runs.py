@@ -24,11 +24,11 @@ SECRET = "sk-very-secret-0123456789abcdef"
 
 QUICK = """
 from target_bench.generators.openai import OpenAI
-from target_bench.components.remote.endpoint import Patience
+from target_bench.components.remote.endpoint import RetryPolicy
 
 
 class Quick(OpenAI):
-    patience = Patience(first=0.01)
+    retry_policy = RetryPolicy(first=0.01)
 """
 
 

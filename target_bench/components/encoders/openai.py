@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from target_bench.components.remote.concurrency import Crowd, Work
+from target_bench.components.remote.concurrency import ConcurrentRequests, Work
 from target_bench.components.remote.embedding_replies import Embedded, read_embedded
-from target_bench.components.remote.endpoint import Asked, Endpoint, Patience
+from target_bench.components.remote.endpoint import Asked, Endpoint, RetryPolicy
 from target_bench.components.remote.failures import Failure
 from target_bench.components.remote.openai_api import Connection, Server
 from target_bench.components.remote.served_model import Served
@@ -72,7 +72,7 @@ class OpenAIEmbeddings(Encoder):
     """
 
     paid = True
-    patience: ClassVar[Patience] = Patience()
+    retry_policy: ClassVar[RetryPolicy] = RetryPolicy()
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class OpenAIEmbeddings(Encoder):
         self._served = Served(
             "the encoder openai",
             _OWN,
-            self.patience,
+            self.retry_policy,
             model=model,
             base_url=base_url,
             api_key_env=api_key_env,
@@ -210,8 +210,10 @@ class OpenAIEmbeddings(Encoder):
         self._account.prepared(len(cut), sum(cut))
         failed: list[Exception] = []
         batches = takewhile(lambda _: not failed, self._batches(sent))
-        crowd: Crowd[_Batch, _Done] = Crowd(lambda: self._session(crowd), self.concurrency)
-        for done in crowd.results(batches):
+        running: ConcurrentRequests[_Batch, _Done] = ConcurrentRequests(
+            lambda: self._session(running), self.concurrency
+        )
+        for done in running.results(batches):
             for embedded in done.parts:
                 self._account.add(embedded)
                 yield embedded.places, embedded.vectors, [cut[i] for i in embedded.places]
@@ -240,11 +242,11 @@ class OpenAIEmbeddings(Encoder):
 
     @asynccontextmanager
     async def _session(
-        self, crowd: "Crowd[_Batch, _Done]"
+        self, running: "ConcurrentRequests[_Batch, _Done]"
     ) -> AsyncIterator[Work["_Batch", "_Done"]]:
         endpoint: Endpoint[Embedded] = self._served.endpoint(
             None,
-            lambda reason, seconds: crowd.post(lambda: self._account.waited(reason, seconds)),
+            lambda reason, seconds: running.post(lambda: self._account.waited(reason, seconds)),
         )
         asking = _Asking(self, endpoint, self._server)
         try:

@@ -145,11 +145,11 @@ class Limiter:
         return begins
 
 
-class Window:
-    """How many requests may be under way at once, in one event loop.
+class ConcurrencyWindow:
+    """The number of requests that may be under way at once, in one event loop.
 
     It halves when the server says that there are too many, and grows by one each time that as many
-    as it holds were answered: so what follows a pause is not the same crowd again.
+    as it holds were answered: so what follows a pause is not the same crowd of requests again.
 
     Args:
         most: its size to begin with, which it never exceeds.

@@ -13,7 +13,7 @@ pytest.importorskip("openai")
 
 from target_bench.components.embedding_cache.embeddings import encoded
 from target_bench.components.encoders.openai import OpenAIEmbeddings
-from target_bench.components.remote.endpoint import Patience
+from target_bench.components.remote.endpoint import RetryPolicy
 from target_bench.core.errors import ConfigError, PluginError
 from tests import openai_server as served
 from tests.openai_server import OpenAIServer, Reply, Request, vector
@@ -22,7 +22,7 @@ Answer = Callable[[Request], Reply | None]
 
 
 class Quick(OpenAIEmbeddings):
-    patience = Patience(first=0.01)
+    retry_policy = RetryPolicy(first=0.01)
 
 
 @pytest.fixture(autouse=True)
