@@ -127,17 +127,17 @@ class OpenAI(Generator):
         self._server = self._served.server
 
     def config(self) -> Mapping[str, Any]:
-        """The settings that can change an answer; where requests really go is one of them."""
+        """Return the settings that can change an answer, the real address of requests included."""
         settings = constructor_arguments(self)
         kept = {name: value for name, value in settings.items() if name not in _CHANGES_NO_ANSWER}
         return kept | {"base_url": self._server.address}
 
     def unanswered(self, requests: Iterable[GenerationRequest]) -> Iterator[GenerationRequest]:
-        """Those of the requests whose answers are not recorded."""
+        """Return the requests whose answers are not recorded."""
         return unrecorded(requests, self.key) if self.cache else iter(requests)
 
     def estimated_cost(self, n_requests: int, input_tokens: int) -> float | None:
-        """What so many requests cost at most if the tokens are right; None without prices."""
+        """Return the most that these requests can cost for these tokens; None without prices."""
         if self.prices is None or self.max_tokens is None:
             return None
         return self._cost(input_tokens, n_requests * self.max_tokens)
@@ -340,7 +340,7 @@ def _check_json(text: str, reason: object, as_text: bool) -> None:
 
 
 def _json_problem(text: str) -> str | None:
-    """Why an answer is not JSON, perhaps in a code fence; None if it is."""
+    """Return why an answer is not JSON, perhaps in a code fence; None if it is."""
     said = without_reasoning(text)
     fence = _FENCE.match(said)
     try:

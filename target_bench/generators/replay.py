@@ -60,7 +60,7 @@ class Replay(Generator):
         self.by_position = False
 
     def config(self) -> Mapping[str, Any]:
-        """Hashes of the files, wherever they lie, and of the order where it was set."""
+        """Return the hashes of the files, wherever they lie, and of the order where it was set."""
         names = [name for name in (self.file, self.order) if name]
         contents = [Path(name).read_bytes() for name in names]
         if self.order is None and self.query_ids is not None:
@@ -102,7 +102,7 @@ class Replay(Generator):
         return self._in_order(path, "lines", _as_bird([line.removesuffix("\r") for line in lines]))
 
     def _from_object(self, release: Release, path: Path, text: str) -> dict[str, str]:
-        """One JSON object, or one a line."""
+        """Read one JSON object, or one a line."""
         first = text.lstrip().partition("\n")[0]
         if _is_json(first) and text.strip() != first.strip():
             return _records(release.json_lines(path))
@@ -121,7 +121,7 @@ class Replay(Generator):
         return {query_id: _text(value, f"{path}, {query_id}") for query_id, value in given.items()}
 
     def _is_by_position(self, path: Path, found: Mapping[str, Any]) -> bool:
-        """Whether the keys are positions rather than ids.
+        """Return whether the keys are positions rather than ids.
 
         Raises:
             DataError: they may be either.
@@ -186,7 +186,7 @@ class Replay(Generator):
 
 
 def _as_bird(lines: list[str]) -> list[str]:
-    """Lines of SQL, a tab and a database, as Spider's evaluation reads them, in BIRD's form."""
+    """Return lines of SQL, tab, database, as Spider's evaluation reads them, in BIRD's form."""
     found = [_SPIDER.match(line) for line in lines]
     queries = sum(_SELECT.match(line) is not None for line in lines)
     if not all(found) or 2 * queries < len(lines):

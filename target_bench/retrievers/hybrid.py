@@ -78,7 +78,7 @@ class Hybrid(Retriever):
             raise ConfigError(f"depth={self.depth}: at least 1 is needed")
 
     def parts(self) -> Mapping[str, object]:
-        """All the retrievers, under the name of their setting."""
+        """Return all the retrievers, under the name of their setting."""
         return {"retrievers": Fused([part.retriever for part in self._parts])}
 
     def embed_corpus(self, corpus: Corpus) -> None:
@@ -153,7 +153,7 @@ class Fused:
         self._retrievers = retrievers
 
     def config(self) -> Mapping[str, Any]:
-        """Nothing: the parts say all."""
+        """Return nothing: the parts hold all settings."""
         return {}
 
     def parts(self) -> Mapping[str, object]:

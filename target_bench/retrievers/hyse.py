@@ -162,7 +162,7 @@ class HySE(Retriever):
         return rankings
 
     def _weights(self, texts: Sequence[Sequence[str]]) -> list[Floats]:
-        """(n, 1) weights of the first text of each query, of the second, and so on."""
+        """Return the (n, 1) weights of the first text of each query, of the second, and so on."""
         counts = np.array([len(group) - 1 for group in texts])[:, None]
         own = np.where(counts, self.weight, 1.0)
         share = (1.0 - own) / np.maximum(counts, 1)

@@ -156,7 +156,7 @@ class LangChainRetriever(WrappedRetriever):
         return [Hit(found.metadata, sign * float(score)) for found, score in pairs]
 
     def _sign(self, scores: list[float], store: str) -> int:
-        """1 for similarities, -1 for distances.
+        """Return 1 for similarities, -1 for distances.
 
         Raises:
             PluginError: the order of the documents says otherwise.

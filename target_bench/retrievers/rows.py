@@ -102,7 +102,7 @@ class Rows(Retriever):
         return blocks(n_queries, self._evidence.n_rows, _CELLS)
 
     def _scores(self, queries: Sequence[str]) -> Floats:
-        """(queries, tables) sums of evidence."""
+        """Return the (queries, tables) sums of evidence."""
         weights = {**WEIGHTS, **(self.weights or {})}
         total: Floats = np.zeros((len(queries), len(self._ids)))
         for kind, found in zip(KINDS, self._evidence.features(queries), strict=True):

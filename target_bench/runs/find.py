@@ -13,7 +13,7 @@ LEAST = 4
 
 
 def run_folders(root: Path) -> list[Path]:
-    """Every folder under ``root`` that is named as a run is, sorted by name; links are none.
+    """Return every folder under ``root`` that is named as a run is, sorted by name; links are none.
 
     The runs that a sweep repeated, in ``root/repeat-N``, come after the others.
 
@@ -33,7 +33,7 @@ def key_of(folder: Path) -> str | None:
 
 
 def is_name(name: str, root: Path) -> bool:
-    """Whether this is a run folder, or is written as its name or hash is, and nothing else.
+    """Return whether this is a run folder, or is written as its name or hash is, and nothing else.
 
     The first characters of a name or hash under ``root`` are enough.
     """
@@ -83,7 +83,7 @@ def find(name: str | Path, root: Path) -> Path:
 
 
 def _beginning(name: str | Path, root: Path) -> list[Path]:
-    """The runs whose name, or its hash, is this or begins with it, those of ``root`` first."""
+    """Return the runs whose name, or its hash, begins with this, those of ``root`` first."""
     path = Path(name)
     if len(path.name) < LEAST:
         return []

@@ -120,7 +120,7 @@ def read_lines(path: Path, parse: Callable[[dict[str, Any]], T]) -> Iterator[T]:
 
 
 def lines(path: Path, parse: Callable[[dict[str, Any]], T]) -> Iterator[T | StoreError]:
-    """As ``read_lines``, with an error in the place of every damaged line.
+    """Read as ``read_lines`` does, with an error in the place of every damaged line.
 
     Raises:
         StoreError: the file cannot be read at all.
@@ -224,7 +224,7 @@ def parse(record: Mapping[str, Any]) -> Retrieval:
 
 
 def cannot(what: str, path: Path, error: OSError, option: str = "--out") -> str:
-    """The message for a file that the system refuses, with the option that names another folder."""
+    """Return the message for a file that the system refuses, with the option to use instead."""
     advice = f"Choose a writable folder with {option}."
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         advice = "Make room and run the same command again: what was answered is kept."

@@ -48,7 +48,7 @@ def ranked(
 
 
 def has_batch(retriever: Any) -> bool:
-    """Whether it can be asked several queries at a time; one without a base class need not."""
+    """Return whether it has ``retrieve_batch``, which one without a base class may lack."""
     return callable(getattr(retriever, "retrieve_batch", None))
 
 

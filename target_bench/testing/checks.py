@@ -238,7 +238,7 @@ def assemble(
     return [
         Check(
             _name(function),
-            (function.__doc__ or "").strip().split("\n")[0],
+            promise(function),
             _skipping(skip[_name(function)])
             if skip and _name(function) in skip
             else partial(function, subject),
@@ -246,6 +246,12 @@ def assemble(
         )
         for function, needs in functions.items()
     ]
+
+
+def promise(function: Callable[..., None]) -> str:
+    """Return what a check tests, as a sentence: its summary without "Check that"."""
+    summary = (function.__doc__ or "").strip().split("\n")[0].removeprefix("Check that ")
+    return summary[:1].upper() + summary[1:]
 
 
 def _name(function: Callable[[Any], None]) -> str:
@@ -299,7 +305,7 @@ def maker(
 
 
 def _imported_once(kind: Kind, target: str) -> str:
-    """The target, or for a class in a file its module: a file is read again each time it is named.
+    """Return the target, or for a class in a file its module, which is then imported only once.
 
     Objects of one class share what the class holds, which is one of the things to check.
     """

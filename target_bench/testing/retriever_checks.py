@@ -80,7 +80,7 @@ def retriever_checks(
     skip: Mapping[str, str] | None = None,
     tolerance: float = TOLERANCE,
 ) -> list[Check]:
-    """The checks of a retriever, one by one; arguments and errors as for ``check_retriever``.
+    """Return the single checks of a retriever; arguments and errors as for ``check_retriever``.
 
     With pytest::
 

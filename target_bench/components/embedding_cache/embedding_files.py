@@ -61,7 +61,7 @@ class Header:
     id: str
 
     def to_json(self) -> dict[str, Any]:
-        """As it is written, with a checksum of itself."""
+        """Return the header as it is written, with a checksum of itself."""
         record = {
             "format": FORMAT,
             "encoder": dict(self.encoder),
@@ -102,7 +102,7 @@ def read_header(folder: Path) -> Header:
 
 
 def whole_rows(folder: Path, dimension: int) -> int:
-    """How many rows of a folder are whole."""
+    """Return how many rows of a folder are whole."""
     records = _size(folder / KEYS) // RECORD.itemsize
     return min(records, _size(folder / VECTORS) // (dimension * VECTOR.itemsize))
 
@@ -205,7 +205,7 @@ class Entry:
 
 
 def entries(root: Path) -> list[Entry]:
-    """All folders of recorded embeddings in a cache folder, unusable ones included."""
+    """Return all folders of recorded embeddings in a cache folder, unusable ones included."""
     try:
         folders = sorted(path for path in (root / FOLDER).iterdir() if path.is_dir())
     except OSError:
@@ -233,7 +233,7 @@ def _entry(folder: Path) -> Entry:
 
 
 def _shown(encoder: Mapping[str, Any]) -> str:
-    """``Class(setting=value, ...)``, without settings that are empty."""
+    """Return ``Class(setting=value, ...)``, without settings that are empty."""
     settings = encoder.get("config") or {}
     shown = ", ".join(
         f"{name}={_short(value)}"

@@ -100,7 +100,7 @@ class EmbeddingStore:
                 return _nothing(len(keys), dimension)
 
     def n_cut(self, keys: Sequence[bytes]) -> int:
-        """How many of these texts, all of them recorded, were longer than the model reads.
+        """Return how many of these texts, all of them recorded, were longer than the model reads.
 
         Raises:
             StoreError: the files cannot be read.
@@ -288,5 +288,5 @@ def _nothing(n: int, dimension: int) -> tuple[NDArray[np.bool_], Vectors]:
 
 
 def _crc(key: bytes, vector: Vectors, cut: int) -> int:
-    """The CRC-32 of a vector and its flag, begun with its key: one out of place is found too."""
+    """Return the CRC-32 of key, vector and flag, which also finds a misplaced vector."""
     return zlib.crc32(bytes([cut]), zlib.crc32(vector.data, int.from_bytes(key[:4], "little")))

@@ -112,7 +112,7 @@ def _recorded(
 
 
 def _parts(encoder: Encoder, texts: Sequence[str], kind: TextKind) -> Iterator[tuple[Any, ...]]:
-    """Places of some texts, their vectors and perhaps flags, longest texts first, as they come."""
+    """Yield places of texts, their vectors and perhaps flags, longest texts first."""
     order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
     ordered = [texts[place] for place in order]
     own = getattr(encoder, "encode_parts", None)  # optional
@@ -158,7 +158,7 @@ def _beginning(text: str) -> str:
 
 
 def _store(encoder: Encoder, kind: TextKind) -> EmbeddingStore | None:
-    """Where the vectors of an encoder are recorded, or None if nothing tells them from others'."""
+    """Return where an encoder's vectors are recorded, or None if it cannot be identified."""
     identity = _identity(encoder, kind)
     return None if identity is None else _opened(str(cache_root() / FOLDER), identity, kind)
 

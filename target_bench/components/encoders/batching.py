@@ -43,7 +43,7 @@ class Batches:
         self._window = size * (_WINDOW if self._in_rows else 1)
 
     def vectors(self, texts: Sequence[str], kind: TextKind) -> tuple[Vectors, NDArray[np.bool_]]:
-        """(n, d) vectors in the order of the texts, and (n,) which texts were cut.
+        """Return the (n, d) vectors in the order of the texts, and (n,) which texts were cut.
 
         A text without any token, where the model adds none of its own, gets zeros.
 
@@ -82,7 +82,7 @@ class Batches:
         return self._model.preprocess(texts, prompt=prompt, task=_TASKS[kind])
 
     def _cut(self, features: Any, texts: Sequence[str], kind: TextKind) -> list[bool]:
-        """Which of the texts lost tokens."""
+        """Return which of the texts lost tokens."""
         encodings = getattr(features, "encodings", None)
         if encodings is not None:
             return [bool(encoding.overflowing) for encoding in encodings]
@@ -131,7 +131,7 @@ class Batches:
                 start += len(batch)
 
     def _tried(self, features: Any, kind: TextKind, n: int) -> Vectors | None:
-        """The vectors of a batch, or None where memory did not suffice: then ``size`` is halved."""
+        """Return the vectors of a batch; None if memory ran out, and then ``size`` is halved."""
         import torch
 
         try:
@@ -169,7 +169,7 @@ class Batches:
 
 
 def _are_rows(features: Any, n: int) -> bool:
-    """Whether the features are rows of padded tokens, one a text."""
+    """Return whether the features are rows of padded tokens, one a text."""
     import torch
 
     mask = features.get("attention_mask")
@@ -181,7 +181,7 @@ def _are_rows(features: Any, n: int) -> bool:
 
 
 def _taken(features: Any, rows: list[int]) -> dict[str, Any]:
-    """The features of some of the rows, without the columns that are padding in all of them."""
+    """Return the features of some rows, without columns that are padding in all of them."""
     import torch
 
     mask = features["attention_mask"]

@@ -140,11 +140,11 @@ class OpenAIEmbeddings(Encoder):
         return kept | {"base_url": self._server.address}
 
     def revision(self) -> str:
-        """Address and model: a hosted model has no hash that could be asked for."""
+        """Return address and model: a hosted model has no hash that could be asked for."""
         return f"{self._server.address} {self.model}"
 
     def recorded_as(self, kind: TextKind) -> Mapping[str, Any] | None:
-        """Address, model and all that is sent with a text of this kind.
+        """Return address, model and all that is sent with a text of this kind.
 
         Code and packages are not among it: an edit would have texts sent, and paid for, again. A
         class that inherits is known by its code.
@@ -175,11 +175,11 @@ class OpenAIEmbeddings(Encoder):
         self._account.prepared(n, n_cut)
 
     def notes(self) -> Sequence[str]:
-        """What was sent and what it cost, how many texts were cut, how long the server paused."""
+        """Return notes on requests and their cost, cut texts, and pauses of the server."""
         return self._account.notes(self.model, self.max_tokens, self.prices)
 
     def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
-        """(n, d) vectors of the texts; all are sent.
+        """Return the (n, d) vectors of the texts; all are sent.
 
         Raises:
             ConfigError: key, model or address are wrong, or the model takes no text so long.
@@ -199,7 +199,7 @@ class OpenAIEmbeddings(Encoder):
     def encode_parts(
         self, texts: Sequence[str], kind: TextKind
     ) -> Iterator[tuple[Sequence[int], Vectors, Sequence[bool]]]:
-        """Places of some texts, their vectors, and which were cut; errors as ``encode``.
+        """Yield places of some texts, their vectors, and which were cut; errors as ``encode``.
 
         When one request fails for good no other is begun, and those under way are waited for.
         """

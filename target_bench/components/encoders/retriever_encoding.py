@@ -59,11 +59,11 @@ class Encoding:
         self.encoder.fit(texts)
 
     def tables(self, texts: Sequence[str]) -> Vectors:
-        """(n, d) vectors of texts of tables; errors as ``embeddings.encoded`` raises them."""
+        """Return the (n, d) vectors of table texts; errors as ``embeddings.encoded`` raises them."""
         return self._vectors(texts, "table")
 
     def queries(self, texts: Sequence[str], dimensions: int | None = None) -> Vectors:
-        """(n, d) vectors of queries; errors as ``embeddings.encoded`` raises them.
+        """Return the (n, d) vectors of queries; errors as ``embeddings.encoded`` raises them.
 
         Args:
             texts: the queries.

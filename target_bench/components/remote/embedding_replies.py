@@ -74,7 +74,7 @@ def _place(index: Any, otherwise: int) -> int:
 
 
 def _vector(embedding: Any) -> Vectors:
-    """(d,) numbers, which come as base64 or as a list."""
+    """Return (d,) numbers, which come as base64 or as a list."""
     if isinstance(embedding, str):
         return np.frombuffer(base64.b64decode(embedding, validate=True), "<f4")
     vector: Vectors = np.array(embedding, np.float32)

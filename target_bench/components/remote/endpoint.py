@@ -62,7 +62,7 @@ class RetryPolicy:
             raise ConfigError(f"attempts={self.attempts}: at least 1 is needed")
 
     def wait(self, attempt: int, random: Random) -> float:
-        """Seconds before the next attempt: any number up to a bound that doubles."""
+        """Draw the seconds before the next attempt: uniform up to a bound that doubles."""
         return random.uniform(0, min(self.longest, self.first * 2 ** min(attempt - 1, 30)))
 
 

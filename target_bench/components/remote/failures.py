@@ -103,7 +103,7 @@ class Refused:
 
     @classmethod
     def read(cls, status: int, body: object, wait: float | None) -> "Refused":
-        """From the body as JSON, as text, or None."""
+        """Read a refusal from a body: JSON, text or None."""
         error = body.get("error", body) if isinstance(body, Mapping) else body
         if not isinstance(error, Mapping):
             known = isinstance(body, Mapping)

@@ -240,7 +240,7 @@ class Connection:
 
 
 def _maker(server: Server, key: str) -> "Callable[[], AsyncOpenAI]":
-    """Makes clients that share what takes long to load: the certificates."""
+    """Return a maker of clients that share what takes long to load: the certificates."""
     import httpx
     import openai
 

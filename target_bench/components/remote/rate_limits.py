@@ -18,7 +18,7 @@ _WORTH_TELLING = 1.0  # seconds
 
 
 def retry_after(headers: Mapping[str, str], today: float) -> float | None:
-    """How many seconds a server asks to wait.
+    """Return how many seconds a server asks to wait.
 
     Args:
         headers: of its answer, found whatever their case.
@@ -56,7 +56,7 @@ class Bucket:
         self._full = 0.0
 
     def begin(self, now: float) -> float:
-        """When the next may be taken, at ``now`` the earliest."""
+        """Return when the next may be taken, at ``now`` the earliest."""
         return max(self._full, now)
 
     def take(self, amount: float, start: float) -> None:

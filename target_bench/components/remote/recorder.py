@@ -25,7 +25,7 @@ class Recorder:
         self._at_rest.set()
 
     async def get(self, key: str) -> Answer | None:
-        """The recorded answer; read when no group is being written, which has the file's lock.
+        """Return the recorded answer, read while no group of answers is being written.
 
         Raises:
             StoreError: the file cannot be read.

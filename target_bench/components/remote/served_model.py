@@ -1,4 +1,4 @@
-"""A model behind the OpenAI API as its plug-in holds it: server, limits and retry policy, checked."""
+"""A model behind the OpenAI API: its server, limits and retry policy, validated."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace

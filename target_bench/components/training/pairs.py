@@ -113,7 +113,7 @@ def _rankings(
     name: str,
     n_negatives: int,
 ) -> list[tuple[TableId, ...]]:
-    """Tables by question, deep enough to pass over gold tables, copies and most of the avoided."""
+    """Rank tables by question, deep enough to skip gold tables, copies and most avoided ones."""
     if not n_negatives:
         return [() for _ in dataset.queries]
     copies = Counter(contents.values())

@@ -69,7 +69,7 @@ def write(folder: Path, record: Mapping[str, Any], pairs: Iterable[Used]) -> Non
 
 
 def is_recorded(folder: Path) -> bool:
-    """Whether a folder holds a model with such a record."""
+    """Return whether a folder holds a model with such a record."""
     return (folder / RECORD).is_file()
 
 
