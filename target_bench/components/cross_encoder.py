@@ -47,7 +47,7 @@ class Scorer:
         self._n_pairs = self._n_cut = 0
 
     def load(self) -> None:
-        """Load the model, and count pairs anew.
+        """Load the model, and start the count of pairs again.
 
         Raises:
             ConfigError: there is no such model, or it cannot be loaded or gives no single score.
@@ -75,8 +75,8 @@ class Scorer:
         if not np.isfinite(found).all():
             query, text = read[int(np.argmin(np.isfinite(found)))]
             raise ConfigError(
-                f"model={self._model}: the score of {query[:60]!r} with {text[:60]!r} is no number."
-                " The weights are broken, or too large for float16: try dtype=float32"
+                f"model={self._model}: the score of {query[:60]!r} with {text[:60]!r} is not "
+                "a number. The weights are broken, or too large for float16: try dtype=float32"
             )
         return found[where]
 

@@ -66,7 +66,7 @@ class WrappedRetriever(Retriever):
         concurrency: how many queries are under way at most.
 
     Raises:
-        ConfigError: there is no such object, or a setting cannot be.
+        ConfigError: there is no such object, or a setting is invalid.
     """
 
     noun: ClassVar[str]

@@ -32,7 +32,7 @@ class Replay(Generator):
     query id -> text, or one whose only value is such an object, as OTT-QA's reference is; BIRD's
     predictions, a JSON object of position -> SQL with or without its database; plain text with an
     answer a line, as FeTaQA's T5 predictions are, also ``SQL<TAB>database`` as Spider's files have
-    it. A record with an ``error``, and null, is no answer; two answers to one query are refused.
+    it. A record with an ``error``, or null, is not an answer; two answers to a query are refused.
 
     An object whose keys are ``"0"``, ``"1"`` and so on, one a query, is by position, unless the
     ids of the queries are just these.
@@ -92,7 +92,7 @@ class Replay(Generator):
             raise DataError(f"{path}: the file is empty")
         start = text.lstrip()[:1]
         if self.order is not None and not _is_json(text):
-            start = ""  # an answer a line, whatever the first one begins with
+            start = ""  # an answer a line, regardless of how the first one begins
         if start == "[":
             return _records(_places(path, release.json(path)))
         if start == "{":
@@ -176,7 +176,7 @@ class Replay(Generator):
         places: dict[str, int] = {}
         for place, query_id in enumerate(found, start=1):
             if isinstance(query_id, bool) or not isinstance(query_id, str | int):
-                raise DataError(f"{path}, entry {place}: {query_id!r:.80} is no query id")
+                raise DataError(f"{path}, entry {place}: {query_id!r:.80} is not a query id")
             earlier = places.setdefault(str(query_id), place)
             if earlier != place:
                 raise DataError(
@@ -221,7 +221,7 @@ def _records(records: Iterable[tuple[str, Any]]) -> dict[str, str]:
         is_sql = any(name in found for name in _SQL_FIELDS)
         if is_sql and isinstance(value, str) and isinstance(database, str):
             value = f"{value}{_BIRD}{database}"
-        if value is not None:  # null is no answer
+        if value is not None:  # null is not an answer
             answers[query_id] = _text(value, place)
     return answers
 

@@ -29,8 +29,8 @@ class Transformers(Generator):
     """Loads a causal language model and runs it on batches of prompts of about the same length.
 
     Prompts are written with the tokenizer's chat template, or without one as the messages with an
-    empty line between. Answers are the likeliest token each time (greedy), whatever sampling
-    settings the model comes with. No prompt is ever cut: one that leaves no room for an answer of
+    empty line between. Answers are the likeliest token each time (greedy), regardless of the
+    sampling settings the model comes with. No prompt is ever cut: one that leaves no room for an answer of
     ``max_new_tokens`` fails with an error that begins with ``context_overflow``. No code that
     comes with a model is run.
 
@@ -202,7 +202,7 @@ class _Loaded:
     def prompt(
         self, request: GenerationRequest, template: Mapping[str, Any] | None
     ) -> "_Tokens | Generation":
-        """Return the prompt of a request, or why there can be no answer."""
+        """Return the prompt of a request, or why it cannot be answered."""
         try:
             ids = self._ids(request.messages, template or {})
         except Exception as error:  # of a template, which is somebody else's program

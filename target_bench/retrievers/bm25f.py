@@ -169,7 +169,7 @@ class _Weigher:
         return total
 
     def _normalised(self, number: int, counts: Any, shape: tuple[int, int]) -> Any:
-        """Return the term frequencies of one field, divided by its length relative to the average."""
+        """Return the term frequencies of one field, over its length relative to the average."""
         from scipy.sparse import csr_matrix
 
         b = self._formula.b[number]

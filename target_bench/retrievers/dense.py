@@ -34,7 +34,7 @@ class Dense(Retriever):
         cache: keep embeddings on disk, and look there first.
 
     Raises:
-        ConfigError: a name or a setting that cannot be.
+        ConfigError: a name or a setting is invalid.
     """
 
     packages = ("numpy",)

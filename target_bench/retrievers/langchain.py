@@ -47,7 +47,7 @@ class LangChainRetriever(WrappedRetriever):
         concurrency: how many queries are under way at most, in threads.
 
     Raises:
-        ConfigError: there is no such object, or a setting cannot be.
+        ConfigError: there is no such object, or a setting is invalid.
         MissingExtraError: langchain-core is not installed.
     """
 

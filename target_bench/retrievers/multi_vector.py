@@ -51,7 +51,7 @@ class MultiVector(Retriever):
         cache: whether vectors are recorded on disk, and recorded ones used.
 
     Raises:
-        ConfigError: the encoder cannot be built, or a setting that cannot be.
+        ConfigError: the encoder cannot be built, or a setting is invalid.
     """
 
     packages = ("numpy",)

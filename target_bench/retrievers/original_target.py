@@ -35,7 +35,7 @@ _Vectors = NDArray[np.float64]
 class Compat(Retriever):
     """Asks a retriever of the original TARGET package.
 
-    It is told an opaque name in place of the dataset's: another one for another corpus, other
+    It gets an opaque name in place of the dataset's: another one for another corpus, other
     settings or other source code, so that what it keeps on disk under that name stays right. It
     sees no query id and no gold table. What is printed, it prints itself.
 
@@ -49,7 +49,7 @@ class Compat(Retriever):
         rows: how many rows of each table to hand over, as for ``bm25``.
 
     Raises:
-        ConfigError: there is no such class, it cannot be made, or it is no retriever of either
+        ConfigError: there is no such class, it cannot be made, or it is not a retriever of either
             kind.
     """
 
@@ -102,9 +102,9 @@ class Compat(Retriever):
     def _opaque_name(self, corpus: Corpus) -> str:
         """Return the dataset's name as given to the class; valid for files and collections."""
         identity, warning = plugin_identity(self)
-        told = [corpus.fingerprint, identity["class"], identity.get("config")]
-        told.append(identity.get("parts") if warning is None else identity["unique"])
-        whole = json.dumps(told, sort_keys=True)
+        content = [corpus.fingerprint, identity["class"], identity.get("config")]
+        content.append(identity.get("parts") if warning is None else identity["unique"])
+        whole = json.dumps(content, sort_keys=True)
         return f"corpus_{hashlib.sha256(whole.encode()).hexdigest()[:16]}"
 
     def _batches(self, corpus: Corpus) -> Iterator[Batch]:

@@ -51,7 +51,7 @@ class Qdrant(Retriever):
         timeout: seconds to wait for the server.
 
     Raises:
-        ConfigError: a setting cannot be, or there is no such encoder.
+        ConfigError: a setting is invalid, or there is no such encoder.
         MissingExtraError: qdrant-client is not installed.
     """
 
@@ -131,8 +131,8 @@ class Qdrant(Retriever):
         """Return a hash of all that determines the points."""
         identity, warning = plugin_identity(self._encoding.encoder)
         texts = [list(self.fields), self.rows, self.format]
-        told = [corpus.fingerprint, texts, identity if warning is None else identity["unique"]]
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        content = [corpus.fingerprint, texts, identity if warning is None else identity["unique"]]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def _connect(self) -> None:
         from qdrant_client import QdrantClient
@@ -168,7 +168,7 @@ class Qdrant(Retriever):
         raise DataError(
             f"the collection {self._name!r} holds {n_all} points, of which {n_ours} are the "
             f"{len(self._ids)} of this corpus, encoder and way to write tables. Name another "
-            "collection, or delete this one if nobody needs it"
+            "collection, or delete this one if it is not needed"
         )
 
     def _fill(self, vectors: Vectors, mark: str) -> None:

@@ -47,7 +47,7 @@ class Rerank(Retriever):
 
     Raises:
         MissingExtraError: sentence-transformers is not installed.
-        ConfigError: a setting that cannot be.
+        ConfigError: a setting is invalid.
     """
 
     packages = ("sentence-transformers", "transformers", "tokenizers", "torch", "numpy")

@@ -59,7 +59,7 @@ def find(name: str | Path, root: Path) -> Path:
         if (folder / "manifest.json").is_file():
             return folder
         if folder.is_dir() and str(name) not in ("", ".", ".."):
-            raise ConfigError(f"{folder} is no run folder: it holds no manifest.json")
+            raise ConfigError(f"{folder} is not a run folder: it holds no manifest.json")
     found = _beginning(name, root)
     once = {folder.name: folder for folder in reversed(found)}
     if len(once) == 1:

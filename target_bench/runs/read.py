@@ -327,7 +327,7 @@ def read_run(folder: str | Path) -> StoredRun:
 
 
 def list_runs(root: str | Path = "runs") -> list[StoredRun]:
-    """Return all runs of a folder by task, corpus and name, those without a readable manifest first.
+    """Return all runs of a folder by task, corpus and name, those with unreadable manifests first.
 
     A run that cannot be read is listed too: its ``status`` is ``unreadable``, and its ``problem``
     says why.

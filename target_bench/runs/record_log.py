@@ -54,7 +54,7 @@ class Log(ABC, Generic[T]):
             _cut_torn_line(path)
             new = not path.exists()
             self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-            if new:  # else a power cut may take the file's name, whatever of it is on disk
+            if new:  # else a power cut may lose the file's name, even if its content is on disk
                 for folder in (path.parent, path.parent.parent):
                     sync_one(folder)
         except OSError as error:
@@ -212,7 +212,7 @@ def parse(record: Mapping[str, Any]) -> Retrieval:
     """Return what a line holds.
 
     Raises:
-        KeyError, TypeError, ValueError: it is no ranking.
+        KeyError, TypeError, ValueError: it is not a ranking.
     """
     return Retrieval(
         str(record["query_id"]),

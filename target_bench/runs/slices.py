@@ -1,4 +1,4 @@
-"""By what queries can be told apart: their database, how many gold tables, what the corpus says."""
+"""Properties that divide queries: database, number of gold tables, metadata of the corpus."""
 
 from collections.abc import Sequence
 from typing import Any

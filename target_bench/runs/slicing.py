@@ -121,7 +121,7 @@ class Partition:
         return found
 
     def largest(self, most: int) -> list[int]:
-        """Choose at most so many values: the most frequent first, numbers ascending."""
+        """Choose at most this many values: the most frequent first, numbers ascending."""
         sizes = self.sizes
         kept = sorted(range(len(self.values)), key=lambda i: -int(sizes[i]))[:most]
         if all(isinstance(self.values[i], int | float) for i in kept):
@@ -129,7 +129,7 @@ class Partition:
         return kept
 
     def means(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Return the (values,) means of (n,) numbers over each part; NaN over none, NaN left out."""
+        """Return the (values,) means of (n,) numbers over each part, NaN left out; NaN over none."""
         known = (self.codes >= 0) & ~np.isnan(values)
         counted = np.bincount(self.codes[known], minlength=len(self.values))
         sums = np.bincount(self.codes[known], weights=values[known], minlength=len(self.values))

@@ -125,7 +125,7 @@ class Run:
         """Return the lock; a folder that ``runs gc`` has removed meanwhile is made again."""
 
         def waits(file: IO[bytes]) -> None:
-            tell(f"{_holder(file)} is at this run; waiting for it to finish: {self.folder}")
+            tell(f"{_holder(file)} is running this; waiting for it to finish: {self.folder}")
 
         def unlocked(error: Exception) -> None:
             tell(f"{self.folder} cannot be locked ({error}); let one process at a time run there")

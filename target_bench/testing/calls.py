@@ -119,7 +119,7 @@ def expect_same(
         expected: one ranking a query.
         labels: where the two come from, for the message.
         tolerance: see ``Maker``.
-        hint: how to mend a difference.
+        hint: how to fix a difference.
     """
     for query, one, other in zip(queries, found, expected, strict=True):
         if not _same(one, other, tolerance):

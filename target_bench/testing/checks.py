@@ -17,7 +17,7 @@ Status = Literal["passed", "failed", "skipped"]
 
 
 class CheckError(PluginError, AssertionError):
-    """A plug-in does not keep the contract; the message says how, and how to mend it."""
+    """A plug-in does not keep the contract; the message says how, and how to fix it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +159,12 @@ class Report:
 
 
 def run(plugin: str, checks: Iterable[Check], observer: Observer | None = None) -> Report:
-    """Run checks, each whatever the others find, except those that need one that failed.
+    """Run checks, each regardless of the others, except those that need one that failed.
 
     Args:
         plugin: what is checked, for the report.
         checks: the checks.
-        observer: hears of progress.
+        observer: is notified of progress.
 
     Raises:
         ConfigError: the plug-in cannot be made, or its model is not there.
@@ -202,7 +202,7 @@ def calling(what: str, hint: str = "") -> Iterator[None]:
 
     Args:
         what: the call, and on what.
-        hint: how to mend it.
+        hint: how to fix it.
     """
     try:
         yield

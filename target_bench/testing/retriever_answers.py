@@ -34,7 +34,7 @@ _INCREASING: Mapping[str, Callable[[float], float]] = {
 
 
 def check_basics(make: Maker) -> None:
-    """Check that it can be made, has both methods, and ranks ordinary tables for ordinary queries."""
+    """Check that it can be made, has both methods, and ranks ordinary tables for usual queries."""
     retriever = make()
     try:
         contract.check_methods(retriever)
@@ -216,7 +216,7 @@ def _expect_whole_groups(
 
 
 def _goes_on_after(table: TableId, found: Retrieval, n_missing: int, sample: Sample) -> bool:
-    """Return whether a ranking has worse tables than this one; without scores, all but the missing."""
+    """Return whether a ranking has worse tables than this one; without scores, all others."""
     if not found.scores:
         return len(found.tables) + n_missing == sample.n
     return found.scores[-1] < found.scores[found.tables.index(table)]

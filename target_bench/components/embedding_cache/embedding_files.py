@@ -128,7 +128,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def write_at(path: Path, end: int, content: bytes, syncs: bool) -> None:
-    """Write from ``end`` on; whatever lay behind it was no whole row."""
+    """Write from ``end`` on; bytes behind it were not a whole row."""
     file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
     try:
         if os.fstat(file).st_size != end:
@@ -167,7 +167,7 @@ def create(folder: Path, encoder: Mapping[str, Any], kind: str, dimension: int) 
 
 
 def move_aside(folder: Path) -> Path:
-    """Give a folder a name under which nobody looks for embeddings.
+    """Give a folder a name under which no embeddings are looked for.
 
     Raises:
         OSError: it cannot be renamed.

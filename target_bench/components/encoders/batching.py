@@ -1,6 +1,6 @@
 """Texts -> vectors with a loaded SentenceTransformer: tokenised once, in batches by length.
 
-``SentenceTransformer.encode`` sorts by characters and tells nobody of texts that were cut. Here
+``SentenceTransformer.encode`` sorts by characters and does not report texts that were cut. Here
 texts are tokenised by windows of many batches, sorted by tokens within the window, and padded to
 the longest of their batch.
 """
@@ -119,7 +119,7 @@ class Batches:
         places: NDArray[np.intp],
         found: Vectors,
     ) -> None:
-        """Run a batch whose features are no rows, such as tokens end to end; or parts of it."""
+        """Run a batch whose features are not rows, such as tokens end to end; or parts of it."""
         start = 0
         while start < len(texts):
             batch = texts[start : start + self.size]

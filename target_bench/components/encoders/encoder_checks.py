@@ -18,10 +18,10 @@ _COUNTS = "cut.json"
 
 
 class LimitedEncoder(Encoder):
-    """An encoder whose model has a limit: texts beyond it are cut, counted and told.
+    """An encoder whose model has a limit: texts beyond it are cut, counted and reported.
 
     What was cut is recorded with the vectors and with saved indexes, so that runs which find them
-    there tell it too.
+    there report it too.
 
     Attributes:
         model: its name.
@@ -33,7 +33,7 @@ class LimitedEncoder(Encoder):
         self._counts: dict[TextKind, tuple[int, int]] = {"table": (0, 0), "query": (0, 0)}
 
     def fit(self, texts: Iterable[str]) -> None:  # noqa: ARG002 (the contract's argument)
-        """Count anew: another corpus begins."""
+        """Start the counts again: another corpus begins."""
         self._counts = {"table": (0, 0), "query": (0, 0)}
 
     @abstractmethod

@@ -59,7 +59,7 @@ class OpenAIEmbeddings(Encoder):
             model's own.
         query_prompt: goes before every query.
         table_prompt: goes before every table.
-        max_tokens: cut longer texts to so many tokens, estimated at four characters each, prompt
+        max_tokens: cut longer texts to this many tokens, estimated at four characters each, prompt
             included; None to send them whole. ``notes`` says how many were cut.
         concurrency: how many requests are under way at most.
         rpm: requests a minute at most.
@@ -163,11 +163,11 @@ class OpenAIEmbeddings(Encoder):
         return {"class": "openai:OpenAIEmbeddings", "preparation": PREPARATION, "config": config}
 
     def fit(self, texts: Iterable[str]) -> None:  # noqa: ARG002 (the contract's argument)
-        """Count anew: another corpus begins."""
+        """Start the counts again: another corpus begins."""
         self._account = _Account()
 
     def load(self, folder: Path) -> None:  # noqa: ARG002 (the contract's argument)
-        """Count anew: the tables of another corpus are in its index already."""
+        """Start the counts again: the tables of another corpus are in its index already."""
         self._account = _Account()
 
     def add_recorded(self, kind: TextKind, n: int, n_cut: int) -> None:  # noqa: ARG002 (the contract's argument)

@@ -71,7 +71,7 @@ class SentenceTransformers(LimitedEncoder):
 
     Raises:
         MissingExtraError: sentence-transformers is not installed.
-        ConfigError: a setting that cannot be.
+        ConfigError: a setting is invalid.
     """
 
     packages = ("sentence-transformers", "transformers", "tokenizers", "torch")
@@ -161,7 +161,7 @@ class SentenceTransformers(LimitedEncoder):
             )
         if any(n for n, _ in self._counts.values()) and not has_file(self._found, "modules.json"):
             found.append(
-                f"model={self.model} is no model of sentence-transformers (it has no "
+                f"model={self.model} is not a model of sentence-transformers (it has no "
                 "modules.json): the vectors of its tokens are averaged"
             )
         return found

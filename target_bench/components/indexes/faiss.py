@@ -148,7 +148,7 @@ class FaissHNSW(Approximate):
 class FaissIVF(Approximate):
     """Inverted lists of the vectors nearest to each of some centroids, by ``IndexIVFFlat``.
 
-    With ``pq``, vectors are kept as codes of so many bytes (product quantisation, Jégou et al.
+    With ``pq``, vectors are kept as codes of this many bytes (product quantisation, Jégou et al.
     2011), four candidates are looked up for each row asked for, and scored by the vectors.
 
     Args:

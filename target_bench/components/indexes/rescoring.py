@@ -1,4 +1,4 @@
-"""Candidates -> rankings: their inner products anew in double precision, then the one rule.
+"""Candidates -> rankings: their inner products again, in double precision, then the one rule.
 
 Libraries add up in single precision, each in an order of its own, so their scores differ in the
 last bits. An inner product of float32 vectors taken in float64 is exact to about 1e-16 of the
@@ -33,7 +33,7 @@ def slack(stored: Stored, lengths: Lengths) -> Scores:
     """Return how far below the k-th best single-precision score one of the k best can lie.
 
     With u = 2^-24, an inner product of length d is off by at most d u / (1 - d u) times both
-    lengths, in whatever order it is added up (Higham 2002, Accuracy and Stability of Numerical
+    lengths, in any order of summation (Higham 2002, Accuracy and Stability of Numerical
     Algorithms, section 3.1). Both scores may be off, and both are rounded by half a step, which is
     2^-20 of the power of two next to the product of both lengths. Products of tiny numbers may
     vanish besides, each by less than 2^-149.

@@ -56,7 +56,7 @@ class Analyzer:
         try:
             pattern = re.compile(tokens)
         except re.error as error:
-            raise ConfigError(f"tokens={tokens!r} is no regular expression: {error}") from error
+            raise ConfigError(f"tokens={tokens!r} is not a regular expression: {error}") from error
         if pattern.groups > 1:
             raise ConfigError(f"tokens={tokens!r}: more than one group; write (?:...) instead")
         self._tokens = tokens

@@ -75,7 +75,7 @@ class SingularSpace:
         return int(self._axes.shape[1])
 
     def points(self, vectors: Any) -> Floats:
-        """Return (texts, dims) points of unit length; 0 for vectors that are nearly outside the space."""
+        """Return (texts, dims) points of unit length; 0 for vectors almost outside it."""
         return _unit_rows(np.array(vectors @ self._axes))
 
     def places(self, texts: Sequence[str]) -> tuple[Floats, NDArray[np.bool_]]:

@@ -91,7 +91,7 @@ def unrecorded(requests: Iterable[T], key: Callable[[T], str]) -> Iterator[T]:
     """Return the requests whose answers are not recorded; ``key`` gives a request's key.
 
     Nothing is changed: a file that cannot be read holds no answer here, and whoever records answers
-    in it hears why. Of equal requests the first counts.
+    in it gets the error. Of equal requests the first counts.
     """
     seen: set[str] = set()
     with _as_it_stands() as database:
@@ -140,7 +140,7 @@ class AnswerCache:
 
     Args:
         path: the file; made if it is not there.
-        warn: hears of a damaged file, which is moved aside.
+        warn: gets a message about a damaged file, which is moved aside.
 
     Raises:
         StoreError: the file cannot be made or opened.
@@ -255,8 +255,8 @@ class AnswerCache:
 
     def _unusable(self, error: Exception) -> StoreError:
         return StoreError(
-            f"answers cannot be recorded in {self._path}: {error}. Make room or mend its rights, "
-            "name another folder with $TARGET_BENCH_CACHE, or pass cache=false to the generator."
+            f"answers cannot be recorded in {self._path}: {error}. Free disk space, fix its "
+            "permissions, name another folder with $TARGET_BENCH_CACHE, or pass cache=false to the generator."
         )
 
 

@@ -74,7 +74,7 @@ class Asked(Generic[A]):
         key: equal for requests that have the same answer.
         tokens: of prompt and answer together, estimated.
         send: sends it once; raises ``Failure``.
-        prepare: connects, where nobody has yet; called before the request has its turn, so that
+        prepare: connects, if not done yet; called before the request has its turn, so that
             the time this takes brings no requests together.
     """
 
@@ -116,7 +116,7 @@ class Endpoint(Generic[A]):
         state: whether the server was ever reached.
         recorded: the answers so far, or None to ask every request.
         random: draws the waits.
-        tell: hears of waiting.
+        tell: is called when it waits.
         advice: what to do about a failure that every request will share.
     """
 
@@ -167,7 +167,7 @@ class Endpoint(Generic[A]):
                 promise.cancel()
             else:
                 promise.set_exception(error)
-                promise.exception()  # looked at, if nobody else waits for it
+                promise.exception()  # marked as retrieved, if no one else waits for it
             raise
         finally:
             del self._under_way[asked.key]

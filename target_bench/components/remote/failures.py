@@ -72,7 +72,7 @@ class Failure(Exception):  # noqa: N818 (an answer that failed; only the last at
         self.tokens = tokens
 
     def without(self, secret: str) -> "Failure":
-        """Return the same failure, without a word that nobody should read."""
+        """Return the same failure, with credentials masked."""
         return Failure(
             self.kind,
             self.message.replace(secret, "***"),

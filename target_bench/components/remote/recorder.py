@@ -69,7 +69,7 @@ class Recorder:
         self._writer = None
 
     async def _failure(self, answers: list[tuple[str, Answer]]) -> Exception | None:
-        """Return what went wrong, for all who wait; whatever it is, nobody waits for ever."""
+        """Return what went wrong, for all who wait: any error ends every wait."""
         self._at_rest.clear()
         try:
             await asyncio.to_thread(self._cache.put_many, answers)

@@ -44,7 +44,7 @@ class Served:
         server: where requests go.
 
     Raises:
-        ConfigError: a setting that cannot be.
+        ConfigError: a setting is invalid.
         MissingExtraError: the package ``openai`` is missing.
     """
 
@@ -84,7 +84,7 @@ class Served:
 
         Args:
             recorded: the answers so far, or None to ask every request.
-            waiting: hears of waiting, and for how many seconds.
+            waiting: is called with the reason and the seconds of a wait.
             seed: of the waits.
         """
         return Endpoint(

@@ -54,7 +54,7 @@ class WrappedModel(Generator):
         kind: the class that a model is of.
 
     Raises:
-        ConfigError: there is no such model, or a setting cannot be.
+        ConfigError: there is no such model, or a setting is invalid.
     """
 
     paid: ClassVar[bool] = True

@@ -3,7 +3,7 @@
 The loss is that of Henderson et al. 2017 (arXiv:1705.00652, section 4.4) on cosines times 20, as
 ``MultipleNegativesRankingLoss`` of sentence-transformers: a question has to find its table among
 all tables of its batch, the hard negatives of every question included. Tables that are gold for a
-question, or copies of such, are no negatives for it; a table that occurs several times in a batch
+question, or copies of such, are not negatives for it; a table that occurs several times in a batch
 is encoded once.
 """
 
@@ -68,14 +68,14 @@ def fit(
         model: with the prompts ``query`` and ``document``.
         pairs: what it is trained on.
         course: how.
-        observer: hears of every step.
+        observer: is notified of every step.
         after_epoch: is called with the number of each finished epoch, the model in evaluation mode.
 
     Returns:
         The mean loss of each epoch.
 
     Raises:
-        ConfigError: a batch does not fit into memory, or the loss is no number.
+        ConfigError: a batch does not fit into memory, or the loss is not a number.
     """
     n_steps = -(-len(pairs) // course.batch_size)
     losses = []

@@ -50,7 +50,7 @@ class Used:
 
 
 def words_hash(text: str) -> str:
-    """Return a hash of the words of a text, whatever their case, width, spaces and punctuation."""
+    """Return a hash of the words of a text, without case, width, spaces and punctuation."""
     words = " ".join(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
     return hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 

@@ -70,14 +70,14 @@ PASSING = [
     (changed(lambda data: data[:1]), "1 vectors for 2 texts"),
     (changed(lambda data: [*data, data[0]]), "3 vectors for 2 texts"),
     (changed(lambda data: data[0].update(index=1)), r"the indexes of 2 vectors are \[1, 1\]"),
-    (changed(lambda data: data[0].update(index=[])), "an embedding is no vector"),
+    (changed(lambda data: data[0].update(index=[])), "embedding is not a vector"),
     (changed(lambda data: data[0].update(embedding=[1.0])), r"vectors of \[1, 8\] dimensions"),
     (changed(lambda data: [d.update(embedding=[]) for d in data] and None), r"vectors of \[0\]"),
-    (changed(lambda data: data[0].update(embedding="?")), "an embedding is no vector"),
-    (changed(lambda data: data[0].update(embedding=["a"])), "an embedding is no vector"),
-    (changed(lambda data: data[0].update(embedding=3)), "an embedding is no vector"),
-    (changed(lambda data: data[0].pop("embedding") and None), "an embedding is no vector"),
-    (changed(lambda data: ["text", "text"]), "an embedding is no vector"),
+    (changed(lambda data: data[0].update(embedding="?")), "embedding is not a vector"),
+    (changed(lambda data: data[0].update(embedding=["a"])), "embedding is not a vector"),
+    (changed(lambda data: data[0].update(embedding=3)), "embedding is not a vector"),
+    (changed(lambda data: data[0].pop("embedding") and None), "embedding is not a vector"),
+    (changed(lambda data: ["text", "text"]), "embedding is not a vector"),
 ]
 
 
