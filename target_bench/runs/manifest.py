@@ -151,7 +151,7 @@ class Asked:
         return " + ".join(filter(None, (self.retriever, self.generator)))
 
     def to_json(self) -> dict[str, Any]:
-        """Entry -> value; without the entries that say nothing, but for ``corpus``."""
+        """Return the mapping entry -> value, without empty entries except ``corpus``."""
         known = {name: getattr(self, name) for name in ASKED}
         said = {name: value for name, value in known.items() if value is not None}
         return {"corpus": self.corpus, **said, "distractors": list(self.distractors), **self.more}
@@ -172,7 +172,7 @@ class MixedIn:
     ids: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Field name -> value."""
+        """Return the mapping field name -> value."""
         return {"spec": self.spec, "n": self.n, "ids": list(self.ids)}
 
 

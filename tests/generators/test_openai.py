@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("openai")
 
-from target_bench.components.remote.endpoint import Patience
+from target_bench.components.remote.endpoint import RetryPolicy
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.identity import plugin_identity
@@ -26,7 +26,7 @@ SCHEMA = {"type": "object", "properties": {"answer": {"type": "string"}}}
 class Quick(OpenAI):
     """Waits next to nothing between attempts."""
 
-    patience = Patience(first=0.01)
+    retry_policy = RetryPolicy(first=0.01)
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ class Encoding:
         encoder: the encoder itself.
 
     Raises:
-        ConfigError: it cannot be built, or is no encoder.
+        ConfigError: it cannot be built, or is not an encoder.
     """
 
     def __init__(
@@ -59,11 +59,11 @@ class Encoding:
         self.encoder.fit(texts)
 
     def tables(self, texts: Sequence[str]) -> Vectors:
-        """(n, d) vectors of texts of tables; errors as ``embeddings.encoded`` raises them."""
+        """Return the (n, d) vectors of table texts; errors as of ``embeddings.encoded``."""
         return self._vectors(texts, "table")
 
     def queries(self, texts: Sequence[str], dimensions: int | None = None) -> Vectors:
-        """(n, d) vectors of queries; errors as ``embeddings.encoded`` raises them.
+        """Return the (n, d) vectors of queries; errors as of ``embeddings.encoded``.
 
         Args:
             texts: the queries.
