@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from target_bench import TARGET
-from target_bench.cli import submit
+from target_bench.cli import leaderboard
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.metrics.named import spec_of
 from target_bench.reporting.leaderboard import entry
@@ -135,7 +135,7 @@ def test_exit_codes(
     edited("bad.tbs.zip", lambda run: run["seconds"].update(retrieve=-1.0))
     edited("odd.tbs.zip", _slow)
     done = inside("leaderboard", "verify", "bad.tbs.zip", "--json")
-    assert done.code == submit.EXIT_CODES["rejected"] == 5
+    assert done.code == leaderboard.EXIT_CODES["rejected"] == 5
     found = json.loads(done.out)
     assert found["verdict"] == "rejected"
     assert {finding["check"] for finding in found["findings"]} == {"timings"}
