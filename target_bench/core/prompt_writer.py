@@ -15,7 +15,7 @@ SchemaScope = Literal["database", "tables"]
 
 @dataclass(frozen=True, slots=True)
 class PromptOptions:
-    """How the requests of a run are written, as far as a user chooses it.
+    """Settings of prompts: how the requests of a run are written.
 
     Attributes:
         prompt: a YAML file with the user's own templates; None for those of the task.
