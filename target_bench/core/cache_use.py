@@ -21,7 +21,7 @@ _off: ContextVar[bool] = ContextVar("target_bench_caches_off", default=False)
 
 
 class Watch:
-    """Sees which caches are read from now on."""
+    """A record of the caches that are read from now on."""
 
     def __init__(self) -> None:
         self._earlier = Counter(_noted)

@@ -50,7 +50,7 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What counts of a source file.
+    """The significant parts of a source file.
 
     Attributes:
         code: the hash of its tree without docstrings, in hexadecimal.
@@ -174,7 +174,7 @@ def _submodule(found: Import, package: Path) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class _Bindings:
-    """What the import statements of a package bind in a file of it.
+    """Names bound by the import statements of a package's file.
 
     Attributes:
         package: the folder of the package; None to bind nothing.

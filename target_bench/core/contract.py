@@ -1,4 +1,4 @@
-"""Calling a retriever and holding its answers to the contract.
+"""Calls of a retriever, and validation of its answers against the contract.
 
 Fewer tables than asked, or none, is an answer. None, NaN, an unknown id, a repeated table, more
 than k tables or an exception is a fault, recorded as the error of that one query.
@@ -31,7 +31,7 @@ class RetrieverLike(Protocol):
 
 
 class Fault(Exception):  # noqa: N818 (a fault of the plug-in, recorded and seldom raised)
-    """What a retriever did wrong on one query."""
+    """A retriever's breach of its contract on one query."""
 
 
 def check_methods(retriever: object) -> RetrieverLike:

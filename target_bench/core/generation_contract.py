@@ -1,4 +1,4 @@
-"""What an answer of a generator has to be, whoever gave it."""
+"""Validation of the answers of generators."""
 
 from math import isfinite
 from types import NoneType

@@ -1,4 +1,4 @@
-"""Where results come from: the source code and the package versions behind a plug-in."""
+"""Identity of plug-ins: the source code and the package versions behind results."""
 
 import hashlib
 import inspect

@@ -217,7 +217,7 @@ def constructor_arguments(plugin: object) -> dict[str, Any]:
 
 
 class Retriever(ABC):
-    """Finds tables for a query. Two methods make one; the others have defaults.
+    """A retriever of tables for a query. Two methods make one; the others have defaults.
 
     Keep constructor arguments under their own names and do the work in ``embed_corpus``: then the
     settings of a run are recorded without any code of yours.

@@ -1,4 +1,4 @@
-"""What models that run on this machine share: where they run, what they draw, and full memory."""
+"""Shared parts of models on this machine: device, progress bars and full memory."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

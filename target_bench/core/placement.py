@@ -1,4 +1,4 @@
-"""Where the parts of something large live: in this process, or wherever an executor has them put.
+"""Placement of large objects: in this process, or where an executor puts them.
 
 What is too large for one machine is made of parts that are objects of their own. It asks ``hold``
 for each, and calls their methods; it does not know where they are.

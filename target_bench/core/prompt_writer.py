@@ -17,7 +17,7 @@ SchemaScope = Literal["database", "tables"]
 
 @dataclass(frozen=True, slots=True)
 class PromptOptions(Read):
-    """How the requests of a run are written, as far as a user chooses it.
+    """Settings of prompts: how the requests of a run are written.
 
     Attributes:
         prompt: a YAML file with prompts; None for our own.

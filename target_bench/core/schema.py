@@ -35,7 +35,7 @@ SQLOutcome = Literal[
     "memory",
     "unusable",
 ]
-"""What became of a SQL statement.
+"""The outcome of a SQL statement.
 
 ``memory`` is any limit of size: memory, rows, or cells. ``unusable``: the database cannot be read,
 with any statement.
@@ -47,7 +47,7 @@ NO_DATABASE = "0"
 
 
 class TableId(NamedTuple):
-    """What identifies a table: its own id is unique only together with its database's.
+    """The identity of a table: its own id is unique only together with its database's.
 
     A plain pair of strings is equal to a
     ``TableId`` and accepted wherever one is.
@@ -147,7 +147,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class GenerationRequest:
-    """What a generator is asked.
+    """A request to a generator.
 
     Attributes:
         query_id: the query it is about.
@@ -172,7 +172,7 @@ class GenerationRequest:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What a generator answered.
+    """The answer of a generator.
 
     Attributes:
         query_id: the query it is about.
@@ -199,7 +199,7 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a task found out about an answer, with what it was found out about.
+    """A task's judgement of an answer, with the answer that was judged.
 
     Attributes:
         query_id: the query.
@@ -215,7 +215,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """What a SQL statement gave.
+    """The result of a SQL statement.
 
     Attributes:
         outcome: what became of it.
@@ -356,7 +356,7 @@ def _denominators(counts: Counts | AnswerCounts) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class CorpusInfo:
-    """What a corpus declares about itself.
+    """The declaration of a corpus.
 
     Attributes:
         name: lower-case name, as written on the command line.

@@ -33,7 +33,7 @@ _LENGTH = len(_BEFORE) + _DIGITS + len(_AFTER)
 
 
 class DamageError(ValueError):
-    """Something is not what was written."""
+    """Content differs from what was written."""
 
 
 State = tuple[int, ...]

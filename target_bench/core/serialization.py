@@ -26,7 +26,7 @@ _CONTEXT_KEYS = {"title": "title", "section": "section_title"}
 
 @dataclass(frozen=True, slots=True)
 class Serializer:
-    """Turns a table into text.
+    """A serializer of tables into text.
 
     Args:
         fields: what to write. ``id`` is the table's own id, ``database`` its database's (without

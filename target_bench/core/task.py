@@ -32,7 +32,7 @@ _OWN_PROMPTS = Path(__file__).parents[1] / "components" / "prompts"
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """What a system gave for the queries of a dataset, all by query id.
+    """The outputs of a system for the queries of a dataset, all by query id.
 
     Attributes:
         rankings: the tables of each query; empty where nothing was retrieved.
@@ -86,7 +86,7 @@ class LeakLimits:
 
 
 class Task(ABC, Generic[ExamplesT]):
-    """What is asked of a system, and how its answers are read, judged, scored and summed up.
+    """A task: its requests to a system, and how answers are read, judged, scored and summed up.
 
     A task is a plug-in: keep constructor arguments, its settings, under their own names. Attributes
     and two methods (``metrics``, ``examples``) make one; the others have defaults. ``ExamplesT`` is

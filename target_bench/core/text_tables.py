@@ -37,7 +37,7 @@ class Column:
 
     @property
     def shown_label(self) -> str:
-        """What a cell is called in a block of lines."""
+        """Label of a cell in a block of lines."""
         return self.name.replace("\n", "") if self.label is None else self.label
 
 

@@ -1,4 +1,4 @@
-"""About how many tokens a request has, without any model's tokeniser."""
+"""Estimates of the tokens of a request, without any model's tokeniser."""
 
 from collections.abc import Iterable
 

@@ -18,7 +18,7 @@ Vectors = NDArray[np.float32]
 
 
 class Encoder(ABC):
-    """Turns texts into vectors. One method makes one; the others have defaults.
+    """An encoder of texts into vectors. One method makes one; the others have defaults.
 
     Keep constructor arguments under their own names, load models when they are first needed, and
     import heavy packages only then.
@@ -97,7 +97,7 @@ class Encoder(ABC):
 
 
 class VectorIndex(ABC):
-    """Finds the vectors with the largest inner product.
+    """An index that finds the vectors with the largest inner product.
 
     Attributes:
         packages: distributions whose versions can change what is found.

@@ -41,7 +41,7 @@ _ABANDONED = 24 * 3600  # seconds
 
 @dataclass(frozen=True)
 class Cached:
-    """What the cache gave, or what was just read.
+    """A value from the cache, or one that was just read.
 
     Attributes:
         value: the corpus or the queries.

@@ -29,7 +29,7 @@ _NOT_SETTINGS = ("info", "embedded")
 
 @dataclass(frozen=True)
 class Part:
-    """What is cached as one: the tables of a split, or its queries."""
+    """A unit of the cache: the tables of a split, or its queries."""
 
     loader: CorpusLoader
     folder: Path
@@ -50,7 +50,7 @@ class Part:
 
     @cached_property
     def code(self) -> str | None:
-        """What is read and by which code with which settings; None where that is unknown."""
+        """Hash of the reading code, its settings and what is read; None where that is unknown."""
         plugin = type(self.loader)
         try:
             codes = [

@@ -42,7 +42,7 @@ def short(repository: str) -> str:
 
 
 class Hub:
-    """What a pull needs of huggingface_hub; its errors become ours.
+    """A client of huggingface_hub for pulls; its errors become ours.
 
     Raises:
         MissingExtraError: it is not installed.
@@ -77,7 +77,7 @@ class Hub:
             raise DataError(f"{repository}, revision {revision!r}: the hub lists no files")
         for path in files:
             if {"..", ""} & set(re.split(r"[/\\]", path)):
-                raise DataError(f"{repository}: the hub lists a file that cannot be: {path!r}")
+                raise DataError(f"{repository}: the hub lists an invalid path: {path!r}")
         return Listing(repository, revision, info.sha, files)
 
     def download(self, listing: Listing, path: str, folder: Path, again: bool) -> Path:

@@ -1,4 +1,4 @@
-"""Reading one split: which layout the folder has, through the cache, checked."""
+"""Reading of one split: detection of its layout, the cache, and checks."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

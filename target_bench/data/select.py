@@ -1,4 +1,4 @@
-"""What is run on what: task names, corpora by name, path or value, and loading them once."""
+"""Selection of tasks and corpora: names of tasks, corpora by name, path or value, loaded once."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -95,7 +95,7 @@ def of_task(dataset: Dataset, task: str) -> Dataset:
 
 
 class Loader:
-    """Loads every split once.
+    """A loader that loads every split once.
 
     Args:
         data_dir: as for ``corpora.load``.

@@ -1,4 +1,4 @@
-"""Where a corpus comes from: its plug-in by name or path, its split, its folder."""
+"""Sources of a corpus: its plug-in by name or path, its split, its folder."""
 
 import os
 from pathlib import Path

@@ -359,7 +359,7 @@ def table_notes(tables: Iterable[Table]) -> list[str]:
 
 
 class NoteTally:
-    """Counts, table by table, what a user should know."""
+    """Counts of peculiarities of tables, for notes to the user."""
 
     def __init__(self) -> None:
         self._n = self._rowless = self._nameless = self._partly_nameless = self._unsplit = 0

@@ -1,4 +1,4 @@
-"""Which tables have a name, and that it is their title where they have no other."""
+"""Titles of tables: the name of a database table, where it has no other."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Which metrics stand for a run, in the order in which they are shown: from their declarations.
+"""Headline metrics of a run, in the order in which they are shown: from their declarations.
 
 The metrics about answers come before those about rankings, each by its ``rank``. Of answers to
 questions, the first one depends on the data: BLEU counts sequences of up to four words, so it says

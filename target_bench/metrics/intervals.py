@@ -33,7 +33,7 @@ _CONSTANT = 1e-18  # a variance, as a share of the squared scale, that is roundi
 
 
 class Bounded(Protocol):
-    """What an interval needs to know of a metric; see ``interfaces.Metric``."""
+    """The parts of a metric that an interval needs; see ``interfaces.Metric``."""
 
     def value(self, totals: Floats, /) -> Floats:
         """Return (...) scores from (..., m) sums."""

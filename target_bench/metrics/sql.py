@@ -43,7 +43,7 @@ Verdict = Literal[
     "gold_failed",
     "not_runnable",
 ]
-"""What became of a prediction.
+"""The outcome of a prediction.
 
 ``not_runnable``: its database is missing or cannot be read, or the engine that judges has no result
 of the gold that it can be compared with, so it is not scored.
@@ -169,7 +169,7 @@ class JudgedSQL:
 
     @cached_property
     def verdicts(self) -> Mapping[Verdict, int]:
-        """How many queries got each verdict that occurs, the most frequent first."""
+        """Number of queries by verdict, the most frequent first."""
         return dict(Counter(query.verdict for query in self.queries).most_common())
 
     @cached_property

@@ -1,4 +1,4 @@
-"""When two query results count as the same: the rules of BIRD and Spider, each a pure function.
+"""Equality of query results: the rules of BIRD and Spider, each a pure function.
 
 A result is its rows in the order they came; values compare as Python compares them: 1 equals 1.0,
 '1' equals neither, NULL equals NULL. Give NaN as ``math.nan`` itself, or it equals nothing.

@@ -1,4 +1,4 @@
-"""How fast a right query is against the gold one: BIRD's VES and R-VES."""
+"""Speed of a right query relative to the gold one: BIRD's VES and R-VES."""
 
 from collections.abc import Sequence
 from math import isnan

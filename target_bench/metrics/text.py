@@ -39,7 +39,7 @@ class JudgedAnswers:
 
     @cached_property
     def n_references(self) -> str:
-        """How many references a query has, or ``var`` where that differs."""
+        """Number of references of a query, or ``var`` where that differs."""
         return number_of_references(self.references)
 
 

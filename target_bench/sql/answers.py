@@ -77,7 +77,7 @@ def _content(file: Path | None) -> str | None:
 
 
 class AnswerJudge:
-    """Judges answers in the processes of a pool.
+    """A judge of answers, in the processes of a pool.
 
     Args:
         pool: whose processes, under whose limits.

@@ -85,7 +85,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class _Excluded:
-    """Why a query is excluded from scoring: category and message."""
+    """The reason why a query is excluded from scoring: category and message."""
 
     kind: LeftOut
     reason: str
@@ -106,7 +106,7 @@ class _Golds:
 
 
 class Judge:
-    """Runs and compares, in the jobs of a pool: safe for several threads.
+    """Execution and comparison in the jobs of a pool: safe for several threads.
 
     Args:
         pool: runs predictions.
@@ -140,7 +140,7 @@ class Judge:
             plan = self._plan(case)
         golds = [self._golds.execute(one) if one else None for one in plan.statements]
         gold, rewritten, *in_sqlite = golds
-        excluded = plan.excluded or _untold((gold, rewritten), in_sqlite)
+        excluded = plan.excluded or _excluded((gold, rewritten), in_sqlite)
         asked: Prediction | Executed | None = case.stopped
         if excluded is None and case.sql is not None and gold is not None:
             asked = self._asked(case, case.sql, gold, rewritten)
@@ -222,7 +222,7 @@ class Judge:
         return self._trials.linked(case.gold_sql, case.sql, case.gold_file)
 
 
-def _untold(
+def _excluded(
     golds: Sequence[Executed | None], in_sqlite: Sequence[Executed | None]
 ) -> _Excluded | None:
     """Return why a query is not runnable by the result of its gold; None if it is."""

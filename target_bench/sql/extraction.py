@@ -41,7 +41,7 @@ _PARSED = 2 * LONGEST  # characters that are parsed in the search for the end of
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What was found in an answer.
+    """The SQL found in an answer.
 
     Attributes:
         sql: the SQL, without the semicolons at its end; None if there is none.

@@ -81,7 +81,7 @@ def verify_gold(
 
 
 class _Verified(NamedTuple):
-    """What became of a gold statement, without the rows, which of all would fill the memory."""
+    """The outcome of a gold statement, without the rows, which of all would fill the memory."""
 
     query_id: str
     outcome: SQLOutcome

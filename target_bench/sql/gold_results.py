@@ -43,7 +43,7 @@ def folder() -> Path:
 
 
 class GoldResults:
-    """Runs statements as a pool does, each once for a state of its database.
+    """A store of gold results: each statement runs once for a state of its database.
 
     Run again every time: statements that ask for the time or for chance, those to be repeated
     (their times have to be of today), and those that met a limit of time or memory.

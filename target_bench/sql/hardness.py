@@ -1,4 +1,4 @@
-"""How hard a SQL query is, by the rules of Spider (Yu et al. 2018, section 3; its evaluation.py).
+"""Hardness of a SQL query, by the rules of Spider (Yu et al. 2018, section 3; its evaluation.py).
 
 Spider counts parts of the outermost SELECT. It was written for Spider's grammar; what lies outside
 that grammar (common table expressions, subqueries among the selected columns) counts as nesting.

@@ -1,4 +1,4 @@
-"""What became of an answer in SQL, as a line of ``judgements.jsonl`` holds it.
+"""The judgement of an answer in SQL, as a line of ``judgements.jsonl`` holds it.
 
 A record is all that metrics, reports and slices read of a judged answer, so scores are computed
 from records without running anything.

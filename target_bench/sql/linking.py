@@ -19,7 +19,7 @@ _MOST_TABLES = 200  # of its FROM clauses; the time grows as their square
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a query uses of a schema.
+    """The tables and columns that a query uses of a schema.
 
     Attributes:
         tables: base tables, as the schema spells them.
@@ -39,7 +39,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """How many things two queries use.
+    """Counts of the names that two queries use.
 
     Attributes:
         shared: those that both use.

@@ -1,4 +1,4 @@
-"""What of a table a question speaks of: its name, its columns, its cells, numbers."""
+"""Mentions of a table in a question: its name, its columns, its cells, numbers."""
 
 import re
 from collections.abc import Iterator, Sequence

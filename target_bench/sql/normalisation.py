@@ -1,4 +1,4 @@
-"""What Spider's test-suite evaluation (Zhong et al. 2020) does to the text of a query before a run.
+"""Normalisation of a query by Spider's test-suite evaluation (Zhong et al. 2020) before a run.
 
 The official exec_eval.py and parse.py split text with sqlparse; the few kinds of token that decide
 what they do are recognised here. Everything is text work: nothing is parsed, so nothing is refused.

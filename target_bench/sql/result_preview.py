@@ -11,7 +11,7 @@ ROWS, COLUMNS, CHARACTERS = 20, 20, 200
 
 
 class Shape(NamedTuple):
-    """How much there is of a whole result."""
+    """The size of a whole result."""
 
     rows: int = 0
     columns: int = 0

@@ -1,4 +1,4 @@
-"""Whether a text as a whole is SQL, of any kind: also what may not be run, such as INSERT or DROP.
+"""Detection of SQL: a text as a whole, of any kind, also INSERT or DROP, which may not be run.
 
 What a model wrote is judged as it stands: a query that is cut out of a statement that writes would
 get points that the statement does not deserve.

@@ -156,7 +156,7 @@ def test_text_that_is_no_utf8(tmp_path: Path) -> None:
 
 
 def test_damaged_databases(tmp_path: Path) -> None:
-    """One is told, its tables are known by their schema alone, and the others are as they are."""
+    """One is reported, its tables are known by their schema alone, and the others are unchanged."""
     path = _shop(write_spider(tmp_path))
     whole = path.read_bytes()
     for content, message in (

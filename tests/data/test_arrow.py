@@ -1,4 +1,4 @@
-"""Tables in an Arrow file: what goes in comes out, and a damaged file is told apart."""
+"""Tables in an Arrow file: what goes in comes out, and a damaged file is detected."""
 
 import os
 import subprocess

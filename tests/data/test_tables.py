@@ -129,7 +129,7 @@ def test_moving_content_changes_the_fingerprint() -> None:
 
 
 def test_groups_of_copies() -> None:
-    """Same header and rows, whatever the id and the context."""
+    """Same header and rows, with any id and context."""
     corpus = MemoryCorpus(
         [
             _table("a"),

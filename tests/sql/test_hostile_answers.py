@@ -237,7 +237,7 @@ LENGTHENED: dict[str, Callable[[int], str]] = {
 
 @pytest.mark.parametrize("name", LENGTHENED)
 def test_reading_takes_time_in_proportion_to_the_text(name: str) -> None:
-    """Ten times the text in 25 times the time, if it takes long enough to be told."""
+    """Ten times the text in 25 times the time, if it takes long enough to be measured."""
     made = LENGTHENED[name]
     extract(made(10))
     least = min(_seconds(extract, made(1_500)) for _ in range(3))

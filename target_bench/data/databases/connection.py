@@ -16,7 +16,7 @@ from target_bench.sql.gold_tables import gold_tables
 
 @dataclass(frozen=True, slots=True)
 class StoredTable:
-    """What a database says of one of its tables.
+    """A table as its database declares it.
 
     Attributes:
         name: its name; of a DuckDB table outside the schema ``main``, ``schema.name``.

@@ -50,7 +50,7 @@ class LazyRows(Sequence[Row]):
 
     @property
     def content(self) -> list[Any]:
-        """What stands for the rows where their content is hashed."""
+        """Representation of the rows where their content is hashed."""
         return [self.version, self.source, self.start, self.limit]
 
     def __repr__(self) -> str:

@@ -30,7 +30,7 @@ class Found:
 
 
 class DatabaseFolder:
-    """Finds the databases of a release by their ids.
+    """The databases of a release, found by their ids.
 
     Args:
         release: the release.

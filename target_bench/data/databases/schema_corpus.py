@@ -1,4 +1,4 @@
-"""What Spider and BIRD share: tables from schemas and database files, gold tables from gold SQL."""
+"""Shared parts of Spider and BIRD: tables from schemas and files, gold tables from gold SQL."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What every layout of a user's own data shares: the declaration, and the fields of a query."""
+"""Shared parts of the layouts of a user's data: the declaration, and the fields of a query."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

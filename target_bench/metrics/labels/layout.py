@@ -120,7 +120,7 @@ def _pairs(body: str) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    r"""What stands behind "Answer:" and the like.
+    r"""The text after "Answer:" and the like.
 
     Attributes:
         text: up to the end of its line.

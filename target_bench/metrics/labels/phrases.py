@@ -129,7 +129,7 @@ WAIT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Such a phrase: the labels that it allows, and where it ends."""
+    """A phrase that gives a verdict: the labels that it allows, and where it ends."""
 
     labels: Labels
     end: int

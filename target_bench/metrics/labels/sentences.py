@@ -1,4 +1,4 @@
-"""What one sentence of an answer says about the statement."""
+"""Evidence of one sentence of an answer about the statement."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Whether two engines gave the same result of one statement."""
+"""Agreement of two engines on the result of one statement."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What the names in a SQL statement stand for: sqlglot's scopes, resolved as SQLite does it."""
+"""Resolution of names in a SQL statement: sqlglot's scopes, resolved as SQLite does it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ Schema = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a column comes from.
+    """The origin of a column.
 
     Attributes:
         table: the base table as the schema spells it; None for a computed column.

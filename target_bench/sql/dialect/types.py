@@ -1,4 +1,4 @@
-"""What kind of value a SQLite expression has, as far as it can be known before it runs."""
+"""Type inference for SQLite expressions, as far as it is possible before they run."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ NUMBERS = ("int", "real", "bool")
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What is known of an expression's value.
+    """The kind of an expression's value, as far as it is known.
 
     Attributes:
         kind: what it is.
@@ -30,7 +30,7 @@ ANY = Value("any")
 
 
 class Kinds:
-    """Finds the kind of every expression of one statement.
+    """The kinds of all expressions of one statement.
 
     Args:
         names: what its names stand for.

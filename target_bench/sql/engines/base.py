@@ -1,4 +1,4 @@
-"""What the two engines share: the state of a database that cannot be read, results under limits."""
+"""Shared parts of the engines: results under limits, and errors of unreadable databases."""
 
 from collections.abc import Callable, Iterable
 from itertools import chain
@@ -62,7 +62,7 @@ class Engine(Protocol):
 
 
 class Failure(NamedTuple):
-    """Why a statement was not executed."""
+    """The reason why a statement was not executed."""
 
     outcome: SQLOutcome
     message: str

@@ -1,4 +1,4 @@
-"""Which file a statement runs on, and on which engine."""
+"""Database files and their engines."""
 
 from collections.abc import Iterable
 from functools import lru_cache

@@ -39,7 +39,7 @@ def _exactly(file: IO[bytes], n: int) -> bytes:
 
 
 class _Plain(pickle.Unpickler):
-    """Reads plain values only: no class, so no code from outside."""
+    """An unpickler of plain values only: no class, so no code from outside."""
 
     def find_class(self, module: str, name: str) -> NoReturn:
         raise pickle.UnpicklingError(f"{module}.{name} is not a plain value")

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What is to be run.
+    """A statement to be run.
 
     Attributes:
         database: the file it runs on; an id that a model gave never belongs here unchecked.

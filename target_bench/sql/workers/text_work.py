@@ -1,4 +1,4 @@
-"""What a worker process does with texts of a model's, beside running them.
+"""Processing of a model's texts in a worker, other than running them.
 
 A parser may take for ever over a text (sqlglot tries the joins of ``FROM a JOIN b JOIN c ...`` in 2
 to the power of their number ways), so reading a text is stopped as running one is. Arguments and

@@ -45,7 +45,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What became of a prediction.
+    """The outcome of a prediction.
 
     Attributes:
         predicted: what it gave, with the beginning of its rows and names alone.
@@ -86,7 +86,7 @@ class Links:
 
 
 class Trials:
-    """Tries predictions in a pool's processes.
+    """Trials of predictions in a pool's processes.
 
     A statement that met a limit is not run again for another query, nor its result compared again
     if a comparison did: that would meet it again, and a submission may hold it ten thousand times.
