@@ -104,7 +104,7 @@ def _files(release: Release, name: str, wanted: Iterable[str]) -> dict[str, tupl
 def _csv_files(
     release: Release, name: str, wanted: set[str]
 ) -> Iterator[tuple[str, tuple[str, bytes]]]:
-    """Yield (table id, (place, content)) from ``<split>_csv.zip``, ``all_csv.zip``, ``all_csv/``."""
+    """Yield (id, (place, content)) from ``<split>_csv.zip``, ``all_csv.zip`` or ``all_csv/``."""
     path = release.find(f"{name}_csv") or release.find("all_csv")
     if path is not None and path.suffix == ".zip":
         for member, content in release.members(path):

@@ -30,9 +30,9 @@ class Transformers(Generator):
 
     Prompts are written with the tokenizer's chat template, or without one as the messages with an
     empty line between. Answers are the likeliest token each time (greedy), regardless of the
-    sampling settings the model comes with. No prompt is ever cut: one that leaves no room for an answer of
-    ``max_new_tokens`` fails with an error that begins with ``context_overflow``. No code that
-    comes with a model is run.
+    sampling settings the model comes with. No prompt is ever cut: one that leaves no room for an
+    answer of ``max_new_tokens`` fails with an error that begins with ``context_overflow``. No code
+    that comes with a model is run.
 
     Args:
         model: a folder, or a name on the Hugging Face hub.

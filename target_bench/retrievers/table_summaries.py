@@ -119,7 +119,7 @@ class TableSummaries(Retriever):
         return context if self.schema == "none" else schema + context
 
     def _build(self, corpus: Corpus, texts: Sequence[str], vectors: Vectors) -> None:
-        """Build LlamaIndex's vector store, which breaks ties by the larger id: the first table's."""
+        """Build LlamaIndex's vector store, which breaks ties by larger id: the first table's."""
         from llama_index.core import VectorStoreIndex
         from llama_index.core.embeddings import MockEmbedding
         from llama_index.core.schema import TextNode

@@ -24,7 +24,7 @@ _PARSED: dict[str, Callable[[dict[str, Any]], Any]] = {
     "generations.jsonl": answer_log.parse,
 }
 _LINES_NAMED = 20
-"""So many damaged lines of a file are named; of more, their number."""
+"""This many damaged lines of a file are named; of more, their number."""
 _FILES = {
     "manifest.json",
     "lock",

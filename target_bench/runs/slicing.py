@@ -129,7 +129,7 @@ class Partition:
         return kept
 
     def means(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Return the (values,) means of (n,) numbers over each part, NaN left out; NaN over none."""
+        """Return (values,) means of (n,) numbers over each part, NaN left out; NaN over none."""
         known = (self.codes >= 0) & ~np.isnan(values)
         counted = np.bincount(self.codes[known], minlength=len(self.values))
         sums = np.bincount(self.codes[known], weights=values[known], minlength=len(self.values))

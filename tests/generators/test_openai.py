@@ -139,7 +139,7 @@ def test_what_a_failed_answer_took_is_counted(server: OpenAIServer, text: str, r
         (served.error(409, "busy"), "server_error: HTTP 409"),
         (served.cut(), "connection: "),
         (served.broken_json(), "server_error: the answer is no JSON"),
-        (served.Reply(b"[1]"), "server_error: the answer is no JSON object"),
+        (served.Reply(b"[1]"), "server_error: the answer is not a JSON object"),
         (served.Reply({"choices": []}), "server_error: the answer has no choices"),
         (served.Reply({"error": {"message": "x", "code": 502}}), "server_error: HTTP 502: x"),
         (served.answer("late", delay=5), "timeout: no answer within 0.5 s (after 3 attempts)"),

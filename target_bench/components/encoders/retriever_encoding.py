@@ -44,7 +44,7 @@ class Encoding:
         found = registry.part("encoder", encoder)
         if not isinstance(found, Encoder):
             raise ConfigError(
-                f"encoder={encoder!r} is no Encoder: name one, or a class that inherits "
+                f"encoder={encoder!r} is not an Encoder: name one, or a class that inherits "
                 "target_bench.core.vectors.Encoder"
             )
         self.encoder: Encoder = found

@@ -256,7 +256,8 @@ class AnswerCache:
     def _unusable(self, error: Exception) -> StoreError:
         return StoreError(
             f"answers cannot be recorded in {self._path}: {error}. Free disk space, fix its "
-            "permissions, name another folder with $TARGET_BENCH_CACHE, or pass cache=false to the generator."
+            "permissions, name another folder with $TARGET_BENCH_CACHE, or pass cache=false to the "
+            "generator."
         )
 
 

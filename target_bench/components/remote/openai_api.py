@@ -216,7 +216,7 @@ class Connection:
                 "server_error", f"the answer is {what}", again=not page, hopeless=page
             ) from None
         if not isinstance(body, dict):
-            raise Failure("server_error", "the answer is no JSON object", again=True)
+            raise Failure("server_error", "the answer is not a JSON object", again=True)
         return body
 
     def _failure(self, error: Exception, with_schema: bool) -> Failure:
