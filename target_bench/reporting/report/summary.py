@@ -38,6 +38,16 @@ def shown_metrics(runs: Sequence[ReportRun]) -> list[str]:
     return [*ranking_metrics(scores), *answer_metrics(answered, every=True)] or list(scores)
 
 
+def unlabelled(runs: Sequence[ReportRun]) -> str:
+    """Say of how many queries there are predictions and no scores; empty where there are none."""
+    n, asked = max((run.run.n_unlabelled, run.run.n_queries) for run in runs)
+    if not n:
+        return ""
+    if n == asked:
+        return "These are predictions without scores: no query has a reference."
+    return f"{n:,} of {asked:,} queries have no reference; scores are over the others."
+
+
 def all_metrics(runs: Sequence[ReportRun]) -> list[str]:
     """List every metric that any run has, in the order they are recorded."""
     return list(_all_scores(runs))
