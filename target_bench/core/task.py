@@ -112,6 +112,7 @@ class Task(ABC, Generic[ExamplesT]):
         outcome: the metric that is 1 for a right answer, 0 for a wrong one and between for one that
             is partly right, if there is one.
         leak_limits: when a submission looks as if it knew the references.
+        prompt_note: what a reader of its prompts should know; may be empty.
         answer_schema: the JSON schema of an answer; None for answers in prose.
         reads_prose: whether it reads an answer in prose as well, where JSON is asked for.
     """
@@ -131,6 +132,7 @@ class Task(ABC, Generic[ExamplesT]):
     slices: ClassVar[tuple[str, ...]] = ()
     outcome: ClassVar[str | None] = None
     leak_limits: ClassVar[LeakLimits] = LeakLimits()
+    prompt_note: ClassVar[str] = ""
     answer_schema: ClassVar[Mapping[str, Any] | None] = None
     reads_prose: ClassVar[bool] = False
 
@@ -281,6 +283,17 @@ class Task(ABC, Generic[ExamplesT]):
             BudgetError: the time for all of them is over.
         """
         yield from ()
+
+    def detail(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Choose what a report shows of a judgement, by name. Default: what is not empty.
+
+        An entry ``verdict``, if there is one, is what became of the answer, in a word.
+
+        Args:
+            record: the line of ``judgements.jsonl``.
+        """
+        hidden = ("query_id", "fingerprint")
+        return {n: v for n, v in record.items() if n not in hidden and v not in (None, "", [], {})}
 
     def limit_time(self, seconds: float) -> None:
         """Limit the time of judging, or else of reading and scoring all answers.

@@ -121,6 +121,8 @@ def _read(folders: Sequence[Path], baseline: Path | None) -> list[StoredRun]:
     if len(once) < 2:
         raise ConfigError(f"a comparison needs two runs at least, and {len(once)} is named")
     scored = [read_run(folder) for folder in once]
+    for run in scored:
+        run.headline  # noqa: B018 (a run without scores is not compared)
     for other in scored[1:]:
         check_comparable(scored[0], other)
     return scored

@@ -107,6 +107,10 @@ class TextToSQL(Task[JudgedStatements]):
     slices = ("hardness", "difficulty", "database")
     outcome = "ex[bird]"
     leak_limits = LeakLimits(unsupported=0.25, verbatim=0.8, certain=0.9)
+    prompt_note = (
+        "The first request. A generator whose answer was no SQL that can be run may have been "
+        "asked once more, with that answer and what is wrong with it."
+    )
     answer_schema = ANSWER_SCHEMA
 
     def __init__(
@@ -223,6 +227,10 @@ class TextToSQL(Task[JudgedStatements]):
         chosen = [f"engine:{self.engine}", f"rule:{self.rule}", f"timeout:{self.timeout:g}"]
         return [*chosen, f"repeats:{self.repeats}", *versions]
 
+    def detail(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """The verdict, both statements, and the beginnings of both results."""
+        return {name: record[name] for name in _DETAIL if name in record}
+
     def limit_time(self, seconds: float) -> None:
         """Give all statements together no more than this."""
         self._budget = seconds
@@ -255,6 +263,16 @@ class TextToSQL(Task[JudgedStatements]):
 
 
 _NOTES = 5
+_DETAIL = (
+    "verdict",
+    "reason",
+    "sql",
+    "gold_sql",
+    "rows",
+    "gold_rows",
+    "result",
+    "gold_result",
+)
 _LEFT_OUT = {
     "missing": "not runnable (their databases are missing)",
     "unusable": "not runnable (their databases cannot be read)",

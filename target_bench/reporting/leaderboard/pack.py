@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.identity import installed_version
@@ -19,6 +21,11 @@ from target_bench.reporting.leaderboard.archive import FORMAT, LARGEST_ARCHIVE, 
 from target_bench.reporting.leaderboard.card import Card
 from target_bench.reporting.leaderboard.read_submission import LONGEST_ANSWER, LONGEST_ANSWERS
 from target_bench.reporting.leaderboard.scrubbing import scrubbed, scrubbed_label
+from target_bench.reporting.leaderboard.submission_documents import (
+    Declared,
+    RunDocument,
+    first_fault,
+)
 from target_bench.runs.integrity import check
 from target_bench.runs.manifest import Asked, Identity
 from target_bench.runs.read import StoredRun, read_run
@@ -113,7 +120,7 @@ def _packed(run: StoredRun, runs: Sequence[StoredRun], partial: bool) -> dict[st
     _check_task(run)
     _check_kind(run.asked, run.folder)
     _check_whole(run.asked, run.folder, partial)
-    files = {"run.json": _document(_about(run, runs))}
+    files = {"run.json": _document(_about(run, runs).model_dump(mode="json"))}
     if run.has_answers:
         answers = run.answers.values()
         _check_lengths([one.generation.text for one in answers], run.folder)
@@ -128,34 +135,42 @@ def _packed(run: StoredRun, runs: Sequence[StoredRun], partial: bool) -> dict[st
     return files
 
 
-def _about(run: StoredRun, runs: Sequence[StoredRun]) -> dict[str, Any]:
-    """``run.json``: what a run is of, how it was made, and the scores it declares."""
+def _about(run: StoredRun, runs: Sequence[StoredRun]) -> RunDocument:
+    """``run.json``: what a run is of, how it was made, and the scores it declares.
+
+    Raises:
+        ConfigError: something in it is longer or larger than a submission may hold.
+    """
     asked, identity, manifest, times = run.asked, run.identity, run.manifest, run.own_times
     folders = [one.folder for one in runs]
-    return {
-        "corpus": _corpus(run),
-        "split": identity.split,
-        "task": identity.task,
-        "about": asked.about,
-        "database": asked.database,
-        "limit": asked.limit,
-        "distractors": list(asked.distractors),
-        "retriever": scrubbed_label(asked.retriever) if asked.retriever else None,
-        "generator": scrubbed_label(asked.generator or "") if run.has_answers else None,
-        "retrieval": None if run.retrieval is run else folders.index(run.retrieval.folder),
-        "cutoffs": list(run.retrieval.identity.top_k),
-        "corpus_fingerprint": identity.corpus_fingerprint,
-        "queries_fingerprint": identity.queries_fingerprint,
-        "files": scrubbed(manifest.files),
-        "identity": scrubbed(_identity(identity)),
-        "environment": scrubbed(_of(manifest.environment, _ENVIRONMENT)),
-        "seconds": _of(times.seconds, _SECONDS),
-        "timed_queries": times.timed_queries,
-        "latency_ms": _of(times.latency, _LATENCY),
-        "cold": True,
-        "scores": {n: replace(score, spec=None).to_json() for n, score in run.scores.items()},
-        "date": (manifest.started or "")[:10],
-    }
+    scores = {name: replace(score, spec=None).to_json() for name, score in run.scores.items()}
+    try:
+        return RunDocument(
+            corpus=_corpus(run),
+            split=identity.split,
+            task=identity.task,
+            about=asked.about,
+            database=asked.database,
+            limit=asked.limit,
+            distractors=list(asked.distractors),
+            retriever=scrubbed_label(asked.retriever) if asked.retriever else None,
+            generator=scrubbed_label(asked.generator or "") if run.has_answers else None,
+            retrieval=None if run.retrieval is run else folders.index(run.retrieval.folder),
+            cutoffs=list(run.retrieval.identity.top_k),
+            corpus_fingerprint=identity.corpus_fingerprint,
+            queries_fingerprint=identity.queries_fingerprint,
+            files=scrubbed(manifest.files),
+            identity=scrubbed(_identity(identity)),
+            environment=scrubbed(_of(manifest.environment, _ENVIRONMENT) or {}),
+            seconds=_of(times.seconds, _SECONDS) or {},
+            timed_queries=times.timed_queries,
+            latency_ms=_of(times.latency, _LATENCY),
+            cold=True,
+            scores={name: Declared(**score) for name, score in scores.items()},
+            date=(manifest.started or "")[:10],
+        )
+    except ValidationError as error:
+        raise ConfigError(f"{run.folder}: cannot be submitted: {first_fault(error)}") from error
 
 
 def _check_undamaged(run: StoredRun) -> None:

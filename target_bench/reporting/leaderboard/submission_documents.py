@@ -169,6 +169,12 @@ def _checked(model: type[ModelT], document: Any, name: str) -> ModelT:
     try:
         return model.model_validate(document)
     except ValidationError as error:
-        one = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(ascii(str(part))[1:-1][:60] for part in one["loc"])
-        raise RefusedError("archive", f"{name}: {where or 'it'}: {one['msg'][:200]}") from None
+        raise RefusedError("archive", f"{name}: {first_fault(error)}") from None
+
+
+def first_fault(error: ValidationError) -> str:
+    """Describe the first field that is wrong, in printable text of bounded length."""
+    one = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(ascii(str(part))[1:-1][:60] for part in one["loc"])
+    said = one["msg"].removeprefix("Value error, ")[:300]
+    return f"{where}: {said}" if where else said

@@ -151,7 +151,7 @@ def _entry(
 
 def _run_entry(run: Checked, submission: Submission) -> RunEntry:
     document, answered = run.document, run.answered
-    predictions = "retrieval" if run.answers is None else "generations"
+    predictions = "retrieval.jsonl" if run.answers is None else "generations.jsonl"
     found = slices.columns(run.dataset.queries)
     return RunEntry(
         corpus=run.dataset.info.name,
@@ -166,7 +166,7 @@ def _run_entry(run: Checked, submission: Submission) -> RunEntry:
         counts=run.counts,
         corpus_fingerprint=document.corpus_fingerprint,
         queries_fingerprint=document.queries_fingerprint,
-        predictions_sha256=submission.hashes[f"runs/{run.place}/{predictions}.jsonl"],
+        predictions_sha256=submission.hashes[f"runs/{run.place}/{predictions}"],
         distractors=tuple(document.distractors),
         about=document.about,
         basis=run.basis,

@@ -108,14 +108,16 @@ def recall_at_every_k(
     path = run.folder / "retrieval.jsonl"
     asked, identity = run.asked, run.identity
     if not path.exists():
+        named = f"; name the retrieval run {asked.retrieval_run}"
         raise ConfigError(
-            f"{run.folder.name} holds no rankings; name the retrieval run "
-            f"{asked.retrieval_run or ''}"
+            f"{run.folder.name} holds no rankings"
+            f"{named if asked.retrieval_run else ': its tables are given, not retrieved'}"
         )
     if asked.corpus is None:
         raise ConfigError(f"{run.folder.name} is of a corpus that was made in Python")
     loaded = Loader(data_dir, observer).load(asked.corpus, run.split, asked.distractors)
-    loaded = loaded.of_task(asked.about or "retrieval").of_database(asked.database)
+    loaded = loaded.of_task(asked.about) if asked.about else loaded
+    loaded = loaded.of_database(asked.database)
     queries = loaded.limited(asked.limit).dataset.queries
     if queries_fingerprint(queries) != identity.queries_fingerprint:
         raise DataError(

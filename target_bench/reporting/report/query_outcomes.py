@@ -36,6 +36,8 @@ def ranked(gold: Sequence[TableId], record: Mapping[str, Any]) -> Ranked:
     ranks = tuple(rank for rank, table_id in enumerate(tables, start=1) if table_id in wanted)
     if record.get("error") is not None:
         outcome = "failed"
+    elif not wanted:
+        outcome = "missed"
     elif len(ranks) == len(wanted):
         outcome = "first" if ranks[-1] == len(wanted) else "found"
     else:

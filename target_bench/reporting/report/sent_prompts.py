@@ -11,7 +11,6 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.interfaces import Dataset
 from target_bench.core.prompt_writer import PromptOptions, PromptWriter
 from target_bench.core.schema import Query, TableId
-from target_bench.data.select import make_task
 from target_bench.evaluation.inputs import Answering
 from target_bench.reporting.report.blocks import Block, block
 from target_bench.reporting.report.report_runs import ReportRun
@@ -78,11 +77,8 @@ class Prompts:
         self.note = ""
         if self.problem is None:
             self._prompter, self.problem = _rebuilt(run, dataset, files)
-        if run.task == "text_to_sql" and self.problem is None:
-            self.note = (
-                "The first request. A generator whose answer was no SQL that can be run may have "
-                "been asked once more, with that answer and what is wrong with it."
-            )
+        if self.problem is None:
+            self.note = run.task.prompt_note
 
     def messages(
         self, query: Query, record: dict[str, Any], shown_rows: Sequence[int], texts: Texts
@@ -155,4 +151,4 @@ def _prompter(
         structured=structured,
         **{name: recorded[entry] for name, entry in given.items() if entry in recorded},
     )
-    return Answering("", prompting).prompter(make_task(run.task), dataset.databases, structured)
+    return Answering("", prompting).prompter(run.task, dataset.databases, structured)

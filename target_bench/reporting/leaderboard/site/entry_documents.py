@@ -17,6 +17,7 @@ from target_bench.reporting.leaderboard.submission_documents import (
     Parts,
     Place,
     Times,
+    first_fault,
 )
 
 MOST_VALUES = 50_000_000
@@ -176,7 +177,4 @@ def check(record: Any) -> None:
     try:
         EntryDocument.model_validate(record)
     except ValidationError as error:
-        one = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(ascii(str(part))[1:-1][:60] for part in one["loc"])
-        said = one["msg"].removeprefix("Value error, ")[:300]
-        raise ValueError(f"{where}: {said}" if where else said) from None
+        raise ValueError(first_fault(error)) from None
