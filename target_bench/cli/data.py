@@ -106,7 +106,7 @@ def _info(name: str) -> "CorpusInfo | None":
 
 
 def _licences(found: "Pull") -> str:
-    """The licences that the repositories' README.md files declare."""
+    """Return the licences that the repositories' README.md files declare."""
     named: dict[str, None] = {}
     for path in found.files:
         if path.count("/") == 1 and path.endswith("/README.md"):
@@ -115,7 +115,7 @@ def _licences(found: "Pull") -> str:
 
 
 def _declared(readme: bytes) -> list[str]:
-    """The field ``license`` of a README.md's front matter."""
+    """Return the field ``license`` of a README.md's front matter."""
     import yaml
 
     start, _, rest = readme.decode(errors="replace").partition("---")

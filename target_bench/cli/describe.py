@@ -159,7 +159,7 @@ def _print_metric(name: str) -> None:
 
 
 def _made(name: str, spec: "MetricSpec", k: int | None) -> "Metric[Any] | None":
-    """The metric with default settings; None where it needs a setting or a cutoff."""
+    """Return the metric with default settings; None where it needs a setting or a cutoff."""
     from target_bench.metrics.named import named
 
     if ":" not in name:
@@ -241,7 +241,7 @@ def _settings(plugin: Any, documented: Mapping[str, str]) -> Iterator[list[str]]
 
 
 def _value_text(value: Any) -> str:
-    """A default as it is written in settings."""
+    """Return a default as it is written in settings."""
     if value is None or isinstance(value, bool):
         return str(value).lower().replace("none", "null")
     if isinstance(value, tuple | list):
@@ -250,7 +250,7 @@ def _value_text(value: Any) -> str:
 
 
 def _type_text(annotation: Any) -> str:
-    """A type hint in words that settings are written in: ``sqlite | duckdb``, ``float``."""
+    """Return a type hint in words that settings are written in: ``sqlite | duckdb``, ``float``."""
     if annotation is inspect.Parameter.empty or isinstance(annotation, str):
         return "" if annotation is inspect.Parameter.empty else str(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
@@ -273,7 +273,7 @@ _ARGUMENT = re.compile(r" {4}\*{0,2}(\w+): *(.*)")
 
 
 def _read_docstring(plugin: Any) -> tuple[str, dict[str, str]]:
-    """The docstring without arguments and errors, and argument -> its meaning."""
+    """Return the docstring without arguments and errors, and argument -> its meaning."""
     kept: list[str] = []
     found: dict[str, str] = {}
     section = name = ""

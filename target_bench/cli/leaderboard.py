@@ -205,7 +205,7 @@ def _print(found: "Verification") -> None:
 
 
 def _asked_card(corpora: list[str]) -> "Card":
-    """The card, asked for field by field until each is right.
+    """Return the card, asked for field by field until each is right.
 
     Raises:
         ConfigError: standard input is not a terminal, so the user cannot be asked.

@@ -26,7 +26,7 @@ def debugging() -> bool:
 
 
 def declared(group: type, name: str) -> Any:
-    """The option of the command line that a field of a dataclass declares."""
+    """Return the option of the command line that a field of a dataclass declares."""
     found = about(options_of(group)[name])
     return typer.Option(flag_of(options_of(group)[name]), help=found.help, show_default=found.shown)
 

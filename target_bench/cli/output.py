@@ -27,7 +27,7 @@ INTERRUPTED = 130
 
 @contextmanager
 def printed(as_json: bool) -> "Iterator[tuple[Observer, list[Result]]]":
-    """An observer, and a list for results, which are printed at the end, also after an error.
+    """Return an observer, and a list for results, which are printed at the end.
 
     Results of one corpus stand together, corpora in the order of their first results.
 
@@ -57,7 +57,7 @@ def printed(as_json: bool) -> "Iterator[tuple[Observer, list[Result]]]":
 
 
 def print_json(document: object) -> None:
-    """A document on standard output; a lone surrogate as the escape that JSON has for it."""
+    """Print a document on standard output; a lone surrogate as the escape that JSON has for it."""
     text = json.dumps(document, ensure_ascii=False, indent=2)
     sys.stdout.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
 
@@ -105,7 +105,7 @@ def _counts(result: "Result") -> str:
 
 
 def _report(result: "Result") -> list[str]:
-    """What a task has to say of the answers beside the scores."""
+    """Return what a task has to say of the answers beside the scores."""
     return [f"  {block}" for block in result.summary]
 
 

@@ -88,7 +88,7 @@ def _summary(plugin: type) -> str:
 
 
 def modes_of(kind: str) -> Mapping[str, Any]:
-    """The modes of the evaluation that stand where a plug-in of this kind can."""
+    """Return the modes of the evaluation that stand where a plug-in of this kind can."""
     if kind == "retriever":
         from target_bench.evaluation.stages.retrieve import MODES
 

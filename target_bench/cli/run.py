@@ -95,7 +95,7 @@ def run(
 
 
 def _with_config(given: Given, config: Path | None) -> tuple[Given, list[tuple[str, str]]]:
-    """What is given on the command line and else in a file, and how each of it is written."""
+    """Return what is given on the command line, else in a file, and how each is written."""
     options = options_of(Selection, RunOptions, PromptOptions)
     written = {name: flag_of(options[name]) for name in given}
     if config is None:
@@ -122,7 +122,7 @@ def _check_all(kind: registry.Kind, named: Sequence[str], modes: Collection[str]
 def _pairs(
     tasks: Sequence[str], wanted: list[str], answered: bool
 ) -> list[tuple[str, str | list[str]]]:
-    """The tasks to run, each with its corpora."""
+    """Return the tasks to run, each with its corpora."""
     from target_bench.data import sources
 
     if tasks:
@@ -230,7 +230,7 @@ def score(
 
 
 def _stored(name: str, out: Path) -> Path | None:
-    """The run folder of this name, if it names a run and no corpus."""
+    """Return the run folder of this name, if it names a run and no corpus."""
     from target_bench.runs.find import find, is_name
 
     if registry.canonical("corpus", name) in registry.names("corpus"):
@@ -239,7 +239,7 @@ def _stored(name: str, out: Path) -> Path | None:
 
 
 def _wanted_corpora(corpus: str | None, corpora: Iterable[str]) -> list[str]:
-    """The corpora of the command line, the argument first.
+    """Return the corpora of the command line, the argument first.
 
     Raises:
         ConfigError: there is none.
@@ -258,7 +258,7 @@ def _reported(
     as_json: bool,
     written: Iterable[tuple[str, str]],
 ) -> "Iterator[tuple[TARGET, list[Result]]]":
-    """A benchmark, and a list for its results; they are printed at the end, also after an error."""
+    """Return a benchmark, and a list for its results, which are printed at the end."""
     from target_bench.evaluation.target import TARGET
 
     with printed(as_json) as (observer, results):

@@ -111,7 +111,7 @@ def sweep(
 def _executor(
     name: Literal["local", "ray"], of_local: dict[str, Any], of_ray: dict[str, Any]
 ) -> "Executor":
-    """The executor with the settings that were given; those of the other one are refused."""
+    """Return the executor with the settings that were given; those of the other one are refused."""
     from target_bench.evaluation.sweeps.executors import named
 
     own, others, other = (
@@ -216,7 +216,7 @@ _HIDDEN = ("number", "task", "k")
 
 
 def plan_table(cells: "Sequence[PlannedCell]") -> TextTable:
-    """A row a cell: its state, and what it would send to plug-ins that may cost money."""
+    """Return a row a cell: its state, and what it would send to plug-ins that may cost money."""
     paid = any(cell.estimates for cell in cells)
     axes = _axes([planned.cell for planned in cells])
     columns = [*_axis_columns(axes, task=True), Column("state"), Column("answered")]
@@ -232,7 +232,7 @@ def plan_table(cells: "Sequence[PlannedCell]") -> TextTable:
 
 
 def outcome_tables(outcomes: "Sequence[CellOutcome]") -> list[TextTable]:
-    """A row a cell with its main scores, those of one task together."""
+    """Return a row a cell with its main scores, those of one task together."""
     tasks = dict.fromkeys(outcome.cell.task for outcome in outcomes)
     return [_scores(task, [o for o in outcomes if o.cell.task == task]) for task in tasks]
 
@@ -269,7 +269,7 @@ def _seconds(outcome: "CellOutcome") -> str:
 
 
 def _axes(cells: Sequence[Any]) -> list[dict[str, str]]:
-    """What differs between cells, and what ranks and answers: name -> text of each cell."""
+    """Return what differs between cells, and what ranks and answers: name -> text of each cell."""
     from target_bench.evaluation.sweeps.sweep_records import described
 
     rows = [described(cell) for cell in cells]
@@ -293,7 +293,7 @@ def _axis_columns(axes: Sequence[dict[str, str]], task: bool = False) -> list[Co
 
 
 def _sizes(estimates: "Sequence[Estimate]") -> list[str]:
-    """Requests, tokens and cost; blank or unknown where one of them is not known."""
+    """Write requests, tokens and cost; blank or unknown where one of them is not known."""
     tokens = [estimate.input_tokens for estimate in estimates]
     costs = [estimate.cost for estimate in estimates]
     n_tokens = "" if None in tokens else f"{sum(filter(None, tokens)):,}"

@@ -151,7 +151,7 @@ def _told(trained: "Trained", output: Path, settings: "Settings") -> str:
 
 
 def _spec(output: Path, settings: "Settings") -> str:
-    """The retriever on the command line: with this model, and tables written as in training."""
+    """Return the retriever on the command line, with this model and tables as in training."""
     from target_bench.components.training.fine_tuning import Settings as Defaults
 
     own = settings.writing

@@ -43,12 +43,12 @@ def option(
     axis: bool = False,
     shown: bool = True,
 ) -> dict[str, About]:
-    """The metadata that make a field of a dataclass an option; arguments as for ``About``."""
+    """Return the metadata of a dataclass field that is an option; arguments as ``About``."""
     return {"option": About(help, read, flag, sweep, axis, shown)}
 
 
 def about(each: "Field[Any]") -> About:
-    """What is known of the option that a field is."""
+    """Return what is known of the option that a field is."""
     found: About = each.metadata["option"]
     return found
 
@@ -135,7 +135,7 @@ def cutoffs(name: str, value: Any) -> tuple[int, ...]:
 
 
 def _whole_number(value: Any) -> int | None:
-    """A whole number of Python or numpy as an ``int``; None for anything else."""
+    """Return a whole number of Python or numpy as an ``int``; None for anything else."""
     try:
         return None if isinstance(value, bool) else index(value)
     except TypeError:

@@ -74,7 +74,7 @@ class Asking:
 
 
 def asking_of(task: Task[Any], cell: Cell, answering: Answering) -> Asking:
-    """What is asked of whom in a cell; errors as for ``Answering``, and ``DataError``."""
+    """Return what is asked of whom in a cell; errors as for ``Answering``, and ``DataError``."""
     labelled(task, cell.dataset)
     answerer = answering.answerer(task, cell.observer)
     follows_schema = bool(getattr(answerer.generator, "follows_schema", False))

@@ -50,7 +50,7 @@ def _tables_identity(cell: Cell, asked: Asking) -> dict[str, Any]:
 
 
 def _metrics(task: Task[Any], dataset: Dataset, cutoffs: Sequence[int] = ()) -> list[str]:
-    """The signatures of the metrics of the queries that can be scored."""
+    """Return the signatures of the metrics of the queries that can be scored."""
     queries = labelled(task, dataset).queries
     return [metric.signature for metric in task.metrics(queries, cutoffs)] if queries else []
 

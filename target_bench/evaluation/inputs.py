@@ -49,7 +49,7 @@ class Answering:
     def prompter(
         self, task: Task[Any], databases: Mapping[str, Path], follows_schema: bool
     ) -> PromptWriter:
-        """What makes the requests of a task.
+        """Return what makes the requests of a task.
 
         Args:
             task: the task.
@@ -59,7 +59,7 @@ class Answering:
         return writer_of(task, self.prompting, databases, follows_schema)
 
     def answerer(self, task: Task[Any], observer: Observer) -> Answerer:
-        """What answers the queries of a task.
+        """Return what answers the queries of a task.
 
         Raises:
             ConfigError: nobody knows the name, a setting cannot be, or the object is no generator.
@@ -91,7 +91,7 @@ class Answering:
 
 
 def subject(retriever: RetrieverLike | str, observer: Observer) -> Subject:
-    """What ranks.
+    """Return what ranks.
 
     Raises:
         ConfigError: nobody knows the name, a setting cannot be, or the object is no retriever.
@@ -112,7 +112,7 @@ def subject(retriever: RetrieverLike | str, observer: Observer) -> Subject:
 def given_rankings(
     run_file: str | Path | None, loaded: Loaded, limit: int | None, observer: Observer
 ) -> Subject:
-    """The rankings of a run file, which may have more than the first ``limit`` queries.
+    """Return the rankings of a run file, which may have more than the first ``limit`` queries.
 
     Raises:
         ConfigError: no file was named.
@@ -135,7 +135,7 @@ def given_answers(
     loaded: Loaded,
     observer: Observer,
 ) -> Answering:
-    """The answers of a predictions file.
+    """Return the answers of a predictions file.
 
     Raises:
         ConfigError: no file was named.

@@ -42,7 +42,7 @@ _FEWEST_FOR_A_SHARE = 100
 
 
 def evaluate(task: Task[Any], cell: Cell, answering: Answering | None) -> Result:
-    """The result of a task; ``answering`` is for tasks about answers. Errors as for those."""
+    """Return the result of a task; ``answering`` is for tasks about answers."""
     if task.ranks:
         return retrieve(cell, task, answering.task if answering else None)[0]
     assert answering is not None
@@ -217,7 +217,7 @@ def _given(query: Query, task: Task[Any], dataset: Dataset) -> Retrieval:
 
 
 def _not_ranked(cell: Cell, task: Task[Any]) -> Result:
-    """What a run without retrieval has of rankings: nothing."""
+    """Return what a run without retrieval has of rankings: nothing."""
     dataset = cell.dataset
     asked = len(dataset.queries)
     return Result(
@@ -244,7 +244,7 @@ def _judged(
     retrievals: Mapping[str, Retrieval],
     store: Run,
 ) -> tuple[dict[str, Judgement], bool]:
-    """The judgements of all answers, and whether all were there already; none for other tasks."""
+    """Return the judgements of all answers, and whether all were there already."""
     dataset = labelled(asked.task, cell.dataset)
     if not asked.task.judges or not dataset.queries:
         return {}, True

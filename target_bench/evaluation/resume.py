@@ -157,7 +157,7 @@ class ResumedRun:
             )
 
     def load(self) -> Loaded:
-        """The tables and queries that the run was of, seen to be what they were.
+        """Return the tables and queries that the run was of, seen to be what they were.
 
         Raises:
             ConfigError: the corpus was made in Python.
@@ -180,7 +180,7 @@ class ResumedRun:
         return loaded
 
     def _cell(self, task: Task[Any], retry_failed: bool) -> Cell:
-        """The data of the run with its rankings, if the task reads them."""
+        """Return the data of the run with its rankings, if the task reads them."""
         options = RunOptions(on_error="record", retry_failed=retry_failed)
         loaded = self.load().of_task(task.name)
         if not task.retrieves:

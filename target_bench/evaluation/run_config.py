@@ -59,7 +59,7 @@ def read_config(file: Path) -> dict[str, Any]:
 
 
 def _with_text(key: str, value: Any) -> Any:
-    """The value of an option, plug-ins that are written as a mapping as text."""
+    """Return the value of an option, plug-ins that are written as a mapping as text."""
     kind = _PLUGINS.get(key)
     if kind is None:
         return value
@@ -77,7 +77,7 @@ def _plugin(kind: registry.Kind, written: Any) -> Any:
 
 
 def config_of(asked: Asked, split: str) -> dict[str, Any]:
-    """What ``run --config`` reads to make a run again, without defaults that say nothing.
+    """Return what ``run --config`` reads to make a run again, without defaults that say nothing.
 
     Args:
         asked: the words of the run's command.

@@ -183,7 +183,7 @@ def options_of(*groups: type) -> "dict[str, Field[Any]]":
 
 
 def default_of(group: type, name: str) -> Any:
-    """The default of an option."""
+    """Return the default of an option."""
     found = options_of(group)[name].default
     assert found is not MISSING
     return found
@@ -193,7 +193,7 @@ OptionsT = TypeVar("OptionsT", RunOptions, PromptOptions, Selection)
 
 
 def of(group: type[OptionsT], given: Mapping[str, Any]) -> OptionsT:
-    """The options of a dataclass among those that were given; defaults for all others.
+    """Return the options of a dataclass among those that were given; defaults for all others.
 
     Raises:
         ConfigError: an invalid value.
@@ -278,7 +278,7 @@ def in_sweeps(axis: bool) -> "Iterator[tuple[str, Field[Any], type]]":
 
 
 def read_option(each: "Field[Any]", value: Any, name: str = "") -> Any:
-    """The value of an option from what a user gave.
+    """Return the value of an option from what a user gave.
 
     Args:
         each: the option.

@@ -188,7 +188,7 @@ class TARGET:
         return Results(results)
 
     def _subject(self, retriever: "RetrieverLike | str | None") -> "Subject | None":
-        """What ranks; None where no task retrieves."""
+        """Return what ranks; None where no task retrieves."""
         from target_bench.data.select import task_class
         from target_bench.evaluation import inputs
 
@@ -217,7 +217,7 @@ class TARGET:
         options: RunOptions,
         confirm: "Confirm | None" = None,
     ) -> "tuple[str, Task[Any], Cell]":
-        """A task as it was asked for, the task, and what it is asked of."""
+        """Return a task as it was asked for, the task, and what it is asked of."""
         from target_bench.data.select import make_task
         from target_bench.evaluation.cell import Cell
 

@@ -228,7 +228,7 @@ class TextToSQL(Task[JudgedStatements]):
         return [*chosen, f"repeats:{self.repeats}", *versions]
 
     def detail(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        """The verdict, both statements, and the beginnings of both results."""
+        """Return the verdict, both statements, and the beginnings of both results."""
         return {name: record[name] for name in _DETAIL if name in record}
 
     def limit_time(self, seconds: float) -> None:

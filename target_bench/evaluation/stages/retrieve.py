@@ -90,7 +90,7 @@ class RetrieveStage:
     confirm: Confirm | None = None
 
     def run(self) -> tuple[dict[str, Retrieval], bool]:
-        """The retrievals of all queries, and whether all of them were there already.
+        """Return the retrievals of all queries, and whether all of them were there already.
 
         Raises:
             ConfigError: the user does not want to pay.
@@ -250,7 +250,7 @@ class RetrieveStage:
         return self.options.on_error == "record" or self.options.retry_failed
 
     def _stop_at(self, retrievals: Sequence[Retrieval]) -> int | None:
-        """The place of the failed query that ends the run, if one does."""
+        """Return the place of the failed query that ends the run, if one does."""
         if self._records_failures:
             return None
         return next((i for i, r in enumerate(retrievals) if r.error is not None), None)

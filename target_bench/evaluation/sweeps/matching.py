@@ -67,7 +67,7 @@ class Matcher:
                     raise ConfigError(f"{where}: {registry.unknown_name('key', key, KEYS)}")
 
     def kept(self, cells: Sequence[Placed]) -> list[Placed]:
-        """The cells that a rule describes.
+        """Return the cells that a rule describes.
 
         Raises:
             ConfigError: a rule describes none: it says something else than was meant.

@@ -95,7 +95,7 @@ class _Planner:
         self._problems: dict[tuple[int, str], Exception] = {}
 
     def look_at(self, placed: Placed) -> PlannedCell | None:
-        """What is there of a cell; None if it cannot be."""
+        """Return what is there of a cell; None if it cannot be."""
         cell, places = placed.cell, placed.places
         subject = None
         if cell.retriever is not None:
@@ -119,7 +119,7 @@ class _Planner:
         return None if asking is None else self._looked_at(cell, whole, asking, task)
 
     def _grouped(self, cell: SweepCell, subject: Subject | None, loaded: Loaded) -> SweepCell:
-        """The cell with the group of those that share its index, if it has one."""
+        """Return the cell with the group of those that share its index, if it has one."""
         if subject is None:
             return cell
         group = run_key(
@@ -138,7 +138,7 @@ class _Planner:
         raise (DataError if data_only else ConfigError)("\n".join(said))
 
     def _told(self, place: Sequence[str | int], make: Callable[[], T]) -> T | None:
-        """What is made; None, and a problem with its line, if it cannot be."""
+        """Return what is made; None, and a problem with its line, if it cannot be."""
         try:
             return make()
         except (ConfigError, DataError) as error:
@@ -182,7 +182,7 @@ class _Planner:
     def _looked_at(
         self, cell: SweepCell, whole: Cell, asking: Asking | None, task: Task[Any]
     ) -> PlannedCell:
-        """What is there of a cell: of its rankings, and of its answers if it has any."""
+        """Return what is there of a cell: of its rankings, and of its answers if it has any."""
         estimates: list[Estimate | None] = []
         rankings = None
         if whole.subject is not None:
@@ -201,7 +201,7 @@ class _Planner:
         return replace(found, estimates=tuple(e for e in estimates if e is not None))
 
     def _of_retriever(self, whole: Cell, rankings: PlannedCell) -> Estimate | None:
-        """What ranking costs; once for all cells that share the rankings."""
+        """Return what ranking costs; once for all cells that share the rankings."""
         key = (whole.out, rankings.key)
         if rankings.state == "done" or key in self._ranked:
             return None

@@ -54,7 +54,7 @@ def _value(value: Any) -> str:
 
 
 def _text(value: str) -> str:
-    """A word as it is; anything else, or what YAML would take for a number, in quotes."""
+    """Return a word as it is; anything else, or what YAML would take for a number, in quotes."""
     if _PLAIN.fullmatch(value) and parse_settings(f"v={value}", value)["v"] == value:
         return value
     if value.isprintable():

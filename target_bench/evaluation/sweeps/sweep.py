@@ -141,7 +141,7 @@ def _sum(parts: Sequence[Estimate]) -> Estimate:
 
 
 def told(outcome: CellOutcome) -> dict[str, Any]:
-    """An outcome as observers hear of it; see ``Observer.cell_finished``."""
+    """Return an outcome as observers hear of it; see ``Observer.cell_finished``."""
     return {
         "state": outcome.state,
         "error": outcome.error,

@@ -65,7 +65,7 @@ class SweepCell:
         return self.written_task or self.task
 
     def value(self, name: str) -> Any:
-        """The value of one of its own fields, or of an option of its run or prompts."""
+        """Return the value of one of its own fields, or of an option of its run or prompts."""
         for part in (self.options, self.prompting):
             if hasattr(part, name):
                 return getattr(part, name)
@@ -158,7 +158,7 @@ def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
 def failed(
     cell: SweepCell, error: str, seconds: float = 0.0, exit_code: int = 3, trace: str | None = None
 ) -> CellOutcome:
-    """The outcome of a cell that has none of its own, such as one whose worker was lost."""
+    """Return the outcome of a cell that has none of its own, such as one whose worker was lost."""
     return CellOutcome(cell, seconds, error=error, exit_code=exit_code, trace=trace)
 
 
@@ -185,7 +185,7 @@ _LOADERS: dict[tuple[Any, ...], "Loader"] = {}
 
 
 def _loader(cell: SweepCell, observer: Observer) -> "Loader":
-    """What has loaded the data of the cell before; a process keeps one split at a time."""
+    """Return what has loaded the data of the cell before; a process keeps one split at a time."""
     from target_bench.data.select import Loader
 
     key = (cell.corpus, cell.options.split, cell.options.distractors, cell.data_dir)

@@ -119,7 +119,7 @@ class SweepConfig(_Entry):
 
     @classmethod
     def of(cls, document: Document) -> "SweepConfig":
-        """The sweep of a file.
+        """Return the sweep of a file.
 
         Raises:
             ConfigError: entries that cannot be; the message names the line of each.

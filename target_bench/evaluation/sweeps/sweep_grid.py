@@ -46,7 +46,7 @@ class _Data:
 
 
 def cells(config: SweepConfig, document: Document) -> list[Placed]:
-    """The cells of a sweep, those of one split together, numbered from 1.
+    """Return the cells of a sweep, those of one split together, numbered from 1.
 
     Raises:
         ConfigError: a list, zip or filter that cannot be; the message names its line.
@@ -132,7 +132,7 @@ def _distractors(config: SweepConfig) -> Iterator[Choice]:
 
 
 def _specs(entry: DistractorEntry) -> Iterator[str]:
-    """The distractors of an entry as the command line writes them; empty for none."""
+    """Yield the distractors of an entry as the command line writes them; empty for none."""
     for split, n, seed in product(*(v or [None] for v in (entry.split, entry.n, entry.seed))):
         given = {"split": split, "n": n, "seed": seed}
         settings = [f"{key}={value}" for key, value in given.items() if value is not None]
@@ -192,7 +192,7 @@ def _cells(
 def _retriever(
     task: type[Task[Any]], text: str | None, seed: "_Seed", document: Document
 ) -> str | None:
-    """The retriever of a cell; None for a task that retrieves nothing."""
+    """Return the retriever of a cell; None for a task that retrieves nothing."""
     if task.source != "retrieved":
         return None
     if text is None:
@@ -218,7 +218,7 @@ def _options(config: SweepConfig, chosen: Mapping[str, Choice], seed: "_Seed") -
 def _prompting(
     config: SweepConfig, chosen: Mapping[str, Choice], task: type[Task[Any]], depth: int
 ) -> PromptOptions:
-    """What prompts are made of, as far as the task reads it: what it does not makes no cell."""
+    """Return the prompt options that the task reads; the others make no cell."""
     given = dict(config.chosen)
     given |= {each.name: chosen[entry].value for entry, each, _ in in_sweeps(axis=True)}
     given = {name: value for name, value in given.items() if name in task.reads}
@@ -230,7 +230,7 @@ def _prompting(
 
 
 def _tasks(config: SweepConfig, chosen: Mapping[str, Choice], document: Document) -> Iterable[str]:
-    """The task that is chosen; else retrieval; else, with generators, all about answers."""
+    """Return the task that is chosen; else retrieval; else, with generators, all about answers."""
     asked = chosen["tasks"]
     if asked.value is not None:
         try:
@@ -249,7 +249,7 @@ def _tasks(config: SweepConfig, chosen: Mapping[str, Choice], document: Document
 
 
 def _split(corpus: str, split: str | None) -> str | None:
-    """The full name of a split; what cannot be is told where the corpus is loaded."""
+    """Return the full name of a split; what cannot be is told where the corpus is loaded."""
     try:
         return sources.split_of(sources.loader(corpus), split)
     except (ConfigError, DataError):
@@ -264,14 +264,14 @@ class _Seed:
         self.taken = False
 
     def plugin(self, kind: registry.Kind, text: str) -> str:
-        """A plug-in with this seed."""
+        """Return a plug-in with this seed."""
         if self.value is None or not takes(kind, text, "seed"):
             return text
         self.taken = True
         return spec_text(kind, text, {"seed": self.value})
 
     def distractors(self, spec: str) -> str:
-        """A random choice of tables with this seed; a corpus as a whole has none."""
+        """Return a random choice of tables with this seed; a corpus as a whole has none."""
         settings = spec.rpartition(":")[2]
         if self.value is None or "n=" not in settings or "seed=" in settings:
             return spec

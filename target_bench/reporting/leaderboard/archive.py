@@ -131,7 +131,7 @@ class Archive:
         return self.document(_CARD)
 
     def document(self, name: str) -> Any:
-        """A file that is one JSON document.
+        """Return a file that is one JSON document.
 
         Raises:
             RefusedError: it is not there, too large, or not strict JSON.
@@ -174,7 +174,7 @@ class Archive:
 
 
 def strict_json(raw: bytes, place: str) -> Any:
-    """A JSON document without what parsers disagree on.
+    """Return a JSON document without what parsers disagree on.
 
     Raises:
         RefusedError: it is not UTF-8, not JSON, holds NaN, an infinite or a huge number, a key

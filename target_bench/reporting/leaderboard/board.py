@@ -36,7 +36,7 @@ class Other:
 def others(
     folder: Path, path: Path, fingerprint: str, runs: Iterable[Checked], observer: Observer
 ) -> Iterator[Other]:
-    """The runs in a folder of submissions that are about the same as one of the runs.
+    """Yield the runs in a folder of submissions that are about the same as one of the runs.
 
     One submission is in memory at a time.
 

@@ -146,7 +146,7 @@ class RunEntry:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "RunEntry":
-        """What ``to_json`` wrote."""
+        """Return what ``to_json`` wrote."""
         n = len(record["query_ids"])
         answers = record["answers"]
         return cls(
@@ -188,7 +188,7 @@ class Entry:
     checked_by: str
 
     def to_json(self) -> dict[str, Any]:
-        """The document in ``*.entry.json``."""
+        """Return the document in ``*.entry.json``."""
         return {
             "format": FORMAT,
             "id": self.id,
@@ -202,7 +202,7 @@ class Entry:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "Entry":
-        """What ``to_json`` wrote.
+        """Return what ``to_json`` wrote.
 
         Raises:
             ValueError: it is none, or of another version.
@@ -231,7 +231,7 @@ class Entry:
 
 
 def read(path: Path) -> Entry:
-    """The entry in a file.
+    """Return the entry in a file.
 
     Raises:
         DataError: it cannot be read, or holds none.

@@ -39,7 +39,7 @@ _UPPER_BOUNDS = ("oracle", "gold")
 
 
 def with_retrievals(folders: Sequence[Path]) -> list[StoredRun]:
-    """The runs in the folders, and the retrievals that runs of answers among them are built on.
+    """Return the runs in the folders, and the retrievals that runs of answers are built on.
 
     Raises:
         StoreError: one holds no run.
@@ -51,7 +51,7 @@ def with_retrievals(folders: Sequence[Path]) -> list[StoredRun]:
 
 
 def corpora_of(folders: Sequence[Path]) -> list[str]:
-    """The corpora that a card has to say something about; errors as for ``pack``."""
+    """Return the corpora that a card has to say something about; errors as for ``pack``."""
     return sorted({_corpus(run) for run in with_retrievals(folders)})
 
 
@@ -113,7 +113,7 @@ def pack(folders: Sequence[Path], card: Card, out: Path, partial: bool = False) 
 
 
 def _packed(run: StoredRun, runs: Sequence[StoredRun], partial: bool) -> dict[str, bytes]:
-    """The files of one run."""
+    """Return the files of one run."""
     if run.identity.is_earlier:
         raise ConfigError(f"{earlier_note(run.folder)}: answer again, and submit that run")
     _check_undamaged(run)
@@ -221,7 +221,7 @@ def _check_lengths(texts: Sequence[str], folder: Path) -> None:
 
 
 def _corpus(run: StoredRun) -> str:
-    """The registered name of the corpus."""
+    """Return the registered name of the corpus."""
     names = [run.asked.corpus, *(spec.partition(":")[0] for spec in run.asked.distractors)]
     for name in names:
         canonical = None if name is None or is_path(name) else registry.canonical("corpus", name)
@@ -235,7 +235,7 @@ def _corpus(run: StoredRun) -> str:
 
 
 def _identity(identity: Identity) -> dict[str, Any]:
-    """The plug-ins and the prompt."""
+    """Return the plug-ins and the prompt."""
     found = {
         name: identity.content[name] for name in ("generator", "prompt") if name in identity.content
     }
@@ -271,13 +271,13 @@ def _answer(one: Generation, truncated: bool) -> dict[str, Any]:
 
 
 def _judgement(run: StoredRun, query_id: str) -> dict[str, Any] | None:
-    """The recorded judgement of an answer; None of a query without a reference."""
+    """Return the recorded judgement of an answer; None of a query without a reference."""
     found = run.judgements.get(query_id)
     return None if found is None else dict(found)
 
 
 def _kind(error: str) -> str:
-    """The kind of an error alone: the rest may hold paths, addresses or prompts."""
+    """Return the kind of an error alone: the rest may hold paths, addresses or prompts."""
     kind = error.partition(":")[0]
     return kind if re.fullmatch(r"[a-z][a-z -]{0,30}", kind) else "failed"
 

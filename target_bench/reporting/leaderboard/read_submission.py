@@ -76,7 +76,7 @@ class Submission:
     def rankings(
         self, place: int, known: Collection[str], tables: Mapping[TableId, TableId]
     ) -> "Read":
-        """The rankings of a run.
+        """Return the rankings of a run.
 
         Args:
             place: of the run.
@@ -94,7 +94,7 @@ class Submission:
         return read
 
     def answers(self, place: int, known: Collection[str]) -> "Read":
-        """The answers of a run; arguments and errors as for ``rankings``."""
+        """Return the answers of a run; arguments and errors as for ``rankings``."""
         read, total = Read(), 0
         for where, record in self._lines(f"runs/{place}/generations.jsonl"):
             answered = _answer(record, where)
@@ -105,7 +105,7 @@ class Submission:
         return read
 
     def judgements(self, place: int) -> dict[str, Judgement] | None:
-        """The recorded judgements of a run by query id; None where it has none.
+        """Return the recorded judgements of a run by query id; None where it has none.
 
         Raises:
             RefusedError: the file is not what it should be.
@@ -180,7 +180,7 @@ class Some:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Submission]:
-    """A submission, its documents checked.
+    """Return a submission, its documents checked.
 
     Raises:
         RefusedError: it is not what a submission is.
@@ -288,7 +288,7 @@ def _ranking(record: Any, where: str) -> Retrieval:
 def _valid(
     ranking: Retrieval, read: Read, tables: Mapping[TableId, TableId], depth: int
 ) -> Retrieval:
-    """The ranking, or one that failed where it is none of this corpus and depth."""
+    """Return the ranking, or one that failed where it is none of this corpus and depth."""
     error = None
     if len(ranking.tables) > depth:
         read.long.add(ranking.query_id)

@@ -124,12 +124,12 @@ class Checked:
 
 
 def ranked_place(run: RunDocument, place: int) -> int | None:
-    """The place of the rankings of a run: its own, those it is built on, or None."""
+    """Return the place of the rankings of a run: its own, those it is built on, or None."""
     return place if run.generator is None else run.retrieval
 
 
 def table_ids(dataset: Dataset) -> dict[TableId, TableId]:
-    """The ids of all tables, each to itself; rankings refer to these and hold none of their own."""
+    """Map the id of each table to itself: rankings refer to these and hold no copies."""
     return {table_id: table_id for table_id in dataset.corpus.ids}
 
 
@@ -166,7 +166,7 @@ class Recomputer:
         ]
 
     def loaded(self, run: RunDocument, where: str = "run") -> Loaded:
-        """The split that a run is of; errors as for ``recompute``."""
+        """Return the split that a run is of; errors as for ``recompute``."""
         for name in (run.corpus, *(spec.partition(":")[0] for spec in run.distractors)):
             if is_path(name) or name not in registry.names("corpus"):
                 raise RefusedError(
@@ -221,7 +221,7 @@ class Recomputer:
         )
 
     def _rankings(self, submission: Submission, place: int, loaded: Loaded) -> Read:
-        """The rankings that a run is about, or is built on; none without a retriever."""
+        """Return the rankings that a run is about, or is built on; none without a retriever."""
         ranked = ranked_place(submission.runs[place], place)
         if ranked is None:
             return Read()
@@ -239,7 +239,7 @@ class Recomputer:
         recorded: Mapping[str, Judgement] | None,
         where: str,
     ) -> tuple[Scored[AnswerCounts], dict[str, Judgement]]:
-        """The scores of answers, which are judged first where their task does so."""
+        """Return the scores of answers, which are judged first where their task does so."""
         task.limit_time(self._budget.seconds)
         try:
             judgements = {}
@@ -263,7 +263,7 @@ class Recomputer:
 
 
 def _task(run: RunDocument, where: str) -> Task[Any]:
-    """The task of a run, with its default settings.
+    """Return the task of a run, with its default settings.
 
     Raises:
         RefusedError: it is not registered.
@@ -277,7 +277,7 @@ def _task(run: RunDocument, where: str) -> Task[Any]:
 
 
 def _tables(query: Query, run: RunDocument, task: Task[Any], dataset: Dataset) -> Retrieval:
-    """The tables of a query without a ranking: those that it is given, or none."""
+    """Return the tables of a query without a ranking: those that it is given, or none."""
     if run.retriever is None:
         return Retrieval(query.id, tuple(task.given_tables(query, dataset.corpus)))
     return Retrieval(query.id, (), error=MISSING)
@@ -291,7 +291,7 @@ def _replayed(
     recorded: Mapping[str, Judgement] | None,
     where: str,
 ) -> Mapping[str, Judgement]:
-    """The judgements that are taken as they were recorded: none where judging can be repeated.
+    """Return the judgements that are taken as recorded; none where judging can be repeated.
 
     Raises:
         RefusedError: judging cannot be repeated, and an answer has no judgement of itself.
@@ -314,7 +314,7 @@ def _replayed(
 
 
 def _ranked_first(baseline: str, dataset: Dataset) -> set[str]:
-    """The queries of which a baseline ranks a gold table first."""
+    """Return the queries of which a baseline ranks a gold table first."""
     if not len(dataset.corpus):
         return set()
     retriever = registry.create("retriever", baseline)

@@ -144,7 +144,7 @@ def index_of(document: Any) -> Index:
 
 
 def run_of(document: Any, name: str) -> RunDocument:
-    """A ``run.json``, checked.
+    """Return a ``run.json``, checked.
 
     Raises:
         RefusedError: a field is missing, unknown, or of another type than it should be.

@@ -39,7 +39,7 @@ class Verification:
     entry: Entry | None
 
     def to_json(self) -> dict[str, Any]:
-        """What ``leaderboard verify --json`` prints: the scores, without values of queries."""
+        """Return what ``leaderboard verify --json`` prints: scores without values of queries."""
         runs = [] if self.entry is None else [_shown(run) for run in self.entry.runs]
         return {
             "file": self.path.name,

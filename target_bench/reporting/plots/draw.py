@@ -66,7 +66,7 @@ def recall_at_k(
 
 
 def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = None) -> None:
-    """A score over the number of tables mixed in, with 95% intervals; one line a contender.
+    """Draw a score over the number of tables mixed in, with 95% intervals; a line a run.
 
     Args:
         folders: runs that were asked the same queries about differently many tables.
@@ -120,7 +120,7 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
 
 
 def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> None:
-    """A score over milliseconds a query, and over cost a query where any run cost something.
+    """Draw a score over milliseconds a query, and over cost a query where a run cost something.
 
     A run is on the Pareto front if none is both better and cheaper; the front is a line. A run of
     whose time something came out of a cache has no place; its name stands below the picture.

@@ -21,7 +21,7 @@ Curve = NDArray[np.float64]
 
 
 def read(folders: Sequence[Path]) -> list[StoredRun]:
-    """The runs, each once.
+    """Return the runs, each once.
 
     Raises:
         ConfigError: none is named, or they are of different tasks.
@@ -72,7 +72,7 @@ def check_same_queries(runs: Sequence[StoredRun]) -> None:
 
 
 def names(runs: Sequence[StoredRun]) -> list[str]:
-    """What the runs are called: as little as tells them apart."""
+    """Return what the runs are called: as little as tells them apart."""
     corpora = {(run.corpus, run.split) for run in runs}
     labels = [run.label for run in runs]
     if len(corpora) > 1:
@@ -85,7 +85,7 @@ def names(runs: Sequence[StoredRun]) -> list[str]:
 
 
 def subject(runs: Sequence[StoredRun]) -> str:
-    """What all runs are of, for a title."""
+    """Return what all runs are of, for a title."""
     corpora = dict.fromkeys(f"{run.corpus} {run.split}" for run in runs)
     return f"{', '.join(corpora)} · {runs[0].task.replace('_', ' ')}"
 

@@ -46,7 +46,7 @@ def ranked(gold: Sequence[TableId], record: Mapping[str, Any]) -> Ranked:
 
 
 def answered(value: float, error: str | None, verdict: str | None) -> str:
-    """What became of an answer: its verdict if it was executed, else by its main metric."""
+    """Return what became of an answer: its verdict if it was executed, else by its main metric."""
     if verdict is not None:
         return verdict.replace("_", " ")
     if error is not None:

@@ -21,7 +21,7 @@ _METADATA = 2_000  # characters of an entry of the metadata
 
 
 def index_blocks(runs: Sequence[ReportRun], dataset: Dataset, seen: FirstPass) -> Iterator[Block]:
-    """What the list, search and filters read, and one block a metric of a run."""
+    """Yield what the list, search and filters read, and one block a metric of a run."""
     queries = dataset.queries
     yield block(
         "index",
@@ -75,7 +75,7 @@ class Queries:
     texts: Texts
 
     def block(self, number: int, with_prompts: bool) -> Block:
-        """The queries of one block."""
+        """Return the queries of one block."""
         first = number * QUERIES_PER_BLOCK
         queries = self.dataset.queries[first : first + QUERIES_PER_BLOCK]
         return block(f"queries-{number}", [self._query(query, with_prompts) for query in queries])
@@ -135,7 +135,7 @@ def _generation(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """An entry of the metadata as text."""
+    """Return an entry of the metadata as text."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return cut(value if isinstance(value, str) else str(value), _METADATA)

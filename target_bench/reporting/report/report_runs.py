@@ -87,7 +87,7 @@ class ReportRun:
         return max(self.cutoffs, default=max(map(len, self.given.values()), default=0))
 
     def tables(self, query_id: str) -> dict[str, Any]:
-        """The line of ``retrieval.jsonl`` of a query, or one with the tables that it is given."""
+        """Return the ranking of a query, or a record with the tables that it is given."""
         given = self.given.get(query_id, ())
         return self.rankings.get(query_id) or {"tables": [list(table_id) for table_id in given]}
 
@@ -115,7 +115,7 @@ class ReportRun:
 def open_runs(
     folders: Sequence[Path], data_dir: str | Path | None, observer: Observer
 ) -> tuple[list[ReportRun], Loaded]:
-    """The runs, and the tables and queries that all of them are of.
+    """Return the runs, and the tables and queries that all of them are of.
 
     Raises:
         ConfigError: no run, one run twice, or runs of different tables or queries.
@@ -149,7 +149,7 @@ _SAME = {
 
 
 def of_same_data(folders: Sequence[Path]) -> dict[str, list[Path]]:
-    """The runs of each set of queries over the same tables, in the order they are named.
+    """Return the runs of each set of queries over the same tables, in the order they are named.
 
     Returns:
         What distinguishes a set, in words that may stand in the name of a file -> its run folders.
@@ -244,7 +244,7 @@ def _scores(run: StoredRun) -> dict[str, Mapping[str, Any]]:
 
 
 def _over_no_query(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """The scores of rankings that answers are not built on, as `run` prints them."""
+    """Return the scores of rankings that answers are not built on, as `run` prints them."""
     none = {"value": None, "low": None, "high": None, "n": 0}
     return {name: {**score, **none} for name, score in scores.items()}
 

@@ -135,7 +135,7 @@ class _Report:
         self._written = 0
 
     def pieces(self) -> Iterator[str]:
-        """The text of the file, a piece at a time."""
+        """Yield the text of the file, a piece at a time."""
         template = environment(_FOLDER).get_template("report.html.j2")
         for piece in template.generate(self._context()):
             self._written += len(piece)

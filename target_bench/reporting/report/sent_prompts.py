@@ -30,7 +30,7 @@ class Texts:
         self._open: list[str] = []
 
     def __getitem__(self, text: str) -> int:
-        """The number of a text, which goes into a block if it is new."""
+        """Return the number of a text, which goes into a block if it is new."""
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
         if digest not in self._numbers:
             self._numbers[digest] = len(self._numbers)
@@ -38,7 +38,7 @@ class Texts:
         return self._numbers[digest]
 
     def blocks(self, last: bool = False) -> Iterator[Block]:
-        """The blocks that are full; with ``last`` the rest too."""
+        """Yield the blocks that are full; with ``last`` the rest too."""
         while len(self._open) >= TEXTS_PER_BLOCK or (last and self._open):
             n_before = len(self._numbers) - len(self._open)
             texts, self._open = self._open[:TEXTS_PER_BLOCK], self._open[TEXTS_PER_BLOCK:]
@@ -46,7 +46,7 @@ class Texts:
 
 
 def parts(content: str, texts: Texts) -> list[str | int]:
-    """A message as texts and numbers of texts, which make it up in this order."""
+    """Return a message as texts and numbers of texts, which make it up in this order."""
     found: list[str | int] = []
     for piece in _TABLE.split(content):
         head = _AFTER_NUMBER.match(piece)
@@ -83,7 +83,7 @@ class Prompts:
     def messages(
         self, query: Query, record: dict[str, Any], shown_rows: Sequence[int], texts: Texts
     ) -> list[list[Any]] | str | None:
-        """The messages of a query as ``[role, parts]``, or why they cannot be shown.
+        """Return the messages of a query as ``[role, parts]``, or why they cannot be shown.
 
         Args:
             query: the query.
@@ -122,7 +122,7 @@ def _nothing_sent(run: ReportRun) -> str | None:
 def _rebuilt(
     run: ReportRun, dataset: Dataset, files: Sequence[Path]
 ) -> tuple[PromptWriter | None, str | None]:
-    """What wrote the prompts of a run, or why it cannot be had again."""
+    """Return what wrote the prompts of a run, or why it cannot be had again."""
     recorded = run.run.identity.prompt
     if not isinstance(recorded, dict):
         return None, "The run does not say with which prompt it was asked."

@@ -101,7 +101,7 @@ def outcome_metric(run: ReportRun) -> str | None:
 
 
 def _headline(run: ReportRun, k: int | None) -> str | None:
-    """The metric that stands for a run, at a cutoff if it has one; None without scores."""
+    """Return the metric that stands for a run, at a cutoff if it has one; None without scores."""
     names = ranking_metrics(run.scores)
     scores = {name: run.scores[name] for name in names} or run.scores
     return headline(scores, k) if scores else None

@@ -59,7 +59,7 @@ def tested(groups: Groups, baseline: System | None) -> Tests:
 
 
 def baseline_of(group: Group, baseline: System | None) -> Member | None:
-    """The row that is the baseline of a group; of several generators the one that does best."""
+    """Return the baseline row of a group; of several generators the best one."""
     rows = [member for member in group.members if member.system == baseline]
     metric = headline(group)
     return max(rows, key=lambda member: _rank(group, member, metric), default=None)
@@ -80,7 +80,7 @@ def default_k(groups: Sequence[Group]) -> int:
 
 
 def overview(board: Shown) -> dict[str, Any]:
-    """A row a system; recall, time and the main score of each task's answers for all data."""
+    """Return a row a system: recall, time and the main score of each task over all data."""
     rankings, answers = board.groups.rankings(), board.groups.answers()
     alone = [group for group in answers if _without_retrieval(group)]
     members = [m for group in rankings for m in group.members]
@@ -117,7 +117,7 @@ def overview(board: Shown) -> dict[str, Any]:
 def _group_alone(
     board: Shown, group: Group, rows: Mapping[Member, int], named: Mapping[Data, str]
 ) -> dict[str, Any]:
-    """The column of answers that are not built on a retrieval: the best of each system."""
+    """Return the column of answers that are not built on a retrieval: the best of each system."""
     metric, cells = headline(group), {}
     for system, (generator, cell) in _best_answers(board, group, None).items():
         cells[rows[Member(system, None)]] = {metric: cell, f"{metric}:by": shown(generator)}
@@ -127,18 +127,18 @@ def _group_alone(
 
 
 def _answer_column(board: Shown, group: Group, metric: str) -> dict[str, Any]:
-    """The column of the metric that stands for a group of answers."""
+    """Return the column of the metric that stands for a group of answers."""
     name = shown(board.groups.title(group.data.task))
     return _column(metric, spec(group, metric)) | {"about": f"{name}: {metric}", "task": name}
 
 
 def _without_retrieval(group: Group) -> list[Member]:
-    """The rows of answers that are not built on a retrieval."""
+    """Return the rows of answers that are not built on a retrieval."""
     return [] if group.ranks else [m for m, run in group.members.items() if run.ranked_on is None]
 
 
 def task(board: Shown, name: str) -> dict[str, Any]:
-    """A row a system and generator; everything that is measured of one task."""
+    """Return a row a system and generator; everything that is measured of one task."""
     found = [group for group in board.groups if group.data.task == name]
     members = list(dict.fromkeys(m for group in found for m in group.members))
     rows = {member: i for i, member in enumerate(_by_name(board, members))}
@@ -158,7 +158,7 @@ def task(board: Shown, name: str) -> dict[str, Any]:
 
 
 def _task_columns(group: Group) -> tuple[list[dict[str, Any]], list[str]]:
-    """The columns of a group, and how the names of their metrics begin."""
+    """Return the columns of a group, and how the names of their metrics begin."""
     scores = scores_of(group)
     recalled = [_at_k("recall", scores)] if any(n.startswith("recall@") for n in scores) else []
     if group.ranks:
@@ -196,7 +196,7 @@ _MILLISECONDS = {
 
 
 def _at_k(family: str, scores: Mapping[str, Score]) -> dict[str, Any]:
-    """The column of a metric at the cutoff that the reader chooses."""
+    """Return the column of a metric at the cutoff that the reader chooses."""
     name = next((n for n in scores if n.startswith(f"{family}@")), f"{family}@{DEFAULT_K}")
     found = spec_of(name, scores.get(name))
     return _column(f"{family}@{{k}}", found) | {"label": found.label_at("{k}")}
@@ -246,7 +246,7 @@ def _time(run: Measured) -> list[float]:
 
 
 def _declared(run: Measured) -> dict[str, list[float]]:
-    """What is no score: times, tokens, failures; without what is not known."""
+    """Return what is no score: times, tokens, failures; without what is not known."""
     if run.answers is None:
         found = {
             "ms": run.milliseconds,

@@ -165,7 +165,7 @@ def _sliced(name: str, divided: Partition, values: NDArray[np.float64]) -> Slice
 
 
 def view(entry: Entry, place: int, slicer: Slicer) -> RunView:
-    """What is shown of a run."""
+    """Return what is shown of a run."""
     run = entry.runs[place]
     main = main_metric(run)
     names = [*answer_metrics(run.scores), *ranking_metrics(run.scores)]
@@ -195,7 +195,7 @@ def view(entry: Entry, place: int, slicer: Slicer) -> RunView:
 
 
 def main_metric(run: RunEntry) -> str | None:
-    """The metric of slices and hardest queries: a mean over queries."""
+    """Return the metric of slices and hardest queries: a mean over queries."""
     if not run.ranks:
         found = [name for name in answer_metrics(run.scores) if is_mean(run, name)]
         return found[0] if found else None
@@ -248,7 +248,7 @@ class Sums:
 
 
 def _times(run: RunEntry) -> list[tuple[str, str, float]]:
-    """(what, unit, number) of everything that was timed, as declared, if it may be shown."""
+    """Yield (what, unit, number) of everything that was timed, as declared, if it may be shown."""
     found: list[tuple[str, str, float]] = []
     times = run.times
     if times.index is not None:

@@ -196,21 +196,21 @@ class Groups:
         return [name for _, name in sorted({(not g.ranks, g.data.task) for g in self})]
 
     def title(self, task: str) -> str:
-        """The full name of a task: of a registered one its own, else as the entries have it."""
+        """Return the title of a task: of a registered one its own, else as the entries have it."""
         if task in registry.names("task"):
             return task_class(task).title
         return self._titles.get(task) or task.replace("_", " ").capitalize()
 
 
 def data_of(run: RunEntry) -> Data:
-    """The data of a run."""
+    """Return the data of a run."""
     distractors = tuple(run.distractors)
     fingerprints = run.corpus_fingerprint, run.queries_fingerprint
     return Data(run.task, run.corpus, run.split, distractors, *fingerprints)
 
 
 def member_of(entry: Entry, run: RunEntry) -> Member:
-    """The row of a run."""
+    """Return the row of a run."""
     identity = json.dumps(run.retriever_identity, sort_keys=True)
     return Member(System(entry.id, run.retriever or "", identity), run.generator)
 

@@ -22,7 +22,7 @@ _ROUNDING = 1e-4
 
 
 def files(folder: Path) -> list[Path]:
-    """The entry files in a folder and its sub-folders, in the order of their names.
+    """Return the entry files in a folder and its sub-folders, in the order of their names.
 
     Raises:
         DataError: there is no such folder.
@@ -56,7 +56,7 @@ def entries(folder: Path) -> Iterator[tuple[Path, Entry]]:
 
 
 def read(path: Path) -> Entry:
-    """The entry in a file, checked field by field.
+    """Return the entry in a file, checked field by field.
 
     Raises:
         DataError: it cannot be read, is too large, or is no entry.
@@ -85,7 +85,7 @@ def _no_number(text: str) -> NoReturn:
 
 
 def _checked(run: RunEntry, place: int) -> RunEntry:
-    """The run, its recalls seen to be those of its queries."""
+    """Return the run, its recalls seen to be those of its queries."""
     for name, score in run.scores.items():
         values = run.per_query.get(name)
         if values is None or not name.startswith("recall@"):
@@ -102,7 +102,7 @@ def _checked(run: RunEntry, place: int) -> RunEntry:
 
 
 def _without_rankings(run: RunEntry) -> RunEntry:
-    """The run; where answers were given without tables, its rankings have no scores."""
+    """Return the run; where answers were given without tables, its rankings have no scores."""
     if not (run.basis and run.retriever == NO_CONTEXT):
         return run
     scores = {

@@ -227,5 +227,5 @@ class _Pages:
 
 
 def task_page(task: str) -> str:
-    """The file name of a task's page."""
+    """Return the file name of a task's page."""
     return f"{task if _SAFE.fullmatch(task) else _hashed(task)}.html"
