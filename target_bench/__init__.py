@@ -12,6 +12,7 @@ from target_bench.core.moved import MovedFinder
 from target_bench.core.version import __version__
 
 if TYPE_CHECKING:
+    from target_bench.core.cell_grid import CellGrid, GridCell
     from target_bench.core.errors import (
         ConfigError,
         DataError,
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
         StoreError,
         TargetBenchError,
     )
-    from target_bench.core.grid import CellGrid, GridCell
     from target_bench.core.interfaces import (
         Corpus,
         CorpusLoader,
@@ -69,8 +69,8 @@ _HOME = {
     "StoredRun": "runs.read",
     "list_runs": "runs.read",
     "read_run": "runs.read",
-    "CellGrid": "core.grid",
-    "GridCell": "core.grid",
+    "CellGrid": "core.cell_grid",
+    "GridCell": "core.cell_grid",
     "Corpus": "core.interfaces",
     "CorpusLoader": "core.interfaces",
     "Dataset": "core.interfaces",

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from math import nan
 from typing import Any, Literal, NamedTuple
 
-from target_bench.core.grid import CellGrid
+from target_bench.core.cell_grid import CellGrid
 from target_bench.core.metric_spec import MetricSpec
 
 Cell = str | int | float | bytes | None

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from target_bench.core.cell_grid import CellGrid
 from target_bench.core.errors import DataError
-from target_bench.core.grid import CellGrid
 from target_bench.core.interfaces import Corpus, Dataset
 from target_bench.core.schema import Cell, CorpusInfo, Query, Table, TableId
 from target_bench.data.databases.lazy_rows import LazyRows

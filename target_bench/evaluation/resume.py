@@ -19,8 +19,8 @@ from target_bench.data.select import (
     tasks_and_corpora,
 )
 from target_bench.evaluation import pipeline
+from target_bench.evaluation.cell import Cell
 from target_bench.evaluation.inputs import Answering
-from target_bench.evaluation.pipeline import Cell
 from target_bench.evaluation.results import Results
 from target_bench.evaluation.stages.generate import Answerer
 from target_bench.evaluation.stages.retrieve import RetrievalOptions, Subject

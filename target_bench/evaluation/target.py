@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from target_bench.core.serialization import Format
     from target_bench.core.task import Task
     from target_bench.data.select import CorpusLike, Loaded, Loader
-    from target_bench.evaluation.pipeline import Cell
+    from target_bench.evaluation.cell import Cell
     from target_bench.evaluation.results import Results
     from target_bench.evaluation.stages.consent import Confirm
     from target_bench.evaluation.stages.generate import GeneratorLike
@@ -266,7 +266,7 @@ class TARGET:
     ) -> "tuple[str, Task[Any], Cell]":
         """A task as it was asked for, the task, and what it is asked of."""
         from target_bench.data.select import make_task
-        from target_bench.evaluation.pipeline import Cell
+        from target_bench.evaluation.cell import Cell
 
         task = make_task(text)
         ranked, ks = (subject, cutoffs) if task.retrieves else (None, [])

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from target_bench.data.select import Loader, make_task, task_text
-from target_bench.evaluation import inputs, pipeline
+from target_bench.evaluation import cell as cells
+from target_bench.evaluation import inputs
 from target_bench.evaluation.stages.retrieve import RetrievalOptions
 from target_bench.runs.run_identity import run_key
 from tests.builders import Recorder
@@ -26,12 +27,12 @@ def _identity(text: str) -> dict[str, Any]:
     observer, task = Recorder(), make_task(text)
     loaded = Loader(None, observer).load("mini", None, ()).of_task(task.name)
     subject = inputs.subject("oracle", observer)
-    cell = pipeline.Cell(loaded, subject, (1, 10), RetrievalOptions(), Path("x"), observer)
+    cell = cells.Cell(loaded, subject, (1, 10), RetrievalOptions(), Path("x"), observer)
     if task.ranks:
-        ranked = pipeline.retrieval_identity(cell)
+        ranked = cells.retrieval_identity(cell)
         return {**ranked, "metrics": _without_versions(ranked["metrics"])}
     answering = inputs.Answering("gold", task=task_text(text))
-    found = pipeline.answers_identity(cell, pipeline.asking(task, cell, answering))
+    found = cells.answers_identity(cell, cells.asking(task, cell, answering))
     prompt = {name: value for name, value in found["prompt"].items() if name != "code"}
     return {**found, "prompt": prompt, "metrics": _without_versions(found["metrics"])}
 

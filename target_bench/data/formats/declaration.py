@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from target_bench.core.cell_grid import CellGrid
 from target_bench.core.errors import DataError
-from target_bench.core.grid import CellGrid
 from target_bench.core.release import field
 from target_bench.core.schema import Cell, CorpusInfo, Query, TableId
 from target_bench.data.formats.cells import cells, plain

@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from target_bench.core.cell_grid import CellGrid
 from target_bench.core.errors import DataError
-from target_bench.core.grid import CellGrid
 from target_bench.core.interfaces import CorpusLoader
 from target_bench.core.release import Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId

@@ -6,7 +6,7 @@ from pathlib import Path
 from target_bench.core.contract import is_paid
 from target_bench.core.schema import GenerationRequest, Query, TableId
 from target_bench.core.tokens import estimated_tokens
-from target_bench.evaluation.pipeline import Asking, Cell
+from target_bench.evaluation.cell import Asking, Cell
 from target_bench.evaluation.stages.consent import Estimate
 from target_bench.runs import answer_log, record_log
 from target_bench.runs.manifest import NO_CONTEXT

@@ -15,9 +15,9 @@ from target_bench.core.index_store import can_save
 from target_bench.core.observer import Observer
 from target_bench.core.task import Task
 from target_bench.data.select import Loaded, Loader, make_task, tasks_and_corpora
-from target_bench.evaluation import inputs, pipeline
+from target_bench.evaluation import inputs
+from target_bench.evaluation.cell import Asking, Cell, answers_identity, asking, retrieval_identity
 from target_bench.evaluation.inputs import Answering
-from target_bench.evaluation.pipeline import Asking, Cell
 from target_bench.evaluation.stages.consent import Estimate
 from target_bench.evaluation.stages.generate import Answerer
 from target_bench.evaluation.stages.retrieve import RetrievalOptions, Subject
@@ -115,8 +115,8 @@ class _Planner:
         if task.ranks:
             return self._looked_at(cell, whole, None, task)
         place = places["prompts"] if cell.prompt else places["tables"]
-        asking = self._told(place, lambda: pipeline.asking(task, whole, answering))
-        return None if asking is None else self._looked_at(cell, whole, asking, task)
+        asked = self._told(place, lambda: asking(task, whole, answering))
+        return None if asked is None else self._looked_at(cell, whole, asked, task)
 
     def _grouped(self, cell: SweepCell, subject: Subject | None, loaded: Loaded) -> SweepCell:
         """The cell with the group of those that share its index, if it has one."""
@@ -189,23 +189,23 @@ class _Planner:
         return loaded.of_task(cell.task).of_database(cell.database).limited(cell.limit)
 
     def _looked_at(
-        self, cell: SweepCell, whole: Cell, asking: Asking | None, task: Task[Any]
+        self, cell: SweepCell, whole: Cell, asked: Asking | None, task: Task[Any]
     ) -> PlannedCell:
         """What is there of a cell: of its rankings, and of its answers if it has any."""
         estimates: list[Estimate | None] = []
         rankings = None
         if whole.subject is not None:
-            identity = pipeline.retrieval_identity(whole, task if task.ranks else None)
+            identity = retrieval_identity(whole, task if task.ranks else None)
             rankings = _planned(cell, whole, identity, "retrieval.jsonl")
             estimates.append(self._of_retriever(whole, rankings))
         found = rankings
-        if asking is not None:
-            identity = pipeline.answers_identity(whole, asking)
+        if asked is not None:
+            identity = answers_identity(whole, asked)
             found = _planned(cell, whole, identity, "generations.jsonl")
             if found.state != "done":
                 with suppress(StoreError):  # the cell fails before it asks, and says why
                     ranked = rankings.folder if rankings else None
-                    estimates.append(of_generator(whole, asking, ranked, found.folder))
+                    estimates.append(of_generator(whole, asked, ranked, found.folder))
         assert found is not None
         return replace(found, estimates=tuple(e for e in estimates if e is not None))
 
