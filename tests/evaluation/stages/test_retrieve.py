@@ -152,7 +152,7 @@ def test_record_goes_on(tmp_path: Path, kind: type[Fragile]) -> None:
         (lambda ids, _k: [(ids[0], float("inf"))], "the score inf"),
         (lambda ids, _k: [(ids[0], "high")], "the score 'high'"),
         (lambda _ids, _k: [("0", "nowhere")], "('0', 'nowhere'), which is not the id of a table"),
-        (lambda _ids, _k: [(("0", "nowhere"), 1.0)], "('0', 'nowhere'), which is no id"),
+        (lambda _ids, _k: [(("0", "nowhere"), 1.0)], "('0', 'nowhere'), which is not the id"),
         (lambda ids, _k: [ids[0], ids[1], ids[0]], "twice"),
         (lambda ids, k: list(ids[: k + 1]), "returned 11 tables where at most 10 were asked for"),
         (lambda ids, _k: [(ids[0], 1.0), ids[1]], "some tables with a score and some without"),

@@ -76,7 +76,7 @@ def test_a_missing_ranking_counts_as_wrong() -> None:
 @pytest.mark.parametrize(
     ("ranking", "message"),
     [
-        ([("no", "table")], r"query '.*': its ranking holds \('no', 'table'\), which is no id"),
+        ([("no", "table")], r"query '.*': its ranking holds \('no', 'table'\), which is not the"),
         ([MINI.corpus.ids[0]] * 2, "its ranking holds the table .* twice"),
         ([(MINI.corpus.ids[0], float("nan"))], "its ranking holds the score nan"),
         ("text", "its ranking holds str, not a list of tables"),
