@@ -218,10 +218,10 @@ def test_a_suspicious_entry_says_why(open_page: OpenPage, site: Path) -> None:
 
 def test_tasks(page: "Page", site: Path) -> None:
     """A page each, about one corpus at a time, with what is measured of that task alone."""
-    page.locator("nav a", has_text="Fact verification").click()
+    page.locator("nav a", has_text="Fact Verification").click()
     ready(page)
     _names(page, "Best, by far", "Best, by far", "Plain BM25")
-    assert page.locator("nav a[aria-current=page]").inner_text() == "Fact verification"
+    assert page.locator("nav a[aria-current=page]").inner_text() == "Fact Verification"
     page.select_option("#generator", "other:model=x")
     _names(page, "Best, by far")
     assert _cell(page, "Best, by far", "0:accuracy").startswith("0.700")
