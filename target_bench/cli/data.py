@@ -223,7 +223,7 @@ def clear(only: Only = None, debug: Debug = False) -> None:
 
 VERIFY_GOLD_HELP = """Run the gold SQL of a corpus: which fails, is empty, or differs between runs.
 
-It exits with 0 whatever it finds; with `--strict` it exits with 3 if a gold query fails, gives
+It exits with 0 for any result; with `--strict` it exits with 3 if a gold query fails, gives
 another result the second time, or has no database here.
 
 `target-bench data verify-gold spider` runs every statement twice; the report on a whole split is

@@ -112,7 +112,7 @@ def _check_all(kind: registry.Kind, named: Sequence[str], modes: Collection[str]
     """See that the last of several plug-ins can be made before the first one runs.
 
     Raises:
-        ConfigError: nobody knows a name, or a setting cannot be.
+        ConfigError: an unknown name, or an invalid setting.
     """
     for text in named[1:]:
         if text not in modes:

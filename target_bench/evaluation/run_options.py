@@ -89,7 +89,7 @@ class RunOptions(Read):
     latency: int = field(
         default=0,
         metadata=option(
-            "Time so many single queries (at most 500) after the batches.",
+            "Time this many single queries (at most 500) after the batches.",
             whole(0),
             sweep="latency",
         ),

@@ -235,7 +235,7 @@ def test_prompt_that_cannot_be(
         (["--generator", "replay"], ["needs the setting file"]),
         (["--generator", "replay:file=nowhere.txt"], ["nowhere.txt: there is no such file"]),
         (["--generator", "own.py:Nobody"], ["no 'Nobody'", "Own"]),
-        (["--generator", "nowhere.py:Own"], ["there is no file"]),
+        (["--generator", "nowhere.py:Own"], ["there is not a file"]),
         (["--generator", "pathlib:Path"], ["no generator", "generate(request)"]),
     ],
 )
