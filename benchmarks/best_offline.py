@@ -3,7 +3,7 @@
     TARGET_BENCH_DATA=... python benchmarks/best_offline.py              # recall, all corpora
     TARGET_BENCH_DATA=... python benchmarks/best_offline.py --distractors ottqa:split=train
     TARGET_BENCH_DATA=... python benchmarks/best_offline.py --ablate     # without one kind each
-    TARGET_BENCH_DATA=... python benchmarks/best_offline.py --fit        # learn the weights anew
+    TARGET_BENCH_DATA=... python benchmarks/best_offline.py --fit        # learn the weights again
 
 Encoding is done once: embeddings are cached. ``--fit`` learns from validation splits, without the
 tables and questions that a scored split has, too. It prints what each corpus alone teaches, and

@@ -159,7 +159,7 @@ class Place:
 Figures = dict[str, Any]
 Say = Callable[[str], None]
 Step = Callable[[Place, Path, Say], Iterator[tuple[str, Callable[[], Any]]]]
-"""(place, folder of runs, what hears messages) -> name and maker of each figure."""
+"""(place, folder of runs, what gets messages) -> name and maker of each figure."""
 
 
 def _run(task: str, corpus: str, say: Say, out: Path, retriever: Any, **more: Any) -> Any:

@@ -82,7 +82,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--requests", type=int, default=2000)
-    parser.add_argument("--tables", type=int, help="FeTaQA, with so many tables in a prompt")
+    parser.add_argument("--tables", type=int, help="FeTaQA, with this many tables in a prompt")
     parser.add_argument("--ready", action="store_true", help="prompts of the bare loop are made")
     parser.add_argument("--concurrency", type=int, default=32)
     parser.add_argument("--delay", type=float, default=0.05)

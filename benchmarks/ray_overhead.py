@@ -28,12 +28,14 @@ from rich.table import Table
 
 from target_bench.core.interfaces import Corpus, Ranking, Retriever
 from target_bench.core.observer import Observer
+from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.sweeps.executors import Executor
 from target_bench.evaluation.sweeps.local_executor import Local
 from target_bench.evaluation.sweeps.ray_executor import Ray
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
 
 WORKERS = 2
+TEN = RunOptions(top_k=(1, 10))
 ROUNDS_A_SECOND = 2_000  # of work: what a core of 2020 does, about
 
 
@@ -115,7 +117,7 @@ def measured(executor: Executor, given: argparse.Namespace) -> tuple[float, floa
     observer = FirstCell()
     with tempfile.TemporaryDirectory() as out:
         cells = [
-            SweepCell(n, "retrieval", "mini", f"{plugin},name=n{n}", (1, 10), out=Path(out))
+            SweepCell(n, "retrieval", "mini", f"{plugin},name=n{n}", TEN, out=Path(out))
             for n in range(1, given.cells + 1)
         ]
         start = time.perf_counter()

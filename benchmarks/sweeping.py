@@ -6,7 +6,7 @@ Two sweeps over mini, each run from an empty folder by one worker and by two, in
 * waiting: a generator that answers after a while, as a remote model does.
 
 Startup of the workers is part of the time; reading and checking the file is not. Medians of the
-turns count. The script needs two cores that nobody else is using for the first figure.
+turns count. The script needs two cores that no other process uses for the first figure.
 
     python -m benchmarks.sweeping [--cells 8] [--seconds 4] [--repeat 3] [--workers 2]
 """

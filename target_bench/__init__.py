@@ -12,7 +12,6 @@ from target_bench.core.moved import MovedFinder
 from target_bench.core.version import __version__
 
 if TYPE_CHECKING:
-    from target_bench.core.cell_grid import CellGrid, GridCell
     from target_bench.core.errors import (
         ConfigError,
         DataError,
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
         StoreError,
         TargetBenchError,
     )
+    from target_bench.core.grid import CellGrid, GridCell
     from target_bench.core.interfaces import (
         Corpus,
         CorpusLoader,
@@ -61,16 +61,13 @@ _HOME = {
     "TARGET": "evaluation.target",
     "Comparison": "reporting.comparison",
     "compare": "reporting.compare",
-    "judge_answers": "evaluation.stages.judge",
-    "score_answers": "evaluation.stages.score",
-    "score_rankings": "evaluation.stages.score",
     "Result": "evaluation.results",
     "Results": "evaluation.results",
     "StoredRun": "runs.read",
     "list_runs": "runs.read",
     "read_run": "runs.read",
-    "CellGrid": "core.cell_grid",
-    "GridCell": "core.cell_grid",
+    "CellGrid": "core.grid",
+    "GridCell": "core.grid",
     "Corpus": "core.interfaces",
     "CorpusLoader": "core.interfaces",
     "Dataset": "core.interfaces",
@@ -95,11 +92,14 @@ _HOME = {
     "Table": "core.schema",
     "TableId": "core.schema",
     "Serializer": "core.serialization",
+    "judge_answers": "evaluation.stages.judge",
+    "Scored": "evaluation.stages.score",
+    "score_answers": "evaluation.stages.score",
+    "score_rankings": "evaluation.stages.score",
     "LeakLimits": "core.task",
     "Predictions": "core.task",
     "SummaryBlock": "core.task",
     "Task": "core.task",
-    "Scored": "evaluation.stages.score",
     "Encoder": "core.vectors",
     "TextKind": "core.vectors",
     "VectorIndex": "core.vectors",
@@ -135,10 +135,10 @@ __all__ = [  # noqa: RUF022 (the order a reader wants)
     "GenerationRequest",
     "Message",
     "Generation",
+    "Judgement",
     "Score",
     "Task",
     "Predictions",
-    "Judgement",
     "SummaryBlock",
     "LeakLimits",
     "PromptOptions",

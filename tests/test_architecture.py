@@ -24,10 +24,7 @@ SAME_SUBJECT = {
     # a metric family and the task or engine it belongs to
     "retrieval",
     # a command and what it calls
-    "cache",
     "compare",
-    "export",
-    "generate",
     "sweep",
 }
 

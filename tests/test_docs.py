@@ -110,7 +110,7 @@ def test_commands_on_runs_of_the_first_command(
     _run("sh run", card[0], tmp_path)
     blocks = [text for _, text in FENCED.findall((ROOT / "README.md").read_text(encoding="utf-8"))]
     (block,) = (text for text in blocks if text.startswith("target-bench compare RUN RUN"))
-    for name in ("compare", "report", "plot", "submit", "verify", "leaderboard build"):
+    for name in ("compare", "report", "plot", "leaderboard submit", "leaderboard verify"):
         assert f"target-bench {name}" in block
     for line in block.replace("SUBMISSIONS/", ".").splitlines():
         line = line.replace("RUN", ids[0], 1).replace("RUN", ids[1], 1)

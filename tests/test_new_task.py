@@ -13,10 +13,16 @@ import pytest
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
+from target_bench.reporting.leaderboard.card_file import read_card
+from target_bench.reporting.leaderboard.pack import pack
 from target_bench.runs.integrity import check
 from target_bench.runs.read import read_run
+from tests.browser import OpenPage
 from tests.builders import Recorder
 from tests.cli.inside import Inside
+from tests.reporting.leaderboard.site.driving import ready as site_ready
+from tests.reporting.report.driving import open_query
+from tests.reporting.report.driving import ready as report_ready
 
 METRIC = '''
 """The share of the words of the best reference that a text has."""
@@ -155,6 +161,39 @@ def files(tmp_path: Path) -> Path:
     return folder
 
 
+INSTALLED = {
+    "METADATA": "Metadata-Version: 2.1\nName: mine\nVersion: 1\n",
+    "entry_points.txt": (
+        "[target_bench.tasks]\ntable_to_text = table_to_text:TableToText\n"
+        "[target_bench.corpora]\ncups = cups:Cups\n"
+    ),
+}
+"""What makes the folder a package that is installed: submissions name tasks and corpora."""
+
+CARD = """
+name: Teller
+authors: [Ann Other]
+retriever_kind: other
+parameters: 0
+training_data: {cups: "no"}
+hardware: 2 cores
+licence: MIT
+open_weights: true
+"""
+
+
+@pytest.fixture
+def installed(files: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The files, installed as a package."""
+    folder = files / "mine-1.dist-info"
+    folder.mkdir()
+    for name, text in INSTALLED.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    for module in ("cups", "table_to_text", "word_recall"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    return files
+
+
 @pytest.fixture(autouse=True)
 def importable(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(files))
@@ -236,6 +275,82 @@ def test_the_command_line(files: Path, target_bench: Inside) -> None:
     assert "word_recall" in target_bench("compare", str(gold), folder).out
 
 
+def test_the_report(files: Path, target_bench: Inside, open_page: OpenPage) -> None:
+    """Two runs without a retriever; the query without a reference is shown without a score."""
+    told, empty = _run(files, f"{files}/teller.py:Teller").folder, _run(files, "empty").folder
+    path = files / "report.html"
+    shown = target_bench("report", str(told), str(empty), "-o", str(path))
+    assert shown.code == 0, shown.err
+    page = report_ready(open_page(path))
+    assert "0.88" in page.locator("#scores").inner_text()
+    assert page.locator("#list button").count() == 3
+    open_query(page, 0)
+    column = page.locator("[data-run='0']")
+    assert "Ann won in 2001." in column.inner_text()
+    assert "Given tables (1)" in column.inner_text()
+    assert "Retrieved" not in page.locator("#browser").inner_text()
+    assert "gold" not in page.locator("#list").inner_text()
+    badges = column.locator("p.line .badge")
+    assert badges.all_inner_texts() == ["right"]
+    open_query(page, 1)
+    page.wait_for_selector("text=Bob won in 2002.")
+    assert badges.all_inner_texts() == ["partly right"]
+    open_query(page, 2)
+    page.wait_for_selector("text=Cy won in 2003.")
+    assert badges.all_inner_texts() == ["not judged"]
+    column.locator("details.prompt summary").click()
+    page.wait_for_selector("text=You tell a row of a table in a sentence.")
+
+
+def test_a_submission(installed: Path, target_bench: Inside, open_page: OpenPage) -> None:
+    """``submit``, ``verify``, ``leaderboard build``, the board and the page of the entry."""
+    target = TARGET(("t2t", "cups"), out=installed / "runs", observer=Recorder())
+    folder = target.run(generator="teller:Teller")[0].folder
+    board, card = installed / "board", installed / "card.yaml"
+    board.mkdir()
+    card.write_text(CARD, encoding="utf-8")
+    path = board / "teller.tbs.zip"
+    packed = target_bench("submit", str(folder), "-o", str(path), "--card", str(card))
+    assert packed.code == 0, packed.err
+    found = target_bench("verify", str(path))
+    assert found.code == 0, found.out + found.err
+    assert "table_to_text, teller:Teller: word_recall 0.88" in found.out
+    target_bench("leaderboard", "build", str(board), "-o", str(installed / "site"))
+    page = site_ready(open_page(installed / "site" / "index.html", installed / "site").page)
+    assert page.locator("#scores tbody tr").count() == 1
+    page.locator("nav a", has_text="Table-to-Text").click()
+    site_ready(page)
+    assert "0.88" in page.locator("#scores tbody").inner_text()
+    assert page.locator("#scores thead").inner_text().count("Words") == 1
+    assert "R@" not in page.locator("#scores").inner_text()
+    assert page.locator("#charts").is_hidden()
+    page.locator("#scores tbody a").click()
+    text = page.locator("main").inner_text()
+    assert "Table-to-Text: cups test" in text
+    assert "length: words 8" in text
+
+
+def test_an_upper_bound_is_not_packed(installed: Path) -> None:
+    target = TARGET(("t2t", "cups"), out=installed / "runs", observer=Recorder())
+    with pytest.raises(ConfigError, match="gold, an upper bound"):
+        _packed(installed, target.run(generator="gold")[0])
+
+
+def test_a_task_that_is_not_installed_is_not_packed(files: Path) -> None:
+    with pytest.raises(ConfigError, match="which others cannot load by name"):
+        _packed(files, _run(files, f"{files}/teller.py:Teller"))
+
+
+def _packed(files: Path, result: Result) -> Path:
+    card = read_card(_written(files / "card.yaml", CARD))
+    return pack([result.folder], card, files / "a.tbs.zip")
+
+
+def _written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
 def test_a_sweep(files: Path, target_bench: Inside) -> None:
     path = files / "sweep.yaml"
     path.write_text(
@@ -262,6 +377,21 @@ def test_a_split_without_references_has_predictions_and_no_scores(
     shown = target_bench("runs", "list", "--out", files / "runs")
     assert "table_to_text" in shown.out
     assert "no reference" in shown.out
+    path = files / "report.html"
+    assert target_bench("report", str(result.folder), "-o", str(path)).code == 0
+    assert "no query has a reference" in path.read_text(encoding="utf-8")
+    other = _run(files, "empty").folder
+    compared = target_bench("compare", str(result.folder), str(other))
+    assert (compared.code, "no query has a reference" in compared.err) == (4, True)
+
+
+def test_without_references_nothing_is_submitted(installed: Path) -> None:
+    path = installed / "cups.py"
+    path.write_text(path.read_text().replace('"Bo won in 2002.",', ""))
+    path.write_text(path.read_text().replace('"Ann won in 2001.", "In 2001 Ann won."', ""))
+    target = TARGET(("t2t", "cups"), out=installed / "runs", observer=Recorder())
+    with pytest.raises(ConfigError, match="no query of cups test has a reference here"):
+        _packed(installed, target.run(generator="teller:Teller")[0])
 
 
 def test_a_reference_that_is_not_valid_is_named_before_anything_is_asked(files: Path) -> None:

@@ -62,7 +62,7 @@ class Trace:
             self.entered.add(file)
 
     def _is_import(self, frame: FrameType) -> bool:
-        """Whether a frame is a module's or a class's body, which have no fast locals."""
+        """Return whether a frame is a module's or a class's body, which have no fast locals."""
         code = frame.f_code
         is_body = not code.co_flags & inspect.CO_OPTIMIZED
         return is_body and code.co_filename.startswith(self._inside)

@@ -95,8 +95,8 @@ def _submitted(name: str, work: Path) -> Path:
 def _verified(name: str, path: Path) -> str:
     """The verdict; scores are kept."""
     found = verify(path, against=None if name in REPRODUCTIONS else HERE, observer=_Said())
-    told = (f"\n  {one.level}: {one.check}: {one.message}" for one in found.findings)
-    print(f"{name}: {found.verdict}", *told, flush=True)
+    findings = (f"\n  {one.level}: {one.check}: {one.message}" for one in found.findings)
+    print(f"{name}: {found.verdict}", *findings, flush=True)
     if found.entry is not None and name in REPRODUCTIONS:
         _keep(name, found.entry)
     elif found.entry is not None:

@@ -1,20 +1,21 @@
-"""``target-bench compare``: stored runs side by side, with tests of their differences."""
+"""``target-bench compare``, ``plot`` and ``report``: stored runs side by side."""
 
-import json
-import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from target_bench.cli.options import AsJson, By, Debug
+from target_bench.cli.options import AsJson, By, DataDir, Debug
+from target_bench.cli.output import TerminalObserver, print_json
 from target_bench.core.errors import ConfigError
+from target_bench.evaluation.run_options import RUNS
 
 if TYPE_CHECKING:
     from target_bench.reporting.comparison import Comparison
 
-HELP = """Compare stored runs on the same queries: intervals, paired tests, effect sizes.
+COMPARE_HELP = """Compare stored runs on the same queries: intervals, paired tests, effect sizes.
 
 `target-bench compare RUN RUN --metric recall@10 --slice gold_tables>1`. A run is a run folder, its
 name under --out, the id at the end of that, or the first characters of either.
@@ -60,7 +61,7 @@ def compare(
     test: Annotated[Test, typer.Option(help="The paired test.")] = Test.randomization,
     resamples: Annotated[int, typer.Option(help="How many samples a test draws.")] = 10_000,
     seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 0,
-    out: RunsIn = Path("runs"),
+    out: RunsIn = RUNS,
     as_json: AsJson = False,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs).")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
@@ -89,11 +90,158 @@ def _print(comparison: "Comparison", as_json: bool, latex: bool, markdown: bool)
     from target_bench.reporting import comparison as tables
 
     if as_json:
-        json.dump(comparison.to_json(), sys.stdout, ensure_ascii=False, indent=2)
-        sys.stdout.write("\n")
+        print_json(comparison.to_json())
     elif latex or markdown:
         typer.echo(tables.latex(comparison) if latex else tables.markdown(comparison))
     else:
         from target_bench.core.text_tables import say, terminal_width
 
         say(tables.text(comparison, terminal_width()))
+
+
+PLOT_HELP = "Draw stored runs as .svg or .png files (extra plots)."
+
+plots = typer.Typer(help=PLOT_HELP, no_args_is_help=True, rich_markup_mode=None)
+
+To = Annotated[
+    Path, typer.Option("--output", "-o", help="The picture, .svg or .png.", show_default=False)
+]
+MetricName = Annotated[
+    str | None,
+    typer.Option("--metric", help="Which score. Default: the main one.", show_default=False),
+]
+
+
+@plots.command("recall-at-k", help="Recall at every k of retrieval runs, with 95% bands.")
+def recall_at_k(
+    runs: RunNames,
+    output: To,
+    data_dir: DataDir = None,
+    log: Annotated[bool, typer.Option("--log", help="k on a logarithmic scale.")] = False,
+    out: RunsIn = RUNS,
+    debug: Debug = False,
+) -> None:
+    """Draw recall over k."""
+    from target_bench.reporting.plots import draw
+
+    draw.recall_at_k(_folders(runs, out), output, data_dir, log)
+    typer.echo(output)
+
+
+@plots.command("distractors", help="A score over the number of tables mixed in.")
+def distractors(
+    runs: RunNames,
+    output: To,
+    metric: MetricName = None,
+    out: RunsIn = RUNS,
+    debug: Debug = False,
+) -> None:
+    """Draw a score over distractors."""
+    from target_bench.reporting.plots import draw
+
+    draw.over_distractors(_folders(runs, out), output, metric)
+    typer.echo(output)
+
+
+@plots.command("pareto", help="A score over time a query, and over cost, with the Pareto front.")
+def pareto(
+    runs: RunNames,
+    output: To,
+    metric: MetricName = None,
+    out: RunsIn = RUNS,
+    debug: Debug = False,
+) -> None:
+    """Draw a score over time and cost."""
+    from target_bench.reporting.plots import draw
+
+    draw.pareto(_folders(runs, out), output, metric)
+    typer.echo(output)
+
+
+@plots.command("slices", help="Bars of a score for every part of the queries.")
+def slices(
+    runs: RunNames,
+    output: To,
+    slices: Slices = None,
+    by: By = None,
+    metric: MetricName = None,
+    out: RunsIn = RUNS,
+    debug: Debug = False,
+) -> None:
+    """Draw a score by slice."""
+    from target_bench.reporting.plots import draw
+
+    parts = [*(slices or ()), *(by or ())]
+    if not parts:
+        raise ConfigError("name a property of the queries with --by, as in --by difficulty")
+    draw.by_slice(_folders(runs, out), output, parts, metric)
+    typer.echo(output)
+
+
+def _folders(runs: Sequence[str], out: Path) -> list[Path]:
+    from target_bench.runs.find import find
+
+    return [find(run, out) for run in runs]
+
+
+REPORT_HELP = """Write a report of one or more runs: scores, charts, and every query to look at.
+
+`target-bench report runs/retrieval-mini-test-* -o report.html` writes one file that holds all its
+data and asks nothing of a network. Runs on other queries or tables get a file of their own.
+"""
+
+
+def report(
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            help="Run folders, their ids, or how these begin.", metavar="RUN...", show_default=False
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file.")] = Path("report.html"),
+    depth: Annotated[int, typer.Option(help="Tables of each ranking that are shown.")] = 10,
+    rows: Annotated[int, typer.Option(help="Rows of each table that are shown.")] = 50,
+    cell: Annotated[int, typer.Option(help="Characters of a cell that are shown.")] = 300,
+    max_size: Annotated[
+        float,
+        typer.Option(
+            help="Megabytes from which on prompts (from half of it) and tables low in rankings are "
+            "left out."
+        ),
+    ] = 100,
+    prompt: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--prompt",
+            help="A YAML file with prompts of your own that a run was asked with; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    by: By = None,
+    data_dir: DataDir = None,
+    debug: Debug = False,
+) -> None:
+    """Open the runs, load their data, write the file."""
+    from target_bench.reporting.report import Limits, write_report
+    from target_bench.reporting.report.report_runs import of_same_data
+    from target_bench.reporting.report.shown_tables import TableSize
+    from target_bench.runs.find import find
+
+    sets = of_same_data([find(run, RUNS) for run in runs])
+    limits = Limits(depth, TableSize(rows, cell), max_size)
+    if len(sets) > 1:
+        typer.echo(f"The runs are on {len(sets)} sets of queries or tables: a report of each.")
+    for name, folders in sets.items():
+        path = out if len(sets) == 1 else out.with_name(f"{out.stem}-{name}{out.suffix}")
+        with TerminalObserver() as observer:
+            write_report(
+                folders,
+                path,
+                data_dir,
+                limits=limits,
+                prompts=prompt or (),
+                by=by or (),
+                observer=observer,
+            )
+        n = f", {len(folders)} {'run' if len(folders) == 1 else 'runs'}" if len(sets) > 1 else ""
+        typer.echo(f"{path}: {path.stat().st_size / 1e6:,.1f} MB{n}")

@@ -1,39 +1,291 @@
-"""``target-bench describe``: one corpus, retriever or metric in full."""
+"""``target-bench describe``: one corpus, task, metric or other plug-in in full."""
 
-from enum import StrEnum
-from typing import Annotated
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from textwrap import wrap
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
 
 from target_bench.cli.options import DataDir, Debug, Split
+from target_bench.cli.plugins import modes_of
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError
 
-HELP = """Describe a corpus (size, licence, sample rows), a retriever (settings) or a metric.
+if TYPE_CHECKING:
+    from target_bench.core.metric import Metric
+    from target_bench.core.metric_spec import MetricSpec
+    from target_bench.core.schema import Table
+    from target_bench.core.text_tables import TextTable
 
-`target-bench describe metric recall@10` prints definition, range, tasks and what it needs.
+DESCRIBE_HELP = """Describe a corpus, task, metric, retriever, generator, encoder or index.
+
+Of a corpus: sizes, licence, citation and sample rows. Of a task: its other names, what an answer
+is, its metrics. Of a metric, as in recall@10: definition, range, tasks and what it needs. Of every
+other plug-in: its settings with types and defaults.
 """
 
 
-class Kind(StrEnum):
-    """What can be described."""
-
-    corpus = "corpus"
-    retriever = "retriever"
-    metric = "metric"
+Described = Literal["corpus", "task", "metric", "retriever", "generator", "encoder", "index"]
+"""What can be described."""
 
 
 def describe(
-    kind: Annotated[Kind, typer.Argument(show_default=False)],
-    name: Annotated[str, typer.Argument(show_default=False)],
+    kind: Annotated[Described, typer.Argument(show_default=False)],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="A name, module:Class or file.py:Class; of a corpus also a path.",
+            show_default=False,
+        ),
+    ],
     split: Split = None,
     data_dir: DataDir = None,
     debug: Debug = False,
 ) -> None:
-    """Print what a corpus holds, the settings of a retriever, or what a metric means."""
-    from target_bench.cli import descriptions
-
-    if kind is Kind.retriever:
-        descriptions.print_retriever(name)
-    elif kind is Kind.metric:
-        descriptions.print_metric(name)
+    """Print what a corpus holds, what a metric means, or what can be set of a plug-in."""
+    if kind == "corpus":
+        _print_corpus(name, split, data_dir)
     else:
-        descriptions.print_corpus(name, split, data_dir)
+        DESCRIPTIONS[kind](name)
+
+
+_SAMPLE_ROWS = 5
+
+
+def _print_corpus(name: str, split: str | None, data_dir: Path | None) -> None:
+    """Print sizes as in the TARGET paper's Table 3, licence, citation and a gold table."""
+    from target_bench.core.text_tables import print_tables, say
+    from target_bench.data import splits
+
+    dataset = splits.load(name, split, data_dir)
+    info, corpus = dataset.info, dataset.corpus
+    n = len(corpus)
+    rows = sum(len(table.rows) for table in corpus) / n if n else 0
+    columns = sum(len(table.header) for table in corpus) / n if n else 0
+    copies = n - len(set(corpus.groups))
+    facts = {
+        "corpus": f"{info.title} ({info.name}), split {dataset.split}",
+        "tasks": ", ".join(info.tasks),
+        "tables": f"{n:,}",
+        "queries": f"{len(dataset.queries):,}",
+        "avg rows": f"{rows:.6f}",
+        "avg columns": f"{columns:.6f}",
+        "copies": f"{copies:,} tables repeat the header and rows of another",
+        "licence": info.licence,
+        "citation": info.citation,
+        "source": info.source,
+        "fingerprint": corpus.fingerprint,
+    }
+    facts |= {f"note {i}": note for i, note in enumerate(dataset.notes, start=1)}
+    for fact, value in facts.items():
+        say(f"{fact}: {value}")
+    if dataset.queries:
+        query = dataset.queries[0]
+        say(f"\nFirst query {query.id}: {query.text}")
+        say(f"Answer: {query.answer}\n")
+        table = corpus[query.gold[0]]
+        print_tables(_sample(table))
+        if len(table.rows) > _SAMPLE_ROWS:
+            say(f"{len(table.rows) - _SAMPLE_ROWS} more rows")
+
+
+def _sample(table: "Table") -> "TextTable":
+    from target_bench.core.serialization import cell_text
+    from target_bench.core.text_tables import Column, TextTable
+
+    rows = [[cell_text(cell) for cell in row] for row in table.rows[:_SAMPLE_ROWS]]
+    parts = [table.context.get("title"), table.context.get("section_title")]
+    title = " / ".join([f"Gold table {table.id}", *(part for part in parts if part)])
+    return TextTable([Column(name, prose=True) for name in table.header], rows, title)
+
+
+def _print_task(name: str) -> None:
+    """Print what a task is about, its metrics and its settings."""
+    from target_bench.core.text_tables import say
+    from target_bench.data import sources
+    from target_bench.metrics.named import all_specs
+
+    task = registry.resolve("task", registry.parse("task", name).target)
+    short = task.name
+    infos = [sources.loader(corpus).info for corpus in registry.names("corpus")]
+    read = (spec for spec in all_specs() if spec.of == task.scores)
+    facts = {
+        "task": f"{task.title} ({short})",
+        "also called": ", ".join(task.aliases),
+        "input": task.takes,
+        "an answer is": task.gives,
+        "corpora": ", ".join(info.name for info in infos if short in info.tasks),
+        "metrics": ", ".join(f"{spec.name}@k" if spec.at_k else spec.name for spec in read),
+    }
+    for fact, value in facts.items():
+        if value:
+            say(f"{fact}: {value}")
+    say("")
+    _print_settings(task)
+
+
+def _print_metric(name: str) -> None:
+    """Print the declaration of a metric, the tasks that use it, and its signature."""
+    from target_bench.metrics.named import parse
+
+    spec, k = parse(name, needs_cutoff=False)
+    tasks = [task for task in registry.names("task") if _scores(task) == spec.of]
+    made = _made(name, spec, k)
+    facts = {
+        "metric": spec.at(k) if k else f"{spec.name}@k" if spec.at_k else spec.name,
+        "label": spec.label_at(k or "k"),
+        "definition": spec.description,
+        "source": spec.source,
+        "of": spec.of,
+        "tasks": ", ".join(tasks),
+        "range": spec.range,
+        "better": "higher" if spec.higher_is_better else "lower",
+        "decimals": str(spec.digits),
+        "needs": ", ".join(spec.needs) or "nothing but predictions and gold",
+        "deterministic": "yes" if spec.deterministic else "no: its value differs between runs",
+        "tolerance of verify": f"{spec.tolerance:g}",
+        "rank": "none: it stands for a run only where there is no other"
+        if spec.rank is None
+        else f"{spec.rank}; the metric of the lowest rank stands for a run",
+        "signature": "" if made is None else made.signature.replace("|", " | "),
+    }
+    for fact, value in facts.items():
+        if value:
+            _say_wrapped(f"{fact}: {value}")
+
+
+def _made(name: str, spec: "MetricSpec", k: int | None) -> "Metric[Any] | None":
+    """Return the metric with default settings; None where it needs a setting or a cutoff."""
+    from target_bench.metrics.named import named
+
+    if ":" not in name:
+        return named(spec.at(k)) if spec.at_k == (k is not None) else None
+    try:
+        made: Metric[Any] = registry.create("metric", name)
+    except ConfigError:
+        return None
+    return made
+
+
+def _scores(task: str) -> str:
+    return str(registry.resolve("task", task).scores)
+
+
+def _say_wrapped(text: str) -> None:
+    """Print a fact, continued on the next lines where the terminal is narrow."""
+    from target_bench.core.text_tables import say, terminal_width
+
+    width = terminal_width()
+    for line in [text] if width is None else wrap(text, width, subsequent_indent="  "):
+        say(line)
+
+
+def _print_plugin(kind: registry.Kind, name: str) -> None:
+    """Print the documentation of a plug-in and its settings."""
+    from target_bench.core.text_tables import say
+
+    modes = modes_of(kind)
+    if name in modes:
+        say(modes[name].description)
+        return
+    _print_settings(registry.resolve(kind, registry.parse(kind, name).target, also=modes))
+
+
+DESCRIPTIONS: Mapping[Described, Callable[[str], None]] = {
+    "task": _print_task,
+    "metric": _print_metric,
+    "retriever": lambda name: _print_plugin("retriever", name),
+    "generator": lambda name: _print_plugin("generator", name),
+    "encoder": lambda name: _print_plugin("encoder", name),
+    "index": lambda name: _print_plugin("index", name),
+}
+"""Kind -> what prints a description of the plug-in of a name."""
+
+
+def _print_settings(plugin: Any) -> None:
+    """Print the docstring of a class, and its constructor's arguments as a table."""
+    from target_bench.core.text_tables import Column, TextTable, print_tables, say
+
+    said, documented = _read_docstring(plugin)
+    say(said)
+    rows = list(_settings(plugin, documented))
+    if not rows:
+        say("\nIt has no settings.")
+        return
+    say("")
+    columns = [Column(name, prose=name == "meaning") for name in _SETTING_COLUMNS]
+    print_tables(TextTable(columns, rows, "Settings, written as NAME:setting=value,..."))
+
+
+_SETTING_COLUMNS = ("setting", "type", "default", "meaning")
+
+
+def _settings(plugin: Any, documented: Mapping[str, str]) -> Iterator[list[str]]:
+    try:
+        signature = inspect.signature(plugin, eval_str=True)
+    except NameError:  # a type hint that exists for type checkers only
+        signature = inspect.signature(plugin)
+    for parameter in signature.parameters.values():
+        needed = parameter.default is parameter.empty
+        default = "needed" if needed else _value_text(parameter.default)
+        yield [
+            parameter.name,
+            _type_text(parameter.annotation),
+            default,
+            documented.get(parameter.name, ""),
+        ]
+
+
+def _value_text(value: Any) -> str:
+    """Return a default as it is written in settings."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower().replace("none", "null")
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(_value_text, value))}]"
+    return str(value)
+
+
+def _type_text(annotation: Any) -> str:
+    """Return a type hint in words that settings are written in: ``sqlite | duckdb``, ``float``."""
+    if annotation is inspect.Parameter.empty or isinstance(annotation, str):
+        return "" if annotation is inspect.Parameter.empty else str(annotation)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return " | ".join(map(_value_text, arguments))
+    if origin in (Union, UnionType):
+        return " | ".join(map(_type_text, arguments))
+    if origin is Annotated:
+        return _type_text(arguments[0])
+    if annotation is NoneType:
+        return "null"
+    if origin is not None and arguments:
+        name = getattr(origin, "__name__", str(origin))
+        inner = ", ".join(_type_text(one) for one in arguments if one is not Ellipsis)
+        return f"list of {inner}" if name in ("Sequence", "list", "tuple") else f"{name}[{inner}]"
+    return "text" if annotation is str else getattr(annotation, "__name__", str(annotation))
+
+
+_ARGUMENT = re.compile(r" {4}\*{0,2}(\w+): *(.*)")
+
+
+def _read_docstring(plugin: Any) -> tuple[str, dict[str, str]]:
+    """Return the docstring without arguments and errors, and argument -> its meaning."""
+    kept: list[str] = []
+    found: dict[str, str] = {}
+    section = name = ""
+    for line in (inspect.getdoc(plugin) or "").replace("``", "`").splitlines():
+        if line and not line.startswith(" "):
+            section = line if line in ("Args:", "Raises:") else ""
+        start = _ARGUMENT.fullmatch(line) if section == "Args:" else None
+        if start:
+            name = start[1]
+            found[name] = start[2]
+        elif not section:
+            kept.append(line)
+        elif section == "Args:" and name:
+            found[name] = f"{found[name]} {line.strip()}".strip()
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip(), found

@@ -1,27 +1,37 @@
-"""``target-bench leaderboard``: the site of a folder of submissions."""
+"""``target-bench leaderboard``: pack runs, verify submissions, build the site."""
 
+import sys
+import zipfile
+from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from target_bench.cli.options import Debug
+from target_bench.cli.options import AsJson, DataDir, Debug
+from target_bench.cli.output import TerminalObserver, print_json
+from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.evaluation.run_options import RUNS
+
+if TYPE_CHECKING:
+    from target_bench.reporting.leaderboard.card import Card
+    from target_bench.reporting.leaderboard.verify import Verification
 
 app = typer.Typer(
-    help="The leaderboard of verified submissions as a static site.",
+    help="Pack runs as a submission, verify submissions, build the site of verified ones.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
-HELP = """Build the site of all entries in a folder: an overview, a page a task, a page an entry.
+BUILD_HELP = """Build the site of all entries in a folder: an overview, pages of tasks and entries.
 
 `target-bench leaderboard build submissions/ -o site/` reads the *.entry.json files that
-`target-bench verify` writes, and nothing else: no data, no network. The site works from disk and
-on any static host. The folder is replaced as a whole, if it is empty or an earlier site.
+`target-bench leaderboard verify` writes, and nothing else: no data, no network. The site works from
+disk and on any static host. The folder is replaced as a whole, if it is empty or an earlier site.
 """
 
 
-@app.command("build", help=HELP)
+@app.command("build", help=BUILD_HELP)
 def build(
     submissions: Annotated[
         Path,
@@ -43,7 +53,6 @@ def build(
     debug: Debug = False,
 ) -> None:
     """Read the entries, write the site, say what was written."""
-    from target_bench.cli.progress import TerminalObserver
     from target_bench.reporting.leaderboard.site import build as build_site
 
     with TerminalObserver() as observer:
@@ -52,3 +61,178 @@ def build(
     rejected = f", {built.rejected:,} rejected and not shown" if built.rejected else ""
     size = f"{built.pages:,} pages, {built.size / 1e6:,.1f} MB"
     typer.echo(f"{out / 'index.html'}: {shown}{rejected}, {size}")
+
+
+SUBMIT_HELP = """Pack runs as a submission to a leaderboard.
+
+`target-bench leaderboard submit runs/retrieval-ottqa-... -o team.tbs.zip --card card.yaml` packs
+rankings and answers by the ids of queries and tables, and what the runs are of; no table and no
+question. The retrievals that answers are built on are packed with them. Without --card its fields
+are asked for.
+"""
+
+VERIFY_HELP = """Check a submission and compute its scores from its predictions.
+
+Exit code 0: accepted; 6: suspicious, somebody has to look at it; 5: rejected; 2: it cannot be
+checked, as without the data. The scores are written beside the file, as team.entry.json.
+"""
+
+EXIT_CODES = {"accepted": 0, "suspicious": 6, "rejected": 5}
+
+
+@app.command("submit", help=SUBMIT_HELP)
+def submit(
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            help="Run folders, their ids, or how these begin.", metavar="RUN...", show_default=False
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", help="The file, as in team.tbs.zip.", show_default=False)
+    ],
+    card: Annotated[
+        Path | None,
+        typer.Option(help="A YAML file with the card. Default: asked for.", show_default=False),
+    ] = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Take runs of a part of the queries too.")
+    ] = False,
+    debug: Debug = False,
+) -> None:
+    """Read or ask for the card, pack and say what was packed."""
+    from target_bench.reporting.leaderboard import pack
+    from target_bench.reporting.leaderboard.card_file import read_card
+    from target_bench.runs.find import find
+
+    folders = [find(run, RUNS) for run in runs]
+    names = pack.corpora_of(folders)
+    found = read_card(card) if card else _asked_card(names)
+    path = pack.pack(folders, found, out, partial)
+    n = len(pack.with_retrievals(folders))
+    typer.echo(f"{path}: {n} {'run' if n == 1 else 'runs'}, {path.stat().st_size:,} bytes")
+
+
+@app.command("verify", help=VERIFY_HELP)
+def verify(
+    file: Annotated[Path, typer.Argument(help="A submission.", show_default=False)],
+    against: Annotated[
+        Path | None,
+        typer.Option(help="Folder of submissions to compare it with.", show_default=False),
+    ] = None,
+    data_dir: DataDir = None,
+    entry: Annotated[
+        Path | None,
+        typer.Option(help="Where its scores go. Default: beside it.", show_default=False),
+    ] = None,
+    minutes: Annotated[
+        float,
+        typer.Option(help="How long it may take; what takes longer is rejected.", min=0.0),
+    ] = 60.0,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Verify, write the entry, print verdict and reasons."""
+    from target_bench.reporting.leaderboard.verify import verify as verified
+
+    with TerminalObserver() as observer, redirect_stdout(sys.stderr):
+        if file.is_file():
+            typer.echo(
+                f"{file.name}: verifying it takes at most {minutes:g} minutes (--minutes)"
+                f"{_sql_limits(file)}",
+                err=True,
+            )
+        found = verified(file, against, data_dir, observer, minutes)
+    _write_entry(found, entry or _beside(file))
+    if as_json:
+        print_json(found.to_json())
+    else:
+        _print(found)
+    if found.verdict != "accepted":
+        raise typer.Exit(EXIT_CODES[found.verdict])
+
+
+def _sql_limits(file: Path) -> str:
+    """How SQL is run, where a submission holds answers, which alone may be SQL."""
+    from target_bench.sql.engines.limits import Limits
+    from target_bench.sql.workers.pool import cores
+
+    try:
+        with zipfile.ZipFile(file) as found:
+            answered = any(name.endswith("/generations.jsonl") for name in found.namelist())
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+        return ""  # it is refused when it is read
+    limits = f"; SQL runs {cores()} statements at a time, {Limits().seconds:g} s each at most"
+    return limits if answered else ""
+
+
+def _beside(file: Path) -> Path:
+    from target_bench.reporting.leaderboard.archive import SUFFIX
+    from target_bench.reporting.leaderboard.entry import SUFFIX as ENTRY
+
+    return file.with_name(file.name.removesuffix(SUFFIX) + ENTRY)
+
+
+def _write_entry(found: "Verification", path: Path) -> None:
+    """Write the entry; of a submission that is refused none stays."""
+    if path.is_dir():
+        raise ConfigError(f"--entry {path}: is a folder; name a file, as in team.entry.json")
+    try:
+        if found.entry is None:
+            path.unlink(missing_ok=True)
+        else:
+            found.entry.write(path)
+    except OSError as error:
+        raise StoreError(
+            f"{path}: cannot be written: {error.strerror}. Choose another place with --entry."
+        ) from error
+
+
+def _print(found: "Verification") -> None:
+    from target_bench.metrics.headlines import headline, table_metrics
+    from target_bench.metrics.named import spec_of
+
+    for number, run in enumerate(found.entry.runs if found.entry else ()):
+        shown = table_metrics(run.scores) if run.generator else [headline(run.scores)]
+        scores = {name: run.scores[name] for name in shown}
+        figures = ", ".join(f"{n} {spec_of(n, s).text(s.value)}" for n, s in scores.items())
+        names = " + ".join(filter(None, (run.retriever, run.generator)))
+        typer.echo(f"run {number}: {run.corpus} {run.split}, {run.task}, {names}: {figures}")
+    for finding in found.findings:
+        where = "" if finding.run is None else f" (run {finding.run})"
+        typer.echo(f"{finding.level}: {finding.check}{where}: {finding.message}")
+    typer.echo(f"{found.path.name}: {found.verdict}")
+
+
+def _asked_card(corpora: list[str]) -> "Card":
+    """Return the card, asked for field by field until each is right.
+
+    Raises:
+        ConfigError: standard input is not a terminal, so the user cannot be asked.
+    """
+    if not sys.stdin.isatty():
+        raise ConfigError(
+            "standard input is not a terminal, so the card cannot be asked for; name a YAML "
+            "file with --card (docs/leaderboard.md shows one)"
+        )
+    from target_bench.reporting.leaderboard.card import ASKED, Card
+
+    given: dict[str, Any] = {}
+    for name, question in ASKED.items():
+        given[name] = _asked(name, question, optional=name in ("paper", "code", "contact"))
+    given["training_data"] = {
+        corpus: _asked("training_data", f"Was a model trained on {corpus}", key=corpus)
+        for corpus in corpora
+    }
+    return Card.model_validate(given)
+
+
+def _asked(name: str, question: str, optional: bool = False, key: str | None = None) -> Any:
+    from target_bench.reporting.leaderboard.card import answer
+
+    while True:
+        text = typer.prompt(question, default="" if optional else None, show_default=False)
+        try:
+            return answer(name, text, key)
+        except DataError as error:
+            typer.echo(str(error), err=True)

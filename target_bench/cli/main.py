@@ -5,25 +5,8 @@ import traceback
 
 import typer
 
-from target_bench.cli import (
-    cache,
-    check,
-    compare,
-    describe,
-    export,
-    generate,
-    leaderboard,
-    list_plugins,
-    plot,
-    pull,
-    report,
-    run,
-    runs,
-    submit,
-    sweep,
-    train,
-    verify_gold,
-)
+from target_bench.cli import compare, data, describe, leaderboard, plugins, run, runs, sweep, train
+from target_bench.cli.earlier_spellings import Commands, TaskCommand
 from target_bench.cli.options import debugging
 from target_bench.core import requirements
 from target_bench.core.errors import ConfigError, TargetBenchError
@@ -33,31 +16,27 @@ INTERNAL_ERROR = 1
 
 app = typer.Typer(
     name="target-bench",
+    cls=Commands,
     help="Which table retriever finds the right table, and what does that do to the answer?",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("run", help=run.HELP)(run.run)
+app.command("run", help=run.HELP, cls=TaskCommand)(run.run)
+app.command("score", help=run.SCORE_HELP, cls=TaskCommand)(run.score)
+app.command("generate", help=run.GENERATE_HELP, cls=TaskCommand)(run.generate)
 app.command("sweep", help=sweep.HELP)(sweep.sweep)
-app.command("list", help=list_plugins.HELP)(list_plugins.list_)
-app.command("describe", help=describe.HELP)(describe.describe)
-app.command("pull", help=pull.HELP)(pull.pull)
-app.command("score", help=run.SCORE_HELP)(run.score)
-app.command("generate", help=generate.HELP)(generate.generate)
-app.command("verify-gold", help=verify_gold.HELP)(verify_gold.verify_gold)
-app.command("check", help=check.HELP)(check.check)
-app.command("export", help=export.HELP)(export.export)
-app.command("compare", help=compare.HELP)(compare.compare)
+app.command("compare", help=compare.COMPARE_HELP)(compare.compare)
+app.command("report", help=compare.REPORT_HELP)(compare.report)
+app.add_typer(compare.plots, name="plot")
+app.command("check", help=plugins.CHECK_HELP)(plugins.check)
+app.command("list", help=plugins.LIST_HELP)(plugins.list_)
+app.command("describe", help=describe.DESCRIBE_HELP)(describe.describe)
 app.add_typer(runs.app, name="runs")
-app.add_typer(plot.app, name="plot")
-app.command("report", help=report.HELP)(report.report)
-app.command("submit", help=submit.HELP)(submit.submit)
-app.command("verify", help=submit.VERIFY_HELP)(submit.verify)
 app.add_typer(leaderboard.app, name="leaderboard")
+app.add_typer(data.app, name="data")
 app.add_typer(train.app, name="train")
-app.add_typer(cache.app, name="cache")
 
 
 def main() -> None:

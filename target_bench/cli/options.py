@@ -1,14 +1,17 @@
-"""Options that several commands share."""
+"""Options that several commands share, and options made from their declarations."""
 
-from collections.abc import Iterable, Iterator
+import inspect
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import Field
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from target_bench.core import registry
-from target_bench.core.errors import ConfigError
-from target_bench.core.serialization import Format
+from target_bench.core.option_fields import about, amount, cutoffs
+from target_bench.evaluation.run_options import RunOptions, Selection, options_of
 
 _STATE = {"debug": False}
 
@@ -22,64 +25,30 @@ def debugging() -> bool:
     return _STATE["debug"]
 
 
+def declared(group: type, name: str) -> Any:
+    """Return the option of the command line that a field of a dataclass declares."""
+    found = about(options_of(group)[name])
+    return typer.Option(flag_of(options_of(group)[name]), help=found.help, show_default=found.shown)
+
+
+def flag_of(each: "Field[Any]") -> str:
+    """How an option is written on the command line."""
+    return about(each).flag or f"--{each.name.replace('_', '-')}"
+
+
 Debug = Annotated[
     bool,
     typer.Option("--debug", callback=_set_debug, is_eager=True, help="Show tracebacks."),
 ]
-DataDir = Annotated[
-    Path | None,
-    typer.Option(
-        "--data-dir",
-        help="Folder with the release files, or with a sub-folder a corpus. "
-        "Default: $TARGET_BENCH_DATA.",
-        show_default=False,
-    ),
-]
-Split = Annotated[
-    str | None,
-    typer.Option(
-        "--split",
-        help="train, validation (dev, val) or test; mini_dev of bird. Default: the corpus's own.",
-    ),
-]
-Database = Annotated[
-    str | None, typer.Option("--database", help="Only the queries of this database, in any case.")
-]
-SchemaScopeName = Annotated[
-    Literal["database", "tables"],
-    typer.Option(
-        "--schema-scope",
-        help="Text-to-SQL: show all tables of the first retrieved database, or the retrieved ones.",
-    ),
-]
-Structured = Annotated[
-    bool,
-    typer.Option(
-        "--structured/--free-text",
-        help="Text-to-SQL, and fact verification where the generator follows JSON schemas: "
-        "whether an answer has to be JSON.",
-    ),
-]
-PromptFile = Annotated[
-    Path | None, typer.Option("--prompt", help="A YAML file with prompts of your own.")
-]
-PromptTokens = Annotated[
-    int,
-    typer.Option("--prompt-tokens", help="About how many tokens the tables of a prompt may take."),
-]
-TableFormat = Annotated[
-    Format, typer.Option("--table-format", help="How tables are written in a prompt.")
-]
+DataDir = Annotated[Path | None, declared(Selection, "data_dir")]
+Corpora = Annotated[list[str] | None, declared(Selection, "corpora")]
+Split = Annotated[str | None, declared(RunOptions, "split")]
+Database = Annotated[str | None, declared(RunOptions, "database")]
+Limit = Annotated[int | None, declared(RunOptions, "limit")]
+RetryFailed = Annotated[bool, declared(RunOptions, "retry_failed")]
 Yes = Annotated[
     bool, typer.Option("--yes", help="Send requests that may cost money without asking.")
 ]
-RetryFailed = Annotated[
-    bool, typer.Option("--retry-failed", help="Ask the failed queries of a run again.")
-]
-TopK = Annotated[str, typer.Option("--top-k", help="Cutoffs, as in 1,5,10,50.")]
-Limit = Annotated[int | None, typer.Option("--limit", help="Only the first queries.")]
-Out = Annotated[Path, typer.Option("--out", help="Where run folders go.")]
-RUNS = Path("runs")  # where they go unless told
 By = Annotated[
     list[str] | None,
     typer.Option(
@@ -91,67 +60,93 @@ By = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
-Corpora = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--corpus", help="A corpus by name, or the path of your own (./tables); may be repeated."
-    ),
-]
-DistractorSpecs = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--distractors",
-        help="Tables to mix in: a corpus or the path of a folder, with split, n and seed, as in "
-        "ottqa:split=train,n=1000,seed=7; may be repeated.",
-        show_default=False,
-    ),
-]
+
+Given = Mapping[str, Any]
+"""Option -> what the command line gives, of the options that stand there."""
+
+_WRITTEN = (amount, cutoffs)
+"""Readers of text that the command line passes on as it is."""
 
 
-def cutoffs(text: str) -> list[int]:
-    """Read ``1,5,10``.
+def with_options(
+    *groups: type, only: Collection[str] | None = None, without: Collection[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options that dataclasses declare, in place of its argument ``given``.
 
-    Raises:
-        ConfigError: it is no list of whole numbers.
+    Args:
+        groups: the dataclasses.
+        only: names of the options that are meant; None for all.
+        without: names of the options that are not.
     """
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise ConfigError(f"--top-k {text!r}: expected numbers with commas, as in 1,5,10") from None
+    parameters = [
+        _parameter(each, get_type_hints(group)[name])
+        for group in groups
+        for name, each in options_of(group).items()
+        if (only is None or name in only) and name not in without
+    ]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command)
+
+        @wraps(command)
+        def called(**values: Any) -> None:
+            found = {each.name: values.pop(each.name) for each in parameters}
+            context: typer.Context = values["context"]
+            command(**values, given={n: v for n, v in found.items() if on_line(context, n)})
+
+        whole: list[inspect.Parameter] = []
+        for each in own.parameters.values():
+            whole += parameters if each.name == "given" else [each]
+        called.__signature__ = own.replace(parameters=whole)  # type: ignore[attr-defined]
+        called.__annotations__ = {each.name: each.annotation for each in whole} | {"return": None}
+        return called
+
+    return decorate
 
 
-_READ_BY_TASKS = {
-    "generators": "--generator",
-    "prompt": "--prompt",
-    "prompt_tokens": "--prompt-tokens",
-    "table_format": "--table-format",
-    "run_file": "--run",
-    "predictions": "--predictions",
-    "order": "--order",
-    "schema_scope": "--schema-scope",
-    "structured": "--structured/--free-text",
-}
-"""Parameter -> the option; each task names those that it reads in ``reads``."""
+def _parameter(each: "Field[Any]", hint: Any) -> inspect.Parameter:
+    default: Any = each.default
+    if about(each).read in _WRITTEN:
+        default = None if default is None else ",".join(map(str, default))
+        hint = str | None if default is None else str
+    elif hint == tuple[str, ...]:
+        hint, default = list[str] | None, None
+    option = typer.Option(flag_of(each), help=about(each).help, show_default=about(each).shown)
+    return inspect.Parameter(
+        each.name,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=default,
+        annotation=Annotated[hint, option],
+    )
 
 
-def unread(context: typer.Context, tasks: Iterable[str]) -> Iterator[str]:
-    """Yield a warning for each option on the command line that none of the tasks reads."""
+def on_line(context: typer.Context, name: str) -> bool:
+    """Whether a parameter stands on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def unread(given: Iterable["tuple[str, str]"], tasks: Iterable[str]) -> Iterator[str]:
+    """Yield a warning for each option that was given though none of the tasks reads it.
+
+    Args:
+        given: (name, how it is written) of options that tasks may read.
+        tasks: what is run, perhaps with settings. Each names the options that it reads in its
+            attribute ``reads``; one without it is taken to read all.
+    """
     run = {task: _reads(task) for task in tasks}
-    for parameter, option in _READ_BY_TASKS.items():
-        source = context.get_parameter_source(parameter)
-        if source is not None and source.name == "COMMANDLINE":
-            if any(reads is None or parameter in reads for reads in run.values()):
-                continue
-            readers = [name for name in registry.names("task") if parameter in (_reads(name) or ())]
+    known = {task: _reads(task) or frozenset() for task in registry.names("task")}
+    for name, written in given:
+        readers = sorted(task for task, reads in known.items() if name in reads)
+        if readers and not any(reads is None or name in reads for reads in run.values()):
             yield (
-                f"{option} changes nothing here: it is read for {' and '.join(sorted(readers))}, "
-                f"not for {' or '.join(sorted(run))}"
+                f"{written} changes nothing here: it is read for {' and '.join(readers)}, not for "
+                f"{' or '.join(sorted(run))}"
             )
 
 
 def _reads(task: str) -> frozenset[str] | None:
     """Names of the options that a task reads; None where it does not say."""
-    found: frozenset[str] | None = getattr(
-        registry.resolve("task", registry.parse("task", task).target), "reads", None
-    )
+    target = registry.parse("task", task).target
+    found: frozenset[str] | None = getattr(registry.resolve("task", target), "reads", None)
     return found

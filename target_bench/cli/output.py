@@ -1,26 +1,33 @@
-"""What a command that makes results prints: tables or JSON, counts, and which queries failed."""
+"""What commands print: results as tables or JSON, progress, and questions before paying."""
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+import time
+import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from typing import TYPE_CHECKING
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, TextIO
 
 import typer
 
-from target_bench.core.errors import PluginError, TargetBenchError
+from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
+from target_bench.core.observer import Observer
 
 if TYPE_CHECKING:
-    from target_bench.core.observer import Observer
+    from rich.progress import TaskID
+
     from target_bench.core.schema import AnswerCounts
     from target_bench.evaluation.results import Result, Results
+    from target_bench.evaluation.stages.consent import Estimate
 
 INTERRUPTED = 130
 
 
 @contextmanager
 def printed(as_json: bool) -> "Iterator[tuple[Observer, list[Result]]]":
-    """An observer, and a list for results, which are printed at the end, also after an error.
+    """Return an observer, and a list for results, which are printed at the end.
 
     Results of one corpus stand together, corpora in the order of their first results.
 
@@ -30,8 +37,6 @@ def printed(as_json: bool) -> "Iterator[tuple[Observer, list[Result]]]":
     Raises:
         PluginError: queries of a result failed.
     """
-    from target_bench.cli.progress import TerminalObserver
-
     results: list[Result] = []
     try:
         with TerminalObserver() as observer, redirect_stdout(sys.stderr):
@@ -51,8 +56,8 @@ def printed(as_json: bool) -> "Iterator[tuple[Observer, list[Result]]]":
     _fail_if_queries_failed(found)
 
 
-def print_json(document: Mapping[str, object]) -> None:
-    """A document on standard output; a lone surrogate as the escape that JSON has for it."""
+def print_json(document: object) -> None:
+    """Print a document on standard output; a lone surrogate as the escape that JSON has for it."""
     text = json.dumps(document, ensure_ascii=False, indent=2)
     sys.stdout.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
 
@@ -100,7 +105,7 @@ def _counts(result: "Result") -> str:
 
 
 def _report(result: "Result") -> list[str]:
-    """What a task has to say of the answers beside the scores."""
+    """Return what a task has to say of the answers beside the scores."""
     return [f"  {block}" for block in result.summary]
 
 
@@ -139,3 +144,169 @@ def _fail_if_queries_failed(results: "Results") -> None:
             )
     if lines:
         raise PluginError("\n".join(lines))
+
+
+_EVERY = 60.0
+"""Seconds between two lines on a stage, where no bar is drawn."""
+
+_PACKAGE = Path(__file__).parent.parent
+_ACTIVE: list["TerminalObserver"] = []
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Take the bar off the terminal, as long as a question stands there."""
+    active = [observer for observer in _ACTIVE if not observer._progress.disable]
+    for observer in active:
+        observer._progress.stop()
+    try:
+        yield
+    finally:
+        for observer in active:
+            observer._progress.start()
+
+
+class TerminalObserver(Observer):
+    """A line a stage with a bar where the number of steps is known, on standard error.
+
+    Bars are drawn on a terminal only. Elsewhere, as in a log, a stage that takes long has a line a
+    minute: how far it is, and how much longer it takes at this rate. Warnings are printed always,
+    each once; those that this package gives to Python's ``warnings``, as of a damaged file in the
+    cache, too.
+    """
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        self._console = Console(file=sys.stderr, emoji=False)
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task: TaskID | None = None
+        self._warned: set[str] = set()
+
+    def __enter__(self) -> "TerminalObserver":
+        self._progress.start()
+        _ACTIVE.append(self)
+        self._show_other = warnings.showwarning
+        warnings.showwarning = self._show
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        warnings.showwarning = self._show_other
+        _ACTIVE.remove(self)
+        if not self._progress.disable:  # else rich before 14.3 prints an empty line
+            self._progress.stop()
+
+    def _show(
+        self,
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if category is UserWarning and Path(filename).is_relative_to(_PACKAGE):
+            self.warning(str(message))
+        else:
+            self._show_other(message, category, filename, lineno, file, line)
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        """Replace the bar of the stage before."""
+        if self._task is not None:
+            self._progress.remove_task(self._task)
+        self._task = self._progress.add_task(name, total=total)
+        self._name, self._total, self._done = name, total, 0
+        self._begun = self._said = time.monotonic()
+
+    def advance(self, steps: int) -> None:
+        """Move the bar."""
+        if self._task is not None:
+            self._progress.advance(self._task, steps)
+            self._done += steps
+            if not self._console.is_terminal:
+                self._say()
+
+    def _say(self) -> None:
+        now = time.monotonic()
+        if now - self._said < _EVERY or not self._total or not self._done:
+            return
+        self._said = now
+        left = (now - self._begun) / self._done * (self._total - self._done)
+        self._console.print(
+            f"{self._name}: {self._done:,} of {self._total:,}, about {left:,.0f} s left",
+            markup=False,
+            highlight=False,
+        )
+
+    def waiting(self, reason: str, seconds: float) -> None:
+        """Say that nothing happens for a while, and why."""
+        self._console.print(f"Waiting {seconds:.0f} s: {reason}", markup=False, highlight=False)
+
+    def warning(self, message: str) -> None:
+        """Print a warning that was not printed before."""
+        if message not in self._warned:
+            self._warned.add(message)
+            self._console.print(
+                f"Warning: {message}", markup=False, highlight=False, soft_wrap=True
+            )
+
+
+def announced(estimate: "Estimate") -> bool:
+    """Say what is about to be sent; the user agreed before."""
+    with paused():
+        typer.echo(f"{estimate.asked}: {size(estimate)}", err=True)
+    return True
+
+
+def agreed(*estimates: "Estimate") -> bool:
+    """Say what is about to be sent, and ask once.
+
+    Raises:
+        ConfigError: standard input is not a terminal, so the user cannot be asked.
+        KeyboardInterrupt: the question was answered with Ctrl-C or the end of the input.
+    """
+    for estimate in estimates:
+        announced(estimate)
+    if not sys.stdin.isatty():
+        raise ConfigError(
+            "standard input is not a terminal, so you cannot be asked whether to send them; pass "
+            "--yes to send them"
+        )
+    with paused():
+        try:
+            return typer.confirm("Send them?", err=True)
+        except typer.Abort:
+            raise KeyboardInterrupt from None
+
+
+def size(estimate: "Estimate") -> str:
+    """How much is about to be sent, and what it costs."""
+    if estimate.input_tokens is None:
+        return f"up to {estimate.requests:,} texts may be sent to a service that is paid for"
+    unknown = "unknown (no prices or no max_tokens given)"
+    cost = unknown if estimate.cost is None else f"about {estimate.cost:.4f}"
+    return (
+        f"{estimate.requests:,} requests with about {estimate.input_tokens:,} tokens; cost {cost}"
+    )

@@ -1,118 +1,67 @@
-"""``target-bench run``: retrievers × corpora, as a table or as JSON."""
+"""``target-bench run``, ``score`` and ``generate``: retrievers × corpora, as tables or as JSON."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from target_bench.cli import generate, payment
 from target_bench.cli.options import (
     AsJson,
     By,
-    Corpora,
-    Database,
-    DataDir,
     Debug,
-    DistractorSpecs,
-    Limit,
-    Out,
-    PromptFile,
-    PromptTokens,
-    RetryFailed,
-    SchemaScopeName,
-    Split,
-    Structured,
-    TableFormat,
-    TopK,
+    Given,
     Yes,
-    cutoffs,
+    flag_of,
+    on_line,
     unread,
+    with_options,
 )
-from target_bench.cli.output import printed
+from target_bench.cli.output import agreed, announced, printed
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
-from target_bench.core.schema import OnError
+from target_bench.core.prompt_writer import PromptOptions
+from target_bench.evaluation.run_options import (
+    EXTRACTIVE,
+    RUNS,
+    RunOptions,
+    Selection,
+    of,
+    options_of,
+)
 
 if TYPE_CHECKING:
     from target_bench.evaluation.results import Result
     from target_bench.evaluation.target import TARGET
 
-SCORE_HELP = """Score rankings or answers that were made elsewhere.
-
-`target-bench score ottqa --run my_system.trec` and `target-bench score fetaqa --task qa
---predictions answers.jsonl` print the tables that `run` prints.
-"""
-
 HELP = """Run retrievers on corpora and print their scores.
 
 `target-bench run mini` compares every retriever that needs no model on the embedded corpus, from
-the rankings to the answers.
+the rankings to the answers. `target-bench run --config run.yaml` reads these options from a file.
 """
 
+Corpus = Annotated[
+    str | None, typer.Argument(help="A corpus; the same as --corpus.", show_default=False)
+]
 
+
+@with_options(Selection, RunOptions, PromptOptions)
 def run(
     context: typer.Context,
-    corpus: Annotated[
-        str | None, typer.Argument(help="A corpus; the same as --corpus.", show_default=False)
-    ] = None,
-    tasks: Annotated[
-        list[str] | None,
+    given: Given,
+    corpus: Corpus = None,
+    config: Annotated[
+        Path | None,
         typer.Option(
-            "--task",
-            help="retrieval, qa, fact_verification or text_to_sql, perhaps with settings, as in "
-            "text-to-sql:engine=duckdb (target-bench describe task text-to-sql lists them); may be "
-            "repeated. Default: retrieval; with --generator what the corpus has answers for; of "
-            "mini all.",
+            help="A YAML file with these options, as in corpora: [mini] or top_k: [1, 10]; what "
+            "stands on the command line goes before it.",
             show_default=False,
         ),
     ] = None,
-    corpora: Corpora = None,
-    split: Split = None,
-    retrievers: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--retriever",
-            help="name, name:key=value,..., module:Class, file.py:Class, oracle or no-context; "
-            "may be repeated. Default: every retriever that needs no model.",
-        ),
-    ] = None,
-    top_k: TopK = "1,5,10",
-    limit: Limit = None,
-    database: Database = None,
-    distractors: DistractorSpecs = None,
-    on_error: Annotated[
-        OnError, typer.Option(help="At a failed query: stop, or record it with score 0.")
-    ] = "stop",
-    retry_failed: RetryFailed = False,
-    latency: Annotated[
-        int, typer.Option(help="Time so many single queries (at most 500) after the batches.")
-    ] = 0,
-    memory: Annotated[
-        str | None, typer.Option(help="What a retriever should keep to, as in 500MB.")
-    ] = None,
-    indexes: Annotated[
-        Path | None, typer.Option(help="Folder of saved indexes to read from and write to.")
-    ] = None,
-    generators: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--generator",
-            help="What answers, for tasks about answers: name:key=value,..., gold or empty; may "
-            "be repeated. Default: extractive.",
-        ),
-    ] = None,
-    prompt: PromptFile = None,
-    prompt_tokens: PromptTokens = 8000,
-    table_format: TableFormat = "markdown",
-    schema_scope: SchemaScopeName = "database",
-    structured: Structured = True,
     by: By = None,
     yes: Yes = False,
-    data_dir: DataDir = None,
-    out: Out = Path("runs"),
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
@@ -121,38 +70,42 @@ def run(
     from target_bench.evaluation.stages.generate import ANSWER_MODES
     from target_bench.evaluation.stages.retrieve import MODES
 
-    wanted = wanted_corpora(corpus, corpora)
-    ks = cutoffs(top_k)
-    pairs = _pairs(tasks, wanted, answered=bool(generators))
-    _check_all("retriever", retrievers or (), MODES)
-    _check_all("generator", generators or (), ANSWER_MODES)
-    with reported(context, pairs, data_dir, out, as_json) as (target, results):
+    given, written = _with_config(given, config)
+    chosen = of(Selection, given)
+    wanted = _wanted_corpora(corpus, chosen.corpora)
+    pairs = _pairs(chosen.tasks, wanted, answered=bool(chosen.generators))
+    _check_all("retriever", chosen.retrievers, MODES)
+    _check_all("generator", chosen.generators, ANSWER_MODES)
+    options: dict[str, Any] = {
+        name: getattr(part, name)
+        for part in (of(RunOptions, given), of(PromptOptions, given))
+        for name in options_of(type(part))
+    }
+    with _reported(pairs, chosen, as_json, written) as (target, results):
         ranked = any(task_class(text).source == "retrieved" for text, _ in pairs)
-        named: Sequence[str | None] = retrievers or (registry.BASELINES if ranked else [None])
-        for retriever, generator in product(named, generators or ["extractive"]):
+        named: Sequence[str | None] = registry.BASELINES if ranked else [None]
+        named = chosen.retrievers or named
+        for retriever, generator in product(named, chosen.generators or [EXTRACTIVE]):
+            confirm = announced if yes else agreed
             found = target.run(
-                retriever,
-                split,
-                ks,
-                limit=limit,
-                database=database,
-                distractors=distractors or (),
-                on_error=on_error,
-                retry_failed=retry_failed,
-                latency=latency,
-                memory=memory,
-                indexes=indexes,
-                generator=generator,
-                prompt=prompt,
-                prompt_tokens=prompt_tokens,
-                table_format=table_format,
-                schema_scope=schema_scope,
-                structured=structured,
-                confirm=payment.announced if yes else payment.agreed,
-                by=by or (),
+                retriever, generator=generator, confirm=confirm, by=by or (), **options
             )
             folders = [result.folder for result in results]  # one retrieval serves all generators
             results += [result for result in found if result.folder not in folders]
+
+
+def _with_config(given: Given, config: Path | None) -> tuple[Given, list[tuple[str, str]]]:
+    """Return what is given on the command line, else in a file, and how each is written."""
+    options = options_of(Selection, RunOptions, PromptOptions)
+    written = {name: flag_of(options[name]) for name in given}
+    if config is None:
+        return given, list(written.items())
+    from target_bench.evaluation.run_config import read_config
+
+    found = read_config(config)
+    return {**found, **given}, list(
+        ({name: f"{config}: {name}" for name in found} | written).items()
+    )
 
 
 def _check_all(kind: registry.Kind, named: Sequence[str], modes: Collection[str]) -> None:
@@ -167,9 +120,9 @@ def _check_all(kind: registry.Kind, named: Sequence[str], modes: Collection[str]
 
 
 def _pairs(
-    tasks: list[str] | None, wanted: list[str], answered: bool
+    tasks: Sequence[str], wanted: list[str], answered: bool
 ) -> list[tuple[str, str | list[str]]]:
-    """The tasks to run, each with its corpora."""
+    """Return the tasks to run, each with its corpora."""
     from target_bench.data import sources
 
     if tasks:
@@ -203,8 +156,21 @@ def _check_names(tasks: Sequence[str]) -> None:
         )
 
 
+SCORE_HELP = """Score rankings or answers that were made elsewhere.
+
+`target-bench score ottqa --run my_system.trec` and `target-bench score fetaqa --task qa
+--predictions answers.jsonl` print the tables that `run` prints.
+"""
+
+
+@with_options(
+    RunOptions,
+    Selection,
+    only=("split", "top_k", "limit", "database", "distractors", "corpora", "data_dir", "out"),
+)
 def score(
     context: typer.Context,
+    given: Given,
     corpus: Annotated[
         str | None,
         typer.Argument(
@@ -226,54 +192,45 @@ def score(
         str | None,
         typer.Option(
             help="The task, perhaps with settings, as in text-to-sql:timeout=10. Default: "
-            "retrieval; of a run folder, what it was run with.",
+            "retrieval; of a run folder, as the run was asked for.",
             show_default=False,
         ),
     ] = None,
-    corpora: Corpora = None,
-    split: Split = None,
-    top_k: TopK = "1,5,10",
-    limit: Limit = None,
-    database: Database = None,
-    distractors: DistractorSpecs = None,
     by: By = None,
-    data_dir: DataDir = None,
-    out: Out = Path("runs"),
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
     """Score rankings or answers on a corpus, or what a run folder holds."""
-    stored = _stored(corpus, out) if corpus else None
+    chosen, options = of(Selection, given), of(RunOptions, given)
+    stored = _stored(corpus, chosen.out) if corpus else None
     if stored:
-        if any((run_file, predictions, order, corpora, split, limit, database, distractors)):
+        if run_file or predictions or order or given.keys() - {"top_k", "data_dir", "out"}:
             raise ConfigError(
                 f"{corpus} is a run folder: it holds rankings or answers, and knows their corpus. "
                 "Leave out --run, --predictions, --order, --corpus, --split, --limit, --database "
                 "and --distractors."
             )
-        generate.score_stored(stored, task, data_dir, as_json, by or ())
+        _score_stored(stored, task, chosen.data_dir, as_json, by or ())
         return
-    wanted = wanted_corpora(corpus, corpora)
-    ks = cutoffs(top_k)
-    with reported(context, [(task or "retrieval", wanted)], data_dir, out, as_json) as (
-        target,
-        results,
-    ):
+    pairs = [(task or "retrieval", _wanted_corpora(corpus, chosen.corpora))]
+    files = {"run_file": "--run", "predictions": "--predictions", "order": "--order"}
+    written = [(name, flag) for name, flag in files.items() if on_line(context, name)]
+    with _reported(pairs, chosen, as_json, written) as (target, results):
         results += target.score(
             run_file,
-            split,
-            ks,
+            options.split,
+            options.top_k,
             predictions=predictions,
             order=order,
-            limit=limit,
-            database=database,
-            distractors=distractors or (),
             by=by or (),
+            limit=options.limit,
+            database=options.database,
+            distractors=options.distractors,
         )
 
 
 def _stored(name: str, out: Path) -> Path | None:
-    """The run folder of this name, if it names a run and no corpus."""
+    """Return the run folder of this name, if it names a run and no corpus."""
     from target_bench.runs.find import find, is_name
 
     if registry.canonical("corpus", name) in registry.names("corpus"):
@@ -281,13 +238,13 @@ def _stored(name: str, out: Path) -> Path | None:
     return find(name, out) if is_name(name, out) else None
 
 
-def wanted_corpora(corpus: str | None, corpora: list[str] | None) -> list[str]:
-    """The corpora of the command line, the argument first.
+def _wanted_corpora(corpus: str | None, corpora: Iterable[str]) -> list[str]:
+    """Return the corpora of the command line, the argument first.
 
     Raises:
         ConfigError: there is none.
     """
-    wanted = [*([corpus] if corpus else []), *(corpora or [])]
+    wanted = [*([corpus] if corpus else []), *corpora]
     if not wanted:
         known = ", ".join(registry.names("corpus"))
         raise ConfigError(f"name a corpus, as in: target-bench run mini (known: {known})")
@@ -295,18 +252,86 @@ def wanted_corpora(corpus: str | None, corpora: list[str] | None) -> list[str]:
 
 
 @contextmanager
-def reported(
-    context: typer.Context,
+def _reported(
     pairs: "Sequence[tuple[str, str | list[str]]]",
-    data_dir: Path | None,
-    out: Path,
+    chosen: Selection,
     as_json: bool,
+    written: Iterable[tuple[str, str]],
 ) -> "Iterator[tuple[TARGET, list[Result]]]":
-    """A benchmark, and a list for its results; they are printed at the end, also after an error."""
+    """Return a benchmark, and a list for its results, which are printed at the end."""
     from target_bench.evaluation.target import TARGET
 
     with printed(as_json) as (observer, results):
-        target = TARGET(*pairs, data_dir=data_dir, out=out, observer=observer)
-        for note in unread(context, [task for task, _ in pairs]):
+        target = TARGET(*pairs, data_dir=chosen.data_dir, out=chosen.out, observer=observer)
+        for note in unread(written, [task for task, _ in pairs]):
             observer.warning(note)
         yield target, results
+
+
+GENERATE_HELP = """Have the rankings of a stored run answered.
+
+`target-bench generate runs/retrieval-... --task qa --generator extractive` retrieves nothing again;
+the run may also be one of answers, by another generator.
+"""
+
+
+@with_options(
+    Selection,
+    RunOptions,
+    PromptOptions,
+    only=("generators", "data_dir", "retry_failed", *options_of(PromptOptions)),
+)
+def generate(
+    context: typer.Context,
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="A run folder, or its id.", show_default=False)
+    ],
+    given: Given,
+    task: Annotated[
+        str | None,
+        typer.Option(
+            help="qa, fact_verification or text_to_sql, perhaps with settings, as in "
+            "fact_verification:labels=target. Default: as the run was asked for.",
+            show_default=False,
+        ),
+    ] = None,
+    yes: Yes = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of all runs. Default: where the run lies.")
+    ] = None,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Answer, score and print."""
+    from target_bench.evaluation.inputs import Answering
+    from target_bench.evaluation.resume import ResumedRun
+    from target_bench.runs.find import find
+    from target_bench.runs.read import read_run
+
+    chosen, prompting = of(Selection, given), of(PromptOptions, given)
+    with printed(as_json) as (observer, results):
+        stored = ResumedRun(read_run(find(run, out or RUNS)), chosen.data_dir, observer, out)
+        options = options_of(Selection, RunOptions, PromptOptions)
+        written = [(name, flag_of(options[name])) for name in given]
+        for note in unread(written, [task or stored.task_text]):
+            observer.warning(note)
+        for generator in chosen.generators or [EXTRACTIVE]:
+            answering = Answering(generator, prompting, confirm=announced if yes else agreed)
+            results += stored.generate(answering, task, of(RunOptions, given).retry_failed)
+
+
+def _score_stored(
+    folder: Path,
+    task: str | None,
+    data_dir: Path | None,
+    as_json: bool,
+    by: Sequence[str],
+) -> None:
+    """Score a run folder again and print."""
+    from target_bench.evaluation import sliced_results
+    from target_bench.evaluation.resume import ResumedRun
+    from target_bench.runs.read import read_run
+
+    with printed(as_json) as (observer, results):
+        stored = ResumedRun(read_run(folder), data_dir, observer)
+        results += [sliced_results.added(result, by) for result in stored.score(task)]

@@ -1,24 +1,25 @@
-"""``target-bench runs``: what lies in a store of runs, and whether it is whole."""
+"""``target-bench runs``: what lies in a store of runs, whether it is whole, and its export."""
 
-import json
-import sys
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from target_bench.cli.compare import RunsIn
-from target_bench.cli.options import AsJson, By, Debug
-from target_bench.core.errors import StoreError
+from target_bench.cli.options import AsJson, By, DataDir, Debug
+from target_bench.cli.output import print_json
+from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.text_tables import Column, TextTable, print_tables, say
+from target_bench.evaluation.run_options import RUNS
 
 if TYPE_CHECKING:
     from target_bench.runs.integrity import Checked
     from target_bench.runs.read import StoredRun
     from target_bench.runs.slice_tables import Parts
 
-HELP = "List, show, compare, check and clean up stored runs."
+HELP = "List, show, compare, check, clean up and export stored runs."
 
 app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
 
@@ -30,7 +31,7 @@ RunName = Annotated[str, typer.Argument(metavar="RUN", show_default=False)]
 
 @app.command("list", help="One line a run: what was run on what, and its main score.")
 def list_(
-    out: RunsIn = Path("runs"),
+    out: RunsIn = RUNS,
     corpus: Annotated[str | None, typer.Option(help="Only runs of this corpus.")] = None,
     task: Annotated[str | None, typer.Option(help="Only runs of this task.")] = None,
     as_json: AsJson = False,
@@ -47,7 +48,7 @@ def list_(
         if corpus in (None, one["corpus"]) and wanted in (None, one["task"])
     ]
     if as_json:
-        _dump(found)
+        print_json(found)
         return
     print_tables(
         TextTable([Column(name, below=name in _BELOW) for name in _LISTED], list(map(_row, found)))
@@ -81,11 +82,18 @@ def _id(one: Listed) -> str:
 def show(
     run: RunName,
     by: By = None,
-    out: RunsIn = Path("runs"),
+    out: RunsIn = RUNS,
+    config: Annotated[
+        bool,
+        typer.Option("--config", help="Print its options alone, as run --config reads them."),
+    ] = False,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
     """Print what a run folder holds."""
+    if config:
+        _show_config(run, out)
+        return
     from target_bench.runs.documents import described
     from target_bench.runs.find import find
     from target_bench.runs.read import read_run
@@ -96,7 +104,7 @@ def show(
     problems = document.get("problems")
     slices = {} if problems else _slices(stored, by or ())
     if as_json:
-        _dump(document | ({"by": to_json(slices)} if slices else {}))
+        print_json(document | ({"by": to_json(slices)} if slices else {}))
     else:
         _show(document)
         print_tables(*(table(name, [(document["run"], slices)]) for name in slices))
@@ -108,6 +116,20 @@ def _slices(stored: "StoredRun", names: "Sequence[str]") -> "dict[str, Parts]":
     from target_bench.runs.slice_scores import scores_by
 
     return {name: scores_by(stored, name) for name in names}
+
+
+def _show_config(run: str, out: Path) -> None:
+    import yaml
+
+    from target_bench.evaluation.run_config import config_of
+    from target_bench.runs.find import find
+    from target_bench.runs.read import read_run
+
+    stored = read_run(find(run, out))
+    found = config_of(stored.asked, stored.split)
+    said = yaml.safe_dump(found, sort_keys=False, allow_unicode=True, width=100)
+    name = stored.folder.name
+    typer.echo(f"# {name}: target-bench run --config FILE makes it again\n{said}", nl=False)
 
 
 def _show(document: dict[str, Any]) -> None:
@@ -128,7 +150,7 @@ def _show(document: dict[str, Any]) -> None:
 def diff(
     run: RunName,
     other: Annotated[str, typer.Argument(metavar="RUN", show_default=False)],
-    out: RunsIn = Path("runs"),
+    out: RunsIn = RUNS,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
@@ -142,7 +164,7 @@ def diff(
     one, two = find(run, out), find(other, out)
     found = differences(read_run(one), read_run(two))
     if as_json:
-        _dump([asdict(each) for each in found])
+        print_json([asdict(each) for each in found])
         return
     rows = [[f"{each.part}.{each.path}", _cell(each.one), _cell(each.other)] for each in found]
     if rows:
@@ -151,9 +173,59 @@ def diff(
         say("the two runs differ in nothing")
 
 
+EXPORT_HELP = """Write a run for other tools.
+
+`target-bench runs export runs/retrieval-mini-... --format trec --to trec/` writes run.trec and
+qrels.trec, which ir-measures and trec_eval read.
+"""
+
+
+class Format(StrEnum):
+    """What can be written."""
+
+    trec = "trec"
+
+
+@app.command("export", help=EXPORT_HELP)
+def export(
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="A run folder, or its id.", show_default=False)
+    ],
+    format: Annotated[
+        Format, typer.Option(help="Run and judgements as TREC has them.")
+    ] = Format.trec,
+    to: Annotated[
+        Path | None, typer.Option(help="Where the files go. Default: the run folder.")
+    ] = None,
+    corpus: Annotated[
+        str | None,
+        typer.Option(help="The corpus, where it moved since. Default: what the run was of."),
+    ] = None,
+    data_dir: DataDir = None,
+    debug: Debug = False,
+) -> None:
+    """Load the corpus of a run and write its rankings and judgements."""
+    from target_bench.data import sources, splits
+    from target_bench.runs import export as exporting
+    from target_bench.runs.find import find
+    from target_bench.runs.read import read_run
+
+    stored = read_run(find(run, RUNS))
+    name = corpus or stored.asked.corpus
+    if name is None:
+        raise ConfigError(
+            f"{stored.folder} is of a corpus that was made in Python; name it with --corpus"
+        )
+    if sources.is_path(name) and not Path(name).exists():
+        raise ConfigError(f"{name}, which the run was of, is not there; name its place: --corpus")
+    dataset = splits.load(name, stored.split, data_dir, stored.asked.distractors)
+    for path in exporting.export(stored, dataset, to or stored.folder, format.value):
+        typer.echo(path)
+
+
 @app.command("fsck", help="Check every run folder; exit code 4 if one is damaged.")
 def fsck(
-    out: RunsIn = Path("runs"),
+    out: RunsIn = RUNS,
     runs: Annotated[
         list[str] | None, typer.Argument(metavar="[RUN]...", help="Default: all.")
     ] = None,
@@ -167,7 +239,7 @@ def fsck(
     folders = [find(run, out) for run in runs] if runs else run_folders(out)
     found = [check(folder) for folder in folders]
     if as_json:
-        _dump([checked.to_json() for checked in found])
+        print_json([checked.to_json() for checked in found])
     else:
         for line in _report(found):
             say(line)
@@ -195,7 +267,7 @@ def _report(found: "Sequence[Checked]") -> list[str]:
 
 @app.command("gc", help="List runs that were never finished, and leftovers; --yes removes them.")
 def gc(
-    out: RunsIn = Path("runs"),
+    out: RunsIn = RUNS,
     yes: Annotated[bool, typer.Option("--yes", help="Remove what is listed.")] = False,
     debug: Debug = False,
 ) -> None:
@@ -251,8 +323,3 @@ def _score(
 
 def _cell(value: Any) -> str:
     return "–" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _dump(document: Any) -> None:
-    json.dump(document, sys.stdout, ensure_ascii=False, indent=2)
-    sys.stdout.write("\n")

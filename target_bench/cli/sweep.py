@@ -1,7 +1,7 @@
 """``target-bench sweep``: the cells of a YAML file, looked at or run."""
 
-import json
 import sys
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from target_bench.cli import payment
 from target_bench.cli.options import AsJson, Debug, Yes
-from target_bench.cli.output import INTERRUPTED
+from target_bench.cli.output import INTERRUPTED, agreed, announced, print_json, size
 from target_bench.core.errors import ConfigError, PluginError, StoreError
+from target_bench.core.text_tables import Column, TextTable
 
 if TYPE_CHECKING:
     from target_bench.cli.sweep_progress import SweepView
-    from target_bench.evaluation.sweeps import CellOutcome, Executor, Sweep
+    from target_bench.evaluation.stages.consent import Estimate
+    from target_bench.evaluation.sweeps import CellOutcome, Executor, PlannedCell, Sweep
 
 HELP = """Run all cells of a sweep, and go on where an earlier time was stopped.
 
@@ -110,7 +111,7 @@ def sweep(
 def _executor(
     name: Literal["local", "ray"], of_local: dict[str, Any], of_ray: dict[str, Any]
 ) -> "Executor":
-    """The executor with the settings that were given; those of the other one are refused."""
+    """Return the executor with the settings that were given; those of the other one are refused."""
     from target_bench.evaluation.sweeps.executors import named
 
     own, others, other = (
@@ -133,13 +134,12 @@ def _agree(loaded: "Sweep", yes: bool) -> None:
     estimates = loaded.estimates
     if yes:
         for estimate in estimates:
-            payment.announced(estimate)
-    elif estimates and not payment.agreed(*estimates):
+            announced(estimate)
+    elif estimates and not agreed(*estimates):
         raise ConfigError("nothing was sent: the requests were not agreed to")
 
 
 def _show(loaded: "Sweep", as_json: bool) -> None:
-    from target_bench.cli.sweep_table import plan_table
     from target_bench.core.text_tables import print_tables, say
     from target_bench.evaluation.sweeps.sweep_records import described
 
@@ -158,23 +158,22 @@ def _show(loaded: "Sweep", as_json: bool) -> None:
             for planned in loaded.cells
         ]
         total = list(map(asdict, estimates))
-        _dump({"name": loaded.name, "cells": cells, "estimates": total})
+        print_json({"name": loaded.name, "cells": cells, "estimates": total})
         return
     print_tables(plan_table(loaded.cells))
     n_done = sum(planned.state == "done" for planned in loaded.cells)
     lines = [f"{len(loaded.cells)} cells, {n_done} of them done; runs in {loaded.out}"]
-    lines += [f"To be sent to {e.asked}: {payment.size(e)}" for e in estimates]
+    lines += [f"To be sent to {e.asked}: {size(e)}" for e in estimates]
     for line in lines:
         say(line)
 
 
 def _print(loaded: "Sweep", outcomes: "list[CellOutcome]", as_json: bool) -> None:
-    from target_bench.cli.sweep_table import outcome_tables
     from target_bench.core.text_tables import print_tables, say
     from target_bench.evaluation.sweeps.sweep_records import as_row
 
     if as_json:
-        _dump({"name": loaded.name, "cells": [as_row(outcome) for outcome in outcomes]})
+        print_json({"name": loaded.name, "cells": [as_row(outcome) for outcome in outcomes]})
         return
     print_tables(*outcome_tables(outcomes))
     states = [outcome.state for outcome in outcomes]
@@ -212,6 +211,91 @@ def _tell_failures(outcomes: "list[CellOutcome]", traces: bool) -> None:
     raise (StoreError if of_store else PluginError)("\n".join(lines))
 
 
-def _dump(document: dict[str, Any]) -> None:
-    json.dump(document, sys.stdout, ensure_ascii=False, indent=2)
-    sys.stdout.write("\n")
+_ALWAYS = ("retriever", "generator")
+_HIDDEN = ("number", "task", "k")
+
+
+def plan_table(cells: "Sequence[PlannedCell]") -> TextTable:
+    """Return a row a cell: its state, and what it would send to plug-ins that may cost money."""
+    paid = any(cell.estimates for cell in cells)
+    axes = _axes([planned.cell for planned in cells])
+    columns = [*_axis_columns(axes, task=True), Column("state"), Column("answered")]
+    columns += [Column(name, right=True) for name in ("requests", "tokens", "cost") if paid]
+    rows = []
+    for planned, axis in zip(cells, axes, strict=True):
+        row = [str(planned.cell.number), planned.cell.task, *axis.values(), planned.state]
+        row.append(f"{planned.recorded} of {planned.n_queries}")
+        if paid:
+            row += _sizes(planned.estimates) if planned.estimates else [""] * 3
+        rows.append(row)
+    return TextTable(columns, rows, f"{len(cells)} cells")
+
+
+def outcome_tables(outcomes: "Sequence[CellOutcome]") -> list[TextTable]:
+    """Return a row a cell with its main scores, those of one task together."""
+    tasks = dict.fromkeys(outcome.cell.task for outcome in outcomes)
+    return [_scores(task, [o for o in outcomes if o.cell.task == task]) for task in tasks]
+
+
+def _scores(task: str, outcomes: "Sequence[CellOutcome]") -> TextTable:
+    from target_bench.metrics.headlines import table_metrics
+    from target_bench.runs.score_cells import metric_column, score_cell
+    from target_bench.runs.times import STAGES, left_out_note
+
+    axes = _axes([outcome.cell for outcome in outcomes])
+    scores = {name: score for outcome in outcomes for name, score in outcome.scores.items()}
+    metrics = table_metrics(scores, every=True)  # cells may be of several corpora
+    columns = [*_axis_columns(axes), *map(metric_column, metrics), Column("seconds", right=True)]
+    rows = []
+    for outcome, axis in zip(outcomes, axes, strict=True):
+        cells = [str(outcome.cell.number), *axis.values()]
+        for name in metrics:
+            failed = outcome.error is not None
+            cells.append("failed" if failed else score_cell(name, outcome.scores.get(name)))
+        cells.append(_seconds(outcome))
+        rows.append(cells)
+    note = left_out_note((outcome.left_out for outcome in outcomes), STAGES)
+    return TextTable(columns, rows, f"{task}; scores and their 95% intervals", note=note)
+
+
+def _seconds(outcome: "CellOutcome") -> str:
+    """Of indexing, ranking and answering together; a dash where one of them is not cold."""
+    from target_bench.runs.times import STAGES
+
+    if set(STAGES) & outcome.left_out.keys():
+        return "–"
+    known = [outcome.stages[stage] for stage in STAGES if stage in outcome.stages]
+    return f"{sum(known):.1f}" if known else ""
+
+
+def _axes(cells: Sequence[Any]) -> list[dict[str, str]]:
+    """Return what differs between cells, and what ranks and answers: name -> text of each cell."""
+    from target_bench.evaluation.sweeps.sweep_records import described
+
+    rows = [described(cell) for cell in cells]
+    names = [
+        name
+        for name in (rows[0] if rows else ())
+        if name not in _HIDDEN
+        and (
+            len({row[name] for row in rows}) > 1 or (name in _ALWAYS and rows[0][name] is not None)
+        )
+    ]
+    return [{name: "" if row[name] is None else str(row[name]) for name in names} for row in rows]
+
+
+def _axis_columns(axes: Sequence[dict[str, str]], task: bool = False) -> list[Column]:
+    named = [*(["task"] if task else []), *(axes[0] if axes else ())]
+    return [
+        Column("", right=True, label="cell"),
+        *(Column(name.replace("_", "\n"), label=name.replace("_", " ")) for name in named),
+    ]
+
+
+def _sizes(estimates: "Sequence[Estimate]") -> list[str]:
+    """Write requests, tokens and cost; blank or unknown where one of them is not known."""
+    tokens = [estimate.input_tokens for estimate in estimates]
+    costs = [estimate.cost for estimate in estimates]
+    n_tokens = "" if None in tokens else f"{sum(filter(None, tokens)):,}"
+    cost = "unknown" if None in costs else f"{sum(filter(None, costs)):.4f}"
+    return [f"{sum(estimate.requests for estimate in estimates):,}", n_tokens, cost]

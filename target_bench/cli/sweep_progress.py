@@ -76,7 +76,7 @@ class SweepView(Observer):
         self._live.stop()
 
     def of_cell(self, number: int) -> Observer:
-        """What hears of one cell."""
+        """Return what hears of one cell."""
         return _CellView(self, number)
 
     def warning(self, message: str) -> None:
@@ -105,7 +105,7 @@ class SweepView(Observer):
         self._log(f"[{number}/{self.n_cells}] {said}", NORMAL)
 
     def _log(self, line: str, level: int) -> None:
-        """A line of the log: where no live view shows the same, or all is wanted."""
+        """Print a line of the log: where no live view shows the same, or all is wanted."""
         if self._level >= level and (not self._is_live or self._level == VERBOSE):
             self._say(f"{time.strftime('%H:%M:%S')} {line}")
 

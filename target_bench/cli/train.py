@@ -95,7 +95,7 @@ def dense(
     debug: Debug = False,
 ) -> None:
     """Train, save, and print how to use the model."""
-    from target_bench.cli.progress import TerminalObserver
+    from target_bench.cli.output import TerminalObserver
     from target_bench.components.training.fine_tuning import Settings, train
     from target_bench.components.training.training_loop import Course
     from target_bench.components.training.training_splits import Data
@@ -151,7 +151,7 @@ def _told(trained: "Trained", output: Path, settings: "Settings") -> str:
 
 
 def _spec(output: Path, settings: "Settings") -> str:
-    """The retriever on the command line: with this model, and tables written as in training."""
+    """Return the retriever on the command line, with this model and tables as in training."""
     from target_bench.components.training.fine_tuning import Settings as Defaults
 
     own = settings.writing

@@ -47,7 +47,7 @@ class Scorer:
         self._n_pairs = self._n_cut = 0
 
     def load(self) -> None:
-        """Load the model, and count pairs anew.
+        """Load the model, and start the count of pairs again.
 
         Raises:
             ConfigError: there is no such model, or it cannot be loaded or gives no single score.
@@ -56,7 +56,7 @@ class Scorer:
         self._n_pairs = self._n_cut = 0
 
     def scores(self, pairs: Sequence[tuple[str, str]]) -> Floats:
-        """(n,) the model's scores before any sigmoid, which would make ties of the best.
+        """Return the model's (n,) scores before any sigmoid, which would make ties of the best.
 
         Equal pairs are scored once: their scores are equal to the last bit.
 
@@ -75,8 +75,8 @@ class Scorer:
         if not np.isfinite(found).all():
             query, text = read[int(np.argmin(np.isfinite(found)))]
             raise ConfigError(
-                f"model={self._model}: the score of {query[:60]!r} with {text[:60]!r} is no number."
-                " The weights are broken, or too large for float16: try dtype=float32"
+                f"model={self._model}: the score of {query[:60]!r} with {text[:60]!r} is not "
+                "a number. The weights are broken, or too large for float16: try dtype=float32"
             )
         return found[where]
 
@@ -104,7 +104,7 @@ class Scorer:
                 return np.asarray(found, dtype=np.float64)
 
     def _too_long(self, pairs: Sequence[tuple[str, str]]) -> int:
-        """How many of the pairs lose tokens."""
+        """Return how many of the pairs lose tokens."""
         limit = self._loaded.max_seq_length
         if limit is None:
             return 0
@@ -117,7 +117,7 @@ class Scorer:
         return sum(len(ids) > limit for ids in tokens)
 
     def notes(self) -> list[str]:
-        """Pairs that were cut, and memory that did not suffice."""
+        """Return the pairs that were cut, and memory that did not suffice."""
         found = []
         if self._n_cut:
             found.append(
@@ -139,7 +139,7 @@ class Scorer:
         return revision(self._found)
 
     def config(self) -> Mapping[str, Any]:
-        """The model's name on the hub; a folder is known by its ``revision``, wherever it lies.
+        """Return the model's name on the hub; a folder is identified by its ``revision``.
 
         Raises:
             ConfigError: there is no such model.

@@ -66,7 +66,7 @@ class WrappedRetriever(Retriever):
         concurrency: how many queries are under way at most.
 
     Raises:
-        ConfigError: there is no such object, or a setting cannot be.
+        ConfigError: there is no such object, or a setting is invalid.
     """
 
     noun: ClassVar[str]
@@ -132,7 +132,7 @@ class WrappedRetriever(Retriever):
         )
 
     def config(self) -> Mapping[str, Any]:
-        """The object's or function's class, version and settings, and how it is filled and asked.
+        """Return class, version and settings of the object, and how it is filled and asked.
 
         Raises:
             TypeError: nothing tells what it holds; ``version`` would.
@@ -209,7 +209,7 @@ class WrappedRetriever(Retriever):
 
     @abstractmethod
     def _of_size(self, asked: Any, n: int) -> Any:
-        """One that is like the object and gives ``n`` texts."""
+        """Return an object like this one that gives ``n`` texts."""
 
     @abstractmethod
     def _search(self, query: str, n: int) -> Iterable[Hit]:

@@ -105,7 +105,7 @@ class Fusion:
 
 
 def _scaled(found: Candidates, scale: Scale, depth: int, n_tables: int) -> tuple[Floats, Floats]:
-    """Scores on one scale, and (n, 1) what a table gets that is not in the ranking."""
+    """Return scores on one scale, and (n, 1) what a table gets that is not in the ranking."""
     if found.scores is None:
         raise ConfigError(
             f"{found.label} ranks without scores, which weighted fusion needs; use method=rrf"
@@ -163,7 +163,7 @@ def _best_sums(
 
 
 def _in_order(rows: Places) -> tuple[Places, Places]:
-    """Each row in ascending order, equal ones as they stand, and the columns they come from."""
+    """Sort each row in ascending order, stably; return it and the columns it comes from."""
     bits = rows.shape[1].bit_length()
     packed = np.sort((rows << bits) + np.arange(rows.shape[1]), axis=1)
     return packed >> bits, packed & ((1 << bits) - 1)

@@ -18,7 +18,7 @@ def check_generator(generator: Any) -> Any:
     """
     if isinstance(generator, type) or not callable(getattr(generator, "generate", None)):
         raise ConfigError(
-            f"{generator!r:.100} is no generator: an object with generate(request) is needed"
+            f"{generator!r:.100} is not a generator: it has no method generate(request)"
         )
     return generator
 

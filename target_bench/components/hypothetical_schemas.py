@@ -11,7 +11,7 @@ _OPENING = re.compile(r"[\[{]")
 
 
 def schemas(answer: str, n: int) -> list[str]:
-    """The first ``n`` different schemas of an answer, each as one line: title and column names.
+    """Return the first ``n`` different schemas of an answer, a line each: title and columns.
 
     JSON is looked for first, anywhere in the answer: a list of schemas, an object that holds one,
     or one schema after another; a schema is text, a list, or an object whose values count.
@@ -50,7 +50,7 @@ def _items(document: Any) -> list[Any]:
 
 
 def _look_whole(texts: list[str]) -> bool:
-    """Whether each text is a schema, and not the name of a column."""
+    """Return whether each text is a schema, and not the name of a column."""
     return any(re.search(r"[:(|,]", text) for text in texts)
 
 
@@ -72,7 +72,7 @@ def _is_schema(item: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    """All that a value says, in order; names of keys are left out."""
+    """Return all that a value says, in order; names of keys are left out."""
     if isinstance(value, dict):
         return " ".join(map(_text, value.values()))
     if isinstance(value, list):

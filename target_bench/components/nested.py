@@ -41,7 +41,7 @@ class Inner:
         retriever: the retriever itself.
 
     Raises:
-        ConfigError: nobody knows the name, or the object is no retriever.
+        ConfigError: the name is unknown, or the object is not a retriever.
     """
 
     def __init__(self, given: object) -> None:

@@ -64,7 +64,7 @@ class AbsCustomEmbeddingRetriever(AbsRetrieverBase):
     def retrieve(
         self, query: str, dataset_name: str, top_k: int, **kwargs: Any
     ) -> list[tuple[Any, ...]]:
-        """Pairs of database id and table id, best first."""
+        """Return the pairs of database id and table id, best first."""
 
     @abstractmethod
     def embed_corpus(self, dataset_name: str, corpus: Iterable[dict[str, Any]]) -> None:

@@ -72,7 +72,7 @@ class Summarizer:
         self.failed: Counter[str] = Counter()
 
     def summaries(self, tables: Sequence[str]) -> list[Summary | None]:
-        """A summary of each table, or None where there is none. Equal tables are asked about once.
+        """Return the summary of each table, or None; equal tables are asked about once.
 
         Args:
             tables: the tables as text.
@@ -150,7 +150,7 @@ class _Listener(Observer):
 
 
 def unique_names(summaries: Sequence[Summary | None]) -> list[Summary | None]:
-    """The same with ``_2``, ``_3``, ... after names that tables before have, in corpus order."""
+    """Add ``_2``, ``_3``, ... to names that earlier tables have, in corpus order."""
     taken: set[str] = set()
     unique: list[Summary | None] = []
     for summary in summaries:

@@ -70,7 +70,7 @@ def rank_scores(
 
 
 def blocks(n_queries: int, n_tables: int, cells: int = BLOCK_CELLS) -> list[slice]:
-    """Slices of the queries, so that one has about so many scores."""
+    """Yield slices of the queries that have about this many scores each."""
     size = max(1, cells // max(1, n_tables))
     return [slice(start, min(start + size, n_queries)) for start in range(0, n_queries, size)]
 
@@ -84,7 +84,7 @@ def stacked(parts: Sequence[tuple[Places, Scores]]) -> tuple[Places, Scores]:
 
 
 def positive_best(scores: Scores, k: int, offsets: Scores | None = None) -> tuple[Places, Scores]:
-    """Places and scores of the ``k`` best of each row; -1 and 0 where none scores above 0."""
+    """Return places and scores of the ``k`` best of each row; -1 and 0 where none is above 0."""
     if offsets is not None:
         scores = np.where(scores > 0, scores + offsets[:, None], 0.0)
     best, found = top_k(scores, k)
@@ -93,7 +93,7 @@ def positive_best(scores: Scores, k: int, offsets: Scores | None = None) -> tupl
 
 
 def _merged(parts: Sequence[tuple[Places, Scores]], k: int) -> tuple[Places, Scores]:
-    """The best of all shards: side by side in corpus order, equal scores stay in that order."""
+    """Merge the best of all shards, side by side in corpus order, so that ties keep it."""
     if len(parts) == 1:
         return parts[0]
     places = np.concatenate([part[0] for part in parts], axis=1)

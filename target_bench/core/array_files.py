@@ -57,7 +57,7 @@ def read_sparse(folder: Path, name: str) -> Any:
 
 
 class StoredShards(Sequence[Any]):
-    """Sparse matrices in a folder, each opened anew whenever it is asked for.
+    """Sparse matrices in a folder, each opened again at every access.
 
     Args:
         folder: where they are.
@@ -83,7 +83,7 @@ class StoredShards(Sequence[Any]):
 
 
 def shard_name(number: int) -> str:
-    """Return what a shard's files begin with."""
+    """Return the prefix of a shard's file names."""
     return f"shard-{number}"
 
 

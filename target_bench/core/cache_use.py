@@ -1,7 +1,7 @@
-"""What came out of a cache while something was timed: such a time says nothing about a system.
+"""Reads from caches while something is timed: such a time says nothing about a system.
 
 Notes are of the whole process, so that those of a plug-in's own threads count too. Of two runs
-that are timed at once in one process each hears of the other's: at worst a time is not shown. What
+that are timed at once in one process each also gets the other's: at worst a time is not shown. What
 was made belongs to the run that made it: to another it is a loan.
 """
 
@@ -21,14 +21,14 @@ _off: ContextVar[bool] = ContextVar("target_bench_caches_off", default=False)
 
 
 class Watch:
-    """Sees which caches are read from now on."""
+    """A record of the caches that are read from now on."""
 
     def __init__(self) -> None:
         self._earlier = Counter(_noted)
         self.made: dict[Hashable, set[Hashable]] = {}
 
     def used(self) -> list[str]:
-        """The caches that were read since the last call, or since the watch began; sorted."""
+        """Return the caches read since the last call, or since the watch began; sorted."""
         with _lock:
             now = Counter(_noted)
         found = sorted(now - self._earlier)
@@ -60,7 +60,7 @@ def watched() -> Iterator[Watch]:
 
 
 def _made_here() -> dict[Hashable, set[Hashable]]:
-    """Return what the run that this thread works for has made, by store."""
+    """Return the entries that the run of this thread has made, by store."""
     watch = _watching.get()
     if watch in _watches:
         return watch.made
@@ -68,19 +68,19 @@ def _made_here() -> dict[Hashable, set[Hashable]]:
 
 
 def note(cache: str) -> None:
-    """Something was read from a cache, which is called so in messages."""
+    """Note that something was read from the cache of this name."""
     with _lock:
         _noted[cache] += 1
 
 
 def made(store: Hashable, keys: Iterable[Hashable]) -> None:
-    """These entries of a store were worked out just now."""
+    """Record that this run has computed these entries of a store."""
     with _lock:
         _made_here().setdefault(store, set()).update(keys)
 
 
 def found(cache: str, store: Hashable, keys: Iterable[Hashable]) -> None:
-    """These entries of a store were read; a note, unless all of them were made in this run."""
+    """Note a read of these entries of a store, unless this run has made all of them."""
     with _lock:
         here = _made_here().get(store, set())
         if not all(key in here for key in keys):
@@ -88,7 +88,7 @@ def found(cache: str, store: Hashable, keys: Iterable[Hashable]) -> None:
 
 
 def answered(generator: Any, any_cached: bool) -> None:
-    """A generator gave answers, and says itself whether it had any of them before.
+    """Note whether a generator says that some of its answers came from a cache.
 
     It is believed, but for one whose class has a true ``answers_are_noted``: its answers come out
     of the cache of answers, which knows that an equal prompt of the same run is not a loan.
@@ -99,7 +99,7 @@ def answered(generator: Any, any_cached: bool) -> None:
 
 @contextmanager
 def turned_off() -> Iterator[None]:
-    """Have this thread neither read nor write what can be worked out without cost."""
+    """Switch off the caches of results that cost no money, in this thread."""
     token = _off.set(True)
     try:
         yield
@@ -108,5 +108,5 @@ def turned_off() -> Iterator[None]:
 
 
 def is_off() -> bool:
-    """Whether this thread should work everything out itself."""
+    """Return whether caches are switched off in this thread."""
     return _off.get()

@@ -50,7 +50,7 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What counts of a source file.
+    """The significant parts of a source file.
 
     Attributes:
         code: the hash of its tree without docstrings, in hexadecimal.
@@ -114,7 +114,7 @@ def _source(tree: ast.Module, package: Path | None) -> Source:
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.AST]:
-    """All statements that may run, at any depth."""
+    """Yield all statements that may run, at any depth."""
     stack: list[ast.AST] = [tree]
     while stack:
         node = stack.pop()
@@ -126,7 +126,7 @@ def _statements(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def _bound(node: ast.AST) -> Iterator[Import]:
-    """Yield what a node binds, if it is an import statement."""
+    """Yield the names that a node binds, if it is an import statement."""
     if isinstance(node, ast.Import):
         for found in node.names:
             yield Import(found.name, None, found.asname or found.name.partition(".")[0])
@@ -174,7 +174,7 @@ def _submodule(found: Import, package: Path) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class _Bindings:
-    """What the import statements of a package bind in a file of it.
+    """Names bound by the import statements of a package's file.
 
     Attributes:
         package: the folder of the package; None to bind nothing.
@@ -219,7 +219,7 @@ def _is_text(node: ast.AST) -> bool:
 
 
 class _Mark(str):
-    """A part of the text that is no constant of the tree."""
+    """A part of the text that is not a constant of the tree."""
 
     __slots__ = ()
 
@@ -261,7 +261,7 @@ class _Writer:
                 yield f"{type(item).__name__} {item!a},"
 
     def _fields(self, node: ast.AST) -> Iterator[Any]:
-        """Name and value of every field that is not empty."""
+        """Yield name and value of every field that is not empty."""
         for name in node._fields:
             value = getattr(node, name, None)
             if isinstance(value, list):
@@ -271,7 +271,7 @@ class _Writer:
                 yield value
 
     def _as_defined(self, node: ast.AST) -> ast.AST:
-        """Return a name that was imported from the package as it is called where it is defined."""
+        """Return the defining name of a name that was imported from the package."""
         if isinstance(node, ast.Name) and node.id in self.bindings.names:
             return ast.Name(self.bindings.names[node.id])
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

@@ -1,4 +1,4 @@
-"""Calling a retriever and holding its answers to the contract.
+"""Calls of a retriever, and validation of its answers against the contract.
 
 Fewer tables than asked, or none, is an answer. None, NaN, an unknown id, a repeated table, more
 than k tables or an exception is a fault, recorded as the error of that one query.
@@ -31,11 +31,11 @@ class RetrieverLike(Protocol):
 
 
 class Fault(Exception):  # noqa: N818 (a fault of the plug-in, recorded and seldom raised)
-    """What a retriever did wrong on one query."""
+    """A retriever's breach of its contract on one query."""
 
 
 def check_methods(retriever: object) -> RetrieverLike:
-    """Return the object itself, if it has the two methods of a retriever.
+    """Return the object, if it has the two methods of a retriever.
 
     Raises:
         ConfigError: it lacks one, or is a class in place of an object.
@@ -46,14 +46,14 @@ def check_methods(retriever: object) -> RetrieverLike:
     for method in ("embed_corpus", "retrieve"):
         if not callable(getattr(retriever, method, None)):
             raise ConfigError(
-                f"{type(retriever).__name__} is no retriever: it has no method {method}. "
+                f"{type(retriever).__name__} is not a retriever: it has no method {method}. "
                 "A retriever has embed_corpus(corpus) and retrieve(query, top_k)."
             )
     return retriever  # type: ignore[return-value]  # just checked
 
 
 def batch_size(retriever: RetrieverLike) -> int:
-    """How many queries to hand over, and to write to disk, at a time."""
+    """Return the number of queries to hand over, and to write to disk, at a time."""
     own: int = getattr(retriever, "queries_at_once", Retriever.queries_at_once)
     return own if _has_batch(retriever) else _LOOP_BATCH
 
@@ -95,7 +95,7 @@ def retrieve(
 
 
 def given(query_id: str, ranking: Any, top_k: int, corpus: Corpus) -> Retrieval:
-    """A ranking that is there already, as the retrieval of a query: cut after ``top_k`` tables.
+    """Return an existing ranking as the retrieval of a query, cut after ``top_k`` tables.
 
     Args:
         query_id: the query.
@@ -140,7 +140,7 @@ def _retrieval(query_id: str, checked: "_Ranking | Fault", corpus: Corpus) -> Re
 
 
 def _from_arrays(answers: Ranked, top_k: int, n_tables: int) -> list[_Ranking] | None:
-    """Return the rankings, or None if any is at fault: the general way then says which, and how."""
+    """Return the rankings, or None if one is invalid: the general way then says which, and why."""
     found = settled_arrays(answers, top_k, n_tables)
     if found is None:
         return None
@@ -148,7 +148,7 @@ def _from_arrays(answers: Ranked, top_k: int, n_tables: int) -> list[_Ranking] |
 
 
 def settled_arrays(answers: Ranked, top_k: int, n_tables: int) -> Settled | None:
-    """Rankings that came as arrays, in the order of their scores; None if any is at fault."""
+    """Return rankings given as arrays, sorted by their scores; None if one is invalid."""
     rows, scores = np.asarray(answers.rows, dtype=np.int64), np.asarray(answers.scores)
     if rows.shape != scores.shape or rows.shape[1] > top_k or (rows >= n_tables).any():
         return None
@@ -170,7 +170,7 @@ def _rankings(found: Settled, lengths: Iterable[int]) -> list[_Ranking]:
 
 
 def _in_order(rankings: list[_Ranking]) -> list[_Ranking]:
-    """Scored rankings, each sorted by its scores."""
+    """Return scored rankings, each sorted by its scores."""
     lengths = [len(ranking.places) for ranking in rankings]
     rows = np.full((len(rankings), max(lengths, default=0)), -1, dtype=np.int64)
     filled = np.arange(rows.shape[1]) < np.array(lengths, dtype=np.int64)[:, None]
@@ -181,7 +181,10 @@ def _in_order(rankings: list[_Ranking]) -> list[_Ranking]:
 
 
 def _batch_answers(retriever: RetrieverLike, texts: list[str], top_k: int) -> Sequence[Any] | None:
-    """What the batch call returns, or None if it raises: single queries then say which fails."""
+    """Return the answer of the batch call, or None if it raises.
+
+    Single queries then show which one fails.
+    """
     try:
         return _ask(retriever, texts, top_k)
     except Fault as fault:
@@ -242,7 +245,7 @@ def _checked(
 
 
 def _split(answer: Any) -> tuple[Sequence[Any], list[float]]:
-    """Tables and scores of a ranking; no scores when it holds bare ids."""
+    """Return tables and scores of a ranking; no scores when it holds bare ids."""
     if answer is None:
         raise Fault("returned None; an empty list says that nothing was found")
     if isinstance(answer, str | Mapping) or not isinstance(answer, Iterable):
@@ -254,7 +257,7 @@ def _split(answer: Any) -> tuple[Sequence[Any], list[float]]:
     try:
         bare = {issubclass(kind, str) for kind in {type(item[0]) for item in items}}
     except (TypeError, LookupError):
-        return items, []  # one of them is no id, which the look-up names
+        return items, []  # one of them is not an id, which the look-up names
     if bare == {True, False}:
         raise Fault("returned some tables with a score and some without")
     if False not in bare:
@@ -301,7 +304,7 @@ def _place(table: Any, positions: Mapping[tuple[str, str], int]) -> int:
     if isinstance(table, list) and len(table) == 2:
         return _place(tuple(table), positions)
     raise Fault(
-        f"returned {_shown(table)}, which is no id of a table in the corpus; an id is a pair "
+        f"returned {_shown(table)}, which is not the id of a table in the corpus; an id is a pair "
         "(database_id, table_id), as in table.id"
     )
 
@@ -311,7 +314,7 @@ def _shown(table: Any) -> str:
 
 
 def is_paid(plugin: object) -> bool:
-    """Whether a plug-in, or one that it is made of, may cost money."""
+    """Return whether a plug-in, or one that it is made of, may cost money."""
     parts = getattr(plugin, "parts", None)
     inner = parts().values() if callable(parts) else ()
     return bool(getattr(plugin, "paid", False)) or any(map(is_paid, inner))

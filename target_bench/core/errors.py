@@ -10,13 +10,13 @@ class TargetBenchError(Exception):
 
 
 class ConfigError(TargetBenchError):
-    """A name, a setting or an argument that cannot be: the user changes the call."""
+    """Invalid name, setting or argument: the user changes the call."""
 
     exit_code = 2
 
 
 class DataError(TargetBenchError):
-    """A file that is missing, broken or not of its declared format: the user mends the data."""
+    """A file that is missing, broken or not of its declared format: the user repairs the data."""
 
     exit_code = 2
 

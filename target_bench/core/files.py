@@ -14,7 +14,7 @@ CACHE_VARIABLE = "TARGET_BENCH_CACHE"
 
 
 def cache_root() -> Path:
-    """``$TARGET_BENCH_CACHE``, else ``target-bench`` in the user's cache folder."""
+    """Return ``$TARGET_BENCH_CACHE``, else ``target-bench`` in the user's cache folder."""
     named = os.environ.get(CACHE_VARIABLE)
     if named:
         return Path(named).expanduser()
@@ -70,7 +70,7 @@ def sync(folder: Path) -> None:
     """Make sure that a folder and all that is in it are on disk.
 
     Raises:
-        OSError: they cannot be.
+        OSError: writing them to disk failed.
     """
     for path in [*folder.rglob("*"), folder]:
         sync_one(path)
@@ -80,7 +80,7 @@ def sync_one(path: Path) -> None:
     """Make sure that a file's content is on disk, or the names that a folder holds.
 
     Raises:
-        OSError: it cannot be.
+        OSError: writing it to disk failed.
     """
     if path.is_file() or os.name == "posix":  # a folder cannot be opened elsewhere
         descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
@@ -149,7 +149,7 @@ def _acquire(
 
 
 def _is_at(file: IO[bytes], path: Path) -> bool:
-    """Whether a path still names an open file."""
+    """Return whether a path still names an open file."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:

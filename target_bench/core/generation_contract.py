@@ -1,4 +1,4 @@
-"""What an answer of a generator has to be, whoever gave it."""
+"""Validation of the answers of generators."""
 
 from math import isfinite
 from types import NoneType
@@ -19,7 +19,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def generation_fault(generation: Generation) -> str | None:
-    """Say what is wrong with the types of an answer's fields, or return None.
+    """Return the first field of an answer with an invalid type or value, or None.
 
     An answer comes from code of others, or from a file that may have been edited.
     """

@@ -1,4 +1,4 @@
-"""Where results come from: the source code and the package versions behind a plug-in."""
+"""Identity of plug-ins: the source code and the package versions behind results."""
 
 import hashlib
 import inspect
@@ -43,7 +43,7 @@ _NAMING = _files_of(built_in, registry, code_tree, sys.modules[__name__])
 
 
 def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
-    """Class, settings, code hash and package versions of a plug-in, and of those it is made of.
+    """Return class, settings, code hash and package versions of a plug-in and of its parts.
 
     Returns:
         The identity, and a warning if the plug-in cannot be identified: then the identity is
@@ -82,12 +82,12 @@ def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
 
 
 def is_own_code(thing: type) -> bool:
-    """Whether a class is of this package."""
+    """Return whether a class is of this package."""
     return thing.__module__.partition(".")[0] == _NAME
 
 
 def class_name(thing: type | FunctionType) -> str:
-    """Name a class or function in an identity.
+    """Return the name of a class or function in an identity.
 
     Returns:
         ``BM25`` for one of this package, wherever it lies in it; ``mine.py:Mine`` for one of a
@@ -107,7 +107,7 @@ def _parts(plugin: object) -> Mapping[str, object]:
 
 
 def _config(plugin: object, parts: Mapping[str, object]) -> Any:
-    """Return the settings; one that is a part is described there."""
+    """Return the settings; one that is a part is described among the parts."""
     own = getattr(plugin, "config", None)
     config = own() if callable(own) else constructor_arguments(plugin)
     own_settings = {name: value for name, value in config.items() if name not in parts}
@@ -118,7 +118,7 @@ def _config(plugin: object, parts: Mapping[str, object]) -> Any:
 
 
 def _masked(value: Any) -> Any:
-    """JSON without the values of settings with the name of a secret, at any depth."""
+    """Return JSON without the values of settings named like secrets, at any depth."""
     if isinstance(value, list):
         return [_masked(item) for item in value]
     if not isinstance(value, dict):
@@ -220,7 +220,10 @@ def _add_with_imports(
 
 
 def _beside(file: Path, folder: Path) -> Iterator[Path]:
-    """The files that import statements name, also those from which only constants are taken."""
+    """Yield the files that import statements name.
+
+    Those from which only constants are taken are among them.
+    """
     for one in code_tree.read(file).imports:
         place = file.parents[one.level - 1] if one.level else folder
         names = [*one.module.split("."), one.name or ""]
@@ -230,7 +233,7 @@ def _beside(file: Path, folder: Path) -> Iterator[Path]:
 
 
 def _counts(file: Path, folder: Path) -> bool:
-    """Whether a file that is imported is part of the code of a plug-in in this folder."""
+    """Return whether an imported file is part of the code of a plug-in in this folder."""
     return (
         file.suffix == ".py"
         and file.is_relative_to(folder)

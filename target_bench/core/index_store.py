@@ -72,7 +72,7 @@ def save_index(retriever: object, corpus: Corpus, folder: str | Path) -> None:
 
 
 def check_savable(retriever: object, corpus: Corpus) -> None:
-    """Tell, before a corpus is indexed for hours, that the index could not be saved or loaded.
+    """Check that a retriever's index can be saved and loaded, before a corpus is indexed for hours.
 
     Raises:
         ConfigError: the retriever lacks the methods, or cannot be identified.
@@ -83,7 +83,7 @@ def check_savable(retriever: object, corpus: Corpus) -> None:
 
 
 def can_save(retriever: object) -> bool:
-    """Whether a retriever has the methods that save and load its index, and can be identified."""
+    """Return whether a retriever can save and load its index, and can be identified."""
     try:
         for name in ("save", "load"):
             _hook(retriever, name)
@@ -146,7 +146,7 @@ def _call(retriever: object, name: str, folder: Path, hook: Callable[[], None]) 
     except OSError as error:
         raise StoreError(
             f"{folder}: {type(retriever).__name__} cannot {name} its index ({error}). Make room, "
-            "mend the rights of the folder, or choose another one with --indexes."
+            "fix the permissions of the folder, or choose another one with --indexes."
         ) from error
     except (Exception, SystemExit) as error:
         raise PluginError(
@@ -155,7 +155,7 @@ def _call(retriever: object, name: str, folder: Path, hook: Callable[[], None]) 
 
 
 def _record(retriever: object, corpus: Corpus) -> dict[str, Any]:
-    """Return what an index is of."""
+    """Return the record of what was indexed: retriever and corpus."""
     identity, warning = plugin_identity(retriever)
     if warning:
         raise ConfigError(
@@ -193,7 +193,7 @@ def _read(folder: Path) -> dict[str, Any]:
 def _differences(
     found: Mapping[str, Any], wanted: Mapping[str, Any], prefix: str = ""
 ) -> list[str]:
-    """Return a sentence for each entry that an index has otherwise than is wanted."""
+    """Return a sentence for each entry in which an index differs from what is wanted."""
     differing = []
     for name in wanted:
         ours, theirs = wanted[name], found.get(name)
@@ -221,7 +221,7 @@ def _check_files(folder: Path, record: Mapping[str, Any]) -> None:
 
 
 def _check_replaceable(folder: Path, record: Mapping[str, Any]) -> None:
-    """A folder that is not there, is empty, or holds an index of the same."""
+    """Refuse a folder that is not empty and holds anything but an index of the same."""
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     elsewhere = "Save into another folder, or delete this one first."
@@ -236,14 +236,14 @@ def _check_replaceable(folder: Path, record: Mapping[str, Any]) -> None:
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Name inside the folder, with slashes, and path of every file."""
+    """Yield name inside the folder, with slashes, and path of every file."""
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             yield path.relative_to(folder).as_posix(), path
 
 
 def _put_in_place(whole: Path, folder: Path) -> None:
-    """Give a finished index its name; one that has it already goes first."""
+    """Rename a finished index to its name; an earlier one of this name is removed first."""
     if folder.exists():
         old = _sibling(folder)
         folder.replace(old)
@@ -263,7 +263,7 @@ def _sibling(folder: Path) -> Path:
 
 
 def _remove_left_behind(folder: Path) -> None:
-    """Halves of this index that a killed process has left."""
+    """Delete unfinished copies of this index that a killed process has left."""
     for left in folder.parent.glob(f".{glob.escape(folder.name)}.*"):
         with suppress(OSError):
             if time.time() - left.stat().st_mtime > _ABANDONED:

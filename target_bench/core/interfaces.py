@@ -197,7 +197,10 @@ class CorpusLoader(ABC):
         release: Release,  # noqa: ARG002 (for corpora of databases)
         split: str,  # noqa: ARG002 (the contract's argument)
     ) -> Mapping[str, Path]:
-        """Database id -> SQLite or DuckDB file of a split, those that are there. Default: none."""
+        """Return database id -> SQLite or DuckDB file of a split, where there is one.
+
+        Default: none.
+        """
         return {}
 
 
@@ -214,7 +217,7 @@ def constructor_arguments(plugin: object) -> dict[str, Any]:
 
 
 class Retriever(ABC):
-    """Finds tables for a query. Two methods make one; the others have defaults.
+    """A retriever of tables for a query. Two methods make one; the others have defaults.
 
     Keep constructor arguments under their own names and do the work in ``embed_corpus``: then the
     settings of a run are recorded without any code of yours.
@@ -229,7 +232,7 @@ class Retriever(ABC):
 
     @abstractmethod
     def embed_corpus(self, corpus: Corpus) -> None:
-        """Index the tables, before any query; called again, it begins anew."""
+        """Index the tables, before any query; a second call begins again from nothing."""
 
     @abstractmethod
     def retrieve(self, query: str, top_k: int) -> Ranking:
@@ -240,18 +243,21 @@ class Retriever(ABC):
         return [self.retrieve(query, top_k) for query in queries]
 
     def config(self) -> Mapping[str, Any]:
-        """What determines this retriever's results, as JSON. Default: constructor arguments."""
+        """Return the settings that determine its results, as JSON.
+
+        Default: constructor arguments.
+        """
         return constructor_arguments(self)
 
     def parts(self) -> Mapping[str, object]:
-        """The plug-ins it is made of, by a name each; they are part of its identity. Default: none.
+        """Return name -> plug-in of its parts, which belong to its identity. Default: none.
 
         A part that is a constructor argument goes under the name of the argument.
         """
         return {}
 
     def notes(self) -> Sequence[str]:
-        """What a user should know about the work so far, said once it is done. Default: nothing."""
+        """Return notes for the user about the work so far, shown at the end. Default: nothing."""
         return ()
 
     def limit_memory(self, n_bytes: int) -> None:
@@ -285,8 +291,8 @@ class Generator(ABC):
     Attributes:
         packages: distributions whose versions can change an answer; recorded with every run.
         paid: whether asking may cost money; the command line then asks before it starts.
-        converses: whether it reads the messages of a request, so that it can be told what was
-            wrong with its first answer.
+        converses: whether it reads the messages of a request, so that it can be asked again with
+            what was wrong with its first answer.
         follows_schema: whether it has its model answer in JSON of a request's ``answer_schema``.
     """
 
@@ -311,14 +317,14 @@ class Generator(ABC):
 
         Args:
             requests: drawn one by one.
-            observer: hears of waiting (``observer.waiting``).
+            observer: is notified of waiting (``observer.waiting``).
         """
         for request in requests:
             answer = self.generate(request)
             yield Generation(request.query_id, answer) if isinstance(answer, str) else answer
 
     def unanswered(self, requests: Iterable[GenerationRequest]) -> Iterator[GenerationRequest]:
-        """Those of the requests that would have to be sent. Default: all."""
+        """Yield the requests that would have to be sent. Default: all."""
         yield from requests
 
     def estimated_cost(
@@ -326,9 +332,12 @@ class Generator(ABC):
         n_requests: int,  # noqa: ARG002 (for those that cost something)
         input_tokens: int,  # noqa: ARG002 (the contract's argument)
     ) -> float | None:
-        """About what so many requests of so many tokens together cost; None where unknown."""
+        """Return the estimated cost of this many requests and input tokens; None where unknown."""
         return None
 
     def config(self) -> Mapping[str, Any]:
-        """What determines this generator's answers, as JSON. Default: constructor arguments."""
+        """Return the settings that determine its answers, as JSON.
+
+        Default: constructor arguments.
+        """
         return constructor_arguments(self)

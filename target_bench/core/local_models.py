@@ -1,4 +1,4 @@
-"""What models that run on this machine share: where they run, what they draw, and full memory."""
+"""Shared parts of models on this machine: device, progress bars and full memory."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,14 +29,14 @@ def device_of(asked: str | None) -> str:
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Whether an error of PyTorch, on any device, says that memory does not suffice."""
+    """Return whether an error of PyTorch, on any device, says that memory does not suffice."""
     text = str(error).lower()
     return isinstance(error, MemoryError) or any(words in text for words in _OUT_OF_MEMORY)
 
 
 @contextmanager
 def no_loading_bar() -> Iterator[None]:
-    """No progress bar of Transformers."""
+    """Hide the progress bar of Transformers."""
     from transformers.utils import logging
 
     shown = logging.is_progress_bar_enabled()

@@ -11,10 +11,10 @@ _BINARY = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
 def n_bytes(amount: int | str) -> int:
-    """Bytes from a number or from text such as ``500MB``, ``1.5 GB`` or ``2GiB``.
+    """Return bytes from a number or from text such as ``500MB``, ``1.5 GB`` or ``2GiB``.
 
     Raises:
-        ConfigError: it is no positive amount.
+        ConfigError: it is not a positive amount.
     """
     if isinstance(amount, int) and not isinstance(amount, bool) and amount > 0:
         return amount

@@ -44,22 +44,22 @@ class Metric(ABC, Generic[ExamplesT]):
 
     @abstractmethod
     def statistics(self, examples: ExamplesT) -> NDArray[np.float64]:
-        """(n, m) sufficient statistics, one row a query."""
+        """Return (n, m) sufficient statistics, one row a query."""
 
     @abstractmethod
     def value(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the metric from (..., m) sums of statistics, shape (...)."""
 
     def counted(self, statistics: NDArray[np.float64]) -> int:
-        """Over how many queries the metric is. Default: all of them."""
+        """Return the number of queries that the metric is over. Default: all of them."""
         return len(statistics)
 
     def per_query(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n,) the value of each query alone. Default: ``value`` of its row."""
+        """Return (n,) the value of each query alone. Default: ``value`` of its row."""
         return self.value(statistics)
 
     def bounds(self, statistics: NDArray[np.float64]) -> tuple[float, float]:
-        """The lowest and the highest value that the score can have: the ends of its interval.
+        """Return the lowest and the highest value that the score can have.
 
         Default: 0 and ``highest``, or the value of a query that lies outside of them.
         """
@@ -68,14 +68,14 @@ class Metric(ABC, Generic[ExamplesT]):
         return float(values.min(initial=0.0)), float(values.max(initial=self.highest))
 
     def weights(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n,) how much each query weighs in the score; 0 for one that it is not over.
+        """Return (n,) the weight of each query in the score; 0 for one that it is not over.
 
         Only their ratios matter. Default: all the same.
         """
         return np.ones(len(statistics))
 
     def without(self, total: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n,) the metric of (m,) sums without each of (n, m) rows, for the interval's jackknife.
+        """Return (n,) the metric of (m,) sums without each of (n, m) rows, for the jackknife.
 
         Default: ``value`` of the differences. A metric that averages over what occurs among the
         queries, such as labels, holds that fixed.
@@ -108,5 +108,5 @@ class MetricDefinition:
 
 
 def by_name(*definitions: MetricDefinition) -> dict[str, MetricDefinition]:
-    """Name -> definition."""
+    """Return name -> definition."""
     return {definition.spec.name: definition for definition in definitions}

@@ -103,7 +103,7 @@ class MetricSpec:
         return value if self.higher_is_better else -value
 
     def to_json(self) -> dict[str, Any]:
-        """Field name -> value, of the fields that are not as by default."""
+        """Return field name -> value, of the fields that differ from their default."""
         written = asdict(self)
         return {
             field.name: _plain(written[field.name])

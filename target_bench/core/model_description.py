@@ -1,4 +1,4 @@
-"""A model object of another package as JSON, and what of it nobody should read."""
+"""A model object of another package as JSON, and the credentials in it."""
 
 import sys
 from collections.abc import Iterable, Mapping
@@ -126,7 +126,7 @@ class Description:
         return self._mapping(fields, hidden if isinstance(hidden, Mapping) else ())
 
     def _code(self, thing: type | FunctionType) -> dict[str, Any]:
-        """Return what a class or a function is called, and its version, else a hash of its source.
+        """Return the name of a class or a function, and its version, else a hash of its source.
 
         Raises:
             OSError: it has no source file.
@@ -142,7 +142,7 @@ class Description:
 
 
 def _addresses(model: BaseModel) -> list[str]:
-    """Where the clients of a model send requests, though its fields do not say so.
+    """Return where the clients of a model send requests, though its fields do not say so.
 
     A client may have it from the environment. Clients are private attributes, or fields that their
     package leaves out when it stores a model.

@@ -27,7 +27,7 @@ class Foreign:
     Attributes:
         object: what was found.
         maker: what gives another one when it is called, where it was made by calling.
-        secrets: texts among its settings that nobody should read.
+        secrets: credentials among its settings.
 
     Raises:
         ConfigError: there is no such object.
@@ -46,7 +46,7 @@ class Foreign:
         self.secrets = self._described.secrets
 
     def made(self) -> Any:
-        """Another object of the function that makes it.
+        """Return another object of the function that makes it.
 
         Raises:
             ConfigError: it raises, or gives something else.
@@ -54,10 +54,10 @@ class Foreign:
         return self._checked(called(self.maker, f"{self._setting}={self._given}"))
 
     def config(self) -> Mapping[str, Any]:
-        """Its class, version and settings, as far as it shows them, without secrets.
+        """Return its class, version and settings, as far as it shows them, without secrets.
 
-        An object that holds what cannot be described (a lambda, say) is told by the source file of
-        the function that makes it.
+        An object that holds what cannot be described (a lambda, say) is identified by the source
+        file of the function that makes it.
 
         Raises:
             TypeError: there is no such function, so nothing identifies the object.
@@ -84,7 +84,7 @@ class Foreign:
 
 
 def found_at(target: str, setting: str) -> object:
-    """Return what ``module:name`` or ``path/file.py:name`` names.
+    """Return the object that ``module:name`` or ``path/file.py:name`` names.
 
     Raises:
         ConfigError: there is nothing of that name.
@@ -102,7 +102,7 @@ def found_at(target: str, setting: str) -> object:
 
 
 def called(make: Any, what: str, *arguments: object) -> Any:
-    """What a function gives; whatever it raises becomes a ``ConfigError`` without secrets."""
+    """Return the result of a call; an error in it becomes a ``ConfigError`` without secrets."""
     try:
         return make(*arguments)
     except TargetBenchError:
@@ -116,7 +116,7 @@ def called(make: Any, what: str, *arguments: object) -> Any:
 
 
 def n_required(function: Any) -> int:
-    """How many arguments a function cannot be called without.
+    """Return the number of arguments that a function cannot be called without.
 
     Raises:
         ConfigError: it does not tell.
@@ -135,7 +135,7 @@ def _modules_of(place: str) -> list[Any]:
 
 
 def _source_hash(found: Any) -> str | None:
-    """Of the code of what makes an object; None for an object that is made already."""
+    """Return the hash of the code that makes an object; None for an object made already."""
     try:
         return code_hash(found)
     except (OSError, TypeError):

@@ -1,4 +1,4 @@
-"""Where the parts of something large live: in this process, or wherever an executor has them put.
+"""Placement of large objects: in this process, or where an executor puts them.
 
 What is too large for one machine is made of parts that are objects of their own. It asks ``hold``
 for each, and calls their methods; it does not know where they are.
@@ -56,7 +56,7 @@ def hold(make: Callable[[], object]) -> Held:
 
 @contextmanager
 def placed(place: Place) -> Iterator[None]:
-    """Have what this process holds put at another place meanwhile."""
+    """Put the objects that this process holds at another place for the time of a block."""
     global _place
     earlier, _place = _place, place
     try:

@@ -1,11 +1,13 @@
 """The contract between a task and what writes its prompts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from target_bench.core.errors import ConfigError
 from target_bench.core.interfaces import Corpus
+from target_bench.core.option_fields import Read, choice, option, path, truth, whole
 from target_bench.core.schema import Generation, GenerationRequest, Query, Table, TableId
 from target_bench.core.serialization import Format
 
@@ -14,22 +16,89 @@ SchemaScope = Literal["database", "tables"]
 
 
 @dataclass(frozen=True, slots=True)
-class PromptOptions:
-    """How the requests of a run are written, as far as a user chooses it.
+class PromptOptions(Read):
+    """Settings of prompts: how the requests of a run are written.
 
     Attributes:
-        prompt: a YAML file with the user's own templates; None for those of the task.
-        prompt_tokens: about how many tokens the tables of a prompt may take.
+        prompt: a YAML file with prompts; None for our own.
+        tables: how many tables of a ranking, from the first, stand in a prompt; None for as many
+            as the largest cutoff.
         table_format: how tables are written.
-        schema_scope: which tables of a database a prompt shows, for tasks about databases.
-        structured: whether answers are asked for in JSON of the task's schema, if it has one.
+        prompt_tokens: about how many tokens the tables of a prompt may take.
+        schema_scope: text-to-SQL: whether a prompt shows all tables of the first retrieved
+            ``database``, or the retrieved ``tables`` of it alone.
+        structured: text-to-SQL and fact verification: whether the answer has to be JSON of a given
+            schema; in fact verification only where the generator follows schemas.
+
+    Raises:
+        ConfigError: an invalid value.
     """
 
-    prompt: Path | None = None
-    prompt_tokens: int = 8000
-    table_format: Format = "markdown"
-    schema_scope: SchemaScope = "database"
-    structured: bool = True
+    prompt: Path | None = field(
+        default=None,
+        metadata=option("A YAML file with prompts of your own.", path, sweep="prompts", axis=True),
+    )
+    tables: int | None = field(
+        default=None,
+        metadata=option(
+            "How many retrieved tables stand in a prompt. Default: the largest cutoff.",
+            whole(1),
+            sweep="tables",
+            axis=True,
+        ),
+    )
+    table_format: Format = field(
+        default="markdown",
+        metadata=option(
+            "How tables are written in a prompt.",
+            choice(Format),
+            sweep="table_formats",
+            axis=True,
+        ),
+    )
+    prompt_tokens: int = field(
+        default=8000,
+        metadata=option(
+            "About how many tokens the tables of a prompt may take.",
+            whole(1),
+            sweep="prompt_tokens",
+            axis=True,
+        ),
+    )
+    schema_scope: SchemaScope = field(
+        default="database",
+        metadata=option(
+            "Text-to-SQL: show all tables of the first retrieved database, or the retrieved ones.",
+            choice(SchemaScope),
+            sweep="schema_scopes",
+            axis=True,
+        ),
+    )
+    structured: bool = field(
+        default=True,
+        metadata=option(
+            "Text-to-SQL, and fact verification where the generator follows JSON schemas: "
+            "whether an answer has to be JSON.",
+            truth,
+            flag="--structured/--free-text",
+            sweep="structured",
+        ),
+    )
+
+    def check_tables(self, depth: int) -> None:
+        """See that a prompt holds no more tables than are retrieved.
+
+        Args:
+            depth: how many tables are retrieved.
+
+        Raises:
+            ConfigError: it would hold more.
+        """
+        if self.tables is not None and self.tables > depth:
+            raise ConfigError(
+                f"tables={self.tables}: a prompt holds no more tables than are retrieved "
+                f"(top_k={depth})"
+            )
 
 
 @dataclass(frozen=True, slots=True)

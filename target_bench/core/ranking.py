@@ -38,7 +38,7 @@ Flags = NDArray[np.bool_]
 
 
 def significant(scores: NDArray[np.floating]) -> Floats:
-    """Scores rounded to 32 binary digits each, a share of 1e-10 of the score; a new array.
+    """Return the scores rounded to 32 binary digits each, a share of 1e-10 of the score.
 
     Additions of the same numbers in another order change the 50th digit or so of a sum in which
     nothing cancels, so that equal sums stay equal.
@@ -47,7 +47,7 @@ def significant(scores: NDArray[np.floating]) -> Floats:
 
 
 def graded(scores: NDArray[np.floating], unit: ArrayLike, digits: int) -> Floats:
-    """Scores as multiples of a step that is so many binary digits below a unit; a new array.
+    """Return the scores as multiples of a step that is ``digits`` binary digits below a unit.
 
     Args:
         scores: of any shape.
@@ -67,7 +67,9 @@ def graded(scores: NDArray[np.floating], unit: ArrayLike, digits: int) -> Floats
 
 
 def top_k(scores: NDArray[np.floating], k: int) -> tuple[NDArray[np.intp], Floats]:
-    """The ``k`` best columns of each row, best first, and their scores as ``significant`` rounds.
+    """Return the ``k`` best columns of each row, best first, and their rounded scores.
+
+    Scores are rounded as ``significant`` does.
 
     The column is packed into the bits of the score that rounding frees, so that every key is
     unique and a partition is exact.
@@ -97,7 +99,7 @@ def top_k(scores: NDArray[np.floating], k: int) -> tuple[NDArray[np.intp], Float
 
 
 def _keys(scores: NDArray[np.floating]) -> NDArray[np.int64]:
-    """Whole numbers in the order of the rounded scores, multiples of ``_LOW + 1``."""
+    """Return whole numbers in the order of the rounded scores, multiples of ``_LOW + 1``."""
     keys = np.array(scores, dtype=np.float64, order="C").view(np.int64)
     if not keys.size:
         return keys
@@ -158,7 +160,7 @@ def settled(rows: NDArray[np.int64], scores: NDArray[np.floating]) -> Settled:
 
 
 def rises(scores: NDArray[np.floating]) -> bool:
-    """Whether a later one of (m,) scores is clearly higher than an earlier one.
+    """Return whether a later one of (m,) scores is clearly higher than an earlier one.
 
     Clearly is by more than 1e-5 of the largest: services round, and compute in single precision.
     """

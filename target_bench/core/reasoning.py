@@ -67,7 +67,7 @@ def without_reasoning(text: str) -> str:
 
 
 def _final_channel(text: str) -> str:
-    """The last final message of the harmony format; the text itself if it is not in that format."""
+    """Return the last final message of the harmony format; text in another format as it is."""
     messages = list(_CHANNEL.finditer(text))
     if messages:
         final = [message.end() for message in messages if message["name"] == "final"]

@@ -1,4 +1,4 @@
-"""What nobody should read: names of secrets, and texts that look like one."""
+"""Detection and masking of credentials in names, settings and messages."""
 
 import os
 import re
@@ -20,17 +20,20 @@ _LONG = 20  # characters that no placeholder has, even without a digit
 
 
 def is_secret(name: str) -> bool:
-    """Whether something with this name should be shown to nobody."""
+    """Return whether this is the name of a credential, whose value is never shown."""
     return _NAME.search(re.sub(r"[\W_]+", "_", name).lower()) is not None
 
 
 def looks_secret(text: str) -> bool:
-    """Whether a text has the form of a key, or holds a password."""
+    """Return whether a text has the form of a key, or holds a password."""
     return any(pattern.search(text) for pattern, _ in _TEXT)
 
 
 def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
-    """The text without the secrets named, those of the environment, and what looks like one."""
+    """Return the text without credentials.
+
+    These are the secrets given, those of the environment, and what looks like one.
+    """
     named = (value for name, value in os.environ.items() if is_secret(name))
     for secret in sorted({*secrets, *named}, key=len, reverse=True):
         if len(secret) >= _SHORTEST:
@@ -41,12 +44,12 @@ def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def may_be_a_word(key: str) -> bool:
-    """Whether a key may be a placeholder, which an answer may hold as a word of its own."""
+    """Return whether a key may be a placeholder, which an answer may hold as a word of its own."""
     return len(key) < (_SHORTEST if any(map(str.isdigit, key)) else _LONG)
 
 
 def masked_settings(text: str) -> str:
-    """``name:key=value,...`` without the values of settings with the name of a secret."""
+    """Return ``name:key=value,...`` without the values of settings named like secrets."""
 
     def shown(setting: re.Match[str]) -> str:
         return f"{setting[1]}=***" if is_secret(setting[1]) else setting[0]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from target_bench.core.built_in import BUILT_IN as BUILT_IN
 from target_bench.core.built_in import Kind as Kind
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.plugin_settings import parse_settings as parse_settings
+from target_bench.core.plugin_specs import parse_settings
 from target_bench.core.redaction import masked_settings
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def normalise(name: str) -> str:
 
 
 def names(kind: Kind) -> list[str]:
-    """All registered names of a kind: built-ins in their order, then installed plug-ins."""
+    """Return all registered names of a kind: built-ins in their order, then installed plug-ins."""
     return [*BUILT_IN[kind], *sorted(set(_entry_points(kind)) - set(BUILT_IN[kind]))]
 
 
@@ -82,7 +82,7 @@ def create(kind: Kind, text: str, also: Iterable[str] = ()) -> Any:
     Args:
         kind: what to build.
         text: a name with settings, as ``parse`` reads it.
-        also: names that are no plug-ins but that a message about an unknown one should show.
+        also: names other than plug-ins that a message about an unknown one should show.
 
     Raises:
         ConfigError: an unknown name (with near misses), an unknown setting, a value of the wrong
@@ -152,7 +152,7 @@ def canonical(kind: Kind, name: str) -> str:
 
 
 def _other_names(task: str) -> set[str]:
-    """Title and aliases of a task, as they are compared; none of a plug-in that is broken."""
+    """Return title and aliases of a task, as they are compared; none of a broken plug-in."""
     try:
         cls = resolve("task", task)
     except ConfigError:  # raised where the plug-in itself is asked for
@@ -169,7 +169,7 @@ def anywhere(target: str) -> str:
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
-    """Return the message for a name nobody knows: near misses, then the list."""
+    """Return the message for an unknown name: near misses, then the list."""
     import difflib
 
     known = list(known)
@@ -309,7 +309,7 @@ def _checked(cls: Any, settings: dict[str, Any], what: str) -> dict[str, Any]:
 
 
 def _quoted(key: str, settings: Mapping[str, Any], problem: str) -> str:
-    """What to write, where an unknown setting may be one of a plug-in that stands before it."""
+    """Return advice on quotes, where an unknown setting may be one of an earlier plug-in."""
     for name, value in settings.items():
         if isinstance(value, str) and ":" in value and "Did you mean" not in problem:
             return (

@@ -22,7 +22,7 @@ _SUFFIXES = ("", ".gz", ".zip")
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was found in a folder, by which its state can be told from another.
+    """State of the files read in a folder, comparable with a later state.
 
     Attributes:
         files: path in the folder -> SHA-256 of each file that was read.
@@ -37,7 +37,7 @@ class Seen:
     listings: dict[str, list[str]] = dataclass_field(default_factory=dict)
 
     def still_true(self, folder: Path) -> bool:
-        """Whether a folder holds the same files with the same content."""
+        """Return whether a folder holds the same files with the same content."""
         return (
             not any((folder / name).exists() for name in self.absent)
             and all(_listing(folder, p) == names for p, names in self.listings.items())
@@ -46,7 +46,7 @@ class Seen:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the same as JSON."""
+        """Return the state as JSON."""
         return {
             "files": self.files,
             "sizes": self.sizes,
@@ -56,7 +56,7 @@ class Seen:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "Seen":
-        """Return what ``to_json`` wrote."""
+        """Return the state that ``to_json`` wrote."""
         return cls(
             dict(record["files"]),
             dict(record["sizes"]),
@@ -91,7 +91,7 @@ class Release:
         return self.seen.files
 
     def remark(self, what: str, place: str) -> None:
-        """Count something: it becomes one note, with how often it was met and where first."""
+        """Count a peculiarity: it becomes one note, with its number and its first place."""
         if what not in self._remarks:
             self._remarks[what] = len(self.notes), 0, place
             self.notes.append("")
@@ -146,7 +146,7 @@ class Release:
 
     @contextmanager
     def open(self, path: Path) -> Iterator[IO[bytes]]:
-        """Return the file's content as a stream, decompressed; a zip must hold one file."""
+        """Open the file's content as a stream, decompressed; a zip must hold one file."""
         self.note(path)
         with _readable(path):
             if path.suffix == ".gz":
@@ -160,7 +160,7 @@ class Release:
                     yield file
 
     def members(self, path: Path) -> Iterator[tuple[str, bytes]]:
-        """(name, content) of every file in a zip, in archive order."""
+        """Yield (name, content) of every file in a zip, in archive order."""
         self.note(path)
         with _readable(path), zipfile.ZipFile(path) as archive:
             for item in archive.infolist():
@@ -176,7 +176,7 @@ class Release:
         return _json(self.text(path), path)
 
     def json_lines(self, path: Path, torn: bool = False) -> Iterator[tuple[str, Any]]:
-        """(place, value) of every line that is not blank; the place names file and line.
+        """Yield (place, value) of every line that is not blank; the place names file and line.
 
         Args:
             path: the file.
@@ -239,7 +239,7 @@ def _only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Errors of reading and unpacking a file, as errors that name it."""
+    """Raise errors of reading and unpacking a file as errors that name it."""
     try:
         yield
     except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile) as error:
@@ -310,7 +310,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def decode(raw: bytes, place: object) -> str:
-    """UTF-8 text (a byte-order mark is dropped).
+    """Return UTF-8 text (a byte-order mark is dropped).
 
     Raises:
         DataError: the bytes are not UTF-8; the message names the line and the byte.
@@ -326,7 +326,7 @@ def decode(raw: bytes, place: object) -> str:
 
 
 def field(record: Any, name: str, kind: type[T], place: str) -> T:
-    """``record[name]``, which must be of ``kind``.
+    """Return ``record[name]``, which must be of ``kind``.
 
     Raises:
         DataError: the record is not an object, the field is missing or of another type.

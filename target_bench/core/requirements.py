@@ -8,7 +8,7 @@ DISTRIBUTION = "target-bench"
 
 
 def conflicts() -> list[str]:
-    """Return what is wrong with the installed versions of required packages, a sentence each.
+    """Return the faults of the installed versions of required packages, a sentence each.
 
     Optional packages are not looked at. Where target-bench itself is not installed (its source
     folder is on the path), nothing is declared and the list is empty.
@@ -38,7 +38,7 @@ def conflicts() -> list[str]:
 
 @cache
 def check() -> None:
-    """Do nothing if the required packages are installed; once a process.
+    """Check the installed versions of the required packages; once a process.
 
     Raises:
         ConfigError: a required package is missing or of a version that does not work.
@@ -49,7 +49,7 @@ def check() -> None:
 
 
 def message(found: list[str]) -> str:
-    """Return the conflicts with what to do about them."""
+    """Return a message of the conflicts and what to do about them."""
     return (
         f"{' '.join(found)} Another package may have changed the version: install that package in "
         f"an environment of its own, and restore this one with: pip install '{DISTRIBUTION}'"

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from math import nan
 from typing import Any, Literal, NamedTuple
 
-from target_bench.core.cell_grid import CellGrid
+from target_bench.core.grid import CellGrid
 from target_bench.core.metric_spec import MetricSpec
 
 Cell = str | int | float | bytes | None
@@ -35,10 +35,10 @@ SQLOutcome = Literal[
     "memory",
     "unusable",
 ]
-"""What became of a SQL statement.
+"""The outcome of a SQL statement.
 
 ``memory`` is any limit of size: memory, rows, or cells. ``unusable``: the database cannot be read,
-whatever the statement.
+with any statement.
 """
 
 
@@ -47,7 +47,7 @@ NO_DATABASE = "0"
 
 
 class TableId(NamedTuple):
-    """What identifies a table: its own id is unique only together with its database's.
+    """The identity of a table: its own id is unique only together with its database's.
 
     A plain pair of strings is equal to a
     ``TableId`` and accepted wherever one is.
@@ -147,7 +147,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class GenerationRequest:
-    """What a generator is asked.
+    """A request to a generator.
 
     Attributes:
         query_id: the query it is about.
@@ -172,7 +172,7 @@ class GenerationRequest:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What a generator answered.
+    """The answer of a generator.
 
     Attributes:
         query_id: the query it is about.
@@ -199,7 +199,7 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a task found out about an answer, with what it was found out about.
+    """A task's judgement of an answer, with the answer that was judged.
 
     Attributes:
         query_id: the query.
@@ -215,7 +215,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """What a SQL statement gave.
+    """The result of a SQL statement.
 
     Attributes:
         outcome: what became of it.
@@ -255,14 +255,14 @@ class Score:
     spec: MetricSpec | None = None
 
     def __eq__(self, other: object) -> bool:
-        """Whether all is equal; a score over no query equals another one."""
+        """Return whether all is equal; a score over no query equals another one."""
         return isinstance(other, Score) and self.to_json() == other.to_json()
 
     def __hash__(self) -> int:
         return hash(tuple(v for name, v in self.to_json().items() if name != "spec"))
 
     def to_json(self) -> dict[str, Any]:
-        """Field name -> value; NaN is None, because JSON has no NaN; ``spec`` only if there is."""
+        """Return field name -> value; NaN is None, as JSON has no NaN; ``spec`` only if set."""
         numbers = (("value", self.value), ("low", self.low), ("high", self.high))
         record: dict[str, Any] = {k: None if v != v else v for k, v in numbers}
         record |= {"n": self.n, "signature": self.signature}
@@ -308,7 +308,7 @@ class Counts:
     unlabelled: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Field name -> value; ``unlabelled`` only where there are any."""
+        """Return field name -> value; ``unlabelled`` only where there are any."""
         return _denominators(self)
 
 
@@ -343,7 +343,7 @@ class AnswerCounts:
     unlabelled: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Field name -> value; ``unlabelled`` only where there are any."""
+        """Return field name -> value; ``unlabelled`` only where there are any."""
         return _denominators(self)
 
 
@@ -356,7 +356,7 @@ def _denominators(counts: Counts | AnswerCounts) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class CorpusInfo:
-    """What a corpus declares about itself.
+    """The declaration of a corpus.
 
     Attributes:
         name: lower-case name, as written on the command line.

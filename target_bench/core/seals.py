@@ -33,14 +33,16 @@ _LENGTH = len(_BEFORE) + _DIGITS + len(_AFTER)
 
 
 class DamageError(ValueError):
-    """Something is not what was written."""
+    """Content differs from what was written."""
 
 
 State = tuple[int, ...]
 
 
 def state(path: Path) -> State:
-    """Device, inode, bytes and times of change of a file: another state may be another content.
+    """Return device, inode, size and times of change of a file.
+
+    Another state may be another content.
 
     Raises:
         OSError: there is no such file.
@@ -64,7 +66,7 @@ def _digest(path: str, state: State) -> str:  # noqa: ARG001 (part of the key)
 
 
 def check_file(path: Path, sha256: str) -> None:
-    """See that a file holds what was written.
+    """Check that a file holds what was written.
 
     Raises:
         DamageError: it does not.
@@ -99,7 +101,7 @@ def unsealed(record: Any, field: str = FIELD, required: bool = True) -> dict[str
 
 
 def wholly_sealed(folder: Path) -> bool:
-    """Whether scores and lines of a run without a seal are damaged, by its manifest."""
+    """Return whether scores and lines of a run without a seal are damaged, by its manifest."""
     try:
         manifest = json.loads((folder / "manifest.json").read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -108,7 +110,10 @@ def wholly_sealed(folder: Path) -> bool:
 
 
 def seal_of(value: Any) -> str:
-    """The SHA-256 of a JSON value, in hexadecimal; spelling and order of keys do not count."""
+    """Return the SHA-256 of a JSON value, in hexadecimal.
+
+    Spelling and order of keys do not count.
+    """
     as_read = json.loads(json.dumps(value))  # keys are text there, and sort as such
     return hashlib.sha256(json.dumps(as_read, sort_keys=True).encode()).hexdigest()
 
@@ -124,7 +129,7 @@ def sealed_line(line: bytes) -> bytes:
 
 
 def has_seal(line: bytes) -> bool:
-    """Whether a line ends as ``sealed_line`` writes it."""
+    """Return whether a line ends as ``sealed_line`` writes it."""
     return line.endswith(_AFTER) and line[-_LENGTH : -_DIGITS - len(_AFTER)] == _BEFORE
 
 

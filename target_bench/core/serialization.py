@@ -26,7 +26,7 @@ _CONTEXT_KEYS = {"title": "title", "section": "section_title"}
 
 @dataclass(frozen=True, slots=True)
 class Serializer:
-    """Turns a table into text.
+    """A serializer of tables into text.
 
     Args:
         fields: what to write. ``id`` is the table's own id, ``database`` its database's (without
@@ -92,7 +92,7 @@ class Serializer:
 
 
 def cell_text(cell: Cell) -> str:
-    """A cell as text: NULL is empty, bytes are hexadecimal, numbers as Python prints them."""
+    """Return a cell as text: NULL is empty, bytes hexadecimal, numbers as Python prints them."""
     if cell is None:
         return ""
     if isinstance(cell, bytes):
@@ -155,7 +155,7 @@ def _csv(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
 
 
 def _csv_line(cells: Sequence[Cell]) -> str:
-    """One record; the writer ends it with CR LF so that it quotes either in a cell."""
+    """Return one record; the writer ends it with CR LF so that it quotes either in a cell."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\r\n").writerow(map(cell_text, cells))
     return out.getvalue().removesuffix("\r\n")

@@ -32,7 +32,7 @@ _OWN_PROMPTS = Path(__file__).parents[1] / "components" / "prompts"
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """What a system gave for the queries of a dataset, all by query id.
+    """The outputs of a system for the queries of a dataset, all by query id.
 
     Attributes:
         rankings: the tables of each query; empty where nothing was retrieved.
@@ -86,7 +86,7 @@ class LeakLimits:
 
 
 class Task(ABC, Generic[ExamplesT]):
-    """What is asked of a system, and how its answers are read, judged, scored and summed up.
+    """A task: its requests to a system, and how answers are read, judged, scored and summed up.
 
     A task is a plug-in: keep constructor arguments, its settings, under their own names. Attributes
     and two methods (``metrics``, ``examples``) make one; the others have defaults. ``ExamplesT`` is
@@ -104,11 +104,15 @@ class Task(ABC, Generic[ExamplesT]):
         answer: what an answer is.
         source: where the tables of a prompt come from.
         judges: whether answers are judged before they are scored (``judge``).
+        replays: whether judging cannot be repeated, as where a model judges. A submission then
+            carries the judgements, which are read and never made again. ``judge`` then judges a
+            failed answer without asking the model.
         needs_databases: whether it can only be asked of a corpus with databases.
         slices: what its scores are broken down by unless asked for otherwise: names of metadata.
         outcome: the metric that is 1 for a right answer, 0 for a wrong one and between for one that
             is partly right, if there is one.
         leak_limits: when a submission looks as if it knew the references.
+        prompt_note: what a reader of its prompts should know; may be empty.
         answer_schema: the JSON schema of an answer; None for answers in prose.
         reads_prose: whether it reads an answer in prose as well, where JSON is asked for.
     """
@@ -123,10 +127,12 @@ class Task(ABC, Generic[ExamplesT]):
     answer: ClassVar[AnswerKind] = "text"
     source: ClassVar[TableSource] = "retrieved"
     judges: ClassVar[bool] = False
+    replays: ClassVar[bool] = False
     needs_databases: ClassVar[bool] = False
     slices: ClassVar[tuple[str, ...]] = ()
     outcome: ClassVar[str | None] = None
     leak_limits: ClassVar[LeakLimits] = LeakLimits()
+    prompt_note: ClassVar[str] = ""
     answer_schema: ClassVar[Mapping[str, Any] | None] = None
     reads_prose: ClassVar[bool] = False
 
@@ -141,7 +147,7 @@ class Task(ABC, Generic[ExamplesT]):
         return self.source == "retrieved"
 
     def settings(self) -> list[str]:
-        """List what changes a score besides the metrics, for the identity of a run.
+        """List the settings that change a score besides the metrics, for the identity of a run.
 
         Default: nothing.
         """
@@ -150,7 +156,7 @@ class Task(ABC, Generic[ExamplesT]):
     # References
 
     def has_reference(self, query: Query) -> bool:
-        """Whether a query can be scored. Default: it has gold tables, or a reference answer."""
+        """Return whether a query can be scored. Default: it has gold tables, or a reference."""
         if self.ranks:
             return bool(query.gold)
         return any(query.references)
@@ -169,7 +175,7 @@ class Task(ABC, Generic[ExamplesT]):
         return query.references[0]
 
     def given_tables(self, query: Query, corpus: Corpus) -> Sequence[TableId]:  # noqa: ARG002
-        """Name the tables of a prompt where they are given. Default: the gold tables."""
+        """Return the ids of a prompt's tables where they are given. Default: the gold tables."""
         return query.gold if self.source == "given" else ()
 
     # Requests
@@ -228,14 +234,14 @@ class Task(ABC, Generic[ExamplesT]):
         """
 
     def parsed(self, examples: ExamplesT) -> Sequence[object | None]:  # noqa: ARG002
-        """List what was read in each answer; None where nothing was. Default: an empty list.
+        """List the value read from each answer; None where there is none. Default: an empty list.
 
         An empty list says that every answer is readable.
         """
         return ()
 
     def report(self, dataset: Dataset, examples: ExamplesT) -> Mapping[str, Any]:  # noqa: ARG002
-        """Give what else is to be said of the answers, as JSON. Default: nothing."""
+        """Return further findings about the answers, as JSON. Default: nothing."""
         return {}
 
     def summary(self, report: Mapping[str, Any]) -> Sequence[SummaryBlock]:  # noqa: ARG002
@@ -278,8 +284,19 @@ class Task(ABC, Generic[ExamplesT]):
         """
         yield from ()
 
+    def detail(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Choose what a report shows of a judgement, by name. Default: what is not empty.
+
+        An entry ``verdict``, if there is one, is what became of the answer, in a word.
+
+        Args:
+            record: the line of ``judgements.jsonl``.
+        """
+        hidden = ("query_id", "fingerprint")
+        return {n: v for n, v in record.items() if n not in hidden and v not in (None, "", [], {})}
+
     def limit_time(self, seconds: float) -> None:
-        """Give judging, or else reading and scoring all answers, no more than this.
+        """Limit the time of judging, or else of reading and scoring all answers.
 
         Default: nothing is limited.
         """
@@ -299,7 +316,7 @@ class Task(ABC, Generic[ExamplesT]):
         tables: Sequence[TableId],  # noqa: ARG002
         corpus: Corpus,  # noqa: ARG002
     ) -> bool | None:
-        """Whether tables hold the answer to a query; None where that cannot be said. Default: None.
+        """Return whether tables hold the answer to a query; None where unknown. Default: None.
 
         Args:
             query: with its reference.
@@ -314,7 +331,7 @@ class Task(ABC, Generic[ExamplesT]):
         judgement: Judgement | None,  # noqa: ARG002
         query: Query,  # noqa: ARG002
     ) -> bool:
-        """Whether an answer is the reference word for word. Default: never.
+        """Return whether an answer is the reference word for word. Default: never.
 
         Args:
             answer: the text of the answer; empty for a failed one.

@@ -37,7 +37,7 @@ class Column:
 
     @property
     def shown_label(self) -> str:
-        """What a cell is called in a block of lines."""
+        """Label of a cell in a block of lines."""
         return self.name.replace("\n", "") if self.label is None else self.label
 
 
@@ -61,7 +61,7 @@ class TextTable:
 
 
 def terminal_width() -> int | None:
-    """Columns of the terminal that standard output is; None where it is not a terminal."""
+    """Return the columns of the terminal on standard output; None where it is not a terminal."""
     if not sys.stdout.isatty():
         return None
     from rich.console import Console
@@ -85,7 +85,7 @@ def lines(table: TextTable, width: int | None = None) -> list[str]:
 
 
 def text(tables: Iterable[TextTable], width: int | None = None) -> str:
-    """Tables with their titles and notes, an empty line between two of them."""
+    """Return tables with their titles and notes, an empty line between two of them."""
     return "\n\n".join("\n".join(_with_texts(table, width)) for table in tables)
 
 
@@ -158,7 +158,7 @@ def _grid(table: TextTable, width: int | None) -> list[str] | None:
 
 
 def _widths(table: TextTable, width: int | None) -> list[int] | None:
-    """How wide every column is; None where they do not fit."""
+    """Return the width of every column; None where they do not fit."""
     named = [[column.name for column in table.columns], *table.rows]
     texts = [list(cells) for cells in zip(*named, strict=True)]
     widths = [max(map(_cell_len, "\n".join(cells).split("\n"))) for cells in texts]
@@ -216,7 +216,7 @@ def _blocks(table: TextTable) -> list[str]:
 
 
 def _cell_len(line: str) -> int:
-    """Columns that a line takes in a terminal; a wide character takes two."""
+    """Return the columns that a line takes in a terminal; a wide character takes two."""
     from rich.cells import cell_len
 
     return cell_len(line)

@@ -1,4 +1,4 @@
-"""About how many tokens a request has, without any model's tokeniser."""
+"""Estimates of the tokens of a request, without any model's tokeniser."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ CHARACTERS_PER_TOKEN = 4
 
 
 def estimated_tokens(messages: Iterable[Message]) -> int:
-    """An estimate, for limits and for what a run may cost; the provider's own count may differ."""
+    """Return an estimate of tokens, for limits and cost; the provider's count may differ."""
     return sum(tokens_in(message.content) for message in messages)
 
 

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from target_bench.core.interfaces import constructor_arguments
 
 TextKind = Literal["query", "table"]
-"""What a text is: many models are told by a prompt before it."""
+"""Kind of a text: for many models a prompt before it says which."""
 
 Vectors = NDArray[np.float32]
 """(n, d) vectors, one a row."""
 
 
 class Encoder(ABC):
-    """Turns texts into vectors. One method makes one; the others have defaults.
+    """An encoder of texts into vectors. One method makes one; the others have defaults.
 
     Keep constructor arguments under their own names, load models when they are first needed, and
     import heavy packages only then.
@@ -33,7 +33,7 @@ class Encoder(ABC):
 
     @abstractmethod
     def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
-        """(n, d) vectors of the texts, in their order; the length of a vector is left to the model.
+        """Return (n, d) vectors of the texts, in their order; their length is left to the model.
 
         Raises:
             ConfigError: there is no such model, or it cannot be loaded.
@@ -46,7 +46,9 @@ class Encoder(ABC):
         """
 
     def revision(self) -> str | None:
-        """What tells these weights from others of the same name: a commit, or a hash of files.
+        """Return what distinguishes these weights from others of the same name.
+
+        A commit, or a hash of files.
 
         Part of the identity of runs and of the key of cached embeddings. None: not known, or
         learned from the corpus (``fit``), and then nothing is cached. Default: None.
@@ -57,11 +59,16 @@ class Encoder(ABC):
         return None
 
     def config(self) -> Mapping[str, Any]:
-        """Return what determines the vectors, as JSON. Default: constructor arguments."""
+        """Return the settings that determine the vectors, as JSON.
+
+        Default: constructor arguments.
+        """
         return constructor_arguments(self)
 
     def recorded_as(self, kind: TextKind) -> Mapping[str, Any] | None:  # noqa: ARG002 (optional)
-        """What vectors of this kind of text are recorded under, with ``class`` and ``config``.
+        """Return the key under which vectors of this kind of text are cached.
+
+        It has ``class`` and ``config``.
 
         Only for an encoder that is asked for money: then no edit of its code, and no setting of
         the other kind of text, has paid texts sent again. Default: None, the identity of the
@@ -70,13 +77,13 @@ class Encoder(ABC):
         return None
 
     def add_recorded(self, kind: TextKind, n: int, n_cut: int) -> None:  # noqa: B027 (optional)
-        """Hear of ``n`` texts whose recorded vectors are used, ``n_cut`` of them of cut texts.
+        """Count ``n`` texts whose recorded vectors are used, ``n_cut`` of them of cut texts.
 
         For ``notes``. Default: nothing.
         """
 
     def notes(self) -> Sequence[str]:
-        """What a user should know about the texts encoded so far: how many were cut short, ..."""
+        """Return notes for the user about the texts encoded so far: how many were cut short, ..."""
         return ()
 
     def save(self, folder: Path) -> None:  # noqa: B027 (optional)
@@ -90,7 +97,7 @@ class Encoder(ABC):
 
 
 class VectorIndex(ABC):
-    """Finds the vectors with the largest inner product.
+    """An index that finds the vectors with the largest inner product.
 
     Attributes:
         packages: distributions whose versions can change what is found.
@@ -122,11 +129,14 @@ class VectorIndex(ABC):
         """
 
     def config(self) -> Mapping[str, Any]:
-        """Return what determines what is found, as JSON. Default: constructor arguments."""
+        """Return the settings that determine the results, as JSON.
+
+        Default: constructor arguments.
+        """
         return constructor_arguments(self)
 
     def notes(self) -> Sequence[str]:
-        """Return what a user should know about the searches so far. Default: nothing."""
+        """Return notes for the user about the searches so far. Default: nothing."""
         return ()
 
     @abstractmethod

@@ -100,7 +100,7 @@ def _schemas(release: Release, split: str) -> list[Schema]:
 
 
 def _questions(release: Release, split: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """(place, record) of the split's questions."""
+    """Yield (place, record) of the split's questions."""
     path = release.require(_QUESTIONS[split])
     records = release.json(path)
     if not isinstance(records, list):

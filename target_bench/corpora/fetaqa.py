@@ -64,7 +64,9 @@ def _grid(place: str, record: Any) -> Sequence[Sequence[str]]:
         raise DataError(f"{place}: table_array is empty; its first row is the header")
     for number, row in enumerate(grid):
         if not isinstance(row, list) or not all(isinstance(cell, str) for cell in row):
-            raise DataError(f"{place}: table_array row {number} is no list of texts: {row!r:.80}")
+            raise DataError(
+                f"{place}: table_array row {number} is not a list of texts: {row!r:.80}"
+            )
     return grid
 
 

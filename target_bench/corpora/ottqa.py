@@ -59,7 +59,7 @@ def _queries(release: Release, path: Path) -> Iterator[Query]:
 
 
 def _table_records(release: Release, name: str) -> Iterable[tuple[str, Any]]:
-    """(place, record) of the split's tables, from one file or from a file each."""
+    """Yield (place, record) of the split's tables, from one file or from a file each."""
     path = release.find(f"{name}_tables.jsonl")
     if path is not None:
         return release.json_lines(path)

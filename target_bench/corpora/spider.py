@@ -57,7 +57,7 @@ class Spider(CorpusLoader):
     cached = False
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
-        """The tables of the split, database after database; its questions need not be there."""
+        """Yield the tables of the split by database; its question file may be missing."""
         databases = _databases(release, split)
         for schema in _schemas(release, split):
             yield from tables_of(schema, databases.find(schema.id))
@@ -128,7 +128,7 @@ def _asked(release: Release, split: str) -> set[str] | None:
 
 
 def _questions(release: Release, split: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """(place, record) of the split's questions, file after file."""
+    """Yield (place, record) of the split's questions, file after file."""
     for name in _QUESTIONS[split]:
         path = release.require(name)
         records = release.json(path)

@@ -90,7 +90,7 @@ def _queries(examples: Mapping[str, Example]) -> Iterator[Query]:
 
 
 def _files(release: Release, name: str, wanted: Iterable[str]) -> dict[str, tuple[str, bytes]]:
-    """Table id -> (place, content) of the split's tables, in the order of its examples."""
+    """Return table id -> (place, content) of the split's tables, in the order of its examples."""
     found = dict(_csv_files(release, name, set(wanted)))
     missing = [table_id for table_id in wanted if table_id not in found]
     if missing:
@@ -104,7 +104,7 @@ def _files(release: Release, name: str, wanted: Iterable[str]) -> dict[str, tupl
 def _csv_files(
     release: Release, name: str, wanted: set[str]
 ) -> Iterator[tuple[str, tuple[str, bytes]]]:
-    """(table id, (place, content)) from ``<split>_csv.zip``, ``all_csv.zip`` or ``all_csv/``."""
+    """Yield (id, (place, content)) from ``<split>_csv.zip``, ``all_csv.zip`` or ``all_csv/``."""
     path = release.find(f"{name}_csv") or release.find("all_csv")
     if path is not None and path.suffix == ".zip":
         for member, content in release.members(path):
@@ -123,7 +123,7 @@ def _csv_files(
 
 
 def _line(place: str, number: int) -> str:
-    """Where the row of this number, from 0, is."""
+    """Return where the row of this number, from 0, is."""
     return f"{place}, line {number + 2}"
 
 

@@ -38,7 +38,7 @@ class ArrowCorpus(HashedCorpus):
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is no whole Arrow file of tables.
+        ValueError: it is not a whole Arrow file of tables.
     """
 
     def __init__(self, path: Path) -> None:
@@ -74,7 +74,7 @@ class ArrowCorpus(HashedCorpus):
         except (ValueError, TypeError) as error:
             raise DataError(
                 f"{self._path}, table {table_id}: damaged ({error}). Remove the cache with: "
-                "target-bench cache clear"
+                "target-bench data cache clear"
             ) from error
 
     @property

@@ -41,7 +41,7 @@ _ABANDONED = 24 * 3600  # seconds
 
 @dataclass(frozen=True)
 class Cached:
-    """What the cache gave, or what was just read.
+    """A value from the cache, or one that was just read.
 
     Attributes:
         value: the corpus or the queries.
@@ -117,7 +117,7 @@ def _found(part: Part) -> tuple[Cached | None, list[str]]:
 
 
 def _is_of(entry: "Entry", folder: Path) -> bool:
-    """Whether the sources are still what they were when the entry was made."""
+    """Return whether the sources are unchanged since the entry was made."""
     try:
         return entry.seen.still_true(folder)
     except (OSError, ValueError, TypeError):  # unreadable now, or a record that makes no sense
@@ -186,7 +186,7 @@ def _read_into(part: Part, place: Path, keep: bool) -> Cached:
 
 
 def _named(read: Callable[[], T], part: Part, release: Release) -> T:
-    """Return what ``read`` gives; an error that names no file yet gets the corpus and its files."""
+    """Return the result of ``read``; an error without a file gets the corpus and its files."""
     try:
         return read()
     except DataError as error:
@@ -199,7 +199,7 @@ def _named(read: Callable[[], T], part: Part, release: Release) -> T:
 
 
 def _finish(part: Part, place: Path, seen: Seen, notes: list[str]) -> Path:
-    """Complete an entry and move it to its own name; where its file now lies."""
+    """Complete an entry and move it to its own name; return its path."""
     content = json.dumps([FORMAT, part.code, sorted(seen.files.items())])
     key = hashlib.sha256(content.encode()).hexdigest()[:12]
     size, sha256 = (place / part.file).stat().st_size, sha256_of(place / part.file)
@@ -274,7 +274,7 @@ class Entry:
         return "whole" if self.format == FORMAT else "another version"
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``target-bench cache list --json`` prints."""
+        """Return the entry as ``target-bench data cache list --json`` prints it."""
         shown = {
             k: v for k, v in asdict(self).items() if k not in ("seen", "code", "notes", "sha256")
         }
@@ -282,7 +282,10 @@ class Entry:
 
 
 def entries() -> list[Entry]:
-    """All entries, those of other versions and unfinished ones (``format`` is None) included."""
+    """List all entries, those of other versions and unfinished ones included.
+
+    ``format`` is None in those.
+    """
     return list(_entries("*"))
 
 

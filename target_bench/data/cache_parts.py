@@ -29,7 +29,7 @@ _NOT_SETTINGS = ("info", "embedded")
 
 @dataclass(frozen=True)
 class Part:
-    """What is cached as one: the tables of a split, or its queries."""
+    """A unit of the cache: the tables of a split, or its queries."""
 
     loader: CorpusLoader
     folder: Path
@@ -45,12 +45,12 @@ class Part:
         return f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', named).lstrip('.')[:80]}-{self.kind}"
 
     def release(self) -> Release:
-        """Return the data folder, with nothing looked at yet."""
+        """Return the data folder, with nothing read yet."""
         return Release(self.folder, self.loader.info.source, self.loader.subfolders)
 
     @cached_property
     def code(self) -> str | None:
-        """What is read and by which code with which settings; None where that cannot be told."""
+        """Hash of the reading code, its settings and what is read; None where that is unknown."""
         plugin = type(self.loader)
         try:
             codes = [
@@ -68,15 +68,15 @@ class Part:
         return hashlib.sha256(json.dumps(codes).encode()).hexdigest()
 
     def read(self, release: Release, path: Path) -> list[str]:
-        """Read the sources into a new file; what a user should know about them."""
+        """Read the sources into a new file; return notes for the user about them."""
         raise NotImplementedError
 
     def hold(self, release: Release) -> tuple[Any, list[str]]:
-        """Read the sources into memory; the value, and what a user should know about it."""
+        """Read the sources into memory; return the value and notes for the user about it."""
         raise NotImplementedError
 
     def open(self, path: Path) -> Any:
-        """Return what ``read`` wrote.
+        """Return the part that ``read`` wrote.
 
         Raises:
             OSError, ValueError, KeyError, TypeError: the file is damaged.
@@ -84,7 +84,7 @@ class Part:
         raise NotImplementedError
 
     def given(self, read: Callable[[], Iterable[T]], kind: type[T]) -> Iterator[T]:
-        """What the plug-in gives, one by one; what goes wrong in it becomes an error of its name.
+        """Yield the values of the plug-in; an error in it becomes one that names the plug-in.
 
         Raises:
             DataError: a file cannot be read.
@@ -100,9 +100,9 @@ class Part:
 
     @contextmanager
     def named_faults(self) -> Iterator[str]:
-        """What goes wrong inside becomes an error of the plug-in's name; errors as for ``given``.
+        """Turn errors inside the block into ones that name the plug-in; errors as for ``given``.
 
-        It gives what such a message begins with.
+        Yields the beginning of such a message.
         """
         plugin = type(self.loader)
         where = f"corpus {self.loader.info.name} ({plugin.__name__}), {self.kind} of {self.split}"
@@ -192,7 +192,7 @@ class Queries(Part):
 
 
 def databases(loader: CorpusLoader, folder: Path, split: str) -> Mapping[str, Path]:
-    """Database id -> file of a split, by the loader.
+    """Return database id -> file of a split, by the loader.
 
     Raises:
         DataError: a file is broken.
@@ -221,7 +221,7 @@ def _settings(loader: CorpusLoader) -> str:
 def _path(value: object) -> list[str]:
     if isinstance(value, Path):
         return ["path", str(value)]
-    raise TypeError(f"{type(value).__name__} cannot be told from another")
+    raise TypeError(f"{type(value).__name__} has no representation that identifies it")
 
 
 def _line(query: Query) -> bytes:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.core.interfaces import Corpus, CorpusLoader, Dataset, Distractors
+from target_bench.core.plugin_specs import parse_settings
 from target_bench.core.schema import NO_DATABASE, Table, TableId
 from target_bench.data import read_split
 from target_bench.data.sources import folder_of, is_path, loader, split_of
@@ -22,7 +22,7 @@ from target_bench.data.tables import Digest, HashedCorpus, digests_of
 
 
 def mixed(dataset: Dataset, specs: Sequence[str], data_dir: str | Path | None = None) -> Dataset:
-    """The dataset with distractors among its tables; queries and gold tables stay as they are.
+    """Add distractors to the tables of a dataset; queries and gold tables stay as they are.
 
     Args:
         dataset: what is asked, and what answers it.
@@ -31,7 +31,7 @@ def mixed(dataset: Dataset, specs: Sequence[str], data_dir: str | Path | None = 
         data_dir: as for ``load``.
 
     Raises:
-        ConfigError: a setting that cannot be, or more tables asked for than there are.
+        ConfigError: a setting is invalid, or more tables are asked for than there are.
         DataError: the distractors' files are missing or broken.
     """
     for spec in specs:
@@ -51,7 +51,7 @@ class _Asked:
 
 
 def resolved(spec: str) -> str:
-    """Return the same distractors, told so that they are found from any folder."""
+    """Return a distractor spec with an absolute path, valid from any folder."""
     name, colon, rest = _divided(spec)
     return f"{Path(name).resolve()}{colon}{rest}" if is_path(name) else spec
 
@@ -63,7 +63,7 @@ def _divided(spec: str) -> tuple[str, str, str]:
 
 def _parse(spec: str) -> _Asked:
     name, _, rest = _divided(spec)
-    settings = registry.parse_settings(rest, spec)
+    settings = parse_settings(rest, spec)
     unknown = settings.keys() - {"split", "n", "seed"}
     if unknown:
         raise ConfigError(
@@ -102,7 +102,7 @@ def _with(dataset: Dataset, asked: _Asked, data_dir: str | Path | None) -> Datas
 def _databases(
     plugin: CorpusLoader, folder: Path, split: str, corpus: "MixedCorpus"
 ) -> dict[str, Path]:
-    """The databases that the distractors were drawn from, as they are called in the mixture."""
+    """Return the databases that the distractors were drawn from, by their ids in the mixture."""
     found = read_split.read_databases(plugin, folder, split)
     return {
         mixed_id: found[own_id]
@@ -179,7 +179,7 @@ class MixedCorpus(HashedCorpus):
         return [parts[part][i] for part, i in self._places]
 
     def _reasons(self) -> dict[str, int]:
-        """Why tables of the source cannot be drawn, and how many each keeps out."""
+        """Return why tables of the source cannot be drawn, and how many for each reason."""
         ours, theirs = digests_of(self._base), digests_of(self._source)
         there = sum(theirs[i] == ours[place] for i, place in self._left_out)
         return {
@@ -188,7 +188,7 @@ class MixedCorpus(HashedCorpus):
         }
 
     def notes(self) -> list[str]:
-        """Return what a user should know about the mixture."""
+        """Return notes for the user about the mixture."""
         left_out = {f"{what} and were left out": n for what, n in self._reasons().items()}
         own = {digest.content for digest in digests_of(self._base)}
         pairs = zip(self._places, self.digests, strict=True)
@@ -225,13 +225,13 @@ def _renamed(source: Corpus, base: Corpus) -> list[TableId]:
 
 
 def _tag(digests: Iterable[Digest]) -> str:
-    """Return a name for these tables, whatever their order."""
+    """Return a name for these tables, the same in any order."""
     whole = b"".join(sorted(digest.content for digest in digests))
     return hashlib.blake2b(whole, digest_size=4).hexdigest()
 
 
 def _hash(seed: int, table_id: TableId) -> tuple[int, int]:
-    """Return what decides whether a table is drawn, and where it stands."""
+    """Return a hash that decides whether a table is drawn, and at which place."""
     text = f"{seed}\0{table_id.database_id}\0{table_id.table_id}"
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     return int.from_bytes(digest[:8], "big"), int.from_bytes(digest[8:], "big")

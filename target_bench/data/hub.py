@@ -18,9 +18,9 @@ The package huggingface_hub (extra ``hub``) does the transfers, so ``HF_ENDPOINT
 proxies and timeouts work as everywhere. Only ``pull`` imports it.
 
 It is asked for one file at a time and not for a snapshot: ``snapshot_download`` takes a file of the
-right size for whole whatever its bytes are, leaves a damaged one as it is (or, forced, fetches all
-of them again), returns what lies in the folder when the hub cannot be reached, and names no file in
-most of its errors.
+right size for whole without reading its bytes, leaves a damaged one as it is (or, forced, fetches
+all of them again), returns what lies in the folder when the hub cannot be reached, and names no
+file in most of its errors.
 """
 
 import hashlib
@@ -107,21 +107,26 @@ class Pull:
 
 
 def knows(name: str) -> bool:
-    """Whether a corpus of this name can be pulled."""
+    """Return whether a corpus of this name can be pulled."""
     return name in _known()
 
 
 def pulled(name: str) -> Path | None:
-    """The folder of the latest whole pull of a corpus, or None. Reads small local files only."""
+    """Return the folder of the latest whole pull of a corpus, or None.
+
+    Reads small local files only.
+    """
     newest = _newest(name)
     return newest.folder if newest else None
 
 
 def hashes(folder: Path) -> Mapping[str, str]:
-    """The SHA-256 of each file of a pull, by its path in the folder, as recorded when fetched.
+    """Return the SHA-256 of each file of a pull, by its path in the folder.
+
+    As recorded when it was fetched.
 
     Raises:
-        DataError: the folder is no pull.
+        DataError: the folder is not a pull.
     """
     record = _recorded(folder)
     if record is None:
@@ -130,7 +135,7 @@ def hashes(folder: Path) -> Mapping[str, str]:
 
 
 def check(folder: Path, files: Mapping[str, str]) -> None:
-    """See that files of a pull are what was fetched; of any other folder nothing is known.
+    """Check that files of a pull are as they were fetched; other folders are not checked.
 
     Args:
         folder: where the files were read.
@@ -150,13 +155,13 @@ def check(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def pull(name: str, revisions: Sequence[str] = (), say: Say = lambda _: None) -> Pull:
-    """Fetch a corpus from the hub; if it is there already, check it and mend what is damaged.
+    """Fetch a corpus from the hub; if it is there already, check it and repair what is damaged.
 
     Args:
         name: a corpus of ``known_files.json``.
         revisions: a branch, tag or commit for all repositories, or ``REPOSITORY=REVISION`` for
             one; default: the known commit, else ``main``.
-        say: is told what goes on.
+        say: gets a message for each step.
 
     Raises:
         ConfigError: an unknown corpus, repository or revision, or no access.
@@ -191,7 +196,7 @@ def pull(name: str, revisions: Sequence[str] = (), say: Say = lambda _: None) ->
 
 
 def _each(listings: list[Listing]) -> Iterator[tuple[str, Listing, str]]:
-    """(path in the folder, listing, path in the repository) of every file."""
+    """Yield (path in the folder, listing, path in the repository) of every file."""
     for listing in listings:
         for path in listing.files:
             yield f"{short(listing.id)}/{path}", listing, path
@@ -208,7 +213,7 @@ def _made(new: Pull, hub: Hub, listings: list[Listing], temporary: Path, say: Sa
     repositories = [Repository(x.id, x.revision, x.commit, tuple(files[x.id])) for x in listings]
     new = replace(new, repositories=tuple(repositories))
     _record(new, whole)
-    if new.folder.exists():  # without a readable record: nobody uses it
+    if new.folder.exists():  # without a readable record: not in use
         new.folder.rename(temporary / "old")
     whole.rename(new.folder)
     return replace(new, fetched=tuple(new.files))
@@ -269,7 +274,7 @@ def _facts(path: Path) -> Facts:
 
 
 def _fault(facts: Facts, sayings: Iterable[tuple[str, Facts]]) -> str | None:
-    """Return the first difference between a file and what is said of it."""
+    """Return the first difference between a file and its record."""
     for source, said in sayings:
         for what, wanted in asdict(said).items():
             found = getattr(facts, what)
@@ -279,7 +284,7 @@ def _fault(facts: Facts, sayings: Iterable[tuple[str, Facts]]) -> str | None:
 
 
 def _with_known(listing: Listing, known: Mapping[str, Any]) -> Listing:
-    """Return a listing with what ``known_files.json`` says, if that is about this commit.
+    """Add the hashes of ``known_files.json`` to a listing, if they are of this commit.
 
     Raises:
         DataError: a known file is not there.
@@ -299,7 +304,7 @@ def _with_known(listing: Listing, known: Mapping[str, Any]) -> Listing:
 
 
 def _asked(known: Mapping[str, Any], revisions: Sequence[str]) -> dict[str, str]:
-    """Repository -> revision."""
+    """Return repository -> revision."""
     asked: dict[str, str] = {name: entry["revision"] or MAIN for name, entry in known.items()}
     for text in revisions:
         of, equals, revision = text.rpartition("=")
@@ -363,7 +368,7 @@ def _newest(name: str) -> Pull | None:
 
 @contextmanager
 def _temporary(parent: Path) -> Iterator[Path]:
-    """Return a folder beside the pulls that goes away, whatever happens."""
+    """Make a folder beside the pulls, deleted at the end of the block."""
     parent.mkdir(parents=True, exist_ok=True)
     for left in parent.glob(f"{_TEMPORARY}*"):  # by a process that was killed
         with suppress(OSError):

@@ -42,11 +42,11 @@ def short(repository: str) -> str:
 
 
 class Hub:
-    """What a pull needs of huggingface_hub; its errors become ours.
+    """A client of huggingface_hub for pulls; its errors become ours.
 
     Raises:
         MissingExtraError: it is not installed.
-        ConfigError: ``HF_ENDPOINT`` is no address.
+        ConfigError: ``HF_ENDPOINT`` is not an address.
     """
 
     def __init__(self) -> None:
@@ -58,14 +58,14 @@ class Hub:
         try:
             from huggingface_hub import HfApi, get_token, utils
         except ImportError as error:
-            raise MissingExtraError("huggingface_hub", "hub", "target-bench pull") from error
+            raise MissingExtraError("huggingface_hub", "hub", "target-bench data pull") from error
         self._utils: Any = utils
         self._token = get_token()
         self._api = HfApi()
         self.endpoint = _without_password(self._api.endpoint)
 
     def listing(self, repository: str, revision: str) -> Listing:
-        """Return the files of a repository, with what the hub says of them."""
+        """Return the files of a repository, with the hub's record of each."""
         with self._explained(repository, f"revision {revision!r}"):
             info = self._api.dataset_info(
                 repository, revision=revision, files_metadata=True, timeout=_TIMEOUT
@@ -77,7 +77,7 @@ class Hub:
             raise DataError(f"{repository}, revision {revision!r}: the hub lists no files")
         for path in files:
             if {"..", ""} & set(re.split(r"[/\\]", path)):
-                raise DataError(f"{repository}: the hub lists a file that cannot be: {path!r}")
+                raise DataError(f"{repository}: the hub lists an invalid path: {path!r}")
         return Listing(repository, revision, info.sha, files)
 
     def download(self, listing: Listing, path: str, folder: Path, again: bool) -> Path:
@@ -113,7 +113,7 @@ class Hub:
     def _refusal(
         self, chain: list[BaseException], repository: str, what: str
     ) -> TargetBenchError | None:
-        """Return the message for an answer of the hub that is no file."""
+        """Return the error for an answer of the hub that is not a file."""
         error = next((e for e in chain if isinstance(e, self._utils.HfHubHTTPError)), None)
         if error is None:
             return None
@@ -146,7 +146,7 @@ class Hub:
         )
 
     def _breakdown(self, chain: list[BaseException], what: str) -> TargetBenchError:
-        """Return the message when there was no answer, or none that makes sense."""
+        """Return the error for a missing or invalid answer of the hub."""
         if any(isinstance(error, self._utils.OfflineModeIsEnabled) for error in chain):
             return ConfigError("HF_HUB_OFFLINE is set, so nothing can be pulled. Unset it.")
         if any("Timeout" in type(error).__name__ for error in chain):
@@ -187,7 +187,10 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _said(sibling: Any) -> Facts:
-    """What the hub says of a file; the git hash of one in the large-file store is its pointer's."""
+    """Return the hub's record of a file.
+
+    The git hash of one in the large-file store is that of its pointer.
+    """
     if sibling.lfs:
         return Facts(sibling.lfs.size, sibling.lfs.sha256)
     return Facts(sibling.size, None, sibling.blob_id)

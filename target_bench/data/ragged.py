@@ -20,11 +20,11 @@ def rectangular(
     place: Callable[[int], str],
     advice: str = "",
 ) -> Grid:
-    """Header and rows, all of one length; every cell keeps its row and its column.
+    """Return header and rows, all of one length; every cell keeps its row and its column.
 
     A short row ends in empty cells: empty text in a table of text alone, else None. Where a row is
     longer than the header, the header ends in empty names. A table without a header, or with rows
-    that are no lists, stays as it is: whoever checks it refuses it.
+    that are not lists, stays as it is: the check of tables refuses it.
 
     Args:
         release: keeps the note of how many there were, and where the first was.

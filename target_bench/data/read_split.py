@@ -1,4 +1,4 @@
-"""Reading one split: which layout the folder has, through the cache, checked."""
+"""Reading of one split: detection of its layout, the cache, and checks."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ _NAMED = 12
 
 
 def read(loader: CorpusLoader, folder: Path, split: str) -> Dataset:
-    """Tables and queries of one split.
+    """Read tables and queries of one split.
 
     A folder of release files in TARGET's layout is read as that, whichever corpus it is of; any
     other by the corpus's own loader. A loader that brings its folder knows what is in it.
@@ -49,12 +49,12 @@ def read_tables(loader: CorpusLoader, folder: Path, split: str) -> cache.Cached:
 
 
 def read_databases(loader: CorpusLoader, folder: Path, split: str) -> Mapping[str, Path]:
-    """Database id -> file of one split; errors as for ``read``."""
+    """Return database id -> file of one split; errors as for ``read``."""
     return databases(by_layout(loader, folder), folder, split)
 
 
 def notes_about(dataset: Dataset, database: str | None) -> Sequence[str]:
-    """The notes of a dataset, those on its databases of one of them alone, whatever its case."""
+    """Return the notes of a dataset; with ``database`` only that one's, its name in any case."""
     if database is None:
         return dataset.notes
     others = database_notes(dataset.corpus, dataset.queries, dataset.databases)
@@ -68,7 +68,7 @@ def notes_about(dataset: Dataset, database: str | None) -> Sequence[str]:
 def database_notes(
     corpus: Corpus, queries: Sequence[Query], there: Mapping[str, Path]
 ) -> list[str]:
-    """What a user should know about the databases: which are missing or damaged, empty tables.
+    """Return notes for the user about databases: missing or damaged ones, empty tables.
 
     Args:
         corpus: the tables.
@@ -123,12 +123,14 @@ def by_layout(loader: CorpusLoader, folder: Path) -> CorpusLoader:
 
 
 def _runs_sql(info: CorpusInfo) -> bool:
-    """Whether a task that the corpus serves needs databases."""
+    """Return whether a task that the corpus serves needs databases."""
     return any(map(_may_run_sql, info.tasks))
 
 
 def _may_run_sql(task: str | None) -> bool:
-    """Whether a task, by its short name, needs databases; a query that names none may be about any.
+    """Return whether a task, by its short name, needs databases.
+
+    A query that names no task may be about any.
 
     A task that nothing is registered of, such as one of a file, is taken to need none.
     """

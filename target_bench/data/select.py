@@ -1,4 +1,4 @@
-"""What is run on what: task names, corpora by name, path or value, and loading them once."""
+"""Selection of tasks and corpora: names of tasks, corpora by name, path or value, loaded once."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,11 +38,11 @@ class Loaded:
     only_about: str | None = None
 
     def limited(self, n: int | None) -> "Loaded":
-        """Return the same with the first n queries only."""
+        """Return the data with the first n queries only."""
         return self if n is None else self._with(self.dataset.queries[:n], limit=n)
 
     def of_database(self, name: str | None) -> "Loaded":
-        """The same with the queries of one database only; its name in any case that is clear.
+        """Return the data with the queries of one database only; case counts only if ambiguous.
 
         Raises:
             ConfigError: no query is about it.
@@ -61,7 +61,7 @@ class Loaded:
         return self._with(queries, database=name)
 
     def of_task(self, task: str) -> "Loaded":
-        """Return the same with the queries that are about a task only; all of them for retrieval.
+        """Return the data with the queries about a task only; all of them for retrieval.
 
         Raises:
             ConfigError: no query is about it.
@@ -95,11 +95,11 @@ def of_task(dataset: Dataset, task: str) -> Dataset:
 
 
 class Loader:
-    """Loads every split once.
+    """A loader that loads every split once.
 
     Args:
         data_dir: as for ``corpora.load``.
-        observer: hears of loading, and of what a user should know about the data.
+        observer: is notified of loading, and of notes about the data.
     """
 
     def __init__(self, data_dir: str | Path | None, observer: Observer) -> None:
@@ -162,7 +162,7 @@ def tasks_and_corpora(
 
 
 def once(pairs: Iterable[tuple[str, CorpusLike]]) -> list[tuple[str, CorpusLike]]:
-    """Return the pairs without those that name what another names; two datasets are two."""
+    """Return the pairs without repeated ones; two datasets in memory are never the same."""
     kept: dict[tuple[str, Any], tuple[str, CorpusLike]] = {}
     for task, corpus in pairs:
         key = id(corpus) if isinstance(corpus, Dataset) else name_of(corpus)
@@ -171,7 +171,7 @@ def once(pairs: Iterable[tuple[str, CorpusLike]]) -> list[tuple[str, CorpusLike]
 
 
 def _serves(info: CorpusInfo, name: str, text: str) -> bool:
-    """Whether a corpus serves a task; a user's own data serves any for which it has all."""
+    """Return whether a corpus serves a task; a user's own data serves any for which it has all."""
     if name in info.tasks:
         return True
     return info.any_task and not task_class(text).needs_databases
@@ -212,7 +212,7 @@ def task_named(text: str) -> str:
 
 
 def task_text(text: str) -> str:
-    """Return a task with its settings, as it can be asked for from any folder.
+    """Return a task with its settings and an absolute path, valid from any folder.
 
     Its name is in the registered spelling, as in ``mine:timeout=5``; the path of a file is
     absolute.
@@ -225,7 +225,7 @@ def task_text(text: str) -> str:
 
 
 def name_of(corpus: CorpusLike) -> str:
-    """Return what a corpus is called in messages; the same corpus has one name."""
+    """Return the name of a corpus in messages; the same corpus has one name."""
     if isinstance(corpus, Dataset):
         return f"{corpus.info.name} {corpus.split}"
     return registry.canonical("corpus", corpus) if isinstance(corpus, str) else str(corpus)
@@ -247,7 +247,7 @@ def _dataset(
 
 
 def _spelled(corpus: CorpusLike) -> str | None:
-    """How a corpus can be asked for again, from any folder; None for a value in memory."""
+    """Return a corpus's name or absolute path, valid from any folder; None for one in memory."""
     if isinstance(corpus, Dataset):
         return None
     return str(Path(corpus).resolve()) if sources.is_path(corpus) else str(corpus)

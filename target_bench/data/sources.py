@@ -1,4 +1,4 @@
-"""Where a corpus comes from: its plug-in by name or path, its split, its folder."""
+"""Sources of a corpus: its plug-in by name or path, its split, its folder."""
 
 import os
 from pathlib import Path
@@ -21,7 +21,7 @@ def loader(name: str | Path) -> CorpusLoader:
             folder or database file of your own, written with a separator, as in ``./tables``.
 
     Raises:
-        ConfigError: nobody knows the name.
+        ConfigError: the name is unknown.
         DataError: there is nothing readable at the path.
     """
     if is_path(name):
@@ -41,7 +41,7 @@ def loader(name: str | Path) -> CorpusLoader:
 
 
 def is_path(name: str | Path) -> bool:
-    """Whether a corpus is named by its path: a folder or a database file."""
+    """Return whether a corpus is named by its path: a folder or a database file."""
     if isinstance(name, Path):
         return True
     if ":" in name and registry.parse("corpus", name).target != name.partition(":")[0]:
@@ -100,7 +100,7 @@ def folder_of(plugin: CorpusLoader, data_dir: str | Path | None, strict: bool = 
         return pulled
     if root:
         raise DataError(
-            f"${ENVIRONMENT}/{info.name}: {Path(root) / info.name} is no folder\n"
+            f"${ENVIRONMENT}/{info.name}: {Path(root) / info.name} is not a folder\n"
             f"{_how_to_get(plugin)}"
         )
     raise DataError(f"the data of corpus {info.name} is not here.\n{_how_to_get(plugin)}")
@@ -118,5 +118,5 @@ def _how_to_get(plugin: CorpusLoader) -> str:
         f"or pass --data-dir with the path of {info.name}/ itself.",
     ]
     if hub.knows(info.name):
-        lines.append(f"Or fetch TARGET's copy: target-bench pull {info.name}")
+        lines.append(f"Or fetch TARGET's copy: target-bench data pull {info.name}")
     return "\n".join(lines)

@@ -24,12 +24,12 @@ def load(
         split: ``train``, ``validation`` or ``test`` (``dev`` and ``val`` mean validation);
             default: the corpus's own, the one its paper reports on.
         data_dir: the folder with the release files, or one that holds it under the corpus's name;
-            default: ``$TARGET_BENCH_DATA/<name>``, else what ``target-bench pull`` fetched.
+            default: ``$TARGET_BENCH_DATA/<name>``, else what ``target-bench data pull`` fetched.
         distractors: tables of other corpora, splits or folders to mix in, each written as
             ``ottqa:split=train,n=1000,seed=7``.
 
     Raises:
-        ConfigError: an unknown corpus or split, or distractors that cannot be.
+        ConfigError: an unknown corpus or split, or distractors are invalid.
         DataError: files are missing or broken.
     """
     from target_bench.data import distractors as mixing

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from target_bench.core.cell_grid import CellGrid
 from target_bench.core.errors import DataError
+from target_bench.core.grid import CellGrid
 from target_bench.core.interfaces import Corpus, Dataset
 from target_bench.core.schema import Cell, CorpusInfo, Query, Table, TableId
 from target_bench.data.databases.lazy_rows import LazyRows
@@ -101,7 +101,7 @@ def digests_of(corpus: Corpus) -> Sequence[Digest]:
 
 
 def _digest_of(table: Table) -> Digest:
-    """The digest; rows in a database stand for themselves by its version, they are not read."""
+    """Return the digest of a table; rows in a database are not read, its version counts."""
     if isinstance(table.rows, LazyRows):
         return digest(_encode([table.header, table.rows.content]), encoded_context(table))
     return digest(encoded_body(table), encoded_context(table))
@@ -116,10 +116,10 @@ def fingerprint(ids: Iterable[TableId], digests: Iterable[Digest]) -> str:
 
 
 def checked(tables: Iterable[Table]) -> Iterator[Table]:
-    """Yield the same tables, each looked at as it passes.
+    """Yield the same tables, each checked as it passes.
 
     Raises:
-        DataError: two tables have the same id, a table has no header, a column name is no text, a
+        DataError: two tables have the same id, a table has no header, a column name is not text, a
             row is not as long as its header, or a cell is of a type no cell can have.
     """
     seen: set[TableId] = set()
@@ -149,7 +149,7 @@ def _check_grid(table: Table) -> None:
     if width == 0:
         raise DataError(f"table {table.id} has no header; give every column a name")
     if isinstance(table.header, str) or not all(isinstance(name, str) for name in table.header):
-        raise DataError(f"table {table.id}: a column name is no text: {table.header!r:.80}")
+        raise DataError(f"table {table.id}: a column name is not text: {table.header!r:.80}")
     if isinstance(table.rows, LazyRows):  # a database keeps them in shape
         return
     for number, row in enumerate(table.rows, start=1):
@@ -176,7 +176,7 @@ def _check_cells(place: str, row: Any) -> None:
 
 
 def encoded_body(table: Table) -> bytes:
-    """Header, rows and the grid if there is one as JSON; ``body_of`` reads it back.
+    """Return header, rows and the grid if there is one as JSON; ``body_of`` reads it back.
 
     Raises:
         DataError: a cell is of a type no cell can have, or a number of too many digits.
@@ -212,13 +212,13 @@ def encoded(value: Any) -> bytes:
 
 
 def decoded(encoded: bytes) -> Any:
-    """Return what ``encoded_body`` or ``encoded`` wrote."""
+    """Decode JSON that ``encoded_body`` or ``encoded`` wrote."""
     text = encoded.decode("utf-8", "surrogatepass")
     return json.loads(text, object_hook=_unescaped if _BYTES in text else None)
 
 
 def body_of(encoded: bytes) -> tuple[list[str], list[list[Cell]], CellGrid | None]:
-    """Header, rows and grid that ``encoded_body`` wrote.
+    """Return header, rows and grid that ``encoded_body`` wrote.
 
     Raises:
         ValueError: it wrote something else.
@@ -247,7 +247,7 @@ def _encode(value: Any) -> bytes:
 def _bytes_as_hex(value: object) -> Any:
     if isinstance(value, bytes):
         return {_BYTES: value.hex()}
-    raise TypeError(f"{type(value).__name__} ({value!r:.40}) is no text, number, bytes or None")
+    raise TypeError(f"{type(value).__name__} ({value!r:.40}) is not text, number, bytes or None")
 
 
 def _escaped(value: Any) -> Any:
@@ -313,10 +313,10 @@ def from_files(names: Sequence[str]) -> str:
 
 
 def check_query(query: Query, where: str) -> None:
-    """Look at the types of a query's fields.
+    """Check the types of a query's fields.
 
     Raises:
-        DataError: id or text is no text, or a gold table is no pair of texts.
+        DataError: id or text is not text, or a gold table is not a pair of texts.
     """
     texts = {"id": query.id, "text": query.text, "database_id": query.database_id}
     for name, value in texts.items():
@@ -351,7 +351,7 @@ def _check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None
 
 
 def table_notes(tables: Iterable[Table]) -> list[str]:
-    """Return what a user should know about these tables."""
+    """Return notes for the user about these tables."""
     tally = NoteTally()
     for table in tables:
         tally.see(table)
@@ -359,7 +359,7 @@ def table_notes(tables: Iterable[Table]) -> list[str]:
 
 
 class NoteTally:
-    """Counts, table by table, what a user should know."""
+    """Counts of peculiarities of tables, for notes to the user."""
 
     def __init__(self) -> None:
         self._n = self._rowless = self._nameless = self._partly_nameless = self._unsplit = 0

@@ -1,4 +1,4 @@
-"""Which tables have a name, and that it is their title where they have no other."""
+"""Titles of tables: the name of a database table, where it has no other."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ WEB = "0"
 
 
 def has_title(table: Table) -> bool:
-    """Whether its context has a title that is not blank."""
+    """Return whether its context has a title that is not blank."""
     return bool(str(table.context.get("title") or "").strip())
 
 

@@ -1,24 +1,21 @@
-"""One cell of an evaluation: what is asked of whom on which data, and what identifies it."""
+"""One cell of an evaluation as it is asked for: a retriever on a split, and how it is answered."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.built_in import RANKING_TASK
-from target_bench.core.identity import is_own_code, plugin_identity
 from target_bench.core.interfaces import Dataset
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptWriter
 from target_bench.core.task import Task
-from target_bench.data.select import Loaded, make_task
+from target_bench.data.select import Loaded
 from target_bench.evaluation.inputs import Answering
+from target_bench.evaluation.run_options import RunOptions
+from target_bench.evaluation.stages.consent import Confirm
 from target_bench.evaluation.stages.generate import Answerer
-from target_bench.evaluation.stages.retrieve import RetrievalOptions, Subject
-from target_bench.evaluation.stages.score import (
-    labelled,
-)
-from target_bench.runs.run_identity import EVERY_FIELD, answers_fingerprint, queries_fingerprint
+from target_bench.evaluation.stages.retrieve import Subject
+from target_bench.evaluation.stages.score import labelled
 
 
 @dataclass(frozen=True)
@@ -28,18 +25,23 @@ class Cell:
     Attributes:
         loaded: the split.
         subject: what ranks; None for a task that retrieves nothing.
-        cutoffs: the cutoffs, ascending; retrieval runs once, at the largest. Empty without one.
-        options: how the retriever is run.
+        options: the cutoffs, and how the retriever is run.
         out: the folder of all runs.
         observer: hears of progress and warnings.
+        confirm: is asked before a retriever that may cost money goes to work, or None.
     """
 
     loaded: Loaded
     subject: Subject | None
-    cutoffs: Sequence[int]
-    options: RetrievalOptions
+    options: RunOptions
     out: Path
     observer: Observer
+    confirm: Confirm | None = None
+
+    @property
+    def cutoffs(self) -> Sequence[int]:
+        """The cutoffs, ascending; retrieval runs once, at the largest. Empty without a subject."""
+        return self.options.top_k if self.subject is not None else ()
 
     @property
     def dataset(self) -> Dataset:
@@ -61,85 +63,32 @@ class Asking:
         answerer: what answers.
         prompter: what it is asked with.
         depth: how many tables stand in a prompt.
-        text: the task with its settings, as it was asked for.
+        written: task and prompt options as they were asked for, for the manifest.
     """
 
     task: Task[Any]
     answerer: Answerer
     prompter: PromptWriter
     depth: int
-    text: str
+    written: Mapping[str, Any]
 
 
-def asking(task: Task[Any], cell: Cell, answering: Answering) -> Asking:
-    """What is asked of whom in a cell; errors as for ``Answering``, and ``DataError``."""
+def asking_of(task: Task[Any], cell: Cell, answering: Answering) -> Asking:
+    """Return what is asked of whom in a cell; errors as for ``Answering``, and ``DataError``."""
     labelled(task, cell.dataset)
     answerer = answering.answerer(task, cell.observer)
     follows_schema = bool(getattr(answerer.generator, "follows_schema", False))
-    depth = cell.depth if task.retrieves else _most_given(task, cell.dataset)
+    depth = cell.depth if task.retrieves else most_given(task, cell.dataset)
+    tables = answering.prompting.tables
     return Asking(
         task,
         answerer,
         answering.prompter(task, cell.dataset.databases, follows_schema),
-        depth if answering.tables is None else min(answering.tables, depth),
-        answering.task or task.name,
+        depth if tables is None else min(tables, depth),
+        {"task": answering.task or task.name, "prompting": answering.prompting.to_json()},
     )
 
 
-def _most_given(task: Task[Any], dataset: Dataset) -> int:
+def most_given(task: Task[Any], dataset: Dataset) -> int:
+    """How many tables a query is given at most, by a task that retrieves nothing."""
     return max(len(task.given_tables(query, dataset.corpus)) for query in dataset.queries)
-
-
-def retrieval_identity(cell: Cell, task: Task[Any] | None = None) -> dict[str, Any]:
-    """All that can change the rankings of a cell or their scores; ``task``: the one scored by."""
-    assert cell.subject is not None
-    task, dataset = task or make_task(RANKING_TASK), cell.dataset
-    metrics = _metrics(task, dataset, cell.cutoffs)
-    return _data_identity(task, dataset, queries_fingerprint(dataset.queries)) | {
-        "top_k": list(cell.cutoffs),
-        "retriever": cell.subject.identity,
-        "metrics": [*metrics, *task.settings()],
-    }
-
-
-def answers_identity(cell: Cell, asked: Asking) -> dict[str, Any]:
-    """All that can change the answers of a cell or their scores."""
-    dataset, task, answerer = cell.dataset, asked.task, asked.answerer
-    return _data_identity(task, dataset, answers_fingerprint(dataset.queries)) | {
-        "queries_version": EVERY_FIELD,
-        **_tables_identity(cell, asked),
-        "generator": answerer.identity,
-        "prompt": asked.prompter.identity if answerer.prompt is None else answerer.prompt,
-        "metrics": [*_metrics(task, dataset), *task.settings()],
-    }
-
-
-def _tables_identity(cell: Cell, asked: Asking) -> dict[str, Any]:
-    """Where the tables of the prompts come from, and how many of them a prompt holds."""
-    if cell.subject is None:
-        most = _most_given(asked.task, cell.dataset)
-        limited = {"tables": asked.depth} if asked.depth < most else {}
-        return {"given": {"source": asked.task.source, **limited}}
-    retrieval = {"retriever": cell.subject.identity, "depth": cell.depth}
-    if asked.depth < cell.depth:
-        retrieval["tables"] = asked.depth
-    return {RANKING_TASK: retrieval}
-
-
-def _metrics(task: Task[Any], dataset: Dataset, cutoffs: Sequence[int] = ()) -> list[str]:
-    """The signatures of the metrics of the queries that can be scored."""
-    queries = labelled(task, dataset).queries
-    return [metric.signature for metric in task.metrics(queries, cutoffs)] if queries else []
-
-
-def _data_identity(task: Task[Any], dataset: Dataset, queries: str) -> dict[str, Any]:
-    """Task and data; of a task that is not of this package also its code and settings."""
-    own = {} if is_own_code(type(task)) else {"task_plugin": plugin_identity(task)[0]}
-    return {
-        "task": task.name,
-        **own,
-        "corpus": dataset.info.name,
-        "split": dataset.split,
-        "corpus_fingerprint": dataset.corpus.fingerprint,
-        "queries_fingerprint": queries,
-    }

@@ -1,7 +1,7 @@
 """Who takes part: what ranks and what answers, by name, as an object, or from a file."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,8 @@ from target_bench.core.contract import RetrieverLike
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
-from target_bench.core.prompt_writer import PromptOptions, PromptWriter, SchemaScope
+from target_bench.core.prompt_writer import PromptOptions, PromptWriter
 from target_bench.core.redaction import masked_settings
-from target_bench.core.serialization import Format
 from target_bench.core.task import Task
 from target_bench.data.select import Loaded
 from target_bench.evaluation.stages.consent import Confirm
@@ -35,45 +34,32 @@ class Answering:
 
     Attributes:
         generator: what answers: a generator, a name as on the command line, or an ``Answerer``.
-        prompt: a file with prompts, or None for our own.
-        prompt_tokens: about how many tokens the tables of a prompt may take.
-        table_format: how tables are written.
+        prompting: what prompts are made of.
         task: the task with its settings, as it was asked for; for the manifest.
         confirm: is asked before requests that may cost money.
         label: what the generator is called in results; default: as it was asked for.
-        schema_scope: which tables of a database a prompt shows, for tasks about databases.
-        structured: whether the answer has to be JSON of the task's schema, if it has one.
-        tables: how many tables of a ranking stand in a prompt; None for all.
     """
 
     generator: GeneratorLike | Answerer | str
-    prompt: Path | None = None
-    prompt_tokens: int = 8000
-    table_format: Format = "markdown"
+    prompting: PromptOptions = field(default_factory=PromptOptions)
     task: str | None = None
     confirm: Confirm | None = None
     label: str | None = None
-    schema_scope: SchemaScope = "database"
-    structured: bool = True
-    tables: int | None = None
 
     def prompter(
         self, task: Task[Any], databases: Mapping[str, Path], follows_schema: bool
     ) -> PromptWriter:
-        """What makes the requests of a task.
+        """Return what makes the requests of a task.
 
         Args:
             task: the task.
             databases: what it is about, if it is about databases.
             follows_schema: whether the generator follows JSON schemas.
         """
-        options = PromptOptions(
-            self.prompt, self.prompt_tokens, self.table_format, self.schema_scope, self.structured
-        )
-        return writer_of(task, options, databases, follows_schema)
+        return writer_of(task, self.prompting, databases, follows_schema)
 
     def answerer(self, task: Task[Any], observer: Observer) -> Answerer:
-        """What answers the queries of a task.
+        """Return what answers the queries of a task.
 
         Raises:
             ConfigError: nobody knows the name, a setting cannot be, or the object is no generator.
@@ -97,15 +83,15 @@ class Answering:
         return Answerer(self.label or masked_settings(label), identity, generator=plugin)
 
     def _warn_of_prompt(self, label: str, observer: Observer) -> None:
-        if self.prompt is not None:
+        if self.prompting.prompt is not None:
             observer.warning(
                 f"nothing says that {masked_settings(label)} reads prompts (converses = True), so "
-                f"{self.prompt} may change none of its answers"
+                f"{self.prompting.prompt} may change none of its answers"
             )
 
 
 def subject(retriever: RetrieverLike | str, observer: Observer) -> Subject:
-    """What ranks.
+    """Return what ranks.
 
     Raises:
         ConfigError: nobody knows the name, a setting cannot be, or the object is no retriever.
@@ -126,7 +112,7 @@ def subject(retriever: RetrieverLike | str, observer: Observer) -> Subject:
 def given_rankings(
     run_file: str | Path | None, loaded: Loaded, limit: int | None, observer: Observer
 ) -> Subject:
-    """The rankings of a run file, which may have more than the first ``limit`` queries.
+    """Return the rankings of a run file, which may have more than the first ``limit`` queries.
 
     Raises:
         ConfigError: no file was named.
@@ -149,7 +135,7 @@ def given_answers(
     loaded: Loaded,
     observer: Observer,
 ) -> Answering:
-    """The answers of a predictions file.
+    """Return the answers of a predictions file.
 
     Raises:
         ConfigError: no file was named.

@@ -1,4 +1,4 @@
-"""The stages of one cell: retrieve and score; or retrieve, generate, judge and score."""
+"""One cell of an evaluation: retrieve and score; or retrieve, generate, judge and score."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,8 @@ from target_bench.core.observer import Observer
 from target_bench.core.schema import Counts, Generation, Judgement, Query, Retrieval, Score
 from target_bench.core.task import Task
 from target_bench.data.select import make_task
-from target_bench.evaluation.cell import Asking, Cell, answers_identity, asking, retrieval_identity
+from target_bench.evaluation.cell import Asking, Cell, asking_of
+from target_bench.evaluation.cell_identities import answers_identity, retrieval_identity
 from target_bench.evaluation.inputs import Answering
 from target_bench.evaluation.results import Result, aligned
 from target_bench.evaluation.stages.consent import Confirm
@@ -41,11 +42,11 @@ _FEWEST_FOR_A_SHARE = 100
 
 
 def evaluate(task: Task[Any], cell: Cell, answering: Answering | None) -> Result:
-    """The result of a task; ``answering`` is for tasks about answers. Errors as for those."""
+    """Return the result of a task; ``answering`` is for tasks about answers."""
     if task.ranks:
         return retrieve(cell, task, answering.task if answering else None)[0]
     assert answering is not None
-    return answer(cell, asking(task, cell, answering), answering.confirm)
+    return answer(cell, asking_of(task, cell, answering), answering.confirm)
 
 
 def retrieve(
@@ -74,7 +75,14 @@ def retrieve(
     label = (kind, dataset.info.name, dataset.split, subject.label)
     store = Run(cell.out, label, retrieval_identity(cell, task))
     stage = RetrieveStage(
-        subject, dataset, cell.loaded.seconds, depth, store, cell.options, cell.observer
+        subject,
+        dataset,
+        cell.loaded.seconds,
+        depth,
+        store,
+        cell.options,
+        cell.observer,
+        cell.confirm,
     )
     with store.locked(cell.observer.warning):
         _record_asked(store, cell, retriever=subject.label, task=task_text)
@@ -147,7 +155,7 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
             retriever=retriever,
             generator=answerer.label,
             retrieval_run=retrieved.folder.name or None,
-            task=asked.text,
+            **asked.written,
         )
         found, reused = stage.run()
         answers = {query.id: found[query.id] for query in dataset.queries}
@@ -209,7 +217,7 @@ def _given(query: Query, task: Task[Any], dataset: Dataset) -> Retrieval:
 
 
 def _not_ranked(cell: Cell, task: Task[Any]) -> Result:
-    """What a run without retrieval has of rankings: nothing."""
+    """Return what a run without retrieval has of rankings: nothing."""
     dataset = cell.dataset
     asked = len(dataset.queries)
     return Result(
@@ -236,7 +244,7 @@ def _judged(
     retrievals: Mapping[str, Retrieval],
     store: Run,
 ) -> tuple[dict[str, Judgement], bool]:
-    """The judgements of all answers, and whether all were there already; none for other tasks."""
+    """Return the judgements of all answers, and whether all were there already."""
     dataset = labelled(asked.task, cell.dataset)
     if not asked.task.judges or not dataset.queries:
         return {}, True
@@ -265,8 +273,9 @@ def _tell_of_damage(store: Run, observer: Observer, source: str) -> None:
         )
 
 
-def _record_asked(store: Run, cell: Cell, **asked: str | None) -> None:
-    store.begin(asked_from({**cell.loaded.asked, **asked}), len(cell.dataset.queries))
+def _record_asked(store: Run, cell: Cell, **asked: Any) -> None:
+    words = {**cell.loaded.asked, **asked, "options": cell.options.to_json()}
+    store.begin(asked_from(words), len(cell.dataset.queries))
 
 
 def _record_scoring(store: Run, start: float, reused: bool) -> None:

@@ -90,7 +90,7 @@ class Result:
         return self.times.latency
 
     def to_json(self) -> dict[str, Any]:
-        """The result as ``target-bench run --json`` prints it."""
+        """Return the result as ``target-bench run --json`` prints it."""
         return {
             "corpus": self.corpus,
             "split": self.split,
@@ -202,7 +202,7 @@ class Results(Sequence[Result]):
         return frame
 
     def to_json(self) -> dict[str, Any]:
-        """The document that ``target-bench run --json`` prints."""
+        """Return the document that ``target-bench run --json`` prints."""
         return {"results": [result.to_json() for result in self._results]}
 
     def __str__(self) -> str:
@@ -212,7 +212,7 @@ class Results(Sequence[Result]):
         return str(self)
 
     def tables(self) -> list[TextTable]:
-        """The scores as tables of text, one row a retriever.
+        """Return the scores as tables of text, one row a retriever.
 
         One table a split of a corpus, number of queries and set of metrics: a figure down to rank 5
         is none down to rank 10. After it come its slices, where they were asked for.
@@ -254,7 +254,7 @@ def _nullable(values: NDArray[np.float64]) -> "pyarrow.Array":
 def _groups(
     results: Iterable[Result], by_size: bool = True, by_metrics: bool = False
 ) -> dict[tuple[Any, ...], list[Result]]:
-    """The results of one task, corpus, split and distractors (and number of queries, metrics)."""
+    """Group results by task, corpus, split and distractors (and number of queries, metrics)."""
     groups: dict[tuple[Any, ...], list[Result]] = {}
     for result in results:
         distractors = tuple(result.data.get("distractors", ()))
@@ -320,7 +320,7 @@ def _slice_tables(results: Sequence[Result]) -> list[TextTable]:
 
 
 def _shown_metrics(results: Sequence[Result]) -> list[str]:
-    """The metrics worth a column.
+    """Return the metrics worth a column.
 
     About answers: the deepest recall and the main figures. Else recall, its two variants where
     they differ from it, and MRR.
@@ -342,7 +342,7 @@ def _shown_metrics(results: Sequence[Result]) -> list[str]:
 
 
 def _plain(name: str) -> str:
-    """The recall that a variant of it varies."""
+    """Return the recall that a variant of it varies."""
     return f"recall@{name.rpartition('@')[2]}"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.observer import Observer
+from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import Query, Retrieval
 from target_bench.core.task import Task
 from target_bench.data.select import (
@@ -22,8 +23,9 @@ from target_bench.evaluation import pipeline
 from target_bench.evaluation.cell import Cell
 from target_bench.evaluation.inputs import Answering
 from target_bench.evaluation.results import Results
+from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.stages.generate import Answerer
-from target_bench.evaluation.stages.retrieve import RetrievalOptions, Subject
+from target_bench.evaluation.stages.retrieve import Subject
 from target_bench.runs.answer_log import Answered
 from target_bench.runs.read import StoredRun, read_run
 from target_bench.runs.run_identity import (
@@ -93,6 +95,8 @@ class ResumedRun:
                 f"{self._run.folder} is about retrieval; name the task of the answers with --task"
             )
         cell = self._cell(made, retry_failed)
+        if cell.subject is not None:
+            answering.prompting.check_tables(cell.depth)
         tasks_and_corpora((text, cell.dataset))
         return Results([pipeline.evaluate(made, cell, replace(answering, task=text))])
 
@@ -135,7 +139,7 @@ class ResumedRun:
             prompt=identity.prompt,
         )
         tables = identity.prompt_tables
-        answering = Answering(answerer, task=text, tables=tables)
+        answering = Answering(answerer, PromptOptions(tables=tables), task=text)
         result = pipeline.evaluate(made, cell, answering)
         self._tell_of_other_metrics(read_run(result.folder).identity.metrics)
         return Results([result])
@@ -153,7 +157,7 @@ class ResumedRun:
             )
 
     def load(self) -> Loaded:
-        """The tables and queries that the run was of, seen to be what they were.
+        """Return the tables and queries that the run was of, seen to be what they were.
 
         Raises:
             ConfigError: the corpus was made in Python.
@@ -176,14 +180,14 @@ class ResumedRun:
         return loaded
 
     def _cell(self, task: Task[Any], retry_failed: bool) -> Cell:
-        """The data of the run with its rankings, if the task reads them."""
-        options = RetrievalOptions(on_error="record", retry_failed=retry_failed)
+        """Return the data of the run with its rankings, if the task reads them."""
+        options = RunOptions(on_error="record", retry_failed=retry_failed)
         loaded = self.load().of_task(task.name)
         if not task.retrieves:
-            return Cell(loaded, None, (), options, self._out, self._observer)
+            return Cell(loaded, None, options, self._out, self._observer)
         return self._with_rankings(loaded, options)
 
-    def _with_rankings(self, loaded: Loaded, options: RetrievalOptions) -> Cell:
+    def _with_rankings(self, loaded: Loaded, options: RunOptions) -> Cell:
         rankings = self._rankings
         label = rankings.asked.retriever
         if label is None:
@@ -202,8 +206,8 @@ class ResumedRun:
             return stored[query.id]
 
         subject = Subject(label, rankings.identity.retriever, rank=rank)
-        cutoffs = list(rankings.identity.top_k)
-        return Cell(loaded, subject, cutoffs, options, self._out, self._observer)
+        options = replace(options, top_k=rankings.identity.top_k)
+        return Cell(loaded, subject, options, self._out, self._observer)
 
     def _check_same(self, what: str, then: str, now: str) -> None:
         if then != now:

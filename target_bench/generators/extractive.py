@@ -127,7 +127,7 @@ def _answer(question: str, best: _Row) -> str:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Stems of the words that are no stop words, and numbers: 1,000.0 and 1000 are the same."""
+    """Return the stems of words but stop words, and numbers: 1,000.0 and 1000 are the same."""
     stem = _stemmer()
     for word in _WORD.findall(text.lower()):
         digits = word.replace(",", "")

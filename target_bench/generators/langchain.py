@@ -1,4 +1,4 @@
-"""Models of LangChain, and whatever else is a ``Runnable`` there."""
+"""Models of LangChain, and anything else that is a ``Runnable`` there."""
 
 import importlib.util
 from typing import Any

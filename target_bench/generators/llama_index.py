@@ -56,7 +56,7 @@ class LlamaIndex(WrappedModel):
 
 
 def _counts(response: Any) -> tuple[Any, Any]:
-    """The tokens of prompt and answer as the provider names them; each None if it does not."""
+    """Return the tokens of prompt and answer that the provider counted; each may be None."""
     raw = response.raw
     places = (_field(raw, "usage"), _field(raw, "usage_metadata"), raw, response.additional_kwargs)
     for place in places:

@@ -15,8 +15,8 @@ from target_bench.components.remote.answer_cache import (
     storable_count,
     unrecorded,
 )
-from target_bench.components.remote.concurrency import Crowd, Work
-from target_bench.components.remote.endpoint import Asked, Endpoint, Patience, Reply
+from target_bench.components.remote.concurrency import ConcurrentRequests, Work
+from target_bench.components.remote.endpoint import Asked, Endpoint, Reply, RetryPolicy
 from target_bench.components.remote.failures import Failure
 from target_bench.components.remote.openai_api import Connection, Server
 from target_bench.components.remote.recorder import Recorder
@@ -74,7 +74,7 @@ class OpenAI(Generator):
     converses = True
     follows_schema = True
     answers_are_noted: ClassVar[bool] = True  # as ``cache_use.answered`` has it
-    patience: ClassVar[Patience] = Patience()
+    retry_policy: ClassVar[RetryPolicy] = RetryPolicy()
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class OpenAI(Generator):
         self._served = Served(
             "the generator openai",
             _OWN,
-            self.patience,
+            self.retry_policy,
             model=model,
             base_url=base_url,
             api_key_env=api_key_env,
@@ -127,17 +127,17 @@ class OpenAI(Generator):
         self._server = self._served.server
 
     def config(self) -> Mapping[str, Any]:
-        """The settings that can change an answer; where requests really go is one of them."""
+        """Return the settings that can change an answer, the real address of requests included."""
         settings = constructor_arguments(self)
         kept = {name: value for name, value in settings.items() if name not in _CHANGES_NO_ANSWER}
         return kept | {"base_url": self._server.address}
 
     def unanswered(self, requests: Iterable[GenerationRequest]) -> Iterator[GenerationRequest]:
-        """Those of the requests whose answers are not recorded."""
+        """Return the requests whose answers are not recorded."""
         return unrecorded(requests, self.key) if self.cache else iter(requests)
 
     def estimated_cost(self, n_requests: int, input_tokens: int) -> float | None:
-        """What so many requests cost at most if the tokens are right; None without prices."""
+        """Return the most that these requests can cost for these tokens; None without prices."""
         if self.prices is None or self.max_tokens is None:
             return None
         return self._cost(input_tokens, n_requests * self.max_tokens)
@@ -159,10 +159,10 @@ class OpenAI(Generator):
         text_instead: list[str] = []
 
         def waiting(reason: str, seconds: float) -> None:
-            crowd.post(lambda: observer.waiting(reason, seconds))
+            running.post(lambda: observer.waiting(reason, seconds))
 
         def warning(message: str) -> None:
-            crowd.post(lambda: observer.warning(message))
+            running.post(lambda: observer.warning(message))
 
         @asynccontextmanager
         async def session() -> AsyncIterator[_Work]:
@@ -176,8 +176,8 @@ class OpenAI(Generator):
                     await asking.close()
 
         width = 2 * self.concurrency  # half of them wait for a place, so that none stays empty
-        crowd: Crowd[GenerationRequest, Generation] = Crowd(session, width)
-        yield from crowd.results(requests)
+        running = ConcurrentRequests[GenerationRequest, Generation](session, width)
+        yield from running.results(requests)
         if text_instead:
             observer.warning(
                 f"{len(text_instead)} answers were not the JSON that was asked for; they were "
@@ -340,7 +340,7 @@ def _check_json(text: str, reason: object, as_text: bool) -> None:
 
 
 def _json_problem(text: str) -> str | None:
-    """Why an answer is not JSON, perhaps in a code fence; None if it is."""
+    """Return why an answer is not JSON, perhaps in a code fence; None if it is."""
     said = without_reasoning(text)
     fence = _FENCE.match(said)
     try:

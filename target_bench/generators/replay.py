@@ -32,7 +32,7 @@ class Replay(Generator):
     query id -> text, or one whose only value is such an object, as OTT-QA's reference is; BIRD's
     predictions, a JSON object of position -> SQL with or without its database; plain text with an
     answer a line, as FeTaQA's T5 predictions are, also ``SQL<TAB>database`` as Spider's files have
-    it. A record with an ``error``, and null, is no answer; two answers to one query are refused.
+    it. A record with an ``error``, or null, is not an answer; two answers to a query are refused.
 
     An object whose keys are ``"0"``, ``"1"`` and so on, one a query, is by position, unless the
     ids of the queries are just these.
@@ -60,7 +60,7 @@ class Replay(Generator):
         self.by_position = False
 
     def config(self) -> Mapping[str, Any]:
-        """Hashes of the files, wherever they lie, and of the order where it was set."""
+        """Return the hashes of the files, wherever they lie, and of the order where it was set."""
         names = [name for name in (self.file, self.order) if name]
         contents = [Path(name).read_bytes() for name in names]
         if self.order is None and self.query_ids is not None:
@@ -92,7 +92,7 @@ class Replay(Generator):
             raise DataError(f"{path}: the file is empty")
         start = text.lstrip()[:1]
         if self.order is not None and not _is_json(text):
-            start = ""  # an answer a line, whatever the first one begins with
+            start = ""  # an answer a line, regardless of how the first one begins
         if start == "[":
             return _records(_places(path, release.json(path)))
         if start == "{":
@@ -102,7 +102,7 @@ class Replay(Generator):
         return self._in_order(path, "lines", _as_bird([line.removesuffix("\r") for line in lines]))
 
     def _from_object(self, release: Release, path: Path, text: str) -> dict[str, str]:
-        """One JSON object, or one a line."""
+        """Read one JSON object, or one a line."""
         first = text.lstrip().partition("\n")[0]
         if _is_json(first) and text.strip() != first.strip():
             return _records(release.json_lines(path))
@@ -121,7 +121,7 @@ class Replay(Generator):
         return {query_id: _text(value, f"{path}, {query_id}") for query_id, value in given.items()}
 
     def _is_by_position(self, path: Path, found: Mapping[str, Any]) -> bool:
-        """Whether the keys are positions rather than ids.
+        """Return whether the keys are positions rather than ids.
 
         Raises:
             DataError: they may be either.
@@ -176,7 +176,7 @@ class Replay(Generator):
         places: dict[str, int] = {}
         for place, query_id in enumerate(found, start=1):
             if isinstance(query_id, bool) or not isinstance(query_id, str | int):
-                raise DataError(f"{path}, entry {place}: {query_id!r:.80} is no query id")
+                raise DataError(f"{path}, entry {place}: {query_id!r:.80} is not a query id")
             earlier = places.setdefault(str(query_id), place)
             if earlier != place:
                 raise DataError(
@@ -186,7 +186,7 @@ class Replay(Generator):
 
 
 def _as_bird(lines: list[str]) -> list[str]:
-    """Lines of SQL, a tab and a database, as Spider's evaluation reads them, in BIRD's form."""
+    """Return lines of SQL, tab, database, as Spider's evaluation reads them, in BIRD's form."""
     found = [_SPIDER.match(line) for line in lines]
     queries = sum(_SELECT.match(line) is not None for line in lines)
     if not all(found) or 2 * queries < len(lines):
@@ -221,7 +221,7 @@ def _records(records: Iterable[tuple[str, Any]]) -> dict[str, str]:
         is_sql = any(name in found for name in _SQL_FIELDS)
         if is_sql and isinstance(value, str) and isinstance(database, str):
             value = f"{value}{_BIRD}{database}"
-        if value is not None:  # null is no answer
+        if value is not None:  # null is not an answer
             answers[query_id] = _text(value, place)
     return answers
 

@@ -29,10 +29,10 @@ class Transformers(Generator):
     """Loads a causal language model and runs it on batches of prompts of about the same length.
 
     Prompts are written with the tokenizer's chat template, or without one as the messages with an
-    empty line between. Answers are the likeliest token each time (greedy), whatever sampling
-    settings the model comes with. No prompt is ever cut: one that leaves no room for an answer of
-    ``max_new_tokens`` fails with an error that begins with ``context_overflow``. No code that
-    comes with a model is run.
+    empty line between. Answers are the likeliest token each time (greedy), regardless of the
+    sampling settings the model comes with. No prompt is ever cut: one that leaves no room for an
+    answer of ``max_new_tokens`` fails with an error that begins with ``context_overflow``. No code
+    that comes with a model is run.
 
     Args:
         model: a folder, or a name on the Hugging Face hub.
@@ -77,7 +77,7 @@ class Transformers(Generator):
         self._place = device_of(None if device == "auto" else device)
 
     def config(self) -> Mapping[str, Any]:
-        """The settings, with the model's content in place of its path, and the kind of device.
+        """Return the settings, with the model's content in place of its path, and kind of device.
 
         The batch size is one of them: padding changes the last bits of a probability.
 
@@ -202,7 +202,7 @@ class _Loaded:
     def prompt(
         self, request: GenerationRequest, template: Mapping[str, Any] | None
     ) -> "_Tokens | Generation":
-        """Return the prompt of a request, or why there can be no answer."""
+        """Return the prompt of a request, or why it cannot be answered."""
         try:
             ids = self._ids(request.messages, template or {})
         except Exception as error:  # of a template, which is somebody else's program
@@ -239,7 +239,7 @@ class _Loaded:
             return written([both, *others])
 
     def _problem(self, n: int) -> str | None:
-        """Why a prompt of so many tokens cannot be answered, or None."""
+        """Return why a prompt of this many tokens cannot be answered, or None."""
         if n == 0:
             return "bad_request: the prompt is empty"
         if self._room is None or n + self._longest <= self._room:
@@ -250,7 +250,7 @@ class _Loaded:
         )
 
     def answers(self, batch: Sequence[_Tokens]) -> list[Generation]:
-        """The answers to prompts that fit, in their order; each took its share of the time."""
+        """Return the answers to prompts that fit, in order, each with its share of the time."""
         import torch
 
         width = max(len(prompt.ids) for prompt in batch)
@@ -307,7 +307,7 @@ def _from_hub(loader: Any, name: str, **settings: Any) -> Any:
 
 
 def _hashes(folder: Path) -> dict[str, str]:
-    """File name -> SHA-256, of what lies directly in a folder."""
+    """Return the SHA-256 of each file that lies directly in a folder, by name."""
     found = {}
     for file in sorted(folder.iterdir()):
         if file.is_file() and not file.name.startswith("."):

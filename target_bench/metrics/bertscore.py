@@ -37,7 +37,7 @@ class BERTScore(MeanOverAnswers):
         reading: how the answers were read, for the signature; empty if they are taken whole.
 
     Raises:
-        ConfigError: the layer is no number, or the model cannot be loaded.
+        ConfigError: the layer is not a number, or the model cannot be loaded.
         MissingExtraError: the package bert-score is missing.
     """
 
@@ -55,7 +55,7 @@ class BERTScore(MeanOverAnswers):
         super().__init__(SPEC, description, self._one, reading)
 
     def statistics(self, examples: JudgedAnswers) -> Floats:
-        """(n, 2) the value of each answer, and 1."""
+        """Return (n, 2): the value of each answer, and 1."""
         pairs = [
             (place, text, reference)
             for place, (text, references) in enumerate(

@@ -11,7 +11,7 @@ _CHUNK = 100
 def resampled_totals(
     statistics: NDArray[np.float64], resamples: int, seed: int = 0
 ) -> NDArray[np.float64]:
-    """(resamples, m) column sums, each over n rows drawn with replacement.
+    """Return (resamples, m) column sums, each over n rows drawn with replacement.
 
     How often each distinct row is drawn is multinomial, so one draw a distinct row is enough; the
     order of the rows changes nothing.

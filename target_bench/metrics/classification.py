@@ -41,13 +41,13 @@ class JudgedLabels:
 
 
 def confusion(examples: JudgedLabels) -> NDArray[np.int64]:
-    """(3, 4) counts: gold True, False, Not Enough Information by predicted ones and none."""
+    """Return (3, 4) counts: gold True, False, Not Enough Information by predicted ones and none."""
     counts: NDArray[np.int64] = _cells(examples).sum(axis=0).astype(np.int64)
     return counts.reshape(len(LABELS), len(LABELS) + 1)
 
 
 def _cells(examples: JudgedLabels) -> Floats:
-    """(n, 12) one-hot rows of the confusion table, gold label first."""
+    """Return (n, 12) one-hot rows of the confusion table, gold label first."""
     place = {label: i for i, label in enumerate(LABELS)}
     width = len(LABELS) + 1
     gold = np.array([place[label] for label in examples.gold], dtype=np.intp)
@@ -89,7 +89,7 @@ class LabelMetric(Metric[JudgedLabels]):
         return f"{self.name}|{self.spec.description}|labels:{LABEL_RULES[self._mode]}"
 
     def statistics(self, examples: JudgedLabels) -> Floats:
-        """(n, 12) the cell of each query in the confusion table."""
+        """Return (n, 12): the cell of each query in the confusion table."""
         return _cells(examples)
 
     def value(self, totals: Floats) -> Floats:
@@ -98,21 +98,21 @@ class LabelMetric(Metric[JudgedLabels]):
         return np.where(counts.any(axis=(-2, -1)), self._measure(counts), np.nan)
 
     def _cells(self, totals: Floats) -> Floats:
-        """(..., 3, 4) the cells that count."""
+        """Return (..., 3, 4): the cells that count."""
         counts = totals.reshape(*totals.shape[:-1], len(LABELS), len(LABELS) + 1)
         return np.where(np.arange(len(LABELS) + 1) < 2, counts, 0.0) if self._answered else counts
 
     def counted(self, statistics: Floats) -> int:
-        """Over how many queries it is."""
+        """Return the number of queries that the metric is over."""
         cells = statistics.reshape(-1, len(LABELS), len(LABELS) + 1)
         return int(cells[..., :2].sum()) if self._answered else len(cells)
 
     def bounds(self, statistics: Floats) -> tuple[float, float]:  # noqa: ARG002 (the contract's)
-        """From 0 to 1."""
+        """Return 0 and 1."""
         return 0.0, self.highest
 
     def weights(self, statistics: Floats) -> Floats:
-        """0 for a query that is left out; else 1, or 1 / how often its gold label occurs."""
+        """Return 0 for a query that is left out; else 1, or 1 / how often its gold label occurs."""
         cells = statistics.reshape(-1, len(LABELS), len(LABELS) + 1)
         gold = (cells[..., :2] if self._answered else cells).sum(axis=-1)
         each = _ratio(np.ones(len(LABELS)), gold.sum(axis=0)) if self._per_label else 1.0
@@ -126,7 +126,7 @@ class LabelMetric(Metric[JudgedLabels]):
         return self._measure(self._cells(total - rows), self._cells(total))
 
     def per_query(self, statistics: Floats) -> Floats:
-        """Whether each answer is right: the figures of one answer alone mean nothing else.
+        """Return whether each answer is right: the figures of one answer alone mean nothing else.
 
         NaN for a query that is left out.
         """
@@ -143,7 +143,7 @@ def _accuracy(counts: Floats) -> Floats:
 
 
 def _per_label(counts: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """(..., 3) precision, recall, F1 and support of each label; 0 where undefined."""
+    """Return (..., 3) precision, recall, F1 and support of each label; 0 where undefined."""
     square = counts[..., : len(LABELS)]
     right = np.diagonal(square, axis1=-2, axis2=-1)
     support, predicted = counts.sum(axis=-1), square.sum(axis=-2)
@@ -177,7 +177,7 @@ def _macro(part: int) -> Callable[[Floats], Floats]:
 
 
 def _ratio(numerator: Floats, denominator: NDArray[np.number]) -> Floats:
-    """Numerator over denominator, 0 where there is nothing to divide by."""
+    """Return numerator over denominator, 0 where there is nothing to divide by."""
     numerator = np.asarray(numerator, dtype=np.float64)
     out: Floats = np.zeros(np.broadcast_shapes(numerator.shape, denominator.shape))
     np.divide(numerator, denominator, out=out, where=denominator != 0)

@@ -1,4 +1,4 @@
-"""Which metrics stand for a run, in the order in which they are shown: from their declarations.
+"""Headline metrics of a run, in the order in which they are shown: from their declarations.
 
 The metrics about answers come before those about rankings, each by its ``rank``. Of answers to
 questions, the first one depends on the data: BLEU counts sequences of up to four words, so it says
@@ -32,7 +32,7 @@ def in_order(scores: Mapping[str, Score], queries: Sequence[Query]) -> dict[str,
 
 
 def have_short_answers(queries: Sequence[Query]) -> bool:
-    """Whether the references have at most ``MOST_WORDS`` words in the median over queries.
+    """Return whether references have at most ``MOST_WORDS`` words in the median over queries.
 
     Of a query with several references its shortest counts. Words are what white space divides.
     """
@@ -125,7 +125,7 @@ def _by_rank(specs: Mapping[str, MetricSpec]) -> Callable[[str], float]:
 
 
 def _parts(name: str) -> tuple[str, int]:
-    """Name and cutoff, 0 for none; a text that is not the name of a metric has none either."""
+    """Return name and cutoff, 0 for none; text that is not the name of a metric has none."""
     try:
         family, k = split(name)
     except ConfigError:

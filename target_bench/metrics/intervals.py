@@ -33,19 +33,19 @@ _CONSTANT = 1e-18  # a variance, as a share of the squared scale, that is roundi
 
 
 class Bounded(Protocol):
-    """What an interval needs to know of a metric; see ``interfaces.Metric``."""
+    """The parts of a metric that an interval needs; see ``interfaces.Metric``."""
 
     def value(self, totals: Floats, /) -> Floats:
-        """(...) scores from (..., m) sums."""
+        """Return (...) scores from (..., m) sums."""
 
     def bounds(self, statistics: Floats, /) -> tuple[float, float]:
         """Return the lowest and the highest value that the score can have."""
 
     def weights(self, statistics: Floats, /) -> Floats:
-        """(n,) how much each query weighs in the score; 0 for one that it is not over."""
+        """Return (n,) the weight of each query in the score; 0 for one that it is not over."""
 
     def without(self, total: Floats, rows: Floats, /) -> Floats:
-        """(n,) scores of all queries but one, for the jackknife."""
+        """Return (n,) scores of all queries but one, for the jackknife."""
 
 
 def definition(signature: str) -> str:
@@ -153,7 +153,9 @@ def _estimate(metric: Bounded, statistics: Floats) -> _Estimate:
 
 
 def _effective(n: int, share: float, variance: float) -> float:
-    """How many right-or-wrong queries vary as much: their variance is ``share * (1 - share)``.
+    """Return how many right-or-wrong queries vary as much.
+
+    Their variance is ``share * (1 - share)``.
 
     One query of that variance is added to the n that were seen, because values that lie close
     together say little of rare ones that do not. For right-or-wrong queries it changes nothing.
@@ -163,7 +165,7 @@ def _effective(n: int, share: float, variance: float) -> float:
 
 
 def _wilson(share: float, n: float) -> tuple[float, float]:
-    """Wilson's interval of a share of n; n need not be whole."""
+    """Return Wilson's interval of a share of n; n need not be whole."""
     middle = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
     half = _Z * np.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2)) / (1 + _Z**2 / n)
     return max(0.0, middle - half), min(1.0, middle + half)
@@ -179,7 +181,7 @@ def _hypotenuse(mine: float, theirs: float, correlation: float) -> float:
 
 
 def _correlation(first: Floats, second: Floats) -> float:
-    """Of two influences, whose means are 0; 0 where one of them is constant."""
+    """Return the correlation of two influences of mean 0; 0 where one of them is constant."""
     both = float(np.sqrt((first @ first) * (second @ second)))
     return float(first @ second) / both if both else 0.0
 

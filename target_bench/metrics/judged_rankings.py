@@ -35,7 +35,7 @@ class JudgedRankings:
     databases_to: NDArray[np.int32] | None = None
 
     def hits(self, k: int) -> Floats:
-        """(n,) gold tables among the first k."""
+        """Return (n,) numbers of gold tables among the first k."""
         hits: Floats = np.sum(self.found[:, :k], axis=1, dtype=np.float64)
         return hits
 

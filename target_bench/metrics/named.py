@@ -77,7 +77,7 @@ def parse(name: str, needs_cutoff: bool = True) -> tuple[MetricSpec, int | None]
 
 
 def declared(found: Any, name: str) -> MetricSpec:
-    """Return the declaration of what the registry found.
+    """Return the declaration of a class or object that the registry found.
 
     Raises:
         ConfigError: it has none.
@@ -91,7 +91,7 @@ def declared(found: Any, name: str) -> MetricSpec:
 
 
 def all_specs() -> list[MetricSpec]:
-    """Every registered metric: those of this package, then installed plug-ins."""
+    """Return every registered metric: those of this package, then installed plug-ins."""
     return [declared(registry.resolve("metric", n), n) for n in registry.names("metric")]
 
 

@@ -71,7 +71,7 @@ class RetrievalMetric(Metric[JudgedRankings]):
         return 1 / self.k if self.spec.name == "precision" and self.k else 1.0
 
     def statistics(self, examples: JudgedRankings) -> Floats:
-        """(n, 2) numerators and denominators.
+        """Return (n, 2) numerators and denominators.
 
         Raises:
             ConfigError: the rankings are not as deep as the cutoff.
@@ -81,7 +81,7 @@ class RetrievalMetric(Metric[JudgedRankings]):
         return np.column_stack(self.measure(examples, self.k or examples.depth))
 
     def value(self, totals: Floats) -> Floats:
-        """Numerator over denominator; 0 where there is nothing to divide by."""
+        """Return numerator over denominator; 0 where there is nothing to divide by."""
         return _ratio(totals[..., 0], totals[..., 1])
 
     def weights(self, statistics: Floats) -> Floats:
@@ -129,7 +129,7 @@ def _made(
 
 
 def _ratio(numerator: Floats, denominator: NDArray[Any]) -> Floats:
-    """Numerator over denominator, 0 where there is nothing to divide by."""
+    """Return numerator over denominator, 0 where there is nothing to divide by."""
     out: Floats = np.zeros_like(numerator)
     np.divide(numerator, denominator, out=out, where=denominator != 0)
     return out
@@ -190,7 +190,7 @@ def _from_ir_measures(measure: str, at_k: bool = True) -> Statistics:
 
 
 def _trec_values(measure: str, patterns: NDArray[np.int32]) -> Floats:
-    """The measure of each pattern, on stand-in ids with strictly descending stand-in scores."""
+    """Return the measure of each pattern, on stand-in ids with strictly descending scores."""
     import ir_measures
 
     qrels: dict[str, dict[str, int]] = {}

@@ -33,7 +33,7 @@ _BLOCK = 2_000_000
 """How many random numbers lie in memory at a time."""
 
 _FEW = 500
-"""Up to so many distinct rows it is cheaper to draw how often each occurs."""
+"""Up to this many distinct rows it is cheaper to draw how often each occurs."""
 
 _ROUNDING = 1e-10
 """Differences closer than this, as a share of the scores, are equal."""
@@ -70,13 +70,16 @@ class Effect:
 
 
 def of_mean(values: Floats) -> Floats:
-    """(n, 2) the statistics of a mean: each value and 1; two zeros for a NaN, which is left out."""
+    """Return (n, 2) statistics of a mean: each value and 1; two zeros for a NaN.
+
+    A NaN is so left out of the mean.
+    """
     known = ~np.isnan(values)
     return np.column_stack([np.where(known, values, 0.0), known]).astype(np.float64)
 
 
 def mean(totals: Floats) -> Floats:
-    """First over second sum; NaN of nothing."""
+    """Return the ratio of the first to the second sum; NaN of nothing."""
     out: Floats = np.full(totals.shape[:-1], np.nan)
     np.divide(totals[..., 0], totals[..., 1], out=out, where=totals[..., 1] != 0)
     return out
@@ -90,7 +93,7 @@ def compare(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Paired:
-    """Difference and p-value of two systems.
+    """Return difference and p-value of two systems.
 
     Args:
         first: (n, m) statistics, one row a query; or (n,) per-query values of a mean.
@@ -152,7 +155,7 @@ def randomization_tests(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> list[float]:
-    """P-values of ``randomization_test`` of means, for many pairs of systems at once.
+    """Return p-values of ``randomization_test`` of means, for many pairs of systems at once.
 
     Where all queries that differ do so by the same amount, as those with one gold table do, the
     test is the sign test, and exact. All other pairs are tested under the same sampled swaps: two
@@ -224,7 +227,7 @@ def bootstrap_test(
 
 
 def effect_size(first: Floats, second: Floats, resamples: int = RESAMPLES, seed: int = 0) -> Effect:
-    """Cohen's d_z (Cohen 1988, section 2.3.5) of per-query values, with its interval.
+    """Return Cohen's d_z (Cohen 1988, section 2.3.5) of per-query values, with its interval.
 
     Args:
         first: (n,) per-query values; a pair with a NaN is left out.
@@ -247,7 +250,10 @@ def effect_size(first: Floats, second: Floats, resamples: int = RESAMPLES, seed:
 
 
 def wins_ties_losses(first: Floats, second: Floats) -> tuple[int, int, int]:
-    """On how many queries the first is better, as good and worse; those with a NaN are left out."""
+    """Count the queries on which the first is better, as good and worse.
+
+    Those with a NaN are left out.
+    """
     known = ~np.isnan(first - second)
     tied = np.isclose(first, second, rtol=1e-9, atol=1e-12) & known
     wins = int(((first > second) & ~tied & known).sum())
@@ -255,7 +261,7 @@ def wins_ties_losses(first: Floats, second: Floats) -> tuple[int, int, int]:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values corrected for a family of tests, in their order.
+    """Correct p-values for a family of tests, in their order.
 
     Holm 1979, "A simple sequentially rejective multiple test procedure": the i-th smallest of m
     times m - i + 1, never less than a smaller one's, at most 1.
@@ -285,15 +291,15 @@ def _difference(first: Floats, second: Floats, value: Value) -> float:
 
 
 def _tolerance(first: Floats, second: Floats, value: Value) -> float:
-    """Below what differences of the metric are rounding."""
+    """Return the size below which differences of the metric are rounding."""
     scores = float(value(first.sum(axis=0))), float(value(second.sum(axis=0)))
     return _ROUNDING * max(map(abs, scores))
 
 
 def _unsigned(differences: Floats) -> Floats:
-    """The rows that swapping changes, in an order and with signs that the input does not decide.
+    """Return the rows that swapping changes, in canonical order and with canonical signs.
 
-    The sign of a row is free, since either answer may be anybody's.
+    The sign of a row is free, since the two systems are interchangeable.
     """
     rows = differences[differences.any(axis=1)]
     if not len(rows):
@@ -305,7 +311,7 @@ def _unsigned(differences: Floats) -> Floats:
 
 
 def _all_choices(n: int) -> Iterator[NDArray[np.uint8]]:
-    """Every row of n bits, in blocks."""
+    """Yield every row of n bits, in blocks."""
     step = max(1, _BLOCK // max(n, 1))
     for start in range(0, 2**n, step):
         numbers = np.arange(start, min(start + step, 2**n))
@@ -313,7 +319,7 @@ def _all_choices(n: int) -> Iterator[NDArray[np.uint8]]:
 
 
 def _choices(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.uint8]]:
-    """So many rows of n random bits, in blocks."""
+    """Yield ``resamples`` rows of n random bits, in blocks."""
     generator = np.random.default_rng(seed)
     step = max(1, _BLOCK // n)
     for start in range(0, resamples, step):
@@ -332,7 +338,7 @@ def _resampled_differences(
 
 
 def _resampled(statistics: Floats, resamples: int, seed: int) -> Floats:
-    """``resampled_totals``; where most rows are distinct, rows are drawn one by one, faster."""
+    """Return ``resampled_totals``; where most rows are distinct, drawn one by one, faster."""
     rows, counts = np.unique(statistics, axis=0, return_counts=True)
     if len(rows) <= _FEW:
         return resampled_totals(statistics, resamples, seed)
@@ -356,7 +362,7 @@ def _bootstrap_p(observed: float, differences: Floats, tolerance: float) -> floa
 
 
 def _d_z(sums: Floats) -> Floats:
-    """(...) from (..., 3) sums of differences, of their squares, and of 1."""
+    """Return (...) from (..., 3) sums of differences, of their squares, and of 1."""
     total, squares, n = sums[..., 0], sums[..., 1], sums[..., 2]
     mean_difference = total / n
     variance = (squares - total * mean_difference) / (n - 1)

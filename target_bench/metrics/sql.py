@@ -43,10 +43,10 @@ Verdict = Literal[
     "gold_failed",
     "not_runnable",
 ]
-"""What became of a prediction.
+"""The outcome of a prediction.
 
 ``not_runnable``: its database is missing or cannot be read, or the engine that judges has no result
-of the gold that it can be compared with, so nobody can say.
+of the gold that it can be compared with, so it is not scored.
 """
 
 
@@ -87,7 +87,7 @@ def judge(
             statement that was run nonetheless has an empty result, which can be right.
         gold_sql: the gold; for Spider's rule the order of rows matters if it says "order by".
         rewritten: what gold and prediction gave when run as Spider's rule has it (without DISTINCT,
-            with mended operators; ``target_bench.sql.normalisation``), if that is other text.
+            with repaired operators; ``target_bench.sql.normalisation``), if that is other text.
         rule: which rule the verdict follows.
 
     Raises:
@@ -169,7 +169,7 @@ class JudgedSQL:
 
     @cached_property
     def verdicts(self) -> Mapping[Verdict, int]:
-        """How many queries got each verdict that occurs, the most frequent first."""
+        """Number of queries by verdict, the most frequent first."""
         return dict(Counter(query.verdict for query in self.queries).most_common())
 
     @cached_property
@@ -196,7 +196,7 @@ class MeanOverQueries(Metric[JudgedSQL]):
         return f"{self.name}|{self.spec.description}|{READING}"
 
     def statistics(self, examples: JudgedSQL) -> Floats:
-        """(n, 2) the value of each query, and 1; two zeros where it is not runnable.
+        """Return (n, 2): the value of each query, and 1; two zeros where it is not runnable.
 
         Raises:
             ValueError: a value is not known: VES or R-VES of a query that was not timed.
@@ -223,7 +223,7 @@ class MeanOverQueries(Metric[JudgedSQL]):
         return out
 
     def weights(self, statistics: Floats) -> Floats:
-        """1 for each query that is runnable, else 0."""
+        """Return 1 for each query that is runnable, else 0."""
         return statistics[:, 1]
 
 

@@ -1,4 +1,4 @@
-"""When two query results count as the same: the rules of BIRD and Spider, each a pure function.
+"""Equality of query results: the rules of BIRD and Spider, each a pure function.
 
 A result is its rows in the order they came; values compare as Python compares them: 1 equals 1.0,
 '1' equals neither, NULL equals NULL. Give NaN as ``math.nan`` itself, or it equals nothing.
@@ -26,11 +26,11 @@ Column = tuple[bytes, ...]
 """The encoded values of a column."""
 
 _FEW_PAIRS = 400  # pairs of values of two rows that are compared one by one
-_FORM = 2  # of marshal: the last one that writes equal values as equal bytes, whatever shares them
+_FORM = 2  # of marshal: the last one that writes equal values as equal bytes, shared or not
 
 
 def compared(names: Iterable[str], gold: Rows, predicted: Rows, gold_sql: str) -> dict[str, float]:
-    """Two results under some rules: the name of each with its value.
+    """Compare two results under some rules: the name of each with its value.
 
     Args:
         names: ``bird``, ``multiset``, ``spider``, ``soft_f1``.
@@ -49,16 +49,16 @@ def compared(names: Iterable[str], gold: Rows, predicted: Rows, gold_sql: str) -
 
 
 def comparable(rows: Rows) -> Rows:
-    """The rows with one NaN for all (DuckDB has them), since only the same NaN equals itself."""
+    """Return the rows with one NaN for all (DuckDB has them): only the same NaN equals itself."""
     if not any(map(ne, chain.from_iterable(rows), chain.from_iterable(rows))):
         return rows
     return [tuple(nan if value != value else value for value in row) for row in rows]
 
 
 def same_set(gold: Rows, predicted: Rows) -> bool:
-    """BIRD's rule (Li et al. 2023): the sets of rows are equal, columns in their order.
+    """Apply BIRD's rule (Li et al. 2023): the sets of rows are equal, columns in their order.
 
-    So duplicates and the order of rows are ignored, and two empty results are equal whatever their
+    So duplicates and the order of rows are ignored, and two empty results are equal with any
     columns are.
     """
     return set(_encoded(gold)) == set(_encoded(predicted))
@@ -70,7 +70,7 @@ def same_multiset(gold: Rows, predicted: Rows) -> bool:
 
 
 def same_table(gold: Rows, predicted: Rows, ordered: bool) -> bool:
-    """Spider's test-suite rule (Zhong et al. 2020): equal under some order of the columns.
+    """Apply Spider's test-suite rule (Zhong et al. 2020): equal under some order of columns.
 
     Two empty results are equal. The official quick reject is part of the rule: it sorts the values
     of each row by their text and type, so rows in which 1 and 1.0 sort differently are not equal.
@@ -98,12 +98,15 @@ def distinct(rows: Rows) -> list[Row]:
 
 
 def order_matters(gold_sql: str) -> bool:
-    """Whether Spider's rule heeds the order of rows: "order by" is in the gold, with one space."""
+    """Return whether Spider's rule heeds the order of rows.
+
+    It does if "order by" is in the gold, with one space.
+    """
     return "order by" in gold_sql.lower()
 
 
 def soft_f1(gold: Rows, predicted: Rows) -> float:
-    """BIRD mini-dev's soft F1, as a fraction (the official script prints it times 100).
+    """Return BIRD mini-dev's soft F1, as a fraction (the official script prints it times 100).
 
     Duplicate rows go, then the i-th rows are compared with each other: each predicted value that
     occurs anywhere in the gold row is a match, and all counts are divided by the gold row's
@@ -125,7 +128,7 @@ def soft_f1(gold: Rows, predicted: Rows) -> float:
 
 
 def _overlap(gold: Row, predicted: Row) -> tuple[float, float, float]:
-    """Matches, predicted values that are not gold, gold values not predicted; per gold column."""
+    """Return matches, predicted values not in gold, gold values not predicted; per gold column."""
     if gold == predicted:
         return 1.0, 0.0, 0.0
     if len(gold) * len(predicted) > _FEW_PAIRS:
@@ -140,7 +143,7 @@ def _overlap(gold: Row, predicted: Row) -> tuple[float, float, float]:
 
 
 def _passes_quick_reject(gold: Rows, predicted: Rows, ordered: bool) -> bool:
-    """Spider's quick reject, for results already known to be equal under some order of columns.
+    """Apply Spider's quick reject to results that are equal under some order of columns.
 
     Values that are equal sort alike unless their texts differ (1 and 1.0, 0.0 and -0.0), so only
     rows with such values are looked at.
@@ -158,7 +161,7 @@ def _passes_quick_reject(gold: Rows, predicted: Rows, ordered: bool) -> bool:
 
 
 def _equal_but_written_differently(rows: Rows) -> set[bytes]:
-    """The encodings of numbers that are there as integer and as float, or as 0.0 and -0.0."""
+    """Return the encodings of numbers that occur as integer and float, or as 0.0 and -0.0."""
     if float not in set(map(type, chain.from_iterable(rows))):
         return set()
     cells = chain.from_iterable(rows)
@@ -186,7 +189,7 @@ def _unordered(row: Row) -> Row:
 
 
 def _columns_match(gold: Rows, predicted: Rows) -> bool:
-    """Whether some order of columns makes the rows equal as multisets; no if that is not found."""
+    """Return whether some order of columns makes the rows equal as multisets; False if unknown."""
     ours, theirs = (
         _Side(Counter(map(_column_of_codes, zip(*_exact(rows), strict=True))), [0] * len(rows))
         for rows in (gold, predicted)
@@ -210,19 +213,19 @@ class _Side(NamedTuple):
     classes: list[int]
 
     def kinds(self) -> dict[Column, tuple[int, int]]:
-        """The kind of each column: the same for the same values in the same classes of rows."""
+        """Return the kind of each column: the same for the same values in the same row classes."""
         return {
             column: (times, _fingerprint(zip(self.classes, column, strict=True)))
             for column, times in self.columns.items()
         }
 
     def row_kinds(self, kinds: Mapping[Column, tuple[int, int]]) -> Iterator[tuple[int, int]]:
-        """The kind of each row: the same for the same class and values in columns of each kind."""
+        """Return the kind of each row: the same for the same class and values by column kind."""
         rows = (zip(kinds.values(), row, strict=True) for row in zip(*kinds, strict=True))
         return zip(self.classes, map(_fingerprint, rows), strict=True)
 
     def matched(self, columns: Iterable[Column], classes: list[int]) -> "_Side":
-        """Return what is left when some columns are matched."""
+        """Return the unmatched columns when some columns are matched."""
         left = dict(self.columns)
         for column in columns:
             del left[column]
@@ -249,7 +252,7 @@ class _ColumnSearch:
         self._left = max(enough, 20_000_000)
 
     def finds(self, gold: _Side, predicted: _Side) -> bool:
-        """Whether the columns that are left match in some order."""
+        """Return whether the columns that are left match in some order."""
         if not gold.columns:
             return True
         self._left -= 4 * len(gold.columns) * len(gold.classes)
@@ -276,7 +279,7 @@ class _ColumnSearch:
     def _finds_with(
         self, pairs: Sequence[tuple[Column, Column]], gold: _Side, predicted: _Side
     ) -> bool:
-        """Whether the columns left match in some order when these pairs are matched."""
+        """Return whether the columns left match in some order when these pairs are matched."""
         ours, theirs = zip(*pairs, strict=True)
         classes = _shared_classes(
             zip(gold.classes, *ours, strict=True), zip(predicted.classes, *theirs, strict=True)
@@ -294,14 +297,14 @@ def _by_kind(kinds: Mapping[Column, tuple[int, int]]) -> dict[tuple[int, int], l
 
 
 def _fingerprint(pairs: Iterable[tuple[Any, Any]]) -> int:
-    """Return the same for the same pairs in any order, another for nearly all others."""
+    """Return a hash of pairs, independent of their order."""
     return sum(map(hash, pairs))
 
 
 def _shared_classes(
     gold: Iterable[Any], predicted: Iterable[Any]
 ) -> tuple[list[int], list[int]] | None:
-    """Each item as the number of its kind; None unless both have the same items equally often."""
+    """Return each item as the number of its kind; None unless both have equal multisets."""
     gold, predicted = list(gold), list(predicted)
     if Counter(gold) != Counter(predicted):
         return None
@@ -326,7 +329,7 @@ def _encoded(rows: Iterable[Row]) -> list[bytes]:
 
 
 def _codes(rows: Iterable[Row]) -> list[bytes]:
-    """Each row as bytes, the same for rows that are equal, and others for others."""
+    """Return each row as bytes, the same for rows that are equal, and others for others."""
     return list(map(marshal.dumps, _exact(rows), repeat(_FORM)))
 
 

@@ -1,4 +1,4 @@
-"""How fast a right query is against the gold one: BIRD's VES and R-VES."""
+"""Speed of a right query relative to the gold one: BIRD's VES and R-VES."""
 
 from collections.abc import Sequence
 from math import isnan
@@ -9,7 +9,7 @@ _REWARDS = ((2.0, 1.25), (1.0, 1.0), (0.5, 0.75), (0.25, 0.5))
 
 
 def time_ratio(gold_seconds: Sequence[float], predicted_seconds: Sequence[float]) -> float:
-    """Mean of gold time over predicted time; above 1 where the prediction is faster.
+    """Return the mean of gold time over predicted time; above 1 where the prediction is faster.
 
     As in BIRD's evaluation_ves.py: ratios three standard deviations or more from the mean are left
     out. That leaves none where all ratios are the same (one run always is), and then the official
@@ -36,8 +36,9 @@ def time_ratio(gold_seconds: Sequence[float], predicted_seconds: Sequence[float]
 
 
 def reward(ratio: float) -> float:
-    """R-VES's reward of a time ratio: 1.25 from 2 on, 1 from 1, 0.75 from 1/2, 0.5 from 1/4.
+    """Return R-VES's reward of a time ratio.
 
+    It is 1.25 from 2 on, 1 from 1, 0.75 from 1/2 and 0.5 from 1/4.
     Below that it is 0.25, but 0 for a ratio of 0, which is that of a wrong query. NaN stays NaN.
     """
     if ratio == 0 or isnan(ratio):

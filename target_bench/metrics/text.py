@@ -30,7 +30,7 @@ class JudgedAnswers:
     """Answers and what is accepted; n queries.
 
     Attributes:
-        texts: the answers; None for one that failed, which is 0 whatever the reference.
+        texts: the answers; None for one that failed, which is 0 for any reference.
         references: the accepted texts of each query, at least one.
     """
 
@@ -39,12 +39,12 @@ class JudgedAnswers:
 
     @cached_property
     def n_references(self) -> str:
-        """How many references a query has, or ``var`` where that differs."""
+        """Number of references of a query, or ``var`` where that differs."""
         return number_of_references(self.references)
 
 
 def number_of_references(references: Sequence[tuple[str, ...]]) -> str:
-    """How many references a query has, or ``var`` where that differs, as sacreBLEU writes it."""
+    """Return how many references a query has, or ``var`` if it differs, as sacreBLEU writes it."""
     numbers = {len(accepted) for accepted in references}
     return str(numbers.pop()) if len(numbers) == 1 else "var"
 
@@ -89,7 +89,7 @@ class SacreBLEU(Metric[JudgedAnswers]):
         return _signature(self.name, str(self._scorer.get_signature()), self._reading)
 
     def statistics(self, examples: JudgedAnswers) -> Floats:
-        """(n, m) sacreBLEU's counts of each answer."""
+        """Return (n, m) counts of sacreBLEU for each answer."""
         pairs = zip(examples.texts, examples.references, strict=True)
         rows = [self._counts(text or "", references) for text, references in pairs]
         return np.array(rows, dtype=np.float64)
@@ -109,7 +109,7 @@ class SacreBLEU(Metric[JudgedAnswers]):
         return self._scores(self._sentence, statistics)
 
     def bounds(self, statistics: Floats) -> tuple[float, float]:
-        """From 0 to 100; TER, which has no upper bound, to the largest of an answer."""
+        """Return 0 and 100; for TER, which has no upper bound, the largest of an answer."""
         return super().bounds(statistics) if self.name == "ter" else (0.0, self.highest)
 
     def _scores(self, scorer: Any, totals: Floats) -> Floats:
@@ -147,7 +147,7 @@ class MeanOverAnswers(Metric[JudgedAnswers]):
         return _signature(self.name, self._description, self._reading)
 
     def statistics(self, examples: JudgedAnswers) -> Floats:
-        """(n, 2) the value of each answer, and 1."""
+        """Return (n, 2): the value of each answer, and 1."""
         pairs = zip(examples.texts, examples.references, strict=True)
         best = [
             0.0 if text is None else max(self._measure(text, r) for r in references)
@@ -163,7 +163,7 @@ class MeanOverAnswers(Metric[JudgedAnswers]):
         return out
 
     def weights(self, statistics: Floats) -> Floats:
-        """1 each."""
+        """Return 1 for each answer."""
         return statistics[:, 1]
 
 
@@ -172,7 +172,7 @@ def _signature(*parts: str) -> str:
 
 
 def rouge(kind: str, stemmer: bool = False, reading: str = "") -> MeanOverAnswers:
-    """ROUGE (Lin 2004) as rouge-score computes it: the F measure, from 0 to 1.
+    """Return ROUGE (Lin 2004) as rouge-score computes it: the F measure, from 0 to 1.
 
     Args:
         kind: ``rouge1``, ``rouge2``, ``rougeL`` or ``rougeLsum``.
@@ -198,17 +198,17 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 
 def normalised(text: str) -> str:
-    """OTT-QA's normal form (after SQuAD's): lower case, no ASCII punctuation, no articles."""
+    """Return OTT-QA's normal form (after SQuAD's): lower case, no ASCII punctuation or articles."""
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def exact_match(text: str, reference: str) -> float:
-    """1 if the normal forms are equal, else 0."""
+    """Return 1 if the normal forms are equal, else 0."""
     return float(normalised(text) == normalised(reference))
 
 
 def token_f1(text: str, reference: str) -> float:
-    """F1 of the words of the normal forms, as multisets; 1 if neither has any."""
+    """Return F1 of the words of the normal forms, as multisets; 1 if neither has any."""
     mine, theirs = normalised(text).split(), normalised(reference).split()
     if not mine or not theirs:
         return float(mine == theirs)

@@ -115,12 +115,14 @@ def _same(folder: Path, other: Path | None) -> bool:
 
 
 def _read(folders: Sequence[Path], baseline: Path | None) -> list[StoredRun]:
-    """The runs, the baseline among them, each once."""
+    """Return the runs, the baseline among them, each once."""
     wanted = [*folders, *([baseline] if baseline else [])]
     once = list({folder.resolve(): folder for folder in wanted}.values())
     if len(once) < 2:
         raise ConfigError(f"a comparison needs two runs at least, and {len(once)} is named")
     scored = [read_run(folder) for folder in once]
+    for run in scored:
+        run.headline  # noqa: B018 (a run without scores is not compared)
     for other in scored[1:]:
         check_comparable(scored[0], other)
     return scored
@@ -156,7 +158,7 @@ def check_comparable(one: StoredRun, other: StoredRun) -> None:
 
 
 def _told_apart(one: StoredRun, other: StoredRun) -> str:
-    """What was asked for differently."""
+    """Return what was asked for differently."""
     mine, theirs = (
         {"task": run.task, "corpus": run.corpus, "split": run.split, "queries": run.n_queries}
         | {name: getattr(run.asked, name) for name in ("distractors", "about", "database", "limit")}
@@ -176,7 +178,7 @@ def _shown(value: Any) -> str:
 
 
 def _names(runs: Sequence[StoredRun]) -> list[str]:
-    """What the runs are called; those that were asked for alike get the hash of their identity."""
+    """Return the names of the runs; equal names get the hash of their identity."""
     labels = [run.label for run in runs]
     often = Counter(labels)
     return [
@@ -186,7 +188,7 @@ def _names(runs: Sequence[StoredRun]) -> list[str]:
 
 
 def _metrics(runs: Sequence[StoredRun], asked: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
-    """The metrics to compare, and what to say of those that are left out."""
+    """Return the metrics to compare, and what to say of those that are left out."""
     if asked:
         for metric in dict.fromkeys(asked):
             _check_signatures(runs, metric)
@@ -220,7 +222,7 @@ def _check_signatures(runs: Sequence[StoredRun], metric: str) -> None:
 
 
 def _row(one: Measured, run: StoredRun, name: str, part: str, mask: Mask) -> Row:
-    """The score of a run; of all queries as it is stored, of a part computed again.
+    """Return the score of a run; of all queries as it is stored, of a part computed again.
 
     A stored score whose interval was made in another way, as version 0.1.0 did, gets a new one.
     """
@@ -273,7 +275,7 @@ def _difference(
 
 
 def _corrected(rows: Sequence[Row], family: Sequence[str]) -> tuple[tuple[Row, ...], int]:
-    """The rows, those of a family of metrics with corrected p-values, and how many tests it has."""
+    """Return the rows with corrected p-values, and how many tests the family has."""
     tested = {
         i: row.difference.p
         for i, row in enumerate(rows)

@@ -57,11 +57,11 @@ class Comparison:
     specs: Mapping[str, MetricSpec] = field(default_factory=dict)
 
     def spec(self, metric: str) -> MetricSpec:
-        """The declaration of a metric."""
+        """Return the declaration of a metric."""
         return self.specs.get(metric) or spec_of(metric)
 
     def to_json(self) -> dict[str, Any]:
-        """The document that ``target-bench compare --json`` prints."""
+        """Return the document that ``target-bench compare --json`` prints."""
         return asdict(self) | {
             "runs": {name: str(path) for name, path in self.runs.items()},
             "rows": [row.to_json() for row in self.rows],
@@ -69,7 +69,7 @@ class Comparison:
         }
 
     def to_arrow(self) -> "pyarrow.Table":
-        """A row a ``Row``; what belongs to the difference stands in columns of its own.
+        """Return a row a ``Row``; what belongs to the difference stands in columns of its own.
 
         They are called as in ``Difference``; ``difference``, ``difference_low`` and
         ``difference_high`` are its value and interval, ``low`` and ``high`` those of the score.
@@ -138,14 +138,14 @@ _COLUMNS = (
 
 
 def _effect_apart(cells: Sequence[str]) -> list[str]:
-    """The cells with the effect size and its interval in cells of their own."""
+    """Return the cells with the effect size and its interval in cells of their own."""
     *others, effect, counts = cells
     value, _, bounds = effect.partition(" (")
     return [*others, value, bounds.removesuffix(")"), counts]
 
 
 def legend(comparison: Comparison) -> list[str]:
-    """What was tested, and how to read it."""
+    """Return what was tested, and how to read it."""
     how = "paired randomisation test"
     if comparison.test == "bootstrap":
         how = "paired bootstrap test"
@@ -165,7 +165,7 @@ def legend(comparison: Comparison) -> list[str]:
 
 
 def _descriptive(comparison: Comparison, metric: str) -> str:
-    """What the heading of a metric says when lower is better, or when it is not tested."""
+    """Return what the heading of a metric says when lower is better, or when it is not tested."""
     lower = "" if comparison.spec(metric).higher_is_better else " · lower is better"
     return lower + ("" if metric in comparison.family else " · descriptive, not tested")
 

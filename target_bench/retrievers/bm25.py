@@ -125,7 +125,7 @@ class BM25(Retriever):
         self._index: _Bm25sIndex | _RankBM25Index = index.build(self, self._tokens(corpus))
 
     def _tokens(self, corpus: Corpus) -> Iterator[list[list[str]]]:
-        """For each table the tokens of its fields."""
+        """Yield for each table the tokens of its fields."""
         write = serializers(self.fields, self.format, self.rows)
         return ([self._analyzer(serializer(table)) for serializer in write] for table in corpus)
 
@@ -178,7 +178,7 @@ class BM25(Retriever):
         return Formula(method, self.k1, self.b, self.delta, self.field_weights())
 
     def field_weights(self) -> Sequence[float]:
-        """One weight a field."""
+        """Return one weight a field."""
         if self.weights is not None:
             return self.weights
         fields = tuple(s.fields for s in serializers(self.fields, self.format, self.rows))

@@ -93,7 +93,7 @@ class BM25F(BM25):
             raise ConfigError(f"b={b!r}: b is from 0 to 1")
 
     def field_weights(self) -> Sequence[float]:
-        """One weight a field."""
+        """Return one weight a field."""
         if self.weights is not None:
             return self.weights
         fields = tuple(s.fields for s in serializers(self.fields, self.format, self.rows))
@@ -156,7 +156,7 @@ class _Weigher:
         self.absent = np.zeros(n_terms)
 
     def piece(self, fields: Sequence[Any]) -> Any:
-        """(tables, terms) weights of consecutive tables, given the counts of their fields."""
+        """Return (tables, terms) weights of consecutive tables from the counts of their fields."""
         from scipy.sparse import csr_matrix
 
         shape = fields[0].shape[0], self._n_terms
@@ -169,7 +169,7 @@ class _Weigher:
         return total
 
     def _normalised(self, number: int, counts: Any, shape: tuple[int, int]) -> Any:
-        """Term frequencies of one field, divided by how much longer than the average it is."""
+        """Return the term frequencies of one field, over its length relative to the average."""
         from scipy.sparse import csr_matrix
 
         b = self._formula.b[number]

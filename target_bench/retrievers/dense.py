@@ -34,7 +34,7 @@ class Dense(Retriever):
         cache: keep embeddings on disk, and look there first.
 
     Raises:
-        ConfigError: a name or a setting that cannot be.
+        ConfigError: a name or a setting is invalid.
     """
 
     packages = ("numpy",)
@@ -62,7 +62,7 @@ class Dense(Retriever):
         self._index: VectorIndex = registry.part("index", index)
 
     def parts(self) -> Mapping[str, object]:
-        """Encoder and index."""
+        """Return encoder and index."""
         return {"encoder": self._encoding.encoder, "index": self._index}
 
     def config(self) -> Mapping[str, Any]:
@@ -76,11 +76,11 @@ class Dense(Retriever):
         self._index.build_parts(map(self.encode_tables, corpus.batches(_TABLES_AT_ONCE)))
 
     def encode_tables(self, tables: Sequence[Table]) -> Vectors:
-        """(n, d) vectors of some tables, as ``embed_corpus`` indexes them."""
+        """Return the (n, d) vectors of some tables, as ``embed_corpus`` indexes them."""
         return self._encoding.tables([self._write(table) for table in tables])
 
     def records(self) -> bool:
-        """Whether vectors are recorded, so that no later run encodes the same tables."""
+        """Return whether vectors are recorded, so that no later run encodes the same tables."""
         return self.cache and self._encoding.encoder.revision() is not None
 
     def retrieve(self, query: str, top_k: int) -> Ranking:

@@ -21,8 +21,8 @@ class Hybrid(Retriever):
     """Fuses the rankings of other retrievers.
 
     Every part gives its ``depth`` best tables, and all tables of any part are ranked. What a part
-    gives to a table that is not among its own is told at ``Fusion``: the score of its last table if
-    its list is full, else 0 (or its last score if that is negative); with ``rrf``, nothing.
+    gives to a table that is not among its own is described at ``Fusion``: the score of its last
+    table if its list is full, else 0 (or its last score if negative); with ``rrf``, nothing.
 
     The weights of the default parts were chosen on the validation splits of FeTaQA and TabFact.
 
@@ -78,7 +78,7 @@ class Hybrid(Retriever):
             raise ConfigError(f"depth={self.depth}: at least 1 is needed")
 
     def parts(self) -> Mapping[str, object]:
-        """All the retrievers, under the name of their setting."""
+        """Return all the retrievers, under the name of their setting."""
         return {"retrievers": Fused([part.retriever for part in self._parts])}
 
     def embed_corpus(self, corpus: Corpus) -> None:
@@ -153,7 +153,7 @@ class Fused:
         self._retrievers = retrievers
 
     def config(self) -> Mapping[str, Any]:
-        """Nothing: the parts say all."""
+        """Return nothing: the parts hold all settings."""
         return {}
 
     def parts(self) -> Mapping[str, object]:

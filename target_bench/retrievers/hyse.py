@@ -56,7 +56,7 @@ class HySE(Retriever):
         depth: how many tables each ranking has. Default: 200, or ``top_k`` where that is more.
 
     Raises:
-        ConfigError: a part that cannot be built, or a setting that cannot be.
+        ConfigError: a part cannot be built, or a setting is invalid.
     """
 
     packages = ("numpy", "jinja2")
@@ -162,7 +162,7 @@ class HySE(Retriever):
         return rankings
 
     def _weights(self, texts: Sequence[Sequence[str]]) -> list[Floats]:
-        """(n, 1) weights of the first text of each query, of the second, and so on."""
+        """Return the (n, 1) weights of the first text of each query, of the second, and so on."""
         counts = np.array([len(group) - 1 for group in texts])[:, None]
         own = np.where(counts, self.weight, 1.0)
         share = (1.0 - own) / np.maximum(counts, 1)
@@ -195,7 +195,7 @@ class HySE(Retriever):
         try:
             return str(self._template.render(query=query, n=self.n_schemas))
         except TemplateError as error:
-            raise ConfigError(f"prompt: it is no template with query and n: {error}") from error
+            raise ConfigError(f"prompt: it is not a template with query and n: {error}") from error
 
     @cached_property
     def _template(self) -> Any:

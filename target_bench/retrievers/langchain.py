@@ -47,7 +47,7 @@ class LangChainRetriever(WrappedRetriever):
         concurrency: how many queries are under way at most, in threads.
 
     Raises:
-        ConfigError: there is no such object, or a setting cannot be.
+        ConfigError: there is no such object, or a setting is invalid.
         MissingExtraError: langchain-core is not installed.
     """
 
@@ -156,7 +156,7 @@ class LangChainRetriever(WrappedRetriever):
         return [Hit(found.metadata, sign * float(score)) for found, score in pairs]
 
     def _sign(self, scores: list[float], store: str) -> int:
-        """1 for similarities, -1 for distances.
+        """Return 1 for similarities, -1 for distances.
 
         Raises:
             PluginError: the order of the documents says otherwise.

@@ -38,7 +38,7 @@ class LlamaIndexRetriever(WrappedRetriever):
         concurrency: how many queries are under way at most, in threads.
 
     Raises:
-        ConfigError: there is no such object, or a setting cannot be.
+        ConfigError: there is no such object, or a setting is invalid.
         MissingExtraError: llama-index-core is not installed.
     """
 
@@ -85,7 +85,7 @@ class LlamaIndexRetriever(WrappedRetriever):
             id_=f"table-{place:09d}",
             text=text,
             metadata=metadata,
-            excluded_embed_metadata_keys=list(metadata),  # an id is no part of the text
+            excluded_embed_metadata_keys=list(metadata),  # an id is not part of the text
             excluded_llm_metadata_keys=list(metadata),
         )
 

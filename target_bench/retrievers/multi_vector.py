@@ -51,7 +51,7 @@ class MultiVector(Retriever):
         cache: whether vectors are recorded on disk, and recorded ones used.
 
     Raises:
-        ConfigError: the encoder cannot be built, or a setting that cannot be.
+        ConfigError: the encoder cannot be built, or a setting is invalid.
     """
 
     packages = ("numpy",)
@@ -118,7 +118,7 @@ class MultiVector(Retriever):
         return rows
 
     def notes(self) -> Sequence[str]:
-        """Tables of which rows were left out, and what the encoder has to say."""
+        """Return the number of tables with rows left out, and the notes of the encoder."""
         found = self._encoding.notes()
         if self._n_cut:
             found.insert(
@@ -165,7 +165,7 @@ class MultiVector(Retriever):
         return np.where(pointless, -1, best), found
 
     def _maxima(self, queries: Floats) -> Iterator[Floats]:
-        """(tables, n) best scores of consecutive tables.
+        """Yield (tables, n) best scores of consecutive tables.
 
         Products are of double precision: the block changes no digit that ranks.
         """

@@ -35,7 +35,7 @@ _Vectors = NDArray[np.float64]
 class Compat(Retriever):
     """Asks a retriever of the original TARGET package.
 
-    It is told an opaque name in place of the dataset's: another one for another corpus, other
+    It gets an opaque name in place of the dataset's: another one for another corpus, other
     settings or other source code, so that what it keeps on disk under that name stays right. It
     sees no query id and no gold table. What is printed, it prints itself.
 
@@ -49,7 +49,7 @@ class Compat(Retriever):
         rows: how many rows of each table to hand over, as for ``bm25``.
 
     Raises:
-        ConfigError: there is no such class, it cannot be made, or it is no retriever of either
+        ConfigError: there is no such class, it cannot be made, or it is not a retriever of either
             kind.
     """
 
@@ -75,7 +75,7 @@ class Compat(Retriever):
         self._convert = _converter(self._asked)
 
     def config(self) -> Mapping[str, Any]:
-        """Settings, and the source code of a class that was named; an object is a part."""
+        """Return the settings, and the source code of a named class; an object is a part."""
         settings: dict[str, Any] = {"batch_size": self.batch_size, "rows": self.rows}
         if not isinstance(self.target, str):
             return settings
@@ -100,11 +100,11 @@ class Compat(Retriever):
         self._vectors = _unit_rows(_matrix(vectors, self._ids))
 
     def _opaque_name(self, corpus: Corpus) -> str:
-        """What the class is told that the dataset is called; fit for files and collections."""
+        """Return the dataset's name as given to the class; valid for files and collections."""
         identity, warning = plugin_identity(self)
-        told = [corpus.fingerprint, identity["class"], identity.get("config")]
-        told.append(identity.get("parts") if warning is None else identity["unique"])
-        whole = json.dumps(told, sort_keys=True)
+        content = [corpus.fingerprint, identity["class"], identity.get("config")]
+        content.append(identity.get("parts") if warning is None else identity["unique"])
+        whole = json.dumps(content, sort_keys=True)
         return f"corpus_{hashlib.sha256(whole.encode()).hexdigest()[:16]}"
 
     def _batches(self, corpus: Corpus) -> Iterator[Batch]:
@@ -117,7 +117,7 @@ class Compat(Retriever):
             }
 
     def _array(self, table: Table) -> list[list[Any]]:
-        """Header and rows."""
+        """Return header and rows."""
         limit = None if isinstance(self.rows, str) else self.rows
         if self.rows == "auto":
             limit = getattr(table.rows, "advised", None)
@@ -142,7 +142,7 @@ class Compat(Retriever):
         return [_pairs(self._asked.retrieve(query, self._name, top_k)) for query in queries]
 
     def notes(self) -> Sequence[str]:
-        """That a method of the class is not used, if so."""
+        """Return a note if a method of the class is not used."""
         if self._finds or not _own_batch(self._asked):
             return ()
         return (
@@ -151,7 +151,7 @@ class Compat(Retriever):
         )
 
     def _by_own_batch(self, queries: Sequence[str], top_k: int) -> list[Ranking]:
-        """Through a ``retrieve_batch`` of the class's own, which is told no gold table."""
+        """Rank through the class's own ``retrieve_batch``, which gets no gold table."""
         columns = {
             "query_id": [str(number) for number in range(len(queries))],
             "query": list(queries),
@@ -209,7 +209,7 @@ def _made(target: str, settings: Mapping[str, Any]) -> Any:
 
 
 def _finds_itself(asked: object) -> bool:
-    """Whether it finds tables itself (else it makes vectors).
+    """Return whether it finds tables itself (else it makes vectors).
 
     Raises:
         ConfigError: it does neither.
@@ -232,7 +232,7 @@ def _finds_itself(asked: object) -> bool:
 
 
 def _own_batch(asked: object) -> bool:
-    """Whether its class has a ``retrieve_batch`` that is not the original's."""
+    """Return whether its class has a ``retrieve_batch`` that is not the original's."""
     owner = next((c for c in type(asked).__mro__ if "retrieve_batch" in vars(c)), None)
     return owner is not None and owner.__module__.split(".")[0] != PACKAGE
 
@@ -273,7 +273,7 @@ def _records(array: list[list[Any]]) -> list[dict[str, Any]]:
 
 
 def _pairs(found: Any) -> Any:
-    """Pairs of ids, which may be numbers there; what is none is left for the contract to name."""
+    """Return the pairs of ids, which may be numbers; anything else is left for the contract."""
     if found is None or isinstance(found, str):
         return found
     return [TableId(str(item[0]), str(item[1])) if _is_pair(item) else item for item in found]
@@ -310,7 +310,7 @@ def _matrix(vectors: list[_Vectors], ids: Sequence[TableId]) -> _Vectors:
 
 
 def _unit_rows(rows: _Vectors) -> _Vectors:
-    """Rows of length 1; zeros stay zeros."""
+    """Scale rows to length 1; zeros stay zeros."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(lengths > 0, lengths, 1)
 

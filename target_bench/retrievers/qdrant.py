@@ -51,7 +51,7 @@ class Qdrant(Retriever):
         timeout: seconds to wait for the server.
 
     Raises:
-        ConfigError: a setting cannot be, or there is no such encoder.
+        ConfigError: a setting is invalid, or there is no such encoder.
         MissingExtraError: qdrant-client is not installed.
     """
 
@@ -131,8 +131,8 @@ class Qdrant(Retriever):
         """Return a hash of all that determines the points."""
         identity, warning = plugin_identity(self._encoding.encoder)
         texts = [list(self.fields), self.rows, self.format]
-        told = [corpus.fingerprint, texts, identity if warning is None else identity["unique"]]
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        content = [corpus.fingerprint, texts, identity if warning is None else identity["unique"]]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def _connect(self) -> None:
         from qdrant_client import QdrantClient
@@ -150,7 +150,7 @@ class Qdrant(Retriever):
         self._end = weakref.finalize(self, _ended, self._client, self._temporary)
 
     def _is_full(self, mark: str) -> bool:
-        """Whether the collection holds the points of this corpus; false if there is none.
+        """Return whether the collection holds the points of this corpus; false if there is none.
 
         Raises:
             DataError: it holds something else, or only some of them.
@@ -168,7 +168,7 @@ class Qdrant(Retriever):
         raise DataError(
             f"the collection {self._name!r} holds {n_all} points, of which {n_ours} are the "
             f"{len(self._ids)} of this corpus, encoder and way to write tables. Name another "
-            "collection, or delete this one if nobody needs it"
+            "collection, or delete this one if it is not needed"
         )
 
     def _fill(self, vectors: Vectors, mark: str) -> None:
@@ -233,7 +233,7 @@ class Qdrant(Retriever):
         return Ranked(self._ids, np.where(pointless, -1, rows), scores)
 
     def notes(self) -> Sequence[str]:
-        """Which collection is kept, whether rankings are approximate, what the encoder says."""
+        """Return notes on the kept collection, approximate rankings, and those of the encoder."""
         lasts = self.collection and (self.url or self.path)  # memory ends with the process
         kept = f"the collection {self.collection!r} is kept" if lasts else None
         near = None if self.exact else "an approximate index was asked: rankings may lack tables"
@@ -247,7 +247,7 @@ class Qdrant(Retriever):
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """Errors of the client as errors of ours, without the key."""
+        """Turn errors of the client into our own, without the key."""
         from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
         where = self.url or self.path or "the database in memory"

@@ -27,7 +27,7 @@ class Random(Retriever):
         self._ids = corpus.ids
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
-        """``top_k`` tables, all equally likely."""
+        """Return ``top_k`` tables, all equally likely."""
         digest = hashlib.sha256(f"{self.seed}:{query}".encode("utf-8", "surrogatepass")).digest()
         generator = np.random.default_rng(int.from_bytes(digest[:8], "big"))
         n = len(self._ids)

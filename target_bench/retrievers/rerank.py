@@ -47,7 +47,7 @@ class Rerank(Retriever):
 
     Raises:
         MissingExtraError: sentence-transformers is not installed.
-        ConfigError: a setting that cannot be.
+        ConfigError: a setting is invalid.
     """
 
     packages = ("sentence-transformers", "transformers", "tokenizers", "torch", "numpy")
@@ -163,7 +163,7 @@ class Rerank(Retriever):
 
 
 def _scaled(scores: Floats, filled: NDArray[np.bool_]) -> Floats:
-    """From 0 for the lowest to 1 for the highest of each row; 1 where all are equal."""
+    """Scale each row from 0 for the lowest to 1 for the highest; 1 where all are equal."""
     lowest = np.min(scores, axis=1, keepdims=True, where=filled, initial=np.inf)
     highest = np.max(scores, axis=1, keepdims=True, where=filled, initial=-np.inf)
     spread = highest > lowest
@@ -173,7 +173,7 @@ def _scaled(scores: Floats, filled: NDArray[np.bool_]) -> Floats:
 
 
 def _ranked(corpus: Corpus, rows: NDArray[np.int64], scores: Floats, k: int) -> Ranked:
-    """Candidates in the order of new scores, the first ``k``."""
+    """Return the first ``k`` candidates in the order of their new scores."""
     in_order = np.argsort(np.where(rows < 0, len(corpus), rows), axis=1)
     rows = np.take_along_axis(rows, in_order, axis=1)
     scores = np.take_along_axis(scores, in_order, axis=1)

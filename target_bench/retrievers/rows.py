@@ -43,7 +43,7 @@ _CELLS = 4_000_000
 class Rows(Retriever):
     """A weighted sum of lexical evidence, the best row of a table included.
 
-    The kinds of evidence are told at ``evidence.KINDS``. The weights are learned: they give the
+    See ``evidence.KINDS`` for the kinds of evidence. The weights are learned: they give the
     gold tables of the validation splits of FeTaQA and TabFact the largest likelihood (a softmax
     over the candidates of each query, together with the cosine of ``best``, both corpora counting
     the same), without the 67 tables of FeTaQA's that its test split has, too.
@@ -55,7 +55,7 @@ class Rows(Retriever):
             table and the first 1,000 of a table in a database.
 
     Raises:
-        ConfigError: an unknown kind, or a weight that is no number from 0.
+        ConfigError: an unknown kind, or a weight that is not a number from 0.
     """
 
     packages = ("bm25s", "PyStemmer", "numpy", "scipy")
@@ -102,7 +102,7 @@ class Rows(Retriever):
         return blocks(n_queries, self._evidence.n_rows, _CELLS)
 
     def _scores(self, queries: Sequence[str]) -> Floats:
-        """(queries, tables) sums of evidence."""
+        """Return the (queries, tables) sums of evidence."""
         weights = {**WEIGHTS, **(self.weights or {})}
         total: Floats = np.zeros((len(queries), len(self._ids)))
         for kind, found in zip(KINDS, self._evidence.features(queries), strict=True):
@@ -128,7 +128,7 @@ class Best(Rows):
         cache: keep embeddings on disk, and look there first.
 
     Raises:
-        ConfigError: the encoder cannot be built, or a setting that cannot be.
+        ConfigError: the encoder cannot be built, or a setting is invalid.
     """
 
     def __init__(

@@ -119,7 +119,7 @@ class TableSummaries(Retriever):
         return context if self.schema == "none" else schema + context
 
     def _build(self, corpus: Corpus, texts: Sequence[str], vectors: Vectors) -> None:
-        """LlamaIndex's vector store, which settles ties by the larger id: that of the first."""
+        """Build LlamaIndex's vector store, which breaks ties by larger id: the first table's."""
         from llama_index.core import VectorStoreIndex
         from llama_index.core.embeddings import MockEmbedding
         from llama_index.core.schema import TextNode
@@ -161,7 +161,7 @@ class TableSummaries(Retriever):
         return rankings
 
     def notes(self) -> Sequence[str]:
-        """How many tables have no summary, and why; what generator and encoder have to say."""
+        """Return notes on tables without a summary, and those of generator and encoder."""
         return [*self._notes, *self._encoding.notes()]
 
     def save(self, folder: Path) -> None:

@@ -59,7 +59,7 @@ def parse(record: dict[str, Any]) -> Answered:
     """Return what a line holds.
 
     Raises:
-        TypeError, ValueError: it is no answer.
+        TypeError, ValueError: it is not an answer.
     """
     rows = tuple(record.pop("shown_rows", ()))
     truncated = record.pop("truncated", False)

@@ -24,7 +24,7 @@ def check_same_version(one: StoredRun, other: StoredRun) -> None:
 def check_same_slices(
     runs: Sequence[StoredRun], names: Sequence[str], metrics: Sequence[str]
 ) -> None:
-    """See that the runs agree on what queries are told apart by: rankings are reused without it.
+    """Check that the runs agree on the properties of queries: rankings are reused without them.
 
     Raises:
         DataError: a query is in another part in one of them.

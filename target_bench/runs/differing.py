@@ -44,7 +44,7 @@ def differences(one: StoredRun, other: StoredRun) -> list[Differing]:
 
 
 def _whole(run: StoredRun) -> dict[str, Any]:
-    """Each of the parts."""
+    """Yield each of the parts."""
     parts = {
         "identity": run.identity.content,
         "asked": run.asked.to_json(),
@@ -61,7 +61,7 @@ def _whole(run: StoredRun) -> dict[str, Any]:
 
 
 def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Path with dots -> value; a list of texts, such as metrics, is a set of paths."""
+    """Return dotted path -> value; a list of texts, such as metrics, is a set of paths."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield from flat(inner, f"{path}.{name}" if path else str(name))

@@ -66,7 +66,7 @@ def _line(run: StoredRun, basis: bool) -> dict[str, Any]:
 
 
 def described(run: StoredRun) -> dict[str, Any]:
-    """Everything about a run but its answers: part -> entry -> value; ``scores`` as stored.
+    """Return all of a run but its answers: part -> entry -> value; ``scores`` as stored.
 
     ``problems`` is there if the run is damaged: what ``check`` found; ``error`` if the last work on
     it ended with one.

@@ -54,7 +54,7 @@ def _note(name: str, found: Identity, wanted: Identity, queries: Sequence[Query]
 
 
 def _names_modules(identity: Any) -> bool:
-    """Whether an identity names classes of target-bench by their modules, as earlier versions."""
+    """Return whether an identity names classes of target-bench by module, as old versions did."""
     if not isinstance(identity, Mapping):
         return False
     named = str(identity.get("class", "")).startswith("target_bench.")

@@ -44,7 +44,7 @@ _GIT_SECONDS = 2.0
 
 
 def environment() -> dict[str, Any]:
-    """Interpreter, platform, host, processors, device, threads, packages and the user's commit.
+    """Return interpreter, platform, host, processors, device, threads, packages, user's commit.
 
     ``packages`` holds those of ours that are installed, ``git`` the commit of the working folder
     and whether tracked files differ from it (None outside of a repository).
@@ -65,14 +65,14 @@ def environment() -> dict[str, Any]:
 
 
 def _usable() -> int | None:
-    """How many processors this process may use."""
+    """Return how many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count()
 
 
 def _devices() -> list[str]:
-    """The names of the accelerators: as torch says where it is imported, else as the driver."""
+    """Return the accelerators' names, from torch where it is imported, else from the driver."""
     torch = sys.modules.get("torch")
     if torch is not None:
         with suppress(Exception):  # a driver that does not fit raises anything
@@ -97,7 +97,7 @@ def _git() -> dict[str, Any] | None:
 
 
 def _asked_git(*arguments: str) -> str | None:
-    """What git says; None without git, outside of a repository, or where it takes too long."""
+    """Return the output of git; None without git, outside a repository, or after a time limit."""
     git = shutil.which("git")
     if git is None:
         return None

@@ -13,7 +13,7 @@ LEAST = 4
 
 
 def run_folders(root: Path) -> list[Path]:
-    """Every folder under ``root`` that is named as a run is, sorted by name; links are none.
+    """Return every folder under ``root`` that is named as a run is, sorted by name; links are none.
 
     The runs that a sweep repeated, in ``root/repeat-N``, come after the others.
 
@@ -33,7 +33,7 @@ def key_of(folder: Path) -> str | None:
 
 
 def is_name(name: str, root: Path) -> bool:
-    """Whether this is a run folder, or is written as its name or hash is, and nothing else.
+    """Return whether this is a run folder, or is written as its name or hash is, and nothing else.
 
     The first characters of a name or hash under ``root`` are enough.
     """
@@ -59,7 +59,7 @@ def find(name: str | Path, root: Path) -> Path:
         if (folder / "manifest.json").is_file():
             return folder
         if folder.is_dir() and str(name) not in ("", ".", ".."):
-            raise ConfigError(f"{folder} is no run folder: it holds no manifest.json")
+            raise ConfigError(f"{folder} is not a run folder: it holds no manifest.json")
     found = _beginning(name, root)
     once = {folder.name: folder for folder in reversed(found)}
     if len(once) == 1:
@@ -83,7 +83,7 @@ def find(name: str | Path, root: Path) -> Path:
 
 
 def _beginning(name: str | Path, root: Path) -> list[Path]:
-    """The runs whose name, or its hash, is this or begins with it, those of ``root`` first."""
+    """Return the runs whose name, or its hash, begins with this, those of ``root`` first."""
     path = Path(name)
     if len(path.name) < LEAST:
         return []

@@ -24,7 +24,7 @@ _PARSED: dict[str, Callable[[dict[str, Any]], Any]] = {
     "generations.jsonl": answer_log.parse,
 }
 _LINES_NAMED = 20
-"""So many damaged lines of a file are named; of more, their number."""
+"""This many damaged lines of a file are named; of more, their number."""
 _FILES = {
     "manifest.json",
     "lock",
@@ -56,7 +56,7 @@ class Checked:
     notes: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Field name -> value."""
+        """Return the mapping field name -> value."""
         return {
             "folder": str(self.folder),
             "state": self.state,
@@ -144,7 +144,7 @@ def _unsealed(folder: Path) -> Iterator[str]:
 
 
 def _judgement_problems(run: StoredRun, judged: Mapping[str, Any]) -> Iterator[str]:
-    """Whether a run whose answers were judged holds the judgements of all of them."""
+    """Yield a problem if a run with judged answers lacks the judgements of some."""
     if not judged and "judge" not in run.manifest.seconds:
         return
     missing = [query_id for query_id in run.query_ids if query_id not in judged]
@@ -156,7 +156,7 @@ def _judgement_problems(run: StoredRun, judged: Mapping[str, Any]) -> Iterator[s
 
 
 def _score_problems(run: StoredRun, records: Mapping[str, Any]) -> Iterator[str]:
-    """Where scores, per-query values and answers do not agree."""
+    """Yield the disagreements between scores, per-query values and answers."""
     for metric in run.scores:
         with suppress(MissingPluginError):
             run.measured(metric)
@@ -212,7 +212,7 @@ class Removable:
 
 
 def removable(root: Path) -> list[Removable]:
-    """Runs that were never finished, and what killed processes left in others.
+    """Return runs that were never finished, and what killed processes left in others.
 
     A run that another process is at, that holds files no run has, that other runs are built on,
     whose manifest cannot be read, or that is damaged and holds answers, is never among them.
@@ -249,7 +249,7 @@ def _removable(folder: Path, needed: bool) -> Removable | None:
 
 
 def _abandoned(folder: Path, names: list[str]) -> str | None:
-    """Why an unscored run may go, or None where it is not certain to be a run."""
+    """Return why an unscored run may go, or None where it is not certain to be a run."""
     if "manifest.json" not in names:
         empty = not set(names) - {"lock", *_leftovers(folder)}
         return "never begun" if empty else None

@@ -126,6 +126,9 @@ class Asked:
         about: the task that the queries are about, where one was chosen.
         database: the only database that was asked about.
         limit: how many queries were asked at most.
+        options: option -> value of how the run was made; None in runs of version 0.1.0.
+        prompting: option -> value of what its prompts are made of; None for rankings, and in runs
+            of version 0.1.0.
         more: entries that this version does not know.
     """
 
@@ -138,6 +141,8 @@ class Asked:
     about: str | None = None
     database: str | None = None
     limit: int | None = None
+    options: Mapping[str, Any] | None = None
+    prompting: Mapping[str, Any] | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -146,7 +151,7 @@ class Asked:
         return " + ".join(filter(None, (self.retriever, self.generator)))
 
     def to_json(self) -> dict[str, Any]:
-        """Entry -> value; without the entries that say nothing, but for ``corpus``."""
+        """Return the mapping entry -> value, without empty entries except ``corpus``."""
         known = {name: getattr(self, name) for name in ASKED}
         said = {name: value for name, value in known.items() if value is not None}
         return {"corpus": self.corpus, **said, "distractors": list(self.distractors), **self.more}
@@ -167,7 +172,7 @@ class MixedIn:
     ids: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Field name -> value."""
+        """Return the mapping field name -> value."""
         return {"spec": self.spec, "n": self.n, "ids": list(self.ids)}
 
 

@@ -81,6 +81,7 @@ ASKED = {
         ("retriever", "generator", "task", "retrieval_run", "about", "database"), _optional(_TEXT)
     ),
     "limit": _optional(_WHOLE),
+    **dict.fromkeys(("options", "prompting"), _optional(_OBJECT)),
 }
 REQUIRED = {
     "identity": ("task", "corpus", "split", "corpus_fingerprint", "queries_fingerprint"),

@@ -49,19 +49,19 @@ class Measured:
     spec: MetricSpec
 
     def bounds(self, statistics: Floats) -> tuple[float, float]:
-        """As ``Metric.bounds``."""
+        """See ``Metric.bounds``."""
         if self.metric is not None:
             return self.metric.bounds(statistics)
         values = statistics[:, 0]
         return float(values.min(initial=0.0)), float(values.max(initial=self.spec.top))
 
     def weights(self, statistics: Floats) -> Floats:
-        """As ``Metric.weights``."""
+        """See ``Metric.weights``."""
         weights: Floats = statistics[:, -1]
         return weights if self.metric is None else self.metric.weights(statistics)
 
     def without(self, total: Floats, rows: Floats) -> Floats:
-        """As ``Metric.without``."""
+        """See ``Metric.without``."""
         left = total - rows
         return self.value(left) if self.metric is None else self.metric.without(total, rows)
 
@@ -99,12 +99,12 @@ class Tables:
     _statistics: Any
 
     def values(self, metric: str) -> Floats:
-        """(n,) the value of each query alone, as it is stored."""
+        """Return the (n,) values of each query alone, as it is stored."""
         found: Floats = self._values[metric].to_numpy().astype(np.float64)
         return found
 
     def statistics(self, metric: str) -> Floats:
-        """(n, m) what each query contributes.
+        """Return the (n, m) statistics that each query contributes.
 
         Raises:
             ValueError, AttributeError: what is stored has another form.

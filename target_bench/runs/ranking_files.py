@@ -122,7 +122,7 @@ class _Names:
         return found
 
     def table(self, name: Any, place: str, ours: bool = False) -> TableId:
-        """The id of a table, from a word or a pair (database id, table id); as for ``query``."""
+        """Return the id of a table from a word or a pair (database id, table id); see ``query``."""
         if isinstance(name, str):
             found = _one(self._tables, self._table_words, name, place, ours)
             if found is not None:

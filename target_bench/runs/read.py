@@ -327,7 +327,7 @@ def read_run(folder: str | Path) -> StoredRun:
 
 
 def list_runs(root: str | Path = "runs") -> list[StoredRun]:
-    """All runs of a folder, by task, corpus and name; first those whose manifest cannot be read.
+    """Return all runs of a folder by task, corpus and name, those with unreadable manifests first.
 
     A run that cannot be read is listed too: its ``status`` is ``unreadable``, and its ``problem``
     says why.
@@ -349,7 +349,7 @@ def _place(run: StoredRun) -> tuple[str, str, str]:
 
 
 def identity_problem(run: StoredRun) -> str | None:
-    """Why the identity of a run is not that of its folder, or its rankings are missing, or None.
+    """Return why a run's identity does not match its folder, or its rankings are missing, or None.
 
     Raises:
         StoreError: the manifest cannot be read.

@@ -54,7 +54,7 @@ class Log(ABC, Generic[T]):
             _cut_torn_line(path)
             new = not path.exists()
             self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-            if new:  # else a power cut may take the file's name, whatever of it is on disk
+            if new:  # else a power cut may lose the file's name, even if its content is on disk
                 for folder in (path.parent, path.parent.parent):
                     sync_one(folder)
         except OSError as error:
@@ -120,7 +120,7 @@ def read_lines(path: Path, parse: Callable[[dict[str, Any]], T]) -> Iterator[T]:
 
 
 def lines(path: Path, parse: Callable[[dict[str, Any]], T]) -> Iterator[T | StoreError]:
-    """As ``read_lines``, with an error in the place of every damaged line.
+    """Read as ``read_lines`` does, with an error in the place of every damaged line.
 
     Raises:
         StoreError: the file cannot be read at all.
@@ -212,7 +212,7 @@ def parse(record: Mapping[str, Any]) -> Retrieval:
     """Return what a line holds.
 
     Raises:
-        KeyError, TypeError, ValueError: it is no ranking.
+        KeyError, TypeError, ValueError: it is not a ranking.
     """
     return Retrieval(
         str(record["query_id"]),
@@ -224,7 +224,7 @@ def parse(record: Mapping[str, Any]) -> Retrieval:
 
 
 def cannot(what: str, path: Path, error: OSError, option: str = "--out") -> str:
-    """The message for a file that the system refuses, with the option that names another folder."""
+    """Return the message for a file that the system refuses, with the option to use instead."""
     advice = f"Choose a writable folder with {option}."
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         advice = "Make room and run the same command again: what was answered is kept."

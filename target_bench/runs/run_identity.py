@@ -22,7 +22,7 @@ def run_key(identity: Mapping[str, Any]) -> str:
 
 
 def queries_fingerprint(queries: Sequence[Query]) -> str:
-    """A hash of what rankings depend on, whatever the order: id, text and gold of every query.
+    """Return a hash of id, text and gold of every query, in any order: what rankings depend on.
 
     Their scores read the database of a query too, and their slices its metadata; both are computed
     again whenever a ranking is reused.
@@ -32,7 +32,7 @@ def queries_fingerprint(queries: Sequence[Query]) -> str:
 
 
 def answers_fingerprint(queries: Sequence[Query]) -> str:
-    """A hash of every field of every query, whatever the order: a prompt or metric may read it."""
+    """Return a hash of every field of every query, in any order: a prompt or metric may read it."""
     fields = sorted(
         (query.id, [query.text, sorted(query.gold), query.answer, query.database_id])
         for query in queries
@@ -49,7 +49,7 @@ def earlier_answers_fingerprint(queries: Sequence[Query]) -> str:
 
 
 def is_earlier(identity: Mapping[str, Any]) -> bool:
-    """Whether a run is about answers, and its fingerprint leaves out fields of its queries."""
+    """Return whether a run has answers and its fingerprint leaves out fields of its queries."""
     return "generator" in identity and identity.get("queries_version") != EVERY_FIELD
 
 
@@ -80,7 +80,7 @@ def earlier_note(name: object) -> str:
 
 
 def _canonical(value: Any) -> str:
-    """A value of metadata as text: equal for equal values, in lists or tuples, of numpy or not."""
+    """Return a value of metadata as text, the same for equal lists and tuples, of numpy or not."""
     return json.dumps(_plain(value), sort_keys=True)
 
 

@@ -19,7 +19,7 @@ def metric_column(name: str) -> Column:
 
 
 def score_cell(name: str, score: Score | None) -> str:
-    """A score with its interval below; a dash where it is over no query, nothing where none is."""
+    """Return a score above its interval; a dash where it is over no query, nothing without one."""
     if score is None or isnan(score.value):
         return "" if score is None else "–"
     spec = spec_of(name, score)

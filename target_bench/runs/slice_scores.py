@@ -66,7 +66,7 @@ def scores_by(
 
 
 def _all_measured(run: Sliceable) -> dict[str, Measured]:
-    """Every metric that can be computed for a part: not those whose plug-in is missing."""
+    """Return every metric that can be computed for a part: not those whose plug-in is missing."""
     found = {}
     for metric in run.scores:
         with suppress(MissingPluginError):

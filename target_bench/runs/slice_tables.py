@@ -42,7 +42,7 @@ def table(
 
 
 def to_json(by: Mapping[str, Parts]) -> dict[str, Any]:
-    """Property -> value -> metric -> value, interval, n and signature."""
+    """Return property -> value -> metric -> value, interval, n and signature."""
     return {
         name: {
             value: {metric: score.to_json() for metric, score in scores.items()}

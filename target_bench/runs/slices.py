@@ -1,4 +1,4 @@
-"""By what queries can be told apart: their database, how many gold tables, what the corpus says."""
+"""Properties that divide queries: database, number of gold tables, metadata of the corpus."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ _LONGEST = 64
 
 
 def columns(queries: Sequence[Query]) -> dict[str, list[Any]]:
-    """Column -> the value of every query, or None.
+    """Return the columns of metadata: column -> the value of every query, or None.
 
     ``gold_tables`` is how many tables answer the query, ``db_id`` its database if it is about one;
     the rest is metadata that is a number, a truth value or a short text in every query that has it.
@@ -31,7 +31,7 @@ def columns(queries: Sequence[Query]) -> dict[str, list[Any]]:
 
 
 def by_property(queries: Sequence[Query]) -> dict[str, list[Any]]:
-    """``columns`` by the names that users write, as in ``--by difficulty``."""
+    """Return ``columns`` by the names that users write, as in ``--by difficulty``."""
     return {name.removeprefix(PREFIX): values for name, values in columns(queries).items()}
 
 

@@ -114,14 +114,14 @@ class Partition:
         return 1 < len(self.values) <= max(known // 2, 2)
 
     def masks(self, none: bool = True) -> dict[str, Mask]:
-        """Value as text -> (n,) which queries have it; ``(none)`` for those without one."""
+        """Return value as text -> (n,) which queries have it; ``(none)`` for those without one."""
         found = {_shown(value): self.codes == i for i, value in enumerate(self.values)}
         if none and (self.codes < 0).any():
             found[_shown(None)] = self.codes < 0
         return found
 
     def largest(self, most: int) -> list[int]:
-        """Choose at most so many values: the most frequent first, numbers ascending."""
+        """Choose at most this many values: the most frequent first, numbers ascending."""
         sizes = self.sizes
         kept = sorted(range(len(self.values)), key=lambda i: -int(sizes[i]))[:most]
         if all(isinstance(self.values[i], int | float) for i in kept):
@@ -129,7 +129,7 @@ class Partition:
         return kept
 
     def means(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
-        """(values,) the mean of (n,) numbers over each part; NaN over none, NaN left out."""
+        """Return (values,) means of (n,) numbers over each part, NaN left out; NaN over none."""
         known = (self.codes >= 0) & ~np.isnan(values)
         counted = np.bincount(self.codes[known], minlength=len(self.values))
         sums = np.bincount(self.codes[known], weights=values[known], minlength=len(self.values))
@@ -161,7 +161,7 @@ def by_name(columns: Columns, name: str) -> Partition:
 
 
 def has(columns: Columns, name: str) -> bool:
-    """Whether queries can be divided by a property."""
+    """Return whether queries can be divided by a property."""
     try:
         _known(columns, name)
     except ConfigError:
@@ -230,7 +230,7 @@ def _wanted(one: Slice, values: Sequence[Any]) -> Any:
 
 
 def _mask(values: Sequence[Any], compared: Callable[[Any, Any], bool], wanted: Any) -> Mask:
-    """Where a comparison holds; it does not for a query without the property."""
+    """Return for which queries a comparison holds; not for one without the property."""
     holds = (value is not None and compared(value, wanted) for value in values)
     return np.array(list(holds), dtype=np.bool_)
 

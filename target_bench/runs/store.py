@@ -125,7 +125,7 @@ class Run:
         """Return the lock; a folder that ``runs gc`` has removed meanwhile is made again."""
 
         def waits(file: IO[bytes]) -> None:
-            tell(f"{_holder(file)} is at this run; waiting for it to finish: {self.folder}")
+            tell(f"{_holder(file)} is running this; waiting for it to finish: {self.folder}")
 
         def unlocked(error: Exception) -> None:
             tell(f"{self.folder} cannot be locked ({error}); let one process at a time run there")
@@ -248,7 +248,7 @@ class Run:
             raise StoreError(cannot("be written", path, error)) from error
 
     def log(self) -> RetrievalLog:
-        """``retrieval.jsonl``, open for appending."""
+        """Return ``retrieval.jsonl``, open for appending."""
         return RetrievalLog(self.folder / "retrieval.jsonl")
 
     def retrievals(self) -> dict[str, Retrieval]:
@@ -260,7 +260,7 @@ class Run:
         return record_log.read(self.folder / "retrieval.jsonl")
 
     def generation_log(self) -> GenerationLog:
-        """``generations.jsonl``, open for appending."""
+        """Return ``generations.jsonl``, open for appending."""
         return GenerationLog(self.folder / "generations.jsonl")
 
     def generations(self) -> dict[str, Answered]:
@@ -272,7 +272,7 @@ class Run:
         return answer_log.read(self.folder / "generations.jsonl")
 
     def judgement_log(self) -> JudgementLog:
-        """``judgements.jsonl``, open for appending."""
+        """Return ``judgements.jsonl``, open for appending."""
         return JudgementLog(self.folder / JUDGEMENTS)
 
     def judgements(self) -> StoredJudgements:
@@ -296,7 +296,7 @@ def _parquet(columns: Mapping[str, Any]) -> bytes:
 
 
 def _column(values: Any) -> Any:
-    """Values as an array: NaN is null, and lone surrogates are written as escapes."""
+    """Return values as an array: NaN is null, and lone surrogates are written as escapes."""
     import pyarrow
 
     if isinstance(values, pyarrow.Array):
@@ -309,7 +309,7 @@ def _as_utf8(value: Any) -> Any:
 
 
 def _lists(rows: NDArray[np.float64]) -> Any:
-    """Lists of fixed length, of the smallest type that holds every number; counts are small."""
+    """Return lists of fixed length, of the smallest type that holds every number."""
     import pyarrow
 
     fitting = (rows.astype(kind) for kind in (np.uint8, np.uint16, np.uint32))

@@ -155,7 +155,7 @@ def _kept(
 def retrieval_entries(
     manifest: Manifest, load: float, embed: Took | None, retrieve: Took | None
 ) -> dict[str, Any]:
-    """What a manifest says of a retrieval, after what it took this time; None: it was not run.
+    """Return the manifest's entries for a retrieval that took this long; None: it was not run.
 
     A cold time of the index stays where the index came out of a cache this time. Times of ranking
     add up over all times that a run was gone on with.
@@ -173,7 +173,7 @@ def retrieval_entries(
 
 
 def generation_entries(manifest: Manifest, took: Took | None) -> dict[str, Any]:
-    """What a manifest says of answers, after what they took this time; None: nothing was sent."""
+    """Return the manifest's entries for answers that took this long; None: nothing was sent."""
     seconds, said = dict(manifest.seconds), dict(manifest.from_caches)
     timed = manifest.timed_answers or 0
     if took is not None and took.queries:
@@ -204,7 +204,7 @@ def left_out_note(
 
 
 def has_latency(manifest: Manifest) -> bool:
-    """Whether single queries were timed, and it is known what came out of a cache."""
+    """Return whether single queries were timed, and it is known what came out of a cache."""
     return manifest.latency_ms is not None and LATENCY in manifest.from_caches
 
 
@@ -219,7 +219,7 @@ def _add(
 
 
 def _plugins(identity: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Stage -> the identity of what it asks; without a class it asks no model."""
+    """Return stage -> the identity of what it asks; without a class it asks no model."""
     names = dict.fromkeys((*STAGES, LATENCY), "retriever") | {"generate": "generator"}
     found = {stage: identity.get(name) for stage, name in names.items()}
     return {stage: one if isinstance(one, Mapping) else {} for stage, one in found.items()}
@@ -253,7 +253,7 @@ _OWN_ANSWERS = ("target_bench.generators.extractive:", "target_bench.generators.
 
 
 def reads_no_cache(plugin: Mapping[str, Any]) -> bool:
-    """Whether a plug-in of version 0.1.0, by its identity, reads no cache, nor do its parts.
+    """Return whether a plug-in of version 0.1.0, by its identity, reads no cache, nor do its parts.
 
     An encoder without a revision has no recorded embeddings.
     """

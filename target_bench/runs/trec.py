@@ -15,7 +15,7 @@ _EMPTY = "%-"
 
 
 def word(text: str) -> str:
-    """A text as one word: what would end it, or make a file of another kind, is percent-encoded.
+    """Return a text as one word: characters that would end it or change the file are encoded.
 
     That is white space, control characters, ``%``, ``{``, byte-order marks and lone surrogates.
     """
@@ -23,7 +23,7 @@ def word(text: str) -> str:
 
 
 def words_of(table_ids: Iterable[TableId]) -> dict[TableId, str]:
-    """Table id -> its word, no two alike.
+    """Return the mapping table id -> its word, no two alike.
 
     The table's own id where there are no databases, else ``database/table``.
     """
@@ -61,7 +61,7 @@ def _reciprocal(n: int) -> list[float]:
 
 
 def _descending(scores: Sequence[float]) -> list[str]:
-    """Scores as text that single precision reads as strictly descending numbers."""
+    """Return scores as text that single precision reads as strictly descending numbers."""
     least = np.float32(-np.inf)
     found = []
     above = np.float32(np.inf)

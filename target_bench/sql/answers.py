@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from target_bench.core.schema import Executed
 from target_bench.core.seals import digest
 from target_bench.metrics.sql import Rule
-from target_bench.sql.dialect.engine_choice import speaker
+from target_bench.sql.dialect.engine_choice import dialect_of
 from target_bench.sql.engines.base import EngineName
 from target_bench.sql.engines.databases import engine_of
 from target_bench.sql.execution import Case, Judge
@@ -77,7 +77,7 @@ def _content(file: Path | None) -> str | None:
 
 
 class AnswerJudge:
-    """Judges answers in the processes of a pool.
+    """A judge of answers, in the processes of a pool.
 
     Args:
         pool: whose processes, under whose limits.
@@ -95,11 +95,11 @@ class AnswerJudge:
         self._databases = databases
         self._engine: EngineName = engine
         self._read: _Once[Any] = _Once()
-        says = speaker(engine, lambda _: None)  # the notes of a copy come with each record
-        self._judge = Judge(pool, GoldResults(pool), says, rule, repeats)
+        dialect = dialect_of(engine, lambda _: None)  # the notes of a copy come with each record
+        self._judge = Judge(pool, GoldResults(pool), dialect, rule, repeats)
 
     def judged(self, answers: Iterable[Answer]) -> Iterator[JudgedAnswer]:
-        """Judge answers; each comes as soon as it is judged, whatever their order.
+        """Judge answers; each comes as soon as it is judged, in any order.
 
         Raises:
             BudgetError: the pool's budget is spent.
@@ -133,12 +133,12 @@ class AnswerJudge:
         return case(sql, self._databases[database], database=database)
 
     def _sql_in(self, text: str) -> Any:
-        """SQL and database that an answer names, or the limit that was met in reading it."""
+        """Return SQL and database that an answer names, or the limit that was met in reading it."""
         return self._pool.read("extracted", text, what="reading the answer")
 
 
 def _known(databases: Databases, name: str) -> str | None:
-    """The id of a database by a name that a model may have given: looked up, never made a path."""
+    """Return the id of a database by a name from a model: looked up, never made a path."""
     if name in databases:
         return name
     same = [found for found in databases if found.lower() == name.lower()]

@@ -159,7 +159,10 @@ class _Draft:
         return "<>" if _NOT.search(self.question[: value.start]) else "="
 
     def _compared(self, number: str, before: str, operator: str | None) -> Column | None:
-        """The numeric column that a number is about; without a comparison it has to hold it."""
+        """Return the numeric column that a number is about.
+
+        Without a comparison the column has to hold the number.
+        """
         candidates = [column for column in self.columns if column.numeric]
         if operator is None:
             candidates = [c for c in candidates if c.score > 0 and self._holds(c, number)]

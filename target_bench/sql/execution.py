@@ -11,7 +11,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.schema import Executed
 from target_bench.metrics.sql import JudgedQuery, Rule, verdict
 from target_bench.sql.dialect.agreement import agree
-from target_bench.sql.dialect.engine_choice import Speaker
+from target_bench.sql.dialect.engine_choice import Dialect
 from target_bench.sql.gold_results import GoldResults
 from target_bench.sql.normalisation import for_test_suite
 from target_bench.sql.result_preview import Shape, beginning
@@ -24,7 +24,7 @@ VERSION = "judging:2"
 
 LeftOut = Literal["missing", "unusable", "engines"]
 """Why a query is not runnable: its database is missing, or cannot be read, or the engine that
-judges cannot say the gold or has another result of it than SQLite."""
+judges cannot translate the gold or has another result of it than SQLite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,8 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class _Untold:
-    """Why nobody can say whether a prediction is right: in a word, and in many."""
+class _Excluded:
+    """The reason why a query is excluded from scoring: category and message."""
 
     kind: LeftOut
     reason: str
@@ -98,30 +98,30 @@ class _Golds:
     Attributes:
         statements: the gold, and the gold as Spider's rule has it; then both in SQLite where
             another engine judges.
-        untold: why the gold cannot be run, or None.
+        excluded: why the gold cannot be run, or None.
     """
 
     statements: tuple[Statement | None, ...] = (None, None, None, None)
-    untold: _Untold | None = None
+    excluded: _Excluded | None = None
 
 
 class Judge:
-    """Runs and compares, in the jobs of a pool: safe for several threads.
+    """Execution and comparison in the jobs of a pool: safe for several threads.
 
     Args:
         pool: runs predictions.
         golds: runs gold statements, or knows what they gave.
-        speaker: says a statement in the dialect of the engine that judges.
+        dialect: of the engine that judges.
         rule: which rule the verdicts follow.
         repeats: how often gold and prediction are run, for measures of efficiency; 1 for none.
     """
 
     def __init__(
-        self, pool: Pool, golds: GoldResults, speaker: Speaker, rule: Rule, repeats: int = 1
+        self, pool: Pool, golds: GoldResults, dialect: Dialect, rule: Rule, repeats: int = 1
     ) -> None:
         self._pool = pool
         self._golds = golds
-        self._speaker = speaker
+        self._dialect = dialect
         self._rule: Rule = rule
         self._repeats = repeats
         self._trials = Trials(pool)
@@ -140,29 +140,29 @@ class Judge:
             plan = self._plan(case)
         golds = [self._golds.execute(one) if one else None for one in plan.statements]
         gold, rewritten, *in_sqlite = golds
-        untold = plan.untold or _untold((gold, rewritten), in_sqlite)
+        excluded = plan.excluded or _excluded((gold, rewritten), in_sqlite)
         asked: Prediction | Executed | None = case.stopped
-        if untold is None and case.sql is not None and gold is not None:
+        if excluded is None and case.sql is not None and gold is not None:
             asked = self._asked(case, case.sql, gold, rewritten)
-        judged = self._judged(case, gold, asked, untold)
+        judged = self._judged(case, gold, asked, excluded)
         return replace(judged, notes=self._notes(case, isinstance(asked, Prediction)))
 
     def _plan(self, case: Case) -> _Golds:
         if case.gold_file is None:
-            return _Golds(untold=_Untold("missing", "the database of the query is missing"))
-        say, file = self._speaker, case.gold_file
+            return _Golds(excluded=_Excluded("missing", "the database of the query is missing"))
+        dialect, file = self._dialect, case.gold_file
         rewritten = for_test_suite(case.gold_sql)
         same = rewritten == case.gold_sql
         try:
-            gold = say.statement(file, case.gold_sql, self._repeats)
-            also = say.in_sqlite(file, case.gold_sql)
-            theirs = None if same else say.statement(file, rewritten)
-            theirs_also = None if same else say.in_sqlite(file, rewritten)
+            gold = dialect.statement(file, case.gold_sql, self._repeats)
+            also = dialect.in_sqlite(file, case.gold_sql)
+            theirs = None if same else dialect.statement(file, rewritten)
+            theirs_also = None if same else dialect.in_sqlite(file, rewritten)
         except ValueError as error:
             reason = f"the gold has no translation: {error}"
-            return _Golds(untold=_Untold("engines", reason))
+            return _Golds(excluded=_Excluded("engines", reason))
         except DataError as error:
-            return _Golds(untold=_Untold("unusable", str(error)))
+            return _Golds(excluded=_Excluded("unusable", str(error)))
         return _Golds((gold, theirs, also, theirs_also))
 
     def _asked(
@@ -173,18 +173,18 @@ class Judge:
             return Executed("error", message=case.problem)
         try:
             with self._copying:
-                copy = self._speaker.copy_of(case.file)
+                copy = self._dialect.copy_of(case.file)
         except DataError as error:
             return Executed("unusable", message=str(error))
         return Prediction(sql, case.file, copy, case.gold_sql, gold, rewritten, self._repeats)
 
     def _notes(self, case: Case, tried: bool) -> tuple[str, ...]:
-        """Return what is to be said of the databases that the case used."""
+        """Return the notes on the databases that the case used."""
         notes: dict[str, None] = {}
         for file in (case.gold_file, case.file if tried else None):
             if file is not None:
                 with self._copying, suppress(DataError):
-                    notes |= dict.fromkeys(self._speaker.notes(file))
+                    notes |= dict.fromkeys(self._dialect.notes(file))
         return tuple(notes)
 
     def _judged(
@@ -192,16 +192,16 @@ class Judge:
         case: Case,
         gold: Executed | None,
         asked: Prediction | Executed | None,
-        untold: _Untold | None,
+        excluded: _Excluded | None,
     ) -> Judged:
-        if untold is not None:
-            return _left_out(case, gold, untold)
+        if excluded is not None:
+            return _left_out(case, gold, excluded)
         tried = self._trials.tried(asked) if isinstance(asked, Prediction) else None
         if isinstance(asked, Executed):
             tried = Tried(asked)
         predicted = tried.predicted if tried else None
         if predicted and predicted.outcome == "unusable" and case.file == case.gold_file:
-            return _left_out(case, gold, _Untold("unusable", predicted.message))
+            return _left_out(case, gold, _Excluded("unusable", predicted.message))
         values, rewritten = (tried.values, tried.rewritten) if tried else ({}, None)
         stopped = tried.stopped if tried else {}
         query = verdict(gold, predicted, values, rewritten, self._rule, stopped)
@@ -222,18 +222,18 @@ class Judge:
         return self._trials.linked(case.gold_sql, case.sql, case.gold_file)
 
 
-def _untold(
+def _excluded(
     golds: Sequence[Executed | None], in_sqlite: Sequence[Executed | None]
-) -> _Untold | None:
-    """Why what the gold gave says nothing of the prediction."""
+) -> _Excluded | None:
+    """Return why a query is not runnable by the result of its gold; None if it is."""
     for result in (*golds, *in_sqlite):
         if result is not None and result.outcome == "unusable":
-            return _Untold("unusable", result.message)
+            return _Excluded("unusable", result.message)
     names = ("the gold", "the gold as ex[spider] runs it, without DISTINCT,")
     for name, repeated, here, there in zip(names, (False, True), golds, in_sqlite, strict=True):
         reason = here and there and _differing(name, repeated, here, there)
         if reason:
-            return _Untold("engines", reason)
+            return _Excluded("engines", reason)
     return None
 
 
@@ -250,10 +250,10 @@ def _differing(name: str, repeated: bool, here: Executed, in_sqlite: Executed) -
     return f"{name} gives another result in this engine than in SQLite"
 
 
-def _left_out(case: Case, gold: Executed | None, untold: _Untold) -> Judged:
+def _left_out(case: Case, gold: Executed | None, excluded: _Excluded) -> Judged:
     query = JudgedQuery("not_runnable")
     shown, shape = gold and beginning(gold), _shape(gold)
-    return Judged(case, query, shown, None, shape, None, untold.reason, untold.kind)
+    return Judged(case, query, shown, None, shape, None, excluded.reason, excluded.kind)
 
 
 def _shape(gold: Executed | None) -> Shape | None:
@@ -271,7 +271,7 @@ def _reason(
 
 
 def _stops(stopped: Mapping[str, Executed], rule: Rule) -> str:
-    """What stopped the comparison under the rule of the verdict, or under others and which."""
+    """Return what stopped the comparison, under the rule of the verdict or under others."""
     if rule in stopped:
         return stopped[rule].message
     names = [name if name == "soft_f1" else f"ex[{name}]" for name in stopped]

@@ -41,7 +41,7 @@ _PARSED = 2 * LONGEST  # characters that are parsed in the search for the end of
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What was found in an answer.
+    """The SQL found in an answer.
 
     Attributes:
         sql: the SQL, without the semicolons at its end; None if there is none.
@@ -69,8 +69,8 @@ def extract(text: str) -> Extracted:
     4. the whole text, if it is SQL;
     5. the first SELECT or WITH in the text: up to its semicolon, or as far as it can be parsed.
 
-    What is SQL as a whole, a fence's content or the text, is taken as it stands, whatever it does
-    and however many statements it is: whoever runs it refuses what may not be run. Reasoning blocks
+    What is SQL as a whole, a fence's content or the text, is taken as it stands, with any
+    kind and number of statements: execution refuses what may not be run. Reasoning blocks
     (``<think>``) are left out first. Never raises.
     """
     said = without_reasoning(text)
@@ -125,20 +125,20 @@ def _decoded(decoder: json.JSONDecoder, text: str, place: int) -> tuple[Any, int
     except (ValueError, RecursionError):
         pass
     try:
-        mended = _without_last_commas(text[place:])
-        return decoder.raw_decode(mended)[0], len(text)
+        repaired = _without_last_commas(text[place:])
+        return decoder.raw_decode(repaired)[0], len(text)
     except (ValueError, RecursionError):
         return None, place
 
 
 def _without_last_commas(text: str) -> str:
-    """JSON without the commas that stand before a closing brace or bracket, texts apart."""
+    """Return JSON without the commas before a closing brace or bracket, texts apart."""
     pattern = r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|,(?=\s*+[}\]])'
     return re.sub(pattern, lambda match: match[1] or "", text, flags=re.DOTALL)
 
 
 def _broken_object(text: str) -> Mapping[str, Any] | None:
-    """The fields of an object that is cut off, or has quotes in its texts that are not escaped."""
+    """Return the fields of an object that is cut off, or has unescaped quotes in its texts."""
     fields = {}
     for name, keys in _KEYS.items():
         for key in keys:
@@ -177,7 +177,7 @@ def _fenced(text: str) -> Extracted | None:
 
 
 def _in_fence(content: str) -> str | None:
-    """All of it if it is SQL, else its first query, with the comments before it."""
+    """Return all of a text if it is SQL, else its first query, with the comments before it."""
     if is_sql(content):
         return _ended(content)
     start = _START.search(content)
@@ -204,7 +204,7 @@ def _bare(text: str) -> Extracted | None:
         if first is None and is_code:
             first = begin, _paragraph(whole)
         if start[0].isupper() and not text[:begin].strip():
-            break  # it begins as code does, so it is no phrase before the query
+            break  # it begins as code does, so it is not a phrase before the query
     return _bare_at(text, *first) if first else None
 
 
@@ -217,7 +217,7 @@ def _paragraph(text: str) -> str:
 
 
 def _begin(text: str, start: int) -> int:
-    """Where the statement with this SELECT begins: with its brackets, or as INSERT INTO does."""
+    """Return where the statement with this SELECT begins: its brackets, or INSERT INTO."""
     if _LINE_START.match(text[:start]):
         return 0
     boundary = max(text.rfind(";", 0, start), text.rfind("\n\n", 0, start))
@@ -228,7 +228,7 @@ def _begin(text: str, start: int) -> int:
 
 
 def _parsable(text: str, left: int) -> tuple[str | None, int]:
-    """The longest beginning of a text, in whole lines, that is a query; characters still left.
+    """Return the longest prefix of whole lines that is a query, and the characters left.
 
     It ends before a line that is none of SQL's: of a query that the parser does not know the lines
     that it does would be another query.
@@ -252,16 +252,16 @@ def _parsable(text: str, left: int) -> tuple[str | None, int]:
 
 
 def _is_code(sql: str, tree: Any) -> bool:
-    """Whether it reads a table, or is written as code: "select one" is a phrase too."""
+    """Return whether it reads a table, or is written as code: "select one" is a phrase too."""
     from sqlglot import exp
 
     return tree.find(exp.From) is not None or sql.lstrip("( \n").startswith(("SELECT", "WITH"))
 
 
 def _end(text: str, start: int) -> int:
-    """Where a statement ends: at the first semicolon outside of quotes and comments.
+    """Return where a statement ends: at the first semicolon outside of quotes and comments.
 
-    Statements behind it that are no queries belong to it: what is run should be what was written.
+    Statements behind it that are not queries belong to it: what is run should be what was written.
     """
     pattern = r"'[^']*+'|\"[^\"]*+\"|`[^`]*+`|\[[^\[\]\n]*+\]|--[^\n]*+|/\*.*?(?:\*/|\Z)|;"
     for match in re.compile(pattern, re.DOTALL).finditer(text, start):

@@ -13,7 +13,7 @@ from target_bench.core.interfaces import Dataset
 from target_bench.core.schema import NO_DATABASE, Executed, Query, SQLOutcome
 from target_bench.metrics.sql_rules import comparable
 from target_bench.sql.dialect.agreement import agree
-from target_bench.sql.dialect.engine_choice import Speaker, speaker
+from target_bench.sql.dialect.engine_choice import Dialect, dialect_of
 from target_bench.sql.engines.base import EngineName
 from target_bench.sql.engines.databases import ran_in
 from target_bench.sql.engines.limits import Limits
@@ -39,7 +39,7 @@ def verify_gold(
             as copies in DuckDB, statements translated.
         timeout: seconds that one statement may take.
         workers: how many processes; default: as many as there are cores.
-        warn: hears of what was converted in a copy.
+        warn: gets notes of what was converted in a copy.
 
     Returns:
         ``corpus``, ``split``, ``engine`` (what ran them), ``fingerprint`` of the corpus,
@@ -57,7 +57,7 @@ def verify_gold(
         raise ConfigError(f"{dataset.info.name} {dataset.split} has no databases to run SQL on")
     there = [query for query in asked if query.database_id in dataset.databases]
     with Pool(workers, Limits(seconds=timeout)) as pool:
-        found = list(_run(pool, dataset, there, speaker(engine, warn)))
+        found = list(_run(pool, dataset, there, dialect_of(engine, warn)))
     executed = [one for one in found if one.outcome == "executed"]
     return {
         "corpus": dataset.info.name,
@@ -81,7 +81,7 @@ def verify_gold(
 
 
 class _Verified(NamedTuple):
-    """What became of a gold statement, without the rows, which of all would fill the memory."""
+    """The outcome of a gold statement, without the rows, which of all would fill the memory."""
 
     query_id: str
     outcome: SQLOutcome
@@ -92,10 +92,10 @@ class _Verified(NamedTuple):
 
 
 def _run(
-    pool: Pool, dataset: Dataset, queries: Sequence[Query], says: Speaker
+    pool: Pool, dataset: Dataset, queries: Sequence[Query], dialect: Dialect
 ) -> Iterator[_Verified]:
-    """Each query, run twice, and in SQLite too where another engine is asked."""
-    plans, again = tee(_plans(dataset, queries, says))
+    """Run each query twice, and in SQLite too where another engine judges."""
+    plans, again = tee(_plans(dataset, queries, dialect))
     results = pool.run((s for plan in again for s in plan.statements), keep_going=True)
     for plan in plans:
         if plan.problem is not None:
@@ -122,7 +122,7 @@ class _Plan(NamedTuple):
 
 
 def _agree(here: Executed, *more: Executed) -> bool:
-    """Whether both engines agree over the gold, and over the gold as Spider's rule runs it.
+    """Return whether both engines agree over the gold, and over its form for Spider's rule.
 
     Args:
         here: the gold in the engine that judges.
@@ -137,12 +137,12 @@ def _agree(here: Executed, *more: Executed) -> bool:
     return not rewritten or failed or agree(rewritten[0], rewritten[1], repeated=True)
 
 
-def _plans(dataset: Dataset, queries: Sequence[Query], says: Speaker) -> Iterator[_Plan]:
+def _plans(dataset: Dataset, queries: Sequence[Query], dialect: Dialect) -> Iterator[_Plan]:
     for query in queries:
         file, sql = dataset.databases[query.database_id], _gold(query)
         try:
-            statement, other = says.statement(file, sql), says.in_sqlite(file, sql)
-            more = () if other is None else (other, *_rewritten(says, file, sql))
+            statement, other = dialect.statement(file, sql), dialect.in_sqlite(file, sql)
+            more = () if other is None else (other, *_rewritten(dialect, file, sql))
         except ValueError as error:
             yield _Plan(query, (), ("error", f"it has no translation: {error}"))
         except DataError as error:
@@ -151,13 +151,13 @@ def _plans(dataset: Dataset, queries: Sequence[Query], says: Speaker) -> Iterato
             yield _Plan(query, (*[statement] * RUNS, *more), None)
 
 
-def _rewritten(says: Speaker, file: Path, sql: str) -> tuple[Statement, ...]:
-    """The gold as Spider's rule runs it, in both engines; nothing if that is the same text."""
+def _rewritten(dialect: Dialect, file: Path, sql: str) -> tuple[Statement, ...]:
+    """Return the gold as Spider's rule runs it, in both engines; empty if the text is the same."""
     text = for_test_suite(sql)
     if text == sql:
         return ()
-    there = says.in_sqlite(file, text)
-    return () if there is None else (says.statement(file, text), there)
+    there = dialect.in_sqlite(file, text)
+    return () if there is None else (dialect.statement(file, text), there)
 
 
 def _gold(query: Query) -> str:
@@ -165,13 +165,13 @@ def _gold(query: Query) -> str:
 
 
 def _same(one: Executed, other: Executed) -> bool:
-    """Every NaN is the same here, as it is for the rules."""
+    """Return whether two results are equal; NaN equals NaN, as it does for the rules."""
     rows = [list(comparable(result.rows)) for result in (one, other)]
     return one.outcome == other.outcome and rows[0] == rows[1]
 
 
 def kept(report: dict[str, Any], folder: Path) -> Path:
-    """Keep a report, with the time, under the fingerprint of the corpus; where it lies.
+    """Write a report, with the time, under the corpus's fingerprint; return its path.
 
     Raises:
         StoreError: the folder cannot be written.

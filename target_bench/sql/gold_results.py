@@ -38,12 +38,12 @@ _MOVING = re.compile(
 
 
 def folder() -> Path:
-    """``gold`` in the cache folder: $TARGET_BENCH_CACHE, or the user's."""
+    """Return ``gold`` in the cache folder: $TARGET_BENCH_CACHE, or the user's."""
     return cache_root() / "gold"
 
 
 class GoldResults:
-    """Runs statements as a pool does, each once for a state of its database.
+    """A store of gold results: each statement runs once for a state of its database.
 
     Run again every time: statements that ask for the time or for chance, those to be repeated
     (their times have to be of today), and those that met a limit of time or memory.
@@ -51,7 +51,7 @@ class GoldResults:
     Args:
         pool: runs what is not recorded.
         folder: where results are kept; default: in the cache folder.
-        warn: hears of damaged files, which are moved aside.
+        warn: gets a message for each damaged file, which is moved aside.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class GoldResults:
         except OSError as error:
             raise StoreError(
                 f"a gold result cannot be recorded in {place.parent}: {error.strerror}. Make room "
-                "or mend its rights, or name another folder with $TARGET_BENCH_CACHE."
+                "or fix its permissions, or name another folder with $TARGET_BENCH_CACHE."
             ) from error
 
 

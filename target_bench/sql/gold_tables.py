@@ -1,4 +1,4 @@
-"""Which base tables a SQL statement reads, as SQLite itself says while compiling it."""
+"""The base tables that a SQL statement reads, as SQLite itself reports while compiling it."""
 
 import sqlite3
 from pathlib import Path
@@ -21,9 +21,9 @@ _COMPILING = (
 def gold_tables(sql: str, database: Path | sqlite3.Connection) -> tuple[str, ...]:
     """Return the base tables that a query reads.
 
-    The statement is compiled and never run. SQLite's authorizer hears of every table and column
+    The statement is compiled and never run. SQLite's authorizer gets every table and column
     that it reads: views are resolved to the tables under them, and the names of common table
-    expressions are no tables. SQLite's own tables are left out.
+    expressions are not tables. SQLite's own tables are left out.
 
     Args:
         sql: one SELECT statement.
@@ -34,7 +34,7 @@ def gold_tables(sql: str, database: Path | sqlite3.Connection) -> tuple[str, ...
         Their names as the schema spells them, in the order of the schema.
 
     Raises:
-        ValueError: the statement does not compile against this schema, or is no query; with
+        ValueError: the statement does not compile against this schema, or is not a query; with
             SQLite's own words.
         DataError: the file is missing, broken or locked.
     """
@@ -52,7 +52,7 @@ def _read(sql: str, database: sqlite3.Connection) -> set[str]:
     perhaps: set[str] = set()
     expressions: set[str] = set()
 
-    def hear(
+    def authorize(
         action: int, first: str | None, column: str | None, schema: str | None, inner: str | None
     ) -> int:
         if action == sqlite3.SQLITE_READ and first is not None:
@@ -65,7 +65,7 @@ def _read(sql: str, database: sqlite3.Connection) -> set[str]:
         return sqlite3.SQLITE_OK if action in _COMPILING or declares else sqlite3.SQLITE_DENY
 
     late = monotonic() + _SECONDS
-    database.set_authorizer(hear)
+    database.set_authorizer(authorize)
     database.set_progress_handler(lambda: monotonic() > late, _OPCODES)
     try:
         database.execute(f"EXPLAIN {sql}").close()

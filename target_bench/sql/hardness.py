@@ -1,4 +1,4 @@
-"""How hard a SQL query is, by the rules of Spider (Yu et al. 2018, section 3; its evaluation.py).
+"""Hardness of a SQL query, by the rules of Spider (Yu et al. 2018, section 3; its evaluation.py).
 
 Spider counts parts of the outermost SELECT. It was written for Spider's grammar; what lies outside
 that grammar (common table expressions, subqueries among the selected columns) counts as nesting.
@@ -22,7 +22,7 @@ def hardness(sql: str) -> Hardness:
     Of a set operation only the first SELECT is looked into; the rest counts as one nested query.
 
     Raises:
-        ValueError: it cannot be parsed, or is no SELECT; the message says why.
+        ValueError: it cannot be parsed, or is not a SELECT; the message says why.
     """
     query = _parsed(sql)
     select = _first_select(query)
@@ -66,7 +66,7 @@ def _first_select(query: "exp.Query") -> "exp.Select":
 
 
 def _clauses(select: "exp.Select") -> int:
-    """Spider's component 1: WHERE, GROUP BY, ORDER BY, LIMIT, and each join, OR and LIKE."""
+    """Count Spider's component 1: WHERE, GROUP BY, ORDER BY, LIMIT, each join, OR and LIKE."""
     from sqlglot import exp
 
     named = sum(bool(select.args.get(name)) for name in ("where", "group", "order", "limit"))
@@ -77,13 +77,13 @@ def _clauses(select: "exp.Select") -> int:
 
 
 def _nested(select: "exp.Select") -> int:
-    """Spider's component 2 in one SELECT: subqueries that are a side of a condition."""
+    """Count Spider's component 2 in one SELECT: subqueries that are a side of a condition."""
     trees = [*_condition_trees(select), *select.expressions]
     return sum(_outermost_queries(tree) for tree in trees)
 
 
 def _others(select: "exp.Select") -> int:
-    """How many of these there are more than one of: aggregates, columns, conditions, groups.
+    """Count which of aggregates, columns, conditions and groups occur more than once.
 
     As in Spider's evaluation.py, which tests the first field of every tuple for being set, NOT in a
     condition and connectives of HAVING count as aggregates, and aggregates in HAVING do not.
@@ -101,7 +101,7 @@ def _others(select: "exp.Select") -> int:
 
 
 def _condition_trees(select: "exp.Select") -> list["exp.Expr"]:
-    """Return what follows each ON, WHERE and HAVING."""
+    """Return the condition of each ON, WHERE and HAVING."""
     joined = [join.args.get("on") for join in select.args.get("joins") or ()]
     clauses = [select.args.get(name) for name in ("where", "having")]
     return [tree for tree in [*joined, *(c and c.this for c in clauses)] if tree]
@@ -134,7 +134,10 @@ def _ors(tree: "exp.Expr") -> int:
 
 
 def _negated(condition: "exp.Expr") -> bool:
-    """Whether it is a NOT IN, NOT LIKE, NOT BETWEEN; IS NOT NULL is an operator of its own."""
+    """Return whether it is a NOT IN, NOT LIKE or NOT BETWEEN.
+
+    IS NOT NULL is an operator of its own.
+    """
     from sqlglot import exp
 
     inner = condition.unnest()
@@ -149,7 +152,7 @@ def _without_not(condition: "exp.Expr") -> "exp.Expr":
 
 
 def _outermost_queries(tree: "exp.Expr") -> int:
-    """Subqueries in an expression, those inside of them not counted."""
+    """Count the subqueries in an expression, those inside of them left out."""
     from sqlglot import exp
 
     found = tree.walk(prune=lambda node: isinstance(node, exp.Query))
@@ -157,7 +160,7 @@ def _outermost_queries(tree: "exp.Expr") -> int:
 
 
 def _aggregates(tree: "exp.Expr") -> int:
-    """Aggregates in an expression, those in subqueries not counted."""
+    """Count the aggregates in an expression, those in subqueries left out."""
     from sqlglot import exp
 
     found = tree.walk(prune=lambda node: isinstance(node, exp.Query))

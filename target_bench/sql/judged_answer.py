@@ -1,4 +1,4 @@
-"""What became of an answer in SQL, as a line of ``judgements.jsonl`` holds it.
+"""The judgement of an answer in SQL, as a line of ``judgements.jsonl`` holds it.
 
 A record is all that metrics, reports and slices read of a judged answer, so scores are computed
 from records without running anything.
@@ -92,7 +92,7 @@ class JudgedAnswer:
         return self.left_out != "unusable" and self.outcome != "unusable"
 
     def to_json(self) -> dict[str, Any]:
-        """All of it but the query; no score of an answer that is not runnable."""
+        """Return the record as JSON without the query; without scores if it is not runnable."""
         runnable = self.left_out is None
         values = {name: getattr(self.query, field) for name, field in _VALUES.items()}
         ratio = self.query.time_ratio
@@ -117,7 +117,7 @@ class JudgedAnswer:
 
     @classmethod
     def from_json(cls, query_id: str, record: Mapping[str, Any]) -> Self:
-        """Return what a record says.
+        """Read a judged answer from its record.
 
         Raises:
             KeyError, TypeError, ValueError: it is not the record of a judged answer.

@@ -19,14 +19,14 @@ _MOST_TABLES = 200  # of its FROM clauses; the time grows as their square
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a query uses of a schema.
+    """The tables and columns that a query uses of a schema.
 
     Attributes:
         tables: base tables, as the schema spells them.
         columns: pairs of table and column, as the schema spells them.
         unknown_tables: names in FROM clauses that the schema does not have, as written.
         unknown_columns: names of columns that nothing has, as written.
-        error: why nothing is known of it: it cannot be parsed, is no query, has more than 20,000
+        error: why nothing is known of it: it cannot be parsed, is not a query, has more than 20,000
             characters, or more than 200 tables in its FROM clauses (SQLite joins 64 at most).
     """
 
@@ -39,7 +39,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """How many things two queries use.
+    """Counts of the names that two queries use.
 
     Attributes:
         shared: those that both use.
@@ -96,7 +96,7 @@ class Linking:
 
 
 def linking(gold_sql: str, predicted_sql: str, schema: Schema, dialect: str = "sqlite") -> Linking:
-    """Schema linking of one prediction.
+    """Compare the tables and columns that a prediction uses with those of the gold.
 
     Args:
         gold_sql: the gold query.
@@ -108,7 +108,7 @@ def linking(gold_sql: str, predicted_sql: str, schema: Schema, dialect: str = "s
 
 
 def total(overlaps: Iterable[Overlap]) -> Overlap:
-    """The overlaps of many queries as one: its precision, recall and F1 are the micro averages."""
+    """Sum the overlaps of many queries: precision, recall and F1 become micro averages."""
     found = list(overlaps)
     return Overlap(
         sum(overlap.shared for overlap in found),
@@ -118,7 +118,7 @@ def total(overlaps: Iterable[Overlap]) -> Overlap:
 
 
 def usage(sql: str, schema: Schema, dialect: str = "sqlite") -> Usage:
-    """Return what a query uses of a schema; a text that is no query uses nothing, and says why."""
+    """Return the tables and columns that a query uses; ``error`` if the text is not a query."""
     from sqlglot import exp
 
     if len(sql) > _LONGEST:

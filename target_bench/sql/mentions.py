@@ -1,4 +1,4 @@
-"""What of a table a question speaks of: its name, its columns, its cells, numbers."""
+"""Mentions of a table in a question: its name, its columns, its cells, numbers."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -54,13 +54,13 @@ class Value:
 
 
 def words(text: str) -> list[str]:
-    """The stems of a text's words; names like ``homeTeam`` and ``home_team`` are two words."""
+    """Return the stems of a text's words; ``homeTeam`` and ``home_team`` are two words."""
     stem = _stemmer()
     return [stem(word.lower()) for word in _WORD.findall(text)]
 
 
 def columns(question: str, table: Table) -> list[Column]:
-    """Return the columns of a table, each with what the question says of it."""
+    """Return the columns of a table, each with its mentions in the question."""
     said = words(question)
     own = set(words(table.id.table_id))
     rows = table.rows[:ROWS]
@@ -113,7 +113,7 @@ def _quoted_at(cell: str, text: str) -> tuple[int, int] | None:
 
 
 def _numeric(table: Table, place: int, rows: Sequence[Sequence[Cell]]) -> bool:
-    """Nearly all its cells are numbers; without cells its declared type tells."""
+    """Return whether nearly all its cells are numbers; without cells by its declared type."""
     cells = [row[place] for row in rows if row[place] not in (None, "")]
     if cells:
         return sum(map(_is_number, cells)) >= _MOSTLY * len(cells)

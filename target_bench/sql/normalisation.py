@@ -1,4 +1,4 @@
-"""What Spider's test-suite evaluation (Zhong et al. 2020) does to the text of a query before a run.
+"""Normalisation of a query by Spider's test-suite evaluation (Zhong et al. 2020) before a run.
 
 The official exec_eval.py and parse.py split text with sqlparse; the few kinds of token that decide
 what they do are recognised here. Everything is text work: nothing is parsed, so nothing is refused.
@@ -52,7 +52,7 @@ def for_test_suite(sql: str, keep_distinct: bool = False) -> str:
 
 
 def without_distinct(sql: str) -> str:
-    """The first statement of a text, without the word DISTINCT outside of quotes and comments."""
+    """Return the first statement, without the word DISTINCT outside of quotes and comments."""
     return "".join(
         token.text for token in _first_statement(sql) if token.text.lower() != "distinct"
     )
@@ -91,7 +91,7 @@ def value_slots(sql: str) -> tuple[tuple[str | None, ...], frozenset[str]]:
 
 
 def _first_statement(sql: str) -> Iterator[_Token]:
-    """The tokens up to the first semicolon outside of parentheses, and the space behind it."""
+    """Yield the tokens up to the first semicolon outside of parentheses and its space."""
     depth, over = 0, False
     for token in _tokens(sql):
         if over and token.kind not in ("space", "comment"):

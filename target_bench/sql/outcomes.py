@@ -1,4 +1,4 @@
-"""Where points of text-to-SQL are lost: outcomes and schema linking."""
+"""Report of a text-to-SQL run: outcomes and schema linking."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The beginning of a result, to be looked at."""
+"""Preview of a result: its first rows and columns."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,30 +11,30 @@ ROWS, COLUMNS, CHARACTERS = 20, 20, 200
 
 
 class Shape(NamedTuple):
-    """How much there is of a whole result."""
+    """The size of a whole result."""
 
     rows: int = 0
     columns: int = 0
 
 
 def beginning(result: Executed) -> Executed:
-    """A result with its first rows and columns; a text or bytes may be one longer than is shown."""
+    """Return a preview: first rows and columns; a text may be one character longer than shown."""
     columns = tuple(begun_names(result.columns))
     return replace(result, columns=columns, rows=tuple(begun(result.rows)))
 
 
 def begun_names(columns: Sequence[str]) -> list[str]:
-    """The beginning of the names of columns, as ``beginning`` has it: a statement writes them."""
+    """Return the beginning of the names of columns: a statement can make them any length."""
     return [name[: CHARACTERS + 1] for name in columns[:COLUMNS]]
 
 
 def begun(rows: Sequence[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
-    """Return the beginning of rows, as ``beginning`` has it."""
+    """Return the beginning of rows, as in a preview."""
     return [tuple(map(_short, row[:COLUMNS])) for row in rows[:ROWS]]
 
 
 def readable(result: Executed | None, shape: Shape | None) -> dict[str, Any] | None:
-    """A result's beginning as JSON: ``columns`` and ``rows``, all cells as text, NULL as null.
+    """Return a preview as JSON: ``columns`` and ``rows``, all cells as text, NULL as null.
 
     Text that was cut ends with ``…``. None for what was not executed.
 
@@ -59,5 +59,5 @@ def _text(cell: Cell) -> str | None:
     if cell is None:
         return None
     text = f"x'{cell.hex()}'" if isinstance(cell, bytes) else str(cell)
-    text = text.encode("utf-8", "replace").decode()  # a lone surrogate is no UTF-8
+    text = text.encode("utf-8", "replace").decode()  # a lone surrogate is not UTF-8
     return text if len(text) <= CHARACTERS else f"{text[:CHARACTERS]}…"

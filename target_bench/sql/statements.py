@@ -1,4 +1,4 @@
-"""Whether a text as a whole is SQL, of any kind: also what may not be run, such as INSERT or DROP.
+"""Detection of SQL: a text as a whole, of any kind, also INSERT or DROP, which may not be run.
 
 What a model wrote is judged as it stands: a query that is cut out of a statement that writes would
 get points that the statement does not deserve.
@@ -32,7 +32,7 @@ NO_QUERY = re.compile(
     )""",  # noqa: S608 (a pattern)
     re.VERBOSE | re.IGNORECASE,
 )
-"""How a statement begins that is no query, and can hardly be the beginning of a sentence."""
+"""How a statement begins that is not a query, and can hardly be the beginning of a sentence."""
 
 _BEFORE = r"(?:\s+|--[^\n]*(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*\*/)*"
 _COMMENTS = re.compile(_BEFORE)
@@ -49,10 +49,10 @@ _DIALECTS = ("sqlite", "duckdb")
 
 
 def is_sql(text: str) -> bool:
-    """Whether the whole text is one or more statements of SQLite or DuckDB.
+    """Return whether the whole text is one or more statements of SQLite or DuckDB.
 
-    It is if it begins as a statement that is no query, or if all of it parses; but not if it reads
-    as a phrase does: "select one", "From Oslo". A longer text than is ever run is not parsed.
+    It is if it begins as a statement other than a query, or if all of it parses; but not if it
+    reads as a phrase does: "select one", "From Oslo". A longer text than is ever run is not parsed.
     """
     if begins_as_no_query(text):
         return True
@@ -67,7 +67,7 @@ def is_sql(text: str) -> bool:
 
 
 def begins_as_no_query(text: str, place: int = 0) -> bool:
-    """Whether a statement that is no query begins here, comments aside."""
+    """Return whether a statement other than a query begins here, comments aside."""
     comments = _COMMENTS.match(text, place)
     return NO_QUERY.match(text, comments.end() if comments else place) is not None
 
@@ -98,7 +98,7 @@ def _is_code(word: str, statements: list[Any]) -> bool:
 
 
 def _is_statement(tree: Any) -> bool:
-    """Not an expression alone, as the words of a sentence are to a parser."""
+    """Return whether it is more than an expression, which the words of a sentence can be."""
     from sqlglot import exp
 
     if isinstance(tree, exp.Query):

@@ -64,7 +64,7 @@ class FactVerification(Task[JudgedLabels]):
     def metrics(
         self, _queries: Sequence[Query], _cutoffs: Sequence[int] = ()
     ) -> list[Metric[JudgedLabels]]:
-        """Every metric of labels."""
+        """Return every metric of labels."""
         found: list[Metric[JudgedLabels]] = []
         found += label_metrics(self.labels)
         return found
@@ -129,11 +129,11 @@ class FactVerification(Task[JudgedLabels]):
         self._reading.check()
 
     def holds_answer(self, query: Query, tables: Sequence[TableId], _corpus: Corpus) -> bool:
-        """Whether a gold table is among the tables."""
+        """Return whether a gold table is among the tables."""
         return not set(query.gold).isdisjoint(tables)
 
     def is_copied(self, answer: str, _judgement: Judgement | None, query: Query) -> bool:
-        """Whether an answer is the right label."""
+        """Return whether an answer is the right label."""
         return self.parse(answer) == _gold(query)
 
 

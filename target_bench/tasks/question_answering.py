@@ -40,7 +40,7 @@ class QuestionAnswering(Task[JudgedAnswers]):
     def metrics(
         self, queries: Sequence[Query], _cutoffs: Sequence[int] = ()
     ) -> list[Metric[JudgedAnswers]]:
-        """Every metric of generated text."""
+        """Return every metric of generated text."""
         found: list[Metric[JudgedAnswers]] = []
         number = number_of_references([query.references for query in queries])
         found += text_metrics(number, READING)
@@ -91,12 +91,12 @@ class QuestionAnswering(Task[JudgedAnswers]):
         self._reading.check()
 
     def holds_answer(self, query: Query, tables: Sequence[TableId], corpus: Corpus) -> bool:
-        """Whether a reference answer stands in the cells, the header or the title of a table."""
+        """Return whether a reference answer occurs in cells, header or title of a table."""
         wanted = [f" {words(text)} " for text in query.references]
         return any(text in table_words(corpus, t) for t in tables for text in wanted)
 
     def is_copied(self, answer: str, _judgement: Judgement | None, query: Query) -> bool:
-        """Whether an answer has the words of a reference answer, and no others."""
+        """Return whether an answer has the words of a reference answer, and no others."""
         given = words(answer)
         return given != "" and given in map(words, query.references)
 

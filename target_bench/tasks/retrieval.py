@@ -26,7 +26,7 @@ class TableRetrieval(Task[JudgedRankings]):
     def metrics(
         self, queries: Sequence[Query], cutoffs: Sequence[int] = ()
     ) -> list[RetrievalMetric]:
-        """Every retrieval metric at these cutoffs, those about databases if there are any."""
+        """Return every retrieval metric at these cutoffs, with those about databases if any."""
         return at_cutoffs(cutoffs, _have_databases(queries))
 
     def settings(self) -> list[str]:
@@ -34,7 +34,7 @@ class TableRetrieval(Task[JudgedRankings]):
         return [VERSION]
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedRankings:
-        """The rankings of all queries of the dataset, in its order, down to the largest cutoff."""
+        """Return the rankings of all queries in the dataset's order, down to the largest cutoff."""
         retrievals = [predictions.rankings[query.id] for query in dataset.queries]
         groups = dataset.corpus.groups
         copies = None
@@ -53,5 +53,5 @@ class TableRetrieval(Task[JudgedRankings]):
 
 
 def _have_databases(queries: Sequence[Query]) -> bool:
-    """Whether every query is about a database; in a mixture of tasks some are about none."""
+    """Return whether every query is about a database; in a mixture of tasks some are about none."""
     return all(query.database_id != NO_DATABASE for query in queries)

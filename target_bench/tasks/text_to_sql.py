@@ -107,6 +107,10 @@ class TextToSQL(Task[JudgedStatements]):
     slices = ("hardness", "difficulty", "database")
     outcome = "ex[bird]"
     leak_limits = LeakLimits(unsupported=0.25, verbatim=0.8, certain=0.9)
+    prompt_note = (
+        "The first request. A generator whose answer was no SQL that can be run may have been "
+        "asked once more, with that answer and what is wrong with it."
+    )
     answer_schema = ANSWER_SCHEMA
 
     def __init__(
@@ -147,7 +151,7 @@ class TextToSQL(Task[JudgedStatements]):
     def metrics(
         self, _queries: Sequence[Query], _cutoffs: Sequence[int] = ()
     ) -> list[Metric[JudgedStatements]]:
-        """Execution accuracy under every rule, soft F1, and with ``repeats`` efficiency."""
+        """Return execution accuracy under every rule, soft F1, and with ``repeats`` efficiency."""
         found: list[Metric[JudgedStatements]] = []
         found += sql_metrics(timed=self.repeats > 1)
         return found
@@ -210,11 +214,11 @@ class TextToSQL(Task[JudgedStatements]):
         return JudgedStatements([one.query for one in judged], judged, self.engine)
 
     def parsed(self, examples: JudgedStatements) -> list[str | None]:
-        """The SQL in each answer; None where there is none, or a limit was met in reading it."""
+        """Return the SQL in each answer; None if there is none or a limit stopped its parsing."""
         return [found.sql for found in examples.judged]
 
     def settings(self) -> list[str]:
-        """What changes a score besides the metrics: versions of rules and engines, the limit."""
+        """Return what changes a score besides metrics: versions of rules and engines, the limit."""
         from target_bench.core.identity import installed_version
 
         versions = [METRICS_VERSION, JUDGING_VERSION, f"sqlite:{sqlite3.sqlite_version}"]
@@ -223,19 +227,23 @@ class TextToSQL(Task[JudgedStatements]):
         chosen = [f"engine:{self.engine}", f"rule:{self.rule}", f"timeout:{self.timeout:g}"]
         return [*chosen, f"repeats:{self.repeats}", *versions]
 
+    def detail(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the verdict, both statements, and the beginnings of both results."""
+        return {name: record[name] for name in _DETAIL if name in record}
+
     def limit_time(self, seconds: float) -> None:
         """Give all statements together no more than this."""
         self._budget = seconds
 
     def report(self, _dataset: Dataset, examples: JudgedStatements) -> dict[str, Any]:
-        """Outcomes and schema linking."""
+        """Return the outcomes and schema linking."""
         more: dict[str, Any] = {"notes": examples.notes} if examples.notes else {}
         if self.engine == "duckdb":
             more["compared"] = _COMPARED
         return report(examples.judged, examples.engine) | more
 
     def summary(self, report: Mapping[str, Any]) -> list[SummaryBlock]:
-        """Over how many queries the scores are and why, outcomes, notes, accuracy by group."""
+        """Return scored and excluded queries, outcomes, notes, and accuracy by group."""
         found = [_judged(report), SummaryBlock("outcomes", report["outcomes"])]
         notes = report.get("notes", ())
         found += [SummaryBlock("note", text=note) for note in notes[:_NOTES]]
@@ -245,16 +253,26 @@ class TextToSQL(Task[JudgedStatements]):
         return [*found, *_accuracy_by_group(report.get("by", {}))]
 
     def holds_answer(self, query: Query, tables: Sequence[TableId], _corpus: Corpus) -> bool:
-        """Whether a table is of the database of the query."""
+        """Return whether a table is of the database of the query."""
         return query.database_id in {table.database_id for table in tables}
 
     def is_copied(self, _answer: str, judgement: Judgement | None, query: Query) -> bool:
-        """Whether the SQL that was run is the gold SQL but for spaces, quotes and case."""
+        """Return whether the SQL that was run is the gold SQL but for spaces, quotes and case."""
         given = _squeezed((judgement.record["sql"] if judgement else None) or "")
         return given != "" and given in map(_squeezed, query.references)
 
 
 _NOTES = 5
+_DETAIL = (
+    "verdict",
+    "reason",
+    "sql",
+    "gold_sql",
+    "rows",
+    "gold_rows",
+    "result",
+    "gold_result",
+)
 _LEFT_OUT = {
     "missing": "not runnable (their databases are missing)",
     "unusable": "not runnable (their databases cannot be read)",
@@ -263,7 +281,7 @@ _LEFT_OUT = {
 
 
 def _judged(report: Mapping[str, Any]) -> SummaryBlock:
-    """Over how many queries the scores are, in which engine, and why not over all."""
+    """Return over how many queries the scores are, in which engine, and why not over all."""
     left_out = report["not_runnable"]
     reasons = [f"{n} {_LEFT_OUT[why]}" for why, n in left_out.items()]
     asked = report["judged"] + sum(left_out.values())

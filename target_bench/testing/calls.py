@@ -48,7 +48,7 @@ def ranked(
 
 
 def has_batch(retriever: Any) -> bool:
-    """Whether it can be asked several queries at a time; one without a base class need not."""
+    """Return whether it has ``retrieve_batch``, which one without a base class may lack."""
     return callable(getattr(retriever, "retrieve_batch", None))
 
 
@@ -119,7 +119,7 @@ def expect_same(
         expected: one ranking a query.
         labels: where the two come from, for the message.
         tolerance: see ``Maker``.
-        hint: how to mend a difference.
+        hint: how to fix a difference.
     """
     for query, one, other in zip(queries, found, expected, strict=True):
         if not _same(one, other, tolerance):

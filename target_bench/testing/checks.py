@@ -17,7 +17,7 @@ Status = Literal["passed", "failed", "skipped"]
 
 
 class CheckError(PluginError, AssertionError):
-    """A plug-in does not keep the contract; the message says how, and how to mend it."""
+    """A plug-in does not keep the contract; the message says how, and how to fix it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +159,12 @@ class Report:
 
 
 def run(plugin: str, checks: Iterable[Check], observer: Observer | None = None) -> Report:
-    """Run checks, each whatever the others find, except those that need one that failed.
+    """Run checks, each regardless of the others, except those that need one that failed.
 
     Args:
         plugin: what is checked, for the report.
         checks: the checks.
-        observer: hears of progress.
+        observer: is notified of progress.
 
     Raises:
         ConfigError: the plug-in cannot be made, or its model is not there.
@@ -202,7 +202,7 @@ def calling(what: str, hint: str = "") -> Iterator[None]:
 
     Args:
         what: the call, and on what.
-        hint: how to mend it.
+        hint: how to fix it.
     """
     try:
         yield
@@ -238,7 +238,7 @@ def assemble(
     return [
         Check(
             _name(function),
-            (function.__doc__ or "").strip().split("\n")[0],
+            promise(function),
             _skipping(skip[_name(function)])
             if skip and _name(function) in skip
             else partial(function, subject),
@@ -246,6 +246,12 @@ def assemble(
         )
         for function, needs in functions.items()
     ]
+
+
+def promise(function: Callable[..., None]) -> str:
+    """Return what a check tests, as a sentence: its summary without "Check that"."""
+    summary = (function.__doc__ or "").strip().split("\n")[0].removeprefix("Check that ")
+    return summary[:1].upper() + summary[1:]
 
 
 def _name(function: Callable[[Any], None]) -> str:
@@ -299,7 +305,7 @@ def maker(
 
 
 def _imported_once(kind: Kind, target: str) -> str:
-    """The target, or for a class in a file its module: a file is read again each time it is named.
+    """Return the target, or for a class in a file its module, which is then imported only once.
 
     Objects of one class share what the class holds, which is one of the things to check.
     """

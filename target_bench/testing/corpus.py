@@ -89,7 +89,7 @@ def _maker(
 
 
 def check_info(source: Source) -> None:
-    """It declares name, title, tasks, splits, licence, citation and source."""
+    """Check that it declares name, title, tasks, splits, licence, citation and source."""
     info = source.loader().info
     for field in _TEXTS:
         value = getattr(info, field)
@@ -117,7 +117,7 @@ def _expect_names(field: str, value: object) -> None:
 
 
 def check_tables(source: Source) -> None:
-    """Tables have unique ids, a header, rows of cells, and a context that is JSON."""
+    """Check that tables have unique ids, a header, rows of cells, and a context that is JSON."""
     for split in source.wanted:
         corpus = source.held(cache_parts.Tables, split).value
         if not len(corpus):
@@ -135,7 +135,7 @@ def check_tables(source: Source) -> None:
 
 
 def check_queries(source: Source) -> None:
-    """Queries have unique ids, a text, an answer, and metadata that is JSON."""
+    """Check that queries have unique ids, a text, an answer, and metadata that is JSON."""
     for split in source.wanted:
         queries = source.held(cache_parts.Queries, split).value
         for query in queries:
@@ -165,7 +165,7 @@ def _fault(query: Any) -> str | None:
 
 
 def check_gold(source: Source) -> None:
-    """Every query has a gold table that is in the corpus, in the database of the query."""
+    """Check that every query has a gold table in the corpus, in the database of the query."""
     for split in source.wanted:
         for query in source.dataset(split).queries:
             elsewhere = [table for table in query.gold if table[0] != query.database_id]
@@ -177,7 +177,7 @@ def check_gold(source: Source) -> None:
 
 
 def check_splits(source: Source) -> None:
-    """The other splits it declares can be read too, where their files are there."""
+    """Check that the other splits it declares can be read too, where their files are there."""
     for split in source.wanted:
         source.dataset(split)
     if source.absent:
@@ -187,7 +187,7 @@ def check_splits(source: Source) -> None:
 
 
 def check_answers(source: Source) -> None:
-    """Answers are what the tasks of the corpus can score: labels, texts, SQL.
+    """Check that answers are what the tasks of the corpus can score: labels, texts, SQL.
 
     A query that does not say what task it is about is judged where the corpus has one such task.
     """
@@ -210,7 +210,7 @@ def _answers(query: Query) -> tuple[str, ...]:
 
 
 def check_fingerprint(source: Source) -> None:
-    """Two loaders read the same tables and queries, in the same order."""
+    """Check that two loaders read the same tables and queries, in the same order."""
     for dataset in source.datasets():
         again = source.fresh(dataset.split)
         if again.corpus.ids != dataset.corpus.ids:
@@ -227,7 +227,7 @@ def check_fingerprint(source: Source) -> None:
 
 
 def check_release(source: Source) -> None:
-    """Files are read through the release, which remembers them."""
+    """Check that files are read through the release, which remembers them."""
     read = {
         (dataset.split, part.kind): source.held(part, dataset.split).files
         for dataset in source.datasets()
@@ -241,7 +241,7 @@ def check_release(source: Source) -> None:
 
 
 def check_missing(source: Source) -> None:
-    """Without its files it raises a DataError that names what is missing, and where."""
+    """Check that without its files it raises a DataError that names what is missing, and where."""
     loader = source.loader()
     if loader.embedded is not None or not any(d.files for d in source.datasets()):
         raise SkipTest("its data come with it")
@@ -271,7 +271,7 @@ def _expect_missing(name: str, read: Callable[[], Iterable[object]], folder: str
 
 
 def check_databases(source: Source) -> None:
-    """Its databases can be opened, and their tables are those of the corpus."""
+    """Check that its databases can be opened, and their tables are those of the corpus."""
     loader = source.reader()
     n = 0
     for dataset in source.datasets():

@@ -83,7 +83,7 @@ def _maker(generator: Callable[..., Any] | str, settings: Mapping[str, Any] | No
 
 
 def check_basics(make: Maker) -> None:
-    """It can be made, has ``generate``, and answers ordinary requests of every task."""
+    """Check that it can be made, has ``generate``, and answers ordinary requests of every task."""
     generator = make()
     if not callable(getattr(generator, "generate", None)):
         raise CheckError(
@@ -100,7 +100,7 @@ def check_basics(make: Maker) -> None:
 
 
 def check_query_ids(make: Maker) -> None:
-    """An answer carries the id of its request, however that looks."""
+    """Check that an answer carries the id of its request, however that looks."""
     generator = make()
     for request in requests.awkward():
         try:
@@ -112,7 +112,7 @@ def check_query_ids(make: Maker) -> None:
 
 
 def check_many(make: Maker) -> None:
-    """``generate_many`` gives one answer a request, those of ``generate``, in any order."""
+    """Check that ``generate_many`` gives the answers of ``generate``, in any order."""
     generator = make()
     _expect_own_many(generator)
     asked = requests.ordinary()
@@ -132,7 +132,7 @@ def check_many(make: Maker) -> None:
 
 
 def check_errors(make: Maker) -> None:
-    """A request that fails costs that one answer and no other."""
+    """Check that a request that fails costs that one answer and no other."""
     generator = make()
     asked = requests.awkward()
     if _has_many(generator):
@@ -150,7 +150,7 @@ def check_errors(make: Maker) -> None:
 
 
 def check_usage(make: Maker) -> None:
-    """Token counts, cost and seconds are numbers from 0 on, or None where they are not known."""
+    """Check that token counts, cost and seconds are numbers from 0 on, or None if not known."""
     generator = make()
     answers = [generator.generate(request) for request in requests.ordinary()]
     known = [answer for answer in answers if isinstance(answer, Generation)]
@@ -171,7 +171,7 @@ def check_usage(make: Maker) -> None:
 
 
 def check_unanswered(make: Maker) -> None:
-    """``unanswered`` gives some of the requests, or all, and sends nothing."""
+    """Check that ``unanswered`` gives some of the requests, or all, and sends nothing."""
     generator = make()
     unanswered = getattr(generator, "unanswered", None)
     if not callable(unanswered):
@@ -184,7 +184,7 @@ def check_unanswered(make: Maker) -> None:
 
 
 def check_schema(make: Maker) -> None:
-    """With ``follows_schema``, the answer to a request with a schema is JSON."""
+    """Check that with ``follows_schema``, the answer to a request with a schema is JSON."""
     generator = make()
     if not getattr(generator, "follows_schema", False):
         raise SkipTest("it does not say follows_schema, so no schema is asked of it")
@@ -202,7 +202,7 @@ def check_schema(make: Maker) -> None:
 
 
 def check_determinism(make: Maker) -> None:
-    """Two new ones answer alike; where they do not, the report says so."""
+    """Check that two new ones answer alike; where they do not, the report says so."""
     asked = requests.ordinary()
     one, other = make(), make()
     for request in asked:
@@ -215,7 +215,7 @@ def check_determinism(make: Maker) -> None:
 
 
 def check_inputs(make: Maker) -> None:
-    """Requests are left as they are."""
+    """Check that requests are left as they are."""
     asked = requests.ordinary()
     before = deepcopy(asked)
     generator = make()
@@ -226,7 +226,7 @@ def check_inputs(make: Maker) -> None:
 
 
 def check_secrets(make: Maker) -> None:
-    """What a run records of it, settings and answers, holds no credential."""
+    """Check that what a run records of it, settings and answers, holds no credential."""
     generator = make()
     recorded = {"settings": json.dumps(identity(generator), ensure_ascii=False)}
     for request in requests.ordinary()[:1]:
@@ -249,7 +249,7 @@ def _secrets(generator: object) -> set[str]:
 
 
 def check_identity(make: Maker) -> None:
-    """Class, settings and code are known, and its work does not change them."""
+    """Check that class, settings and code are known, and its work does not change them."""
 
     def work(generator: Any) -> None:
         _answered(generator, requests.ordinary()[0])
@@ -258,7 +258,7 @@ def check_identity(make: Maker) -> None:
 
 
 def check_settings(make: Maker) -> None:
-    """Its settings, as JSON, make another one with the same settings."""
+    """Check that its settings, as JSON, make another one with the same settings."""
     generator = make()
     described = _described(generator)
     if described:
@@ -267,7 +267,7 @@ def check_settings(make: Maker) -> None:
 
 
 def _described(generator: Any) -> list[str]:
-    """The settings that ``config`` describes by a dictionary, which they are not themselves."""
+    """Return the settings that ``config`` gives as a dictionary though they are not one."""
     own = getattr(generator, "config", None)
     settings = own() if callable(own) else {}
     return [

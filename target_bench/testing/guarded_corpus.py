@@ -63,6 +63,6 @@ class Guarded(Corpus):
 
 
 def telling(names: Iterable[str]) -> list[str]:
-    """Those names of attributes under which labels, or what data it is, could be found."""
+    """Return the names of attributes that could hold labels or identify the data."""
     found = dict.fromkeys(names)
     return [name for name in found if any(map(_TELLING.fullmatch, name.lower().split("_")))]

@@ -62,7 +62,7 @@ def remade(plugin: Any) -> Any:
     needed = [n for n, p in parameters.items() if p.default is p.empty and n not in config]
     if unknown or needed:
         names = ", ".join(unknown or needed)
-        what = "are no arguments of" if unknown else "are missing for"
+        what = "are not arguments of" if unknown else "are missing for"
         raise SkipTest(f"config() describes it in its own way: {names} {what} the constructor")
     plain = {name: value for name, value in config.items() if name not in parts}
     with calling("making another one from config() as JSON", _KEEP):

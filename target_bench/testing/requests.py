@@ -24,7 +24,7 @@ _SYSTEM = "Answer from the tables. Answer with nothing else."
 
 
 def ordinary() -> list[GenerationRequest]:
-    """Three questions over three tables, under each task there is."""
+    """Return three questions over three tables, under each task there is."""
     sample = samples.ordinary()
     shown = list(sample.corpus)[:3]
     return [
@@ -35,7 +35,7 @@ def ordinary() -> list[GenerationRequest]:
 
 
 def awkward() -> list[GenerationRequest]:
-    """Ids and questions of all kinds, odd tables, no table."""
+    """Return requests with ids and questions of all kinds, odd tables, no table."""
     task = registry.names("task")[0]
     odd = list(samples.odd().corpus)
     texts = ("", " ", *samples.SCRIPTS, *samples.OPERATORS, "river " * 2_000)
@@ -47,7 +47,7 @@ def awkward() -> list[GenerationRequest]:
 
 
 def with_schema() -> list[GenerationRequest]:
-    """Two questions whose answers should be JSON."""
+    """Return two questions whose answers should be JSON."""
     sample = samples.ordinary()
     task = registry.names("task")[0]
     shown = list(sample.corpus)[:3]
@@ -64,7 +64,7 @@ _IDS = (
 
 
 def _short(odd: Sequence[Table]) -> list[Table]:
-    """Those that fit into the context of a small model."""
+    """Return the requests that fit into the context of a small model."""
     return [table for table in odd if table.id.table_id not in ("wide", "long-cell", "long")]
 
 

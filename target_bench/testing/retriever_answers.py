@@ -34,7 +34,7 @@ _INCREASING: Mapping[str, Callable[[float], float]] = {
 
 
 def check_basics(make: Maker) -> None:
-    """It can be made, has the two methods, and answers ordinary queries about ordinary tables."""
+    """Check that it can be made, has both methods, and ranks ordinary tables for usual queries."""
     retriever = make()
     try:
         contract.check_methods(retriever)
@@ -50,7 +50,7 @@ def check_basics(make: Maker) -> None:
 
 
 def check_top_k(make: Maker) -> None:
-    """It returns at most ``top_k`` tables, also for 1 and for more than there are."""
+    """Check that it returns at most ``top_k`` tables, also for 1 and for more than there are."""
     sample = samples.ordinary()
     retriever = embedded(make, sample)
     for k in (1, 2, sample.n - 1, sample.n, sample.n + 1, 1000):
@@ -58,7 +58,7 @@ def check_top_k(make: Maker) -> None:
 
 
 def check_prefix(make: Maker) -> None:
-    """The first tables of a longer ranking are those of a shorter one."""
+    """Check that the first tables of a longer ranking are those of a shorter one."""
     sample = samples.ordinary()
     retriever = embedded(make, sample)
     for k in (1, 3, sample.n - 1):
@@ -75,7 +75,7 @@ def check_prefix(make: Maker) -> None:
 
 
 def check_scores(make: Maker) -> None:
-    """Scores rank alike on any scale and through a sigmoid, so they tell tables apart."""
+    """Check that scores rank alike on any scale and through a sigmoid: tables stay distinct."""
     sample = samples.ordinary()
     queries = (*sample.queries, " ".join(sample.queries), " ".join(sample.queries[::3]))
     found = ranked(embedded(make, sample), sample, queries)
@@ -109,7 +109,7 @@ def check_scores(make: Maker) -> None:
 
 
 def check_best_first(make: Maker) -> None:
-    """Tables with scores come best first: higher is better."""
+    """Check that tables with scores come best first: higher is better."""
     sample = samples.ordinary()
     for query, found in zip(sample.queries, ranked(embedded(make, sample), sample), strict=True):
         if found.resorted:
@@ -121,7 +121,7 @@ def check_best_first(make: Maker) -> None:
 
 
 def check_batch(make: Maker) -> None:
-    """``retrieve_batch`` answers as ``retrieve`` does, query by query."""
+    """Check that ``retrieve_batch`` answers as ``retrieve`` does, query by query."""
     sample = samples.ordinary()
     retriever = embedded(make, sample)
     if not has_batch(retriever):
@@ -139,33 +139,33 @@ def check_batch(make: Maker) -> None:
 
 
 def check_texts(make: Maker) -> None:
-    """Any text is a query: other scripts, emoji, operators of search engines."""
+    """Check that any text is a query: other scripts, emoji, operators of search engines."""
     sample = samples.ordinary()
     _ask(embedded(make, sample), sample, (*samples.SCRIPTS, *samples.OPERATORS))
 
 
 def check_lengths(make: Maker) -> None:
-    """A query may be empty, blank, one character, or very long."""
+    """Check that a query may be empty, blank, one character, or very long."""
     sample = samples.ordinary()
     queries = ("", " ", "\n\t ", "a", "mountain " * 10_000, "x" * 50_000)
     _ask(embedded(make, sample), sample, queries)
 
 
 def _ask(retriever: Any, sample: Sample, queries: Sequence[str]) -> None:
-    """One by one, and all together."""
+    """Ask the queries one by one, and all together."""
     ranked(retriever, sample, queries)
     if has_batch(retriever):
         ranked_together(retriever, sample, queries)
 
 
 def check_tables(make: Maker) -> None:
-    """Any table is indexed: without rows, empty or repeated names, cells of any type."""
+    """Check that any table is indexed: without rows, empty or repeated names, cells of any type."""
     sample = samples.odd()
     ranked(embedded(make, sample), sample)
 
 
 def check_one_table(make: Maker) -> None:
-    """A corpus may hold one table alone."""
+    """Check that a corpus may hold a single table."""
     sample = samples.single()
     retriever = embedded(make, sample)
     for k in (1, 5):
@@ -173,13 +173,13 @@ def check_one_table(make: Maker) -> None:
 
 
 def check_ids(make: Maker) -> None:
-    """Tables come back under the ids they have, however those look."""
+    """Check that tables come back under the ids they have, however those look."""
     sample = samples.awkward_ids()
     ranked(embedded(make, sample), sample)
 
 
 def check_copies(make: Maker) -> None:
-    """Tables of the same content are found each under its own id."""
+    """Check that tables of the same content are found each under its own id."""
     sample = samples.copies()
     ids = sample.corpus.ids
     groups = [(ids[i], ids[i + sample.n - 3]) for i in range(3)]
@@ -188,7 +188,7 @@ def check_copies(make: Maker) -> None:
 
 
 def check_databases(make: Maker) -> None:
-    """Tables of one name in several databases are told apart."""
+    """Check that tables of one name in several databases are distinguished."""
     sample = samples.databases()
     groups = [tuple(sample.corpus.ids[:3])]
     hint = "An id is the pair (database_id, table_id): key tables by table.id as a whole."
@@ -216,7 +216,7 @@ def _expect_whole_groups(
 
 
 def _goes_on_after(table: TableId, found: Retrieval, n_missing: int, sample: Sample) -> bool:
-    """Whether a ranking holds worse tables than this one; without scores: all but the missing."""
+    """Return whether a ranking has worse tables than this one; without scores, all others."""
     if not found.scores:
         return len(found.tables) + n_missing == sample.n
     return found.scores[-1] < found.scores[found.tables.index(table)]

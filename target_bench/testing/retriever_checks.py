@@ -65,7 +65,7 @@ def check_retriever(
         What passed and what was skipped; ``print`` shows it.
 
     Raises:
-        CheckError: a check failed; the message names all that did and how to mend them.
+        CheckError: a check failed; the message names all that did and how to fix them.
         ConfigError: an unknown name or setting, an object in place of a class, or a model or
             extra that is not there.
     """
@@ -80,7 +80,7 @@ def retriever_checks(
     skip: Mapping[str, str] | None = None,
     tolerance: float = TOLERANCE,
 ) -> list[Check]:
-    """The checks of a retriever, one by one; arguments and errors as for ``check_retriever``.
+    """Return the single checks of a retriever; arguments and errors as for ``check_retriever``.
 
     With pytest::
 

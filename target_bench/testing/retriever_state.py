@@ -26,7 +26,7 @@ _MEMORY = 256 * 2**20
 
 
 def check_determinism(make: Maker) -> None:
-    """Two fresh ones rank alike."""
+    """Check that two fresh ones rank alike."""
     sample = samples.ordinary()
     one, other = (ranked(embedded(make, sample), sample) for _ in range(2))
     _expect_same(
@@ -36,7 +36,7 @@ def check_determinism(make: Maker) -> None:
 
 
 def check_independence(make: Maker) -> None:
-    """A ranking does not depend on what was asked before, or how often."""
+    """Check that a ranking does not depend on what was asked before, or how often."""
     sample = samples.ordinary()
     retriever = embedded(make, sample)
     first = ranked(retriever, sample)
@@ -49,7 +49,7 @@ def check_independence(make: Maker) -> None:
 
 
 def check_next_corpus(make: Maker) -> None:
-    """``embed_corpus`` with another corpus replaces the first."""
+    """Check that ``embed_corpus`` with another corpus replaces the first."""
     first, second = samples.ordinary(), samples.other()
     retriever = embedded(make, first)
     ranked(retriever, first)
@@ -62,7 +62,7 @@ def check_next_corpus(make: Maker) -> None:
 
 
 def check_instances(make: Maker) -> None:
-    """Two of them with different corpora do not meet."""
+    """Check that two of them with different corpora do not meet."""
     sample, elsewhere = samples.ordinary(), samples.other()
     retriever = embedded(make, sample)
     before = ranked(retriever, sample)
@@ -75,7 +75,7 @@ def check_instances(make: Maker) -> None:
 
 
 def check_inputs(make: Maker) -> None:
-    """Tables and queries are left as they are."""
+    """Check that tables and queries are left as they are."""
     sample = samples.ordinary()
     retriever = embedded(make, sample)
     queries = list(sample.queries)
@@ -92,7 +92,7 @@ def check_inputs(make: Maker) -> None:
 
 
 def check_no_label_leak(make: Maker) -> None:
-    """It needs nothing of a corpus but what ``Corpus`` promises, and looks for no labels."""
+    """Check that it uses nothing of a corpus but what ``Corpus`` promises, and reads no labels."""
     sample = samples.ordinary()
     guarded = Guarded(sample.corpus)
     retriever = make()
@@ -111,7 +111,7 @@ def check_no_label_leak(make: Maker) -> None:
 
 
 def check_opaque_ids(make: Maker) -> None:
-    """Rankings do not change when tables get other ids."""
+    """Check that rankings do not change when tables get other ids."""
     plain, renamed = samples.with_ids(telling=False), samples.with_ids(telling=True)
     expected = ranked(embedded(make, plain), plain)
     found = ranked(embedded(make, renamed), renamed)
@@ -130,7 +130,7 @@ def check_opaque_ids(make: Maker) -> None:
 
 
 def check_save_load(make: Maker) -> None:
-    """A saved index, loaded by a fresh one, ranks as before."""
+    """Check that a saved index, loaded by a fresh one, ranks as before."""
     own = [name for name in ("save", "load") if _overrides(make(), name)]
     if not own:
         raise SkipTest("it has no save and load, so its index is built again in each run")
@@ -165,7 +165,7 @@ def _expect_hook(name: str, call: Callable[[], None]) -> None:
 
 
 def check_memory(make: Maker) -> None:
-    """A limit of memory changes no ranking."""
+    """Check that a limit of memory changes no ranking."""
     retriever = make()
     if not _overrides(retriever, "limit_memory"):
         raise SkipTest("it has no limit_memory, so a run with a budget warns that it keeps none")
@@ -183,7 +183,7 @@ def check_memory(make: Maker) -> None:
 
 
 def check_notes(make: Maker) -> None:
-    """``notes`` gives a list of texts."""
+    """Check that ``notes`` gives a list of texts."""
     sample = samples.ordinary()
     retriever = embedded(make, sample)
     ranked(retriever, sample)
@@ -196,7 +196,7 @@ def check_notes(make: Maker) -> None:
 
 
 def check_identity(make: Maker) -> None:
-    """Class, settings and code are known, and its work does not change them."""
+    """Check that class, settings and code are known, and its work does not change them."""
     sample = samples.ordinary()
 
     def work(retriever: Any) -> None:
@@ -207,7 +207,7 @@ def check_identity(make: Maker) -> None:
 
 
 def check_settings(make: Maker) -> None:
-    """Its settings, as JSON, make one that ranks alike."""
+    """Check that its settings, as JSON, make one that ranks alike."""
     sample = samples.ordinary()
     retriever = embedded(make, sample)
     again = remade(retriever)

@@ -34,7 +34,7 @@ class Sample:
 
 
 def ordinary() -> Sample:
-    """Ten tables about ten things."""
+    """Return ten tables about ten things."""
     tables = [
         _table(f"{number:02d}", title, header, rows)
         for number, (title, header, rows, _) in _shuffled(_TOPICS)
@@ -43,14 +43,14 @@ def ordinary() -> Sample:
 
 
 def other() -> Sample:
-    """Four tables about other things, under other ids."""
+    """Return four tables about other things, under other ids."""
     tables = [_table(f"other-{i}", *topic[:3]) for i, topic in enumerate(_OTHER_TOPICS)]
     queries = tuple(topic[3] for topic in _OTHER_TOPICS)
     return Sample("four tables about other things", MemoryCorpus(tables), queries)
 
 
 def with_ids(telling: bool) -> Sample:
-    """The ordinary tables under ids that say nothing, or that hold the queries about another table.
+    """Return the ordinary tables under meaningless ids, or under queries about another table.
 
     Either way the ids sort in the same order.
     """
@@ -64,7 +64,7 @@ def with_ids(telling: bool) -> Sample:
 
 
 def awkward_ids() -> Sample:
-    """Ids that look like paths, hold quotes or other scripts, or differ in nothing but case."""
+    """Return tables whose ids look like paths, hold quotes or other scripts, or differ in case."""
     ids = (
         "a/b c.csv", "https://example.org/w?title=Bridges&x=1#top", 'it\'s "quoted"',
         "東京-🚲", "case", "CASE", " padded ", "x" * 300, "1", "-1",
@@ -97,7 +97,7 @@ def databases() -> Sample:
 
 
 def odd() -> Sample:
-    """Tables as they occur in the wild."""
+    """Return irregular tables as they occur in practice."""
     text = "مرحبا بالعالم"
     tables = [
         _table("no-rows", "A table without rows", ["river", "length"], []),
@@ -124,7 +124,7 @@ def odd() -> Sample:
 
 
 def single() -> Sample:
-    """One table alone."""
+    """Return one table alone."""
     tables = [_table("only", *_TOPICS[0][:3])]
     return Sample("a corpus of one table", MemoryCorpus(tables), (_TOPICS[0][3], "zebra"))
 
@@ -132,7 +132,7 @@ def single() -> Sample:
 def _shuffled(
     topics: Sequence[tuple[str, list[str], Rows, str]],
 ) -> list[tuple[int, tuple[str, list[str], Rows, str]]]:
-    """Numbered topics, in an order in which neither ids nor queries come."""
+    """Return numbered topics, in an order that is neither that of the ids nor of the queries."""
     numbered = list(enumerate(topics))
     return numbered[1::2] + numbered[::2][::-1]
 

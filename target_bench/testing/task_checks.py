@@ -18,7 +18,7 @@ from target_bench.core.schema import AnswerKind, Generation, Judgement, Query, R
 from target_bench.core.task import Predictions, SummaryBlock, TableSource, Task
 from target_bench.data.select import make_task, of_task
 from target_bench.data.splits import load
-from target_bench.testing.checks import Check, CheckError, Report, calling, run
+from target_bench.testing.checks import Check, CheckError, Report, calling, promise, run
 
 _QUERIES = 20
 _DEPTH = 10
@@ -54,7 +54,7 @@ class TaskCase:
 
 
 def check_attributes(case: TaskCase) -> None:
-    """Its attributes are of the kinds that the contract names."""
+    """Check that its attributes are of the kinds that the contract names."""
     task = case.make()
     if not (task.name.isidentifier() and task.name == task.name.lower()):
         raise CheckError(f"name={task.name!r}: expected a Python identifier in lower case")
@@ -71,7 +71,7 @@ def check_attributes(case: TaskCase) -> None:
 
 
 def check_names(case: TaskCase) -> None:
-    """Its name, title and aliases are of no other task."""
+    """Check that its name, title and aliases are of no other task."""
     task = case.make()
     own = {registry.normalise(one) for one in (task.name, task.title, *task.aliases)}
     for name in registry.names("task"):
@@ -82,20 +82,20 @@ def check_names(case: TaskCase) -> None:
 
 
 def check_settings(case: TaskCase) -> None:
-    """Two tasks with the same settings have the same identity."""
+    """Check that two tasks with the same settings have the same identity."""
     one, other = case.make().settings(), case.make().settings()
     if one != other or not all(isinstance(setting, str) for setting in one):
         raise CheckError(f"settings() gave {one!r} and {other!r}: expected the same list of texts")
 
 
 def check_references(case: TaskCase) -> None:
-    """The references of the dataset are valid."""
+    """Check that the references of the dataset are valid."""
     with calling("check", "Correct the data, or what check expects of them."):
         case.make().check(case.scored.queries)
 
 
 def check_metrics(case: TaskCase) -> None:
-    """It has metrics, each with a name and a signature of its own, the same each time."""
+    """Check that it has metrics, each with its own name and signature, the same each time."""
     found = [[(m.name, m.signature) for m in _metrics(case)] for _ in range(2)]
     if not found[0]:
         raise CheckError("metrics() is empty: name at least one metric")
@@ -110,7 +110,7 @@ def check_metrics(case: TaskCase) -> None:
 
 
 def check_bounds(case: TaskCase) -> None:
-    """References score best, and empty answers are worse, by every metric."""
+    """Check that references score best, and empty answers are worse, by every metric."""
     best, worst = _scores(case, _gold), _scores(case, _empty)
     main = case.make().outcome or next(iter(best))
     highest = next(m.highest for m in _metrics(case) if m.name == main)
@@ -121,7 +121,7 @@ def check_bounds(case: TaskCase) -> None:
 
 
 def check_failures(case: TaskCase) -> None:
-    """A failed answer scores as an empty one, whatever text came before it failed."""
+    """Check that a failed answer scores as an empty one, regardless of its text."""
     if case.make().ranks:
         raise SkipTest("an answer is a ranking")
     failed, empty = _scores(case, _failed), _scores(case, _empty)
@@ -134,7 +134,7 @@ def check_failures(case: TaskCase) -> None:
 
 
 def check_parsed(case: TaskCase) -> None:
-    """What is read has an entry for each answer."""
+    """Check that what is read has an entry for each answer."""
     task, dataset = case.make(), case.scored
     read = task.parsed(task.examples(dataset, _predictions(task, dataset, _gold)))
     if len(read) not in (0, len(dataset.queries)):
@@ -142,7 +142,7 @@ def check_parsed(case: TaskCase) -> None:
 
 
 def check_judging(case: TaskCase) -> None:
-    """Judging twice gives the same, and what is judged is not judged again."""
+    """Check that judging twice gives the same, and what is judged is not judged again."""
     task, dataset = case.make(), case.scored
     if not task.judges:
         raise SkipTest("it does not judge")
@@ -157,7 +157,7 @@ def check_judging(case: TaskCase) -> None:
 
 
 def check_report(case: TaskCase) -> None:
-    """What it reports is JSON, and its summary has a line a block."""
+    """Check that what it reports is JSON, and its summary has a line a block."""
     task, dataset = case.make(), case.scored
     for make in (_gold, _empty):
         examples = task.examples(dataset, _predictions(task, dataset, make))
@@ -169,7 +169,7 @@ def check_report(case: TaskCase) -> None:
 
 
 def check_prompts(case: TaskCase) -> None:
-    """It has a prompt, with tables and without, whose identity is JSON."""
+    """Check that it has a prompt, with tables and without, whose identity is JSON."""
     from target_bench.components.prompts.prompting import writer_of
 
     task, dataset = case.make(), case.scored
@@ -187,7 +187,7 @@ def check_prompts(case: TaskCase) -> None:
 
 
 def check_copies(case: TaskCase) -> None:
-    """A task with limits for leaks sees that a reference is a copy of itself."""
+    """Check that a task with limits for leaks sees that a reference is a copy of itself."""
     task, dataset = case.make(), case.scored
     if task.leak_limits.unsupported is None and task.leak_limits.verbatim is None:
         raise SkipTest("it sets no limits for leaks")
@@ -248,7 +248,7 @@ def task_checks(
     settings: Mapping[str, Any] | None = None,
     skip: Mapping[str, str] | None = None,
 ) -> list[Check]:
-    """Return the checks of a task, one by one; arguments and errors as for ``check_task``."""
+    """Return the single checks of a task; arguments and errors as for ``check_task``."""
     make = partial(make_task, task) if isinstance(task, str) else partial(task, **settings or {})
     name = make().name
     case = TaskCase(make, _about(dataset or load("mini"), name))
@@ -259,7 +259,7 @@ def task_checks(
     return [
         Check(
             name,
-            (function.__doc__ or "").strip(),
+            promise(function),
             partial(_skip, skip[name]) if skip and name in skip else partial(function, case),
             tuple(needs),
         )
@@ -322,7 +322,7 @@ def _metrics(case: TaskCase) -> list[Metric[Any]]:
 
 
 def _scores(case: TaskCase, make: _Answer) -> dict[str, float]:
-    """Metric name -> its value over answers that are made in some way."""
+    """Return the mapping metric name -> its value over answers that are made in some way."""
     task, dataset = case.make(), case.scored
     with calling("examples"):
         examples = task.examples(dataset, _predictions(task, dataset, make))

@@ -1,4 +1,4 @@
-"""``target-bench cache`` shows recorded embeddings and removes them."""
+"""``target-bench data cache`` shows recorded embeddings and removes them."""
 
 import json
 from collections.abc import Sequence
@@ -33,10 +33,10 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_they_are_listed_and_cleared(inside: Inside, root: Path) -> None:
     encoded(Ones(), ["a", "b"], "query")
     encoded(Ones(), [str(i) for i in range(1234)], "table")
-    listed = inside.good("cache", "list")
+    listed = inside.good("data", "cache", "list")
     for part in ("embeddings", "1,234", "Ones(model=some/model)", "query", "table", "2 entries"):
         assert part in listed
-    entries = json.loads(inside.good("cache", "list", "--json"))
+    entries = json.loads(inside.good("data", "cache", "list", "--json"))
     assert {(e["part"], e["kind"], e["rows"], e["dimension"], e["state"]) for e in entries} == {
         ("embeddings", "query", 2, 4, "whole"),
         ("embeddings", "table", 1234, 4, "whole"),
@@ -44,19 +44,19 @@ def test_they_are_listed_and_cleared(inside: Inside, root: Path) -> None:
     assert sum(e["bytes"] for e in entries) == sum(
         path.stat().st_size for path in root.rglob("*") if path.is_file()
     )
-    assert json.loads(inside.good("cache", "list", "--json", "--only", "corpora")) == []
-    assert "removed 0 entries" in inside.good("cache", "clear", "--only", "corpora")
-    assert "removed 2 entries" in inside.good("cache", "clear", "--only", "embeddings")
-    assert json.loads(inside.good("cache", "list", "--json")) == []
+    assert json.loads(inside.good("data", "cache", "list", "--json", "--only", "corpora")) == []
+    assert "removed 0 entries" in inside.good("data", "cache", "clear", "--only", "corpora")
+    assert "removed 2 entries" in inside.good("data", "cache", "clear", "--only", "embeddings")
+    assert json.loads(inside.good("data", "cache", "list", "--json")) == []
 
 
 def test_damaged_ones_are_shown_and_go_too(inside: Inside) -> None:
     encoded(Ones(), ["a"], "query")
-    [entry] = json.loads(inside.good("cache", "list", "--json"))
+    [entry] = json.loads(inside.good("data", "cache", "list", "--json"))
     (Path(entry["folder"]) / "header.json").write_text("{}")
-    assert "cannot be read" in inside.good("cache", "list").replace("\n", " ")
+    assert "cannot be read" in inside.good("data", "cache", "list").replace("\n", " ")
     with pytest.warns(UserWarning, match="moved to"):
         encoded(Ones(), ["a"], "query")
-    states = [e["state"] for e in json.loads(inside.good("cache", "list", "--json"))]
+    states = [e["state"] for e in json.loads(inside.good("data", "cache", "list", "--json"))]
     assert sorted(states) == ["moved aside", "whole"]
-    assert "removed 2 entries" in inside.good("cache", "clear")
+    assert "removed 2 entries" in inside.good("data", "cache", "clear")

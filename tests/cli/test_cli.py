@@ -1,7 +1,9 @@
 """The command itself, in a process of its own."""
 
+import inspect
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -279,14 +281,15 @@ def test_describe_corpus(tmp_path: Path) -> None:
 def test_describe_retriever(tmp_path: Path, name: str) -> None:
     done = _command(tmp_path, "describe", "retriever", name)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "Args:" in done.stdout
-    assert "Defaults:" in done.stdout
+    assert "setting" in done.stdout
+    for parameter in inspect.signature(registry.resolve("retriever", name)).parameters:
+        assert re.search(rf"^ {parameter} .*\w", done.stdout, re.MULTILINE)
 
 
 def test_describe_own_retriever(tmp_path: Path, mine: str) -> None:
     done = _command(tmp_path, "describe", "retriever", mine)
     assert done.returncode == 0
-    assert "bad='nothing'" in done.stdout
+    assert re.search(r"^ bad +.*nothing", done.stdout, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -297,6 +300,8 @@ def test_describe_own_retriever(tmp_path: Path, mine: str) -> None:
         (["describe", "corpus", "fetaqa"], "Download FeTaQA"),
         (["describe", "retriever", "bm52"], "Did you mean bm25"),
         (["describe", "table", "x"], "corpus"),
+        (["describe", "task", "sqll"], "unknown task 'sqll'"),
+        (["describe", "encoder", "minilmm"], "Did you mean minilm"),
         (["runn", "mini"], "runn"),
     ],
 )

@@ -42,7 +42,9 @@ def test_from_run_to_site(inside: Inside) -> None:
     )
     run = next(Path("runs").glob("retrieval-*"))
     Path("submissions").mkdir()
-    inside.good("submit", run, "-o", "submissions/bm25.tbs.zip", "--card", "card.yaml")
-    assert inside("verify", "submissions/bm25.tbs.zip").code == 0
+    inside.good(
+        "leaderboard", "submit", run, "-o", "submissions/bm25.tbs.zip", "--card", "card.yaml"
+    )
+    assert inside("leaderboard", "verify", "submissions/bm25.tbs.zip").code == 0
     assert "1 entry, 3 pages" in inside.good("leaderboard", "build", "submissions", "-o", "site")
     assert "Our BM25" in Path("site/index.html").read_text("utf-8")

@@ -24,11 +24,11 @@ SECRET = "sk-very-secret-0123456789abcdef"
 
 QUICK = """
 from target_bench.generators.openai import OpenAI
-from target_bench.components.remote.endpoint import Patience
+from target_bench.components.remote.endpoint import RetryPolicy
 
 
 class Quick(OpenAI):
-    patience = Patience(first=0.01)
+    retry_policy = RetryPolicy(first=0.01)
 """
 
 
@@ -199,7 +199,7 @@ def test_nothing_works(inside: Inside, server: OpenAIServer, tmp_path: Path) -> 
     server.script = lambda _: served.error(429, "pay", "insufficient_quota")
     message = inside.bad(2, *QA, *_generator(server), "--yes")
     assert "is spent; the answers so far are kept" in message
-    assert "mend the key" not in message
+    assert "fix the key" not in message
     server.script = lambda _: served.unknown_model()
     assert "unknown_model" in inside.bad(2, *QA, *_generator(server), "--yes")
     gone = "quick.py:Quick:model=m,base_url=http://127.0.0.1:9/v1,attempts=1"

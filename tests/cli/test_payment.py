@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from target_bench.cli import payment
+from target_bench.cli import output as payment
 from target_bench.core.errors import ConfigError
 from target_bench.evaluation.stages.consent import Estimate
 from tests.cli.inside import Inside

@@ -1,4 +1,4 @@
-"""``target-bench pull`` as a user meets it: in a process of its own, against a hub of our own."""
+"""``target-bench data pull`` as its users run it: a process of its own, a hub of our own."""
 
 import subprocess
 import sys
@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import typer
 
-from target_bench.cli.pull import HELP, _declared, pull
+from target_bench.cli.data import PULL_HELP as HELP
+from target_bench.cli.data import _declared, pull
 from target_bench.data import hub
 from tests.data.hub_server import CORPUS, PARQUET, QUERIES, Hub, hub_in_use
 
@@ -35,7 +36,7 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_pull_says_what_is_there_and_what_comes_next(server: Hub, tmp_path: Path) -> None:
-    done = command("pull", "ottqa")
+    done = command("data", "pull", "ottqa")
     assert done.returncode == 0, done.stderr
     for part in (
         f"folder: {tmp_path / 'cache' / 'hub' / 'ottqa'}",
@@ -57,11 +58,11 @@ def test_a_pull_says_what_is_there_and_what_comes_next(server: Hub, tmp_path: Pa
 
 
 def test_a_second_pull_and_a_damaged_file(server: Hub, tmp_path: Path) -> None:
-    command("pull", "ottqa")
-    assert "was here; 4 files checked, nothing fetched" in command("pull", "ottqa").stdout
+    command("data", "pull", "ottqa")
+    assert "was here; 4 files checked, nothing fetched" in command("data", "pull", "ottqa").stdout
     (damaged,) = tmp_path.glob(f"cache/hub/ottqa/*/ottqa-corpus/{PARQUET}")
     damaged.write_bytes(b"?")
-    done = command("pull", "ottqa")
+    done = command("data", "pull", "ottqa")
     assert done.returncode == 0
     assert "1 of 4 files were damaged and fetched again" in done.stdout
     assert f"{damaged} is damaged: expected size" in done.stderr
@@ -71,7 +72,7 @@ def test_a_corpus_without_a_loader_shows_the_licence_of_its_repository(
     server: Hub, tmp_path: Path
 ) -> None:
     commit = server.add("target-benchmark/gittables-corpus", tmp_path / "published/any-corpus")
-    done = command("pull", "gittables", "--revision", f"gittables-corpus={commit}")
+    done = command("data", "pull", "gittables", "--revision", f"gittables-corpus={commit}")
     assert done.returncode == 0, done.stderr
     assert "licence: cc-by-4.0" in done.stdout
     assert "Next: " not in done.stdout
@@ -82,19 +83,19 @@ def test_errors_are_messages_and_show_no_token(
 ) -> None:
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     server.gated.add(CORPUS)
-    done = command("pull", "ottqa", "--debug")
+    done = command("data", "pull", "ottqa", "--debug")
     assert done.returncode == 2
     assert done.stdout == ""
     assert f"Error: {CORPUS} is gated" in done.stderr
     assert TOKEN not in done.stderr
-    assert "Traceback" not in command("pull", "ottqa").stderr
-    assert command("pull", "nothing").returncode == 2
+    assert "Traceback" not in command("data", "pull", "ottqa").stderr
+    assert command("data", "pull", "nothing").returncode == 2
 
 
 def test_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "huggingface_hub.py").write_text("raise ImportError('not here')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
-    done = command("pull", "ottqa")
+    done = command("data", "pull", "ottqa")
     assert done.returncode == 2
     assert "pip install 'target-bench[hub]'" in done.stderr
 

@@ -55,13 +55,15 @@ def test_a_run_by_its_id(inside: Inside, shop: Path) -> None:
         found = _one(inside.good("generate", name, "--task", "qa", "--generator", "gold", "--json"))
         assert found["scores"]["exact_match"]["value"] == 1
     inside.good("report", ranked.name)
-    inside.good("export", ranked.name)
+    inside.good("runs", "export", ranked.name)
 
 
 @pytest.mark.parametrize("name", ["retrieval-shop-test-bm25-0123456789ab", "0123456789ab"])
-@pytest.mark.parametrize("command", ["score", "generate", "report", "export"])
+@pytest.mark.parametrize("command", ["score", "generate", "report", "runs export"])
 def test_no_run_of_that_id(inside: Inside, name: str, command: str) -> None:
-    assert f"{name}: neither a run folder nor the id of a run" in inside.bad(2, command, name)
+    assert f"{name}: neither a run folder nor the id of a run" in inside.bad(
+        2, *command.split(), name
+    )
 
 
 @pytest.mark.parametrize(
@@ -162,21 +164,21 @@ def test_distractors_are_found_from_any_folder(
     (shop.parent / "elsewhere").mkdir()
     monkeypatch.chdir(shop.parent / "elsewhere")
     assert "5 of 5 answered" in inside.good("score", folder)
-    inside.good("export", folder, "--to", "trec")
+    inside.good("runs", "export", folder, "--to", "trec")
 
 
 @pytest.mark.parametrize(
     ("entry", "value"),
     [("identity", None), ("identity", {"task": "retrieval"}), ("asked", []), ("asked", {})],
 )
-@pytest.mark.parametrize("command", ["score", "export", "generate"])
+@pytest.mark.parametrize("command", ["score", "runs export", "generate"])
 def test_damaged_manifest(
     inside: Inside, shop: Path, entry: str, value: object, command: str
 ) -> None:
     folder = Path(_one(inside.good(*RUN, "retrieval", "--json"))["folder"])
     path = folder / "manifest.json"
     rewrite(path, lambda manifest: manifest | {entry: value})
-    message = inside.bad(4, command, folder)
+    message = inside.bad(4, *command.split(), folder)
     assert f"manifest.json: damaged (no {entry}." in message
 
 

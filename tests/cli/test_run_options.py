@@ -195,27 +195,27 @@ def test_retry_failed(inside: Inside, fails: str) -> None:
 
 def test_cache(inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path / "cache"))
-    assert "0 entries, 0.0 MB" in inside.good("cache", "list")
-    assert json.loads(inside.good("cache", "list", "--json")) == []
-    assert "removed 0 entries" in inside.good("cache", "clear")
+    assert "0 entries, 0.0 MB" in inside.good("data", "cache", "list")
+    assert json.loads(inside.good("data", "cache", "list", "--json")) == []
+    assert "removed 0 entries" in inside.good("data", "cache", "clear")
     write_ottqa(tmp_path / "data", [ottqa_table("Cup_0")], [ottqa_question("q1", "Cup_0")])
     run = ("run", "ottqa", "--data-dir", "data", "--retriever", "oracle", "--top-k", "1")
     first = inside.good(*run)
-    entries = json.loads(inside.good("cache", "list", "--json"))
+    entries = json.loads(inside.good("data", "cache", "list", "--json"))
     assert entries
-    listed = inside.good("cache", "list")
+    listed = inside.good("data", "cache", "list")
     assert f"{len(entries)} entries" in listed
     assert "ottqa" in listed
     assert inside.good(*run).replace(", reused", "") == first
-    assert f"removed {len(entries)} entries" in inside.good("cache", "clear")
-    assert json.loads(inside.good("cache", "list", "--json")) == []
+    assert f"removed {len(entries)} entries" in inside.good("data", "cache", "clear")
+    assert json.loads(inside.good("data", "cache", "list", "--json")) == []
     assert inside.good(*run).replace(", reused", "") == first
 
 
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (("--help",), ["run", "list", "describe", "score", "export", "cache"]),
+        (("--help",), ["run", "list", "describe", "score", "runs", "data", "leaderboard", "train"]),
         (
             ("run", "--help"),
             [
@@ -237,10 +237,10 @@ def test_cache(inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             ],
         ),
         (("score", "--help"), ["--run", "TREC", "retrieval.jsonl", "--top-k", "--distractors"]),
-        (("export", "--help"), ["--format", "--to", "--corpus", "run.trec", "qrels.trec"]),
-        (("cache", "--help"), ["list", "clear", "TARGET_BENCH_CACHE"]),
-        (("cache", "list", "--help"), ["--json"]),
-        (("cache", "clear", "--help"), ["Remove"]),
+        (("runs", "export", "--help"), ["--format", "--to", "--corpus", "run.trec", "qrels.trec"]),
+        (("data", "cache", "--help"), ["list", "clear", "TARGET_BENCH_CACHE"]),
+        (("data", "cache", "list", "--help"), ["--json"]),
+        (("data", "cache", "clear", "--help"), ["Remove"]),
     ],
 )
 def test_help(inside: Inside, arguments: tuple[str, ...], parts: list[str]) -> None:
@@ -251,7 +251,13 @@ def test_help(inside: Inside, arguments: tuple[str, ...], parts: list[str]) -> N
 
 @pytest.mark.parametrize(
     "arguments",
-    [("cache",), ("cache", "empty"), ("export",), ("score", "--run"), ("run", "mini", "--memory")],
+    [
+        ("data",),
+        ("data", "cache", "empty"),
+        ("runs", "export"),
+        ("score", "--run"),
+        ("run", "mini", "--memory"),
+    ],
 )
 def test_usage(inside: Inside, arguments: tuple[str, ...]) -> None:
     assert inside(*arguments).code == 2
@@ -291,4 +297,4 @@ def test_a_cache_that_is_no_folder_holds_nothing_to_clear(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path / "file"))
-    assert inside("cache", "clear").code == 0
+    assert inside("data", "cache", "clear").code == 0

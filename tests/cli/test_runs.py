@@ -107,7 +107,9 @@ def test_a_damaged_character_is_not_shown_as_it_is(
     (one,) = [one for one in listed if one["folder"].endswith(folder.name)]
     assert (one["state"], one["score"]) == (state, None)
     Path("card.yaml").write_text(CARD, encoding="utf-8")
-    message = inside.bad(4, "submit", folder, "-o", "a.tbs.zip", "--card", "card.yaml")
+    message = inside.bad(
+        4, "leaderboard", "submit", folder, "-o", "a.tbs.zip", "--card", "card.yaml"
+    )
     assert name in message
     assert not Path("a.tbs.zip").exists()
     assert inside("runs", "fsck", "--out", "runs", folder).code == 4

@@ -1,4 +1,4 @@
-"""``target-bench score`` and ``target-bench export``: there and back."""
+"""``target-bench score`` and ``target-bench runs export``: there and back."""
 
 import json
 import shutil
@@ -23,7 +23,7 @@ def _result(out: str) -> dict[str, Any]:
 def test_there_and_back(inside: Inside) -> None:
     """Run, export, score: the same figures; the second time reused."""
     first = _result(inside.good(*RUN))
-    printed = inside.good("export", first["folder"], "--to", "trec")
+    printed = inside.good("runs", "export", first["folder"], "--to", "trec")
     assert printed.split() == ["trec/run.trec", "trec/qrels.trec"]
     score = ("score", "mini", "--run", "trec/run.trec", "--top-k", "1,10")
     again = _result(inside.good(*score, "--json"))
@@ -41,7 +41,7 @@ def test_there_and_back(inside: Inside) -> None:
 
 def test_export_into_the_run_folder(inside: Inside) -> None:
     folder = _result(inside.good(*RUN))["folder"]
-    for path in inside.good("export", folder, "--format", "trec").split():
+    for path in inside.good("runs", "export", folder, "--format", "trec").split():
         assert Path(path).parent == Path(folder)
         assert Path(path).stat().st_size > 0
 
@@ -57,53 +57,57 @@ def test_export_of_data_of_ones_own(inside: Inside, tmp_path: Path) -> None:
     (tmp_path / "mini" / "queries.jsonl").write_text(json_lines(queries), encoding="utf-8")
     run = ("run", "./mini", "--distractors", "./more", "--retriever", "bm25", "--top-k", "2")
     folder = _result(inside.good(*run, "--json"))["folder"]
-    inside.good("export", folder, "--to", "a")
+    inside.good("runs", "export", folder, "--to", "a")
     run_file = (tmp_path / "a" / "run.trec").read_text(encoding="utf-8")
     assert "q%201 Q0 " in run_file
     assert " mini%201 " in run_file
 
     (tmp_path / "mini").rename(tmp_path / "moved")
-    message = inside.bad(2, "export", folder, "--to", "b")
+    message = inside.bad(2, "runs", "export", folder, "--to", "b")
     assert "--corpus" in message
     assert not (tmp_path / "b").exists()
-    inside.good("export", folder, "--to", "b", "--corpus", "./moved")
+    inside.good("runs", "export", folder, "--to", "b", "--corpus", "./moved")
     assert (tmp_path / "b" / "run.trec").read_text(encoding="utf-8") == run_file
 
     (tmp_path / "moved" / "tables" / "mini 0.csv").write_text("a,b\n9,9\n", encoding="utf-8")
-    assert "fingerprint" in inside.bad(2, "export", folder, "--to", "b", "--corpus", "./moved")
+    assert "fingerprint" in inside.bad(
+        2, "runs", "export", folder, "--to", "b", "--corpus", "./moved"
+    )
 
 
 @pytest.mark.parametrize("folder", ["nowhere", ".", "file"])
 def test_export_of_no_run(inside: Inside, tmp_path: Path, folder: str) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    assert f"{folder}: neither a run folder nor the id of a run" in inside.bad(2, "export", folder)
+    assert f"{folder}: neither a run folder nor the id of a run" in inside.bad(
+        2, "runs", "export", folder
+    )
 
 
 def test_export_of_an_unfinished_run(inside: Inside) -> None:
     folder = Path(_result(inside.good(*RUN))["folder"])
     (folder / "scores.json").unlink()
-    assert "not finished; run the same command again" in inside.bad(4, "export", folder)
+    assert "not finished; run the same command again" in inside.bad(4, "runs", "export", folder)
     (folder / "manifest.json").write_text("{", encoding="utf-8")
-    assert "cannot be read" in inside.bad(4, "export", folder)
+    assert "cannot be read" in inside.bad(4, "runs", "export", folder)
 
 
 def test_export_of_scores_that_are_older_than_the_rankings(inside: Inside) -> None:
     """As when failed queries were asked again and the process was killed."""
     folder = Path(_result(inside.good(*RUN))["folder"])
     rewrite(folder / "scores.json", lambda scores: scores["counts"].update(failed=1))
-    assert "not finished; run the same command again" in inside.bad(4, "export", folder)
+    assert "not finished; run the same command again" in inside.bad(4, "runs", "export", folder)
 
 
 def test_export_into_a_file(inside: Inside, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     folder = _result(inside.good(*RUN))["folder"]
-    message = inside.bad(4, "export", folder, "--to", "file")
+    message = inside.bad(4, "runs", "export", folder, "--to", "file")
     assert "file cannot be written" in message
     assert "--to" in message
 
 
 def test_export_formats(inside: Inside) -> None:
-    assert "'trec'" in inside.bad(2, "export", ".", "--format", "csv")
+    assert "'trec'" in inside.bad(2, "runs", "export", ".", "--format", "csv")
 
 
 def test_score_with_limit(inside: Inside, tmp_path: Path) -> None:
@@ -152,7 +156,7 @@ def test_run_folder_that_moved(inside: Inside, tmp_path: Path) -> None:
     """It is exported from wherever it lies."""
     folder = Path(_result(inside.good(*RUN))["folder"])
     shutil.move(folder, tmp_path / "elsewhere")
-    inside.good("export", tmp_path / "elsewhere", "--to", "trec")
+    inside.good("runs", "export", tmp_path / "elsewhere", "--to", "trec")
 
 
 @pytest.mark.parametrize(

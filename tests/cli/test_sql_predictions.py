@@ -112,7 +112,7 @@ def test_settings_are_looked_at_before_anything_runs(
     name, _, value = setting.partition("=")
     if name in ("timeout", "engine"):
         option = (f"--{name}", value.removeprefix("."))
-        assert said in inside.bad(2, "verify-gold", "mini", *option)
+        assert said in inside.bad(2, "data", "verify-gold", "mini", *option)
     assert not (tmp_path / "runs").exists()
 
 
@@ -160,7 +160,7 @@ def test_a_score_over_nothing_is_none(inside: Inside, tmp_path: Path) -> None:
     assert "–" in shown
     assert "0.000" not in shown
     verified = inside(
-        "verify-gold", "spider", "--data-dir", tmp_path / "spider", "--database", "zoo"
+        "data", "verify-gold", "spider", "--data-dir", tmp_path / "spider", "--database", "zoo"
     )
     assert "nothing can be run: the databases of all 1 queries are missing" in verified.out
 

@@ -169,19 +169,25 @@ def test_what_a_prompt_shows(inside: Inside, tmp_path: Path) -> None:
 
 
 def test_verify_gold(inside: Inside) -> None:
-    report = json.loads(inside.good("verify-gold", "mini", "--json"))
+    report = json.loads(inside.good("data", "verify-gold", "mini", "--json"))
     assert (report["queries"], report["executed"], report["with_rows"]) == (57, 57, 57)
     assert report["failed"] == report["differ_between_runs"] == report["missing"] == []
-    assert "57 of 57 gold queries executed, 57 with rows" in inside.good("verify-gold", "mini")
-    assert "mini test in duckdb: 57 of 57" in inside.good("verify-gold", "mini", "--engine=duckdb")
+    assert "57 of 57 gold queries executed, 57 with rows" in inside.good(
+        "data", "verify-gold", "mini"
+    )
+    assert "mini test in duckdb: 57 of 57" in inside.good(
+        "data", "verify-gold", "mini", "--engine=duckdb"
+    )
 
 
 def test_a_report_on_a_part_does_not_replace_that_on_the_whole(inside: Inside) -> None:
-    kept = Path(inside.good("verify-gold", "mini").rpartition("kept in ")[2].strip())
+    kept = Path(inside.good("data", "verify-gold", "mini").rpartition("kept in ")[2].strip())
     before = kept.read_bytes()
     assert json.loads(before)["queries"] == 57
-    assert "not kept" in inside.good("verify-gold", "mini", "--limit", "3")
-    assert "not kept" in inside.good("verify-gold", "mini", "--database", QUERIES[0].database_id)
+    assert "not kept" in inside.good("data", "verify-gold", "mini", "--limit", "3")
+    assert "not kept" in inside.good(
+        "data", "verify-gold", "mini", "--database", QUERIES[0].database_id
+    )
     assert kept.read_bytes() == before
     assert not list(kept.parent.glob("*.tmp"))
 
@@ -200,7 +206,7 @@ def test_gold_that_fails_is_told(inside: Inside, tmp_path: Path) -> None:
         for n, s in sql.items()
     ]
     (tmp_path / "queries.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    report = json.loads(inside.good("verify-gold", "./shop.sqlite", "--json"))
+    report = json.loads(inside.good("data", "verify-gold", "./shop.sqlite", "--json"))
     assert (report["queries"], report["executed"], report["with_rows"]) == (3, 2, 1)
     assert report["empty"] == ["none"]
     (failed,) = report["failed"]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from target_bench.cli.plugins import LISTS, What
 from target_bench.core import text_tables
 from tests.builders import rewrite
 from tests.cli.inside import Inside
@@ -51,7 +52,7 @@ def test_ids_and_their_beginnings_resolve(inside: Inside, runs: Runs) -> None:
     id_ = runs.bm25.name[-12:-4]
     assert "differ in nothing" in inside.good("runs", "diff", id_, runs.bm25)
     assert "1 finished" in inside.good("runs", "fsck", id_)
-    assert "run.trec" in inside.good("export", id_, "--to", "trec")
+    assert "run.trec" in inside.good("runs", "export", id_, "--to", "trec")
     assert "bm25" in inside.good("score", id_)
     message = inside.bad(2, "compare", "retrieval-mini-test", runs.bm25)
     assert "runs begin so" in message
@@ -73,7 +74,7 @@ def test_compare(inside: Inside, runs: Runs, width: int | None) -> None:
 
 def test_results(inside: Inside, runs: Runs, width: int | None) -> None:
     """Every cutoff that is shown has an interval of its own."""
-    command = ("run", "mini", "--task", "qa", "--task", "retrieval", "--retriever", LONG)
+    command = ("run", "mini", "--task", "retrieval", "--retriever", LONG)
     out = inside.good(*command, "--top-k", "1,3", "--limit", "30")
     document = json.loads(inside.good(*command, "--top-k", "1,3", "--limit", "30", "--json"))
     (result,) = document["results"]
@@ -96,12 +97,10 @@ def test_show(inside: Inside, runs: Runs, width: int | None) -> None:
     _check_width(out, width)
 
 
-@pytest.mark.parametrize("what", ["corpora", "retrievers", "generators", "tasks", "metrics"])
-def test_catalogs(inside: Inside, what: str, width: int | None) -> None:
-    from target_bench.cli import list_plugins
-
+@pytest.mark.parametrize("what", list(What))
+def test_catalogs(inside: Inside, what: What, width: int | None) -> None:
     out = inside.good("list", what)
-    for row in list_plugins._LISTS[list_plugins.What(what)]()[1]:
+    for row in LISTS[what]()[1]:
         assert row[0] in out
         assert all(word in out for cell in row[1:] for word in cell.split())
 

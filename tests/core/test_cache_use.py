@@ -1,4 +1,4 @@
-"""Who read which cache, in this thread or another, and what is no loan."""
+"""Records of cache reads by thread, and of entries that a run has made itself."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -69,7 +69,7 @@ def test_answers_to_equal_prompts_of_a_run_are_no_loan(tmp_path: Path) -> None:
 
 
 def test_a_generator_with_a_cache_of_its_own_is_believed() -> None:
-    """Whatever others recorded in the same run."""
+    """Whether or not others recorded something in the same run."""
     with cache_use.watched() as watch:
         cache_use.made(cache_use.ANSWERS, ["another request, of a retriever"])
         cache_use.answered(object(), any_cached=False)
@@ -80,7 +80,7 @@ def test_a_generator_with_a_cache_of_its_own_is_believed() -> None:
 
 
 def test_what_another_run_made_at_the_same_time_is_a_loan() -> None:
-    """Its own threads are those in its context; of another thread nobody knows whose it is."""
+    """Its own threads are those in its context; the context of another thread is unknown."""
     seen: dict[str, list[str]] = {}
     both, made, read = Barrier(2), Event(), Event()
 

@@ -47,7 +47,7 @@ def test_class_in_place_of_an_object() -> None:
 @pytest.mark.parametrize("missing", ["embed_corpus", "retrieve"])
 def test_missing_method(missing: str) -> None:
     methods = {"embed_corpus": print, "retrieve": print, missing: None}
-    with pytest.raises(ConfigError, match=f"Half is no retriever: it has no method {missing}"):
+    with pytest.raises(ConfigError, match=f"Half is not a retriever: it has no method {missing}"):
         check_methods(type("Half", (), methods)())
     with pytest.raises(ConfigError, match="has no method embed_corpus"):
         check_methods(object())

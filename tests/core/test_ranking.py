@@ -58,7 +58,7 @@ def test_top_k_is_a_sort(scores: Floats, data: st.DataObject) -> None:
 
 @given(score_matrices())
 def test_top_k_of_float32_is_a_sort(scores: Floats) -> None:
-    """Scores are rounded in double precision, whatever they come in."""
+    """Scores of any precision are rounded in double precision."""
     single = scores.astype(np.float32)
     assert top_k(single, 5)[0].tolist() == _by_sorting(single.astype(np.float64), 5)
 
@@ -202,7 +202,7 @@ def test_an_increasing_function_ranks_alike(name: str, scores: list[float]) -> N
     seed=st.integers(0, 2**32 - 1),
 )
 def test_a_ranking_is_a_sort(scores: list[float], seed: int) -> None:
-    """By score, then by place, in whatever order the tables come."""
+    """By score, then by place, for tables in any order."""
     values = np.array(scores)
     expected = np.lexsort((np.arange(len(values)), -values)).tolist()
     places = np.random.default_rng(seed).permutation(len(values))

@@ -1,4 +1,4 @@
-"""What nobody should read."""
+"""Detection and masking of credentials."""
 
 import pytest
 

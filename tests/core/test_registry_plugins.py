@@ -199,7 +199,7 @@ def test_two_packages_with_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_one_plugin_seen_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same target from two places is no conflict (an editable install leaves two traces)."""
+    """The same target from two places is not a conflict (an editable install leaves two traces)."""
     _write(tmp_path / "twice_package.py", MINE)
     for name in ("one", "two"):
         _install(tmp_path, name, "[target_bench.retrievers]\ntwice = twice_package:Mine\n")

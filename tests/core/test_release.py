@@ -1,4 +1,4 @@
-"""Reading release files, and what a broken one is told apart by."""
+"""Reading release files, and detecting broken ones."""
 
 import gzip
 import hashlib
@@ -51,7 +51,7 @@ def test_text_comes_back(tmp_path_factory: pytest.TempPathFactory, text: str, ho
 def test_json_lines_come_back(
     tmp_path_factory: pytest.TempPathFactory, records: list[object]
 ) -> None:
-    """Line separators of Unicode inside texts are no line ends; blank lines are skipped."""
+    """Line separators of Unicode inside texts are not line ends; blank lines are skipped."""
     folder = tmp_path_factory.mktemp("files")
     lines = "\n\n".join(json.dumps(record, ensure_ascii=False) for record in records)
     path = write_release(folder, "a.jsonl", lines)
@@ -245,7 +245,7 @@ def _put(path: Path, content: bytes | None) -> None:
 
 
 def test_what_matters_not(tmp_path: Path) -> None:
-    """A file that no pattern matched and nobody looked for; a copy of the folder."""
+    """A file that no pattern matched and that was not looked for; a copy of the folder."""
     write_release(tmp_path / "one", "a.txt", "x")
     release = _release(tmp_path / "one")
     release.text(release.require("a.txt"))

@@ -1,4 +1,4 @@
-"""Seals: what was written is told from anything else."""
+"""Seals: a changed file is detected."""
 
 import json
 import os

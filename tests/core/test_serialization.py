@@ -214,7 +214,7 @@ def test_json_reads_back(grid: list[list[str]]) -> None:
 
 @given(grids())
 def test_markdown_has_a_line_a_row(grid: list[list[str]]) -> None:
-    """Whatever the cells hold, a row is one line."""
+    """A row is one line, with any content of cells."""
     header, *rows = grid
     text = Serializer(BODY, "markdown")(_table(header, rows))
     assert len(text.split("\n")) == len(rows) + 2

@@ -1,4 +1,4 @@
-"""Tables as text: whatever the width, nothing of the data is lost."""
+"""Tables as text: at any width, nothing of the data is lost."""
 
 import io
 

@@ -171,7 +171,7 @@ def test_missing_file(tmp_path: Path) -> None:
 
 
 def test_no_record(tmp_path: Path) -> None:
-    """A release cut to nothing is no release."""
+    """A release cut to nothing is not a release."""
     assert "fetaqa" in _fault(tmp_path, []).lower()
 
 

@@ -96,7 +96,7 @@ FOLDER_QUESTIONS = [ottqa_question("q1", "Cup_0"), ottqa_question("q2", 'Ståle_
 
 @pytest.mark.parametrize("how", HOWS)
 def test_file_a_table(tmp_path: Path, how: How) -> None:
-    """The same corpus as from one file, whatever the order of the ids."""
+    """The same corpus as from one file, for any order of the ids."""
     ids = ['Ståle_"Cup"_1', "Cup_0"]
     dataset = read(OTTQA(), _write_folder(tmp_path / "a", FOLDER_TABLES, ids, how), "validation")
     one = _load(tmp_path / "b", FOLDER_TABLES[:2], FOLDER_QUESTIONS)
@@ -224,7 +224,7 @@ def test_missing_files(tmp_path: Path) -> None:
 
 
 def test_no_tables_and_no_questions(tmp_path: Path) -> None:
-    """A release cut to nothing is no release."""
+    """A release cut to nothing is not a release."""
     assert "ottqa" in _fault(tmp_path, tables=[], questions=[])
 
 

@@ -156,7 +156,7 @@ def test_text_that_is_no_utf8(tmp_path: Path) -> None:
 
 
 def test_damaged_databases(tmp_path: Path) -> None:
-    """One is told, its tables are known by their schema alone, and the others are as they are."""
+    """One is reported, its tables are known by their schema alone, and the others are unchanged."""
     path = _shop(write_spider(tmp_path))
     whole = path.read_bytes()
     for content, message in (
@@ -221,7 +221,7 @@ def test_broken_questions(tmp_path: Path, question: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"db_id": "../up"}, "database id '../up' is no plain name"),
+        ({"db_id": "../up"}, "database id '../up' is not a plain name"),
         ({"table_names": []}, "1 table_names_original, 0 table_names"),
         ({"foreign_keys": [[1, 99]]}, "columns and keys make no schema"),
         ({"primary_keys": "id"}, "field 'primary_keys' should be list"),

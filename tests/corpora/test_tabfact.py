@@ -145,7 +145,7 @@ def test_examples_that_are_no_object(tmp_path: Path, examples: object) -> None:
 
 
 def test_no_example(tmp_path: Path) -> None:
-    """A release cut to nothing is no release."""
+    """A release cut to nothing is not a release."""
     assert "tabfact" in _fault(tmp_path, {})
 
 

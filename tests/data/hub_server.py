@@ -40,11 +40,11 @@ class Hub:
     Attributes:
         repositories: id -> commit -> path -> content.
         branches: (id, branch or tag) -> commit.
-        gated: ids that nobody may read.
+        gated: ids that may not be read.
         refused: the status of every answer, if not 0, with this text.
         wrong: path -> bytes sent in place of the content, as often as ``wrong_times`` says.
         lost: paths that are listed, but not there.
-        dies_after: after so many bytes of a file the connection breaks, and there is no other.
+        dies_after: after this many bytes of a file the connection breaks, and there is no other.
         seen: (method, path, headers) of every request.
     """
 
@@ -135,7 +135,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _commit(self, repository: str, revision: str) -> str | None:
         """The commit of a revision, or None after an error was sent."""
         if repository not in self.state.repositories:
-            self._error(401, "RepoNotFound")  # as the hub does where nobody is logged in
+            self._error(401, "RepoNotFound")  # as the hub does without a login
         elif repository in self.state.gated:
             self._error(403, "GatedRepo")
         elif (commit := self.state.commit(repository, revision)) is None:
@@ -252,7 +252,7 @@ def hub_in_use(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 
 def left_over(cache: Path) -> list[str]:
-    """Everything below the cache's hub folder that is no part of a whole pull."""
+    """Everything below the cache's hub folder that is not part of a whole pull."""
     pulls = {path.parent for path in cache.glob("hub/*/*/source.json")}
     files = [path for path in (cache / "hub").rglob("*") if path.is_file()]
     return [str(path) for path in files if not pulls & set(path.parents)]

@@ -1,4 +1,4 @@
-"""Tables in an Arrow file: what goes in comes out, and a damaged file is told apart."""
+"""Tables in an Arrow file: what goes in comes out, and a damaged file is detected."""
 
 import os
 import subprocess
@@ -125,7 +125,9 @@ def test_damaged_cell(tmp_path: Path) -> None:
     write_tables(path, [Table(TableId("0", "x"), ["a"], [["needle"]])])
     path.write_bytes(path.read_bytes().replace(b'"needle"', b'"needle,'))
     corpus = ArrowCorpus(path)
-    with pytest.raises(DataError, match=rf"{path}, table 0/x: damaged .*target-bench cache clear"):
+    with pytest.raises(
+        DataError, match=rf"{path}, table 0/x: damaged .*target-bench data cache clear"
+    ):
         list(corpus)
 
 

@@ -228,7 +228,7 @@ def test_open_corpus_survives_the_clearing(folder: Path) -> None:
 def test_unreadable_source_is_no_reason_to_use_an_entry(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever may not read the source any more is told so."""
+    """An error for a user who may not read the source any more."""
     load(folder)
     (folder / "dev_tables.jsonl").unlink()
     (folder / "dev_tables.jsonl").mkdir()

@@ -134,7 +134,7 @@ def test_plugin_that_breaks_its_contract(tmp_path: Path, code: str, fault: str) 
 
 
 def test_plugin_whose_file_is_missing(shop: str, tmp_path: Path) -> None:
-    """An error of the source is no error of the cache."""
+    """An error of the source is not an error of the cache."""
     path = Path(shop)
     reading = 'open(release.folder / "prices.dat").read()'
     text = PLUGIN.replace('release.text(release.require("prices.txt"))', reading)

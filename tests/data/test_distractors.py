@@ -56,7 +56,7 @@ def test_nothing_is_lost_or_repeated(base: list[Table], source: list[Table], see
 def test_nested_and_deterministic(
     base: list[Table], source: list[Table], data: st.DataObject
 ) -> None:
-    """Fewer are a part of more, in the same order, whatever the order of the source."""
+    """Fewer are a part of more, in the same order, for any order of the source."""
     n = data.draw(st.integers(1, len(source)))
     shuffled = data.draw(st.permutations(source))
     seed = data.draw(st.integers(-5, 5))
@@ -73,7 +73,7 @@ def test_nested_and_deterministic(
     assert few.groups == MemoryCorpus(list(few)).groups
 
 
-def test_renamed_whatever_the_order() -> None:
+def test_renamed_in_any_order() -> None:
     """The name that a taken database gets tells its tables, not the order they came in."""
     base = [table("a", database_id="d")]
     source = [table(name, ("2", name), database_id="d") for name in ("a", "b", "c")]
@@ -212,7 +212,7 @@ def test_another_split_that_uses_the_same_ids(tmp_path: Path) -> None:
 
 
 def test_two_folders_of_one_name(tmp_path: Path) -> None:
-    """They are two corpora: equal ids are no reason to leave a table out, equal tables are."""
+    """They are two corpora: equal ids are not a reason to leave a table out, equal tables are."""
     one = write_own(tmp_path / "one" / "data", {"a.csv": "x\n1\n"}, [asked("a")])
     two = write_own(tmp_path / "two" / "data", {"a.csv": "x\n2\n"}, [asked("a")])
     three = write_own(tmp_path / "three" / "data", {"a.csv": "x\n3\n"}, [asked("a")])

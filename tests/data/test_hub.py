@@ -108,7 +108,7 @@ def test_a_damaged_file_is_refused_where_it_is_read(server: Hub, cached: bool) -
     _with_another_cell(folder / TABLES)
     for _ in range(2):
         with pytest.raises(
-            DataError, match=r"damaged .*not what was fetched.*target-bench pull ottqa"
+            DataError, match=r"damaged .*not what was fetched.*target-bench data pull ottqa"
         ):
             load("ottqa")
     assert hub.pull("ottqa").fetched == (TABLES,)

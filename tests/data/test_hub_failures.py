@@ -187,7 +187,7 @@ def test_an_endpoint_that_is_no_address(
 )
 def test_a_path_that_leaves_the_folder(server: Hub, tmp_path: Path, path: str) -> None:
     server.repositories[CORPUS][server.branches[CORPUS, "main"]][path] = b"!"
-    with pytest.raises(DataError, match="a file that cannot be"):
+    with pytest.raises(DataError, match="the hub lists an invalid path"):
         hub.pull("ottqa")
     assert not list(tmp_path.rglob("*escaped"))
 

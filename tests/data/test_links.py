@@ -1,4 +1,4 @@
-"""Links among the files of a corpus: followed to files, and told where they lead elsewhere."""
+"""Links among the files of a corpus: followed to files, and reported where they lead elsewhere."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def test_a_link_to_a_file_is_read(tmp_path: Path) -> None:
 
 
 def test_link_to_nothing(tmp_path: Path) -> None:
-    """A table that is not there is told, not left out; a lock file of an editor is no table."""
+    """A missing table is reported, not left out; a lock file of an editor is not a table."""
     queries = [{"query_id": "q", "query": "x", "table_id": "t"}]
     write_own(tmp_path, {"t.csv": "a,b\n1,2\n"}, queries)
     (tmp_path / "tables" / ".#t.csv").symlink_to("nobody@nowhere")

@@ -129,7 +129,7 @@ def test_moving_content_changes_the_fingerprint() -> None:
 
 
 def test_groups_of_copies() -> None:
-    """Same header and rows, whatever the id and the context."""
+    """Same header and rows, with any id and context."""
     corpus = MemoryCorpus(
         [
             _table("a"),
@@ -163,8 +163,8 @@ def test_tables_must_be_rectangular() -> None:
     [
         ({"id": ("0", "t")}, r"a table's id should be a TableId of two texts, but is \('0', 't'\)"),
         ({"id": TableId("0", 5)}, "a table's id should be a TableId of two texts"),  # type: ignore[arg-type]
-        ({"header": "ab"}, "table 0/t: a column name is no text: 'ab'"),
-        ({"header": ["a", None]}, "table 0/t: a column name is no text"),
+        ({"header": "ab"}, "table 0/t: a column name is not text: 'ab'"),
+        ({"header": ["a", None]}, "table 0/t: a column name is not text"),
         ({"header": 5}, "table 0/t: header and rows should be lists of cells"),
         ({"rows": ["12"]}, "table 0/t, row 1: expected a list of cells, found '12'"),
         ({"rows": [["1", "2"], 5]}, "table 0/t: header and rows should be lists of cells"),

@@ -44,7 +44,7 @@ def test_an_id_of_a_table_in_no_database_is_a_key(tmp_path: Path) -> None:
 
 
 def test_a_name_is_found(tmp_path: Path) -> None:
-    """By a retriever that reads titles, whatever the names of columns and the cells say."""
+    """By a retriever that reads titles, with any names of columns and any cells."""
     tables = [table(name, ("1", "2"), database_id="dw") for name in ("PAYROLL", "FLEET_CARS")]
     write_target(tmp_path, tables, [query(1, "PAYROLL", database_id="dw")])
     dataset = corpora.load(tmp_path)

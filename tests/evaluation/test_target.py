@@ -90,7 +90,9 @@ def test_unknown_names() -> None:
         TARGET(TASK).run("oracle", "train")
 
 
-@pytest.mark.parametrize("top_k", [0, -1, [0], [1, 0], [], 2.5, [2.5], "10", None, True])
+@pytest.mark.parametrize(
+    "top_k", [0, -1, [0], [1, 0], [], 2.5, [2.5], "ten", "1,0", "", None, True]
+)
 def test_bad_cutoffs(tmp_path: Path, top_k: Any) -> None:
     with pytest.raises(ConfigError, match="top_k"):
         _target(tmp_path).run("oracle", top_k=top_k)
@@ -115,7 +117,7 @@ def test_bad_arguments(tmp_path: Path, arguments: dict[str, Any], fault: str) ->
     ("retriever", "fault"),
     [
         (Counting, "Counting is a class; pass an object of it"),
-        (object(), "object is no retriever: it has no method embed_corpus"),
+        (object(), "object is not a retriever: it has no method embed_corpus"),
         (None, "the task retrieval is about tables that are retrieved: name a retriever"),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("openai")
 
-from target_bench.components.remote.endpoint import Patience
+from target_bench.components.remote.endpoint import RetryPolicy
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.identity import plugin_identity
@@ -26,7 +26,7 @@ SCHEMA = {"type": "object", "properties": {"answer": {"type": "string"}}}
 class Quick(OpenAI):
     """Waits next to nothing between attempts."""
 
-    patience = Patience(first=0.01)
+    retry_policy = RetryPolicy(first=0.01)
 
 
 @pytest.fixture
@@ -139,7 +139,7 @@ def test_what_a_failed_answer_took_is_counted(server: OpenAIServer, text: str, r
         (served.error(409, "busy"), "server_error: HTTP 409"),
         (served.cut(), "connection: "),
         (served.broken_json(), "server_error: the answer is no JSON"),
-        (served.Reply(b"[1]"), "server_error: the answer is no JSON object"),
+        (served.Reply(b"[1]"), "server_error: the answer is not a JSON object"),
         (served.Reply({"choices": []}), "server_error: the answer has no choices"),
         (served.Reply({"error": {"message": "x", "code": 502}}), "server_error: HTTP 502: x"),
         (served.answer("late", delay=5), "timeout: no answer within 0.5 s (after 3 attempts)"),

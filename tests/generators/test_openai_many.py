@@ -18,7 +18,7 @@ import pytest
 
 pytest.importorskip("openai")
 
-from target_bench.components.remote.endpoint import Patience
+from target_bench.components.remote.endpoint import RetryPolicy
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import GenerationRequest, Message
@@ -28,7 +28,7 @@ from tests.openai_server import OpenAIServer
 
 
 class Quick(OpenAI):
-    patience = Patience(first=0.01)
+    retry_policy = RetryPolicy(first=0.01)
 
 
 class Listener(Observer):

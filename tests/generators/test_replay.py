@@ -191,9 +191,9 @@ def test_broken_file(tmp_path: Path, content: str, parts: list[str], how: How) -
         ('{"a": 1}', ["order.json: expected a JSON list of query ids"]),
         ('["a", "b", "a"]', ["order.json, entry 3: query 'a' is at entry 1 already"]),
         ('["1", 2, 1]', ["order.json, entry 3: query '1' is at entry 1 already"]),
-        ('["a", null, "c"]', ["order.json, entry 2: None is no query id"]),
-        ('["a", true, "c"]', ["order.json, entry 2: True is no query id"]),
-        ('["a", ["b"], "c"]', ["order.json, entry 2: ['b'] is no query id"]),
+        ('["a", null, "c"]', ["order.json, entry 2: None is not a query id"]),
+        ('["a", true, "c"]', ["order.json, entry 2: True is not a query id"]),
+        ('["a", ["b"], "c"]', ["order.json, entry 2: ['b'] is not a query id"]),
         ('["a", "b"]', ["p.txt: 3 lines for 2 query ids in"]),
     ],
 )

@@ -33,7 +33,7 @@ def _value(name: str, examples: JudgedLabels) -> float:
 @settings(deadline=None)
 @given(pairs)
 def test_weighted_is_scikit_learns(found: list[tuple[str | None, str]]) -> None:
-    """An answer without a label is a wrong one: for scikit-learn, a label nobody has."""
+    """An answer without a label is a wrong one: for scikit-learn, a label that does not occur."""
     examples = _examples(found)
     gold, given_ = list(examples.gold), [p or "none" for p in examples.predicted]
     expected = precision_recall_fscore_support(gold, given_, average="weighted", zero_division=0)

@@ -95,7 +95,7 @@ def test_coverage_of_a_share(n: int) -> None:
 
 
 def _until(rows: Floats, score: float, rng: np.random.Generator) -> Floats:
-    """Rows of a mean and perfect ones, so many that the score is the one given."""
+    """Rows of a mean and perfect ones, as many that the score is the one given."""
     share = (1 - score) / (1 - rows[:, 0].sum() / rows[:, 1].sum())
     perfect = np.column_stack([rows[:, 1], rows[:, 1]])
     mixed = rng.random(len(rows) * 20) < share
@@ -259,7 +259,7 @@ def test_a_label_that_was_answered_once(name: str) -> None:
 
 
 def test_values_that_lie_close_together() -> None:
-    """They say little of rare queries that do not: a score below 1 is no surer than 1."""
+    """They say little of rare queries that do not: a score below 1 is not surer than 1."""
     perfect = interval(MEAN, _rows(np.ones(5)))
     nearly = interval(MEAN, _rows(np.array([1.0, 1.0, 1.0, 1.0, 0.99])))
     assert nearly[0] < 0.9

@@ -114,7 +114,7 @@ def test_strict_reading(text: str, label: str | None) -> None:
     ],
 )
 def test_reading_as_the_original_does(text: str, label: str) -> None:
-    """Whatever stands in it: that is the original's rule."""
+    """With any content: that is the original's rule."""
     assert parse_label(text, "target") == label
 
 

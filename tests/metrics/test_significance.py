@@ -2,7 +2,7 @@
 
 ranx has one test that scipy has not in its form, Fisher's randomisation test over 0/1 swaps of
 queries. It brings 34 packages and 165 MB along (numba, llvmlite, pandas, fastparquet, ir-datasets,
-lxml, seaborn), so what it says is recorded here and it is no dependency of the tests.
+lxml, seaborn), so what it says is recorded here and it is not a dependency of the tests.
 """
 
 import itertools

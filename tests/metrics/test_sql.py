@@ -56,7 +56,7 @@ class TestJudge:
         assert judged.verdict == ("error" if outcome == "unusable" else outcome)
         assert replace(judged, verdict="error") == JudgedQuery("error")
 
-    def test_a_failed_gold_is_named_whatever_the_prediction_gave(self) -> None:
+    def test_a_failed_gold_is_named_for_any_prediction(self) -> None:
         for predicted in (gave((1,)), gave(), failed("timeout")):
             assert judge(failed("timeout"), predicted, "SELECT") == JudgedQuery("gold_failed")
 

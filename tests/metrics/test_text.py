@@ -113,7 +113,7 @@ def test_signatures() -> None:
     )
 
 
-def test_a_failed_answer_is_wrong_whatever_the_reference() -> None:
+def test_a_failed_answer_is_wrong_for_any_reference() -> None:
     """OTT-QA has the answer "A", of which no word is left; the missing answer is not it."""
     examples = JudgedAnswers([None, ""], [("A",), ("A",)])
     for name in ("exact_match", "token_f1"):

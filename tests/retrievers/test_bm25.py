@@ -167,7 +167,7 @@ def test_default_weights() -> None:
         ({"method": "lucene", "backend": "rank-bm25"}, "backend rank-bm25 has okapi, l, plus"),
         ({"k1": -0.1}, r"k1=-0\.1, b=0\.75: k1 is at least 0"),
         ({"b": 1.1}, "b from 0 to 1"),
-        ({"tokens": "["}, "is no regular expression"),
+        ({"tokens": "["}, "is not a regular expression"),
         ({"rows": -1}, "rows=-1"),
         ({"format": "xml"}, "format='xml'"),
     ],

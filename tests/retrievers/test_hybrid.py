@@ -221,7 +221,7 @@ def test_a_part_without_scores_cannot_be_weighted() -> None:
     ("ranking", "message"),
     [
         (None, "Given.* returned None"),
-        ([("0", "nowhere")], "which is no id of a table"),
+        ([("0", "nowhere")], "which is not the id of a table"),
         ([IDS[0], IDS[0]], "twice"),
         ([(IDS[0], float("nan"))], "returned the score nan"),
     ],
@@ -292,7 +292,7 @@ def test_a_memory_limit_is_shared() -> None:
         ({"retrievers": ["bm25"], "normalise": "l2"}, "normalise='l2'"),
         ({"retrievers": ["bm25"], "method": "sum"}, "method='sum'"),
         ({"retrievers": ["bm26"]}, "unknown retriever 'bm26'. Did you mean bm25"),
-        ({"retrievers": [3]}, "int is no retriever"),
+        ({"retrievers": [3]}, "int is not a retriever"),
         ({"retrievers": [BM25]}, "BM25 is a class"),
     ],
 )

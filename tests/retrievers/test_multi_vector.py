@@ -171,7 +171,7 @@ def test_the_encoder_is_part_of_the_identity() -> None:
         ({"about": ["rows"]}, "header and rows are in each text already"),
         ({"about": ["titel"]}, "expected one or more of"),
         ({"whole": ["titel"]}, "expected one or more of"),
-        ({"encoder": 3}, "encoder=3 is no Encoder"),
+        ({"encoder": 3}, "encoder=3 is not an Encoder"),
         ({"encoder": "minilmm"}, "unknown encoder 'minilmm'"),
     ],
 )

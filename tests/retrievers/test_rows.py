@@ -139,7 +139,7 @@ def test_names() -> None:
         ({"weights": {"row": -1.0}}, "a weight is a number from 0"),
         ({"rows": -1}, "rows=-1"),
         ({"cosine": float("inf")}, "cosine=inf"),
-        ({"encoder": 3}, "encoder=3 is no Encoder"),
+        ({"encoder": 3}, "encoder=3 is not an Encoder"),
     ],
 )
 def test_bad_settings(arguments: dict[str, Any], message: str) -> None:

@@ -127,7 +127,7 @@ def test_words(settings: str, query: str, found: list[str]) -> None:
     [
         ({"ngram": 0}, "ngram=0: the longest n-gram has at least one word"),
         ({"fields": []}, r"fields=\[\]: expected one or more"),
-        ({"tokens": "("}, "is no regular expression"),
+        ({"tokens": "("}, "is not a regular expression"),
         ({"rows": -2}, "rows=-2"),
     ],
 )

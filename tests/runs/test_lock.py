@@ -65,7 +65,7 @@ def test_second_process_waits_and_reuses(tmp_path: Path) -> None:
     with _holder(tmp_path, at=100) as first:
         second = start(run_slow(), tmp_path, SLOW_ASKED="second", COLUMNS="500")
         said = _waits(second)
-        assert f"process {first.pid} on {platform.node()} is at this run" in said
+        assert f"process {first.pid} on {platform.node()} is running this" in said
         assert "waiting for it to finish: runs/retrieval-mini-test-slow.py-slow-" in said
         assert second.poll() is None
         (tmp_path / "go").touch()

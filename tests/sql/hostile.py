@@ -25,7 +25,7 @@ COLLIDING: Mapping[str, str] = {
         rows=1_000, what=", ".join(f"-1 - ((i + {k}) % 7 = 1)" for k in range(1_900))
     ),
 }
-"""Results that are executed, and slow to compare where hashes of values are no secret."""
+"""Results that are executed, and slow to compare where hashes of values are not secret."""
 
 ANSWERS: Mapping[str, str] = {
     "joins": JOINS,
@@ -60,4 +60,4 @@ ANSWERS: Mapping[str, str] = {
     "replacement": "SELECT " + "replace(" * 20 + "'aa'" + ", 'a', 'aaaaaaaa')" * 20,
     "not finite": "SELECT 9e999, -9e999, 9e999 - 9e999",
 }
-"""Answers that nobody's reading, running, translating or linking may take long over."""
+"""Answers whose reading, running, translating or linking must not take long."""

@@ -84,7 +84,7 @@ _COLUMNS = ["name", "age of", 'a"b', "select", "Größe", "x'y"]
     )
 )
 def test_always_sql_that_runs(words: list[str]) -> None:
-    """Whatever the question and however odd the names."""
+    """For any question and any names."""
     rows: list[list[Cell]] = [["Ann", 40, "it's", None, 1.5, "x"], ["Bo", 7, '"', 3, 2.0, "y;--"]]
     table = Table(TableId("d", 'the "t"'), _COLUMNS, rows)
     sql = compose(" ".join(words), [table])

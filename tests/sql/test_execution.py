@@ -9,7 +9,7 @@ import pytest
 
 from target_bench.core.schema import Executed
 from target_bench.sql.dialect.agreement import agree
-from target_bench.sql.dialect.engine_choice import speaker
+from target_bench.sql.dialect.engine_choice import dialect_of
 from target_bench.sql.engines.limits import Limits
 from target_bench.sql.execution import Case, Judge, Judged
 from target_bench.sql.gold_results import GoldResults
@@ -41,9 +41,9 @@ def pool() -> Iterator[Pool]:
 def _judged(
     pool: Pool, tmp_path: Path, cases: Sequence[Case], engine: str = "sqlite", repeats: int = 1
 ) -> list[Judged]:
-    says = speaker(engine, lambda _: None)  # type: ignore[arg-type]  # one of two words
+    dialect = dialect_of(engine, lambda _: None)  # type: ignore[arg-type]  # one of two words
     golds = GoldResults(pool, tmp_path / "gold")
-    judge = Judge(pool, golds, says, "bird", repeats)
+    judge = Judge(pool, golds, dialect, "bird", repeats)
     return in_order(pool, judge, cases)
 
 

@@ -150,7 +150,7 @@ def test_a_bare_query_of_many_lines_is_kept_whole(around: str) -> None:
     ],
 )
 def test_what_is_no_query_is_not_trimmed_to_one(sql: str) -> None:
-    """Whatever form it comes in, so that the score does not depend on the form."""
+    """In any form, so that the score does not depend on the form."""
     for text in (sql, f"{sql};", f"```sql\n{sql}\n```", json.dumps({"sql": sql})):
         assert extract(text).sql == sql
     assert extract(f"{sql}\t----- bird -----\td").sql == sql

@@ -105,7 +105,7 @@ def test_failures_are_kept_but_for_limits(counting: Counting, people: Path, tmp_
         "SELECT julianday()",
     ],
 )
-def test_what_changes_is_run_anew(
+def test_what_changes_is_run_again(
     counting: Counting, people: Path, tmp_path: Path, sql: str
 ) -> None:
     results = GoldResults(counting, tmp_path / "gold")
@@ -114,7 +114,7 @@ def test_what_changes_is_run_anew(
     assert counting.ran == 2
 
 
-def test_what_is_timed_is_run_anew(counting: Counting, people: Path, tmp_path: Path) -> None:
+def test_what_is_timed_is_run_again(counting: Counting, people: Path, tmp_path: Path) -> None:
     results = GoldResults(counting, tmp_path / "gold")
     for _ in range(2):
         assert len(results.execute(Statement(people, "SELECT 1", repeat=3)).seconds) == 3

@@ -12,7 +12,7 @@ import pytest
 from target_bench.core.errors import BudgetError
 from target_bench.core.schema import Executed
 from target_bench.metrics.sql import JudgedQuery, Rule
-from target_bench.sql.dialect.engine_choice import speaker
+from target_bench.sql.dialect.engine_choice import dialect_of
 from target_bench.sql.engines.limits import Limits
 from target_bench.sql.execution import Case, Judge, Judged
 from target_bench.sql.extraction import extract
@@ -55,8 +55,8 @@ def long() -> Iterator[Pool]:
 
 
 def _judged(pool: Pool, folder: Path, *cases: Case, engine: str = "sqlite") -> list[Judged]:
-    says = speaker(engine, lambda _: None)  # type: ignore[arg-type]  # one of two words
-    judge = Judge(pool, GoldResults(pool, folder / "gold"), says, "bird")
+    dialect = dialect_of(engine, lambda _: None)  # type: ignore[arg-type]  # one of two words
+    judge = Judge(pool, GoldResults(pool, folder / "gold"), dialect, "bird")
     return in_order(pool, judge, cases)
 
 
@@ -173,8 +173,8 @@ def test_a_comparison_that_is_stopped_costs_its_own_value_alone(
     real = WorkerProcess.compare
     monkeypatch.setattr(WorkerProcess, "compare", compare)
     with Pool(1) as pool:
-        says = speaker("sqlite", lambda _: None)
-        judge = Judge(pool, GoldResults(pool, tmp_path / "gold"), says, rule)
+        dialect = dialect_of("sqlite", lambda _: None)
+        judge = Judge(pool, GoldResults(pool, tmp_path / "gold"), dialect, rule)
         cases = [Case(name, gold, file, gold, file) for name in "ab"]
         found = in_order(pool, judge, cases)
     for judged in found:
@@ -237,7 +237,7 @@ LENGTHENED: dict[str, Callable[[int], str]] = {
 
 @pytest.mark.parametrize("name", LENGTHENED)
 def test_reading_takes_time_in_proportion_to_the_text(name: str) -> None:
-    """Ten times the text in 25 times the time, if it takes long enough to be told."""
+    """Ten times the text in 25 times the time, if it takes long enough to be measured."""
     made = LENGTHENED[name]
     extract(made(10))
     least = min(_seconds(extract, made(1_500)) for _ in range(3))

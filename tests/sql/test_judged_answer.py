@@ -1,4 +1,4 @@
-"""Records of judged answers: what was written is what is read, whatever it is."""
+"""Records of judged answers: what was written is what is read, for any record."""
 
 import json
 from math import isnan

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.sql.dialect.engine_choice import speaker
+from target_bench.sql.dialect.engine_choice import dialect_of
 from target_bench.sql.engines.limits import Limits
 from target_bench.sql.execution import Case, Judge, Judged
 from target_bench.sql.gold_results import GoldResults
@@ -29,8 +29,8 @@ def short() -> Iterator[Pool]:
 
 
 def _judged(pool: Pool, folder: Path, engine: str, cases: Sequence[Case]) -> list[Judged]:
-    says = speaker(engine, lambda _: None)  # type: ignore[arg-type]  # one of two words
-    judge = Judge(pool, GoldResults(pool, folder / "gold"), says, "bird")
+    dialect = dialect_of(engine, lambda _: None)  # type: ignore[arg-type]  # one of two words
+    judge = Judge(pool, GoldResults(pool, folder / "gold"), dialect, "bird")
     return in_order(pool, judge, cases)
 
 

@@ -91,7 +91,7 @@ def test_a_script_that_raises(people: Path) -> None:
     assert script.returncode == 1
 
 
-def test_a_pool_that_nobody_closes(people: Path) -> None:
+def test_a_pool_that_is_not_closed(people: Path) -> None:
     program = SCRIPT.partition("with Pool")[0] + "\nprint(Pool(1).execute(Statement(path, "
     program += "'SELECT 7')).rows[0][0])"
     done = subprocess.run(

@@ -14,9 +14,9 @@ from target_bench.core.errors import ConfigError
 from target_bench.data.select import task_named, task_text, tasks_and_corpora
 from target_bench.evaluation.resume import ResumedRun
 from target_bench.evaluation.sweeps import Sweep
-from target_bench.evaluation.sweeps.grid import cells
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell, run_cell
 from target_bench.evaluation.sweeps.sweep_config import SweepConfig
+from target_bench.evaluation.sweeps.sweep_grid import cells
 from target_bench.evaluation.sweeps.sweep_records import as_row
 from target_bench.evaluation.sweeps.yaml_lines import Document
 from target_bench.evaluation.target import TARGET
@@ -64,7 +64,7 @@ def test_settings_of_the_other_tasks() -> None:
         ("sql:engine", "expected key=value"),
     ],
 )
-def test_settings_that_cannot_be(text: str, part: str, tmp_path: Path) -> None:
+def test_invalid_settings(text: str, part: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as error:
         TARGET((text, "mini"), out=tmp_path)
     assert part in str(error.value)
@@ -182,7 +182,7 @@ def test_settings_are_alternatives_in_a_sweep(tmp_path: Path) -> None:
     assert [cell.task_text for cell in _cells(tmp_path, SWEEP + in_duckdb)] == [found[2].task_text]
 
 
-def test_an_invalid_setting_in_a_sweep_is_told_with_its_line(tmp_path: Path) -> None:
+def test_an_invalid_setting_in_a_sweep_is_reported_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "s.yaml"
     path.write_text(SWEEP.replace("timeout: 5", "timeout: 0"), encoding="utf-8")
     with pytest.raises(ConfigError, match=r"s.yaml:8: tasks\[1\]: task .*timeout=0: expected"):

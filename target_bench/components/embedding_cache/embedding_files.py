@@ -61,7 +61,7 @@ class Header:
     id: str
 
     def to_json(self) -> dict[str, Any]:
-        """As it is written, with a checksum of itself."""
+        """Return the header as it is written, with a checksum of itself."""
         record = {
             "format": FORMAT,
             "encoder": dict(self.encoder),
@@ -102,7 +102,7 @@ def read_header(folder: Path) -> Header:
 
 
 def whole_rows(folder: Path, dimension: int) -> int:
-    """How many rows of a folder are whole."""
+    """Return how many rows of a folder are whole."""
     records = _size(folder / KEYS) // RECORD.itemsize
     return min(records, _size(folder / VECTORS) // (dimension * VECTOR.itemsize))
 
@@ -128,7 +128,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def write_at(path: Path, end: int, content: bytes, syncs: bool) -> None:
-    """Write from ``end`` on; whatever lay behind it was no whole row."""
+    """Write from ``end`` on; bytes behind it were not a whole row."""
     file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
     try:
         if os.fstat(file).st_size != end:
@@ -167,7 +167,7 @@ def create(folder: Path, encoder: Mapping[str, Any], kind: str, dimension: int) 
 
 
 def move_aside(folder: Path) -> Path:
-    """Give a folder a name under which nobody looks for embeddings.
+    """Give a folder a name under which no embeddings are looked for.
 
     Raises:
         OSError: it cannot be renamed.
@@ -200,12 +200,12 @@ class Entry:
     created: str
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``target-bench cache list --json`` prints."""
+        """Return what ``target-bench data cache list --json`` prints."""
         return asdict(self) | {"folder": str(self.folder)}
 
 
 def entries(root: Path) -> list[Entry]:
-    """All folders of recorded embeddings in a cache folder, unusable ones included."""
+    """Return all folders of recorded embeddings in a cache folder, unusable ones included."""
     try:
         folders = sorted(path for path in (root / FOLDER).iterdir() if path.is_dir())
     except OSError:
@@ -233,7 +233,7 @@ def _entry(folder: Path) -> Entry:
 
 
 def _shown(encoder: Mapping[str, Any]) -> str:
-    """``Class(setting=value, ...)``, without settings that are empty."""
+    """Return ``Class(setting=value, ...)``, without settings that are empty."""
     settings = encoder.get("config") or {}
     shown = ", ".join(
         f"{name}={_short(value)}"

@@ -78,7 +78,7 @@ class EmbeddingStore:
 
         Args:
             keys: of the texts, see ``text_key``.
-            warn: hears of a damaged folder, which is moved aside, and of damaged rows, which
+            warn: is called for a damaged folder, which is moved aside, and damaged rows, which
                 count as not recorded.
 
         Returns:
@@ -100,7 +100,7 @@ class EmbeddingStore:
                 return _nothing(len(keys), dimension)
 
     def n_cut(self, keys: Sequence[bytes]) -> int:
-        """How many of these texts, all of them recorded, were longer than the model reads.
+        """Return how many of these texts, all of them recorded, were longer than the model reads.
 
         Raises:
             StoreError: the files cannot be read.
@@ -156,7 +156,7 @@ class EmbeddingStore:
         return (
             f"{self._encoder['class']} made vectors of {found} dimensions, and those that are "
             f"recorded in {self._folder} have {recorded}. Its settings and its revision() must "
-            "tell models apart; mend them, or delete the folder."
+            "tell models apart; fix them, or delete the folder."
         )
 
     def _catch_up(self, warn: Warn) -> None:
@@ -277,9 +277,9 @@ class EmbeddingStore:
         except (OSError, portalocker.LockException) as error:
             file = getattr(error, "filename", None)
             raise StoreError(
-                f"embeddings cannot be {what} in {file or self._folder} ({error}). Make room or "
-                "mend its rights, name another folder with $TARGET_BENCH_CACHE, or encode without "
-                "the cache (cache=false); what was recorded is kept."
+                f"embeddings cannot be {what} in {file or self._folder} ({error}). Free disk "
+                "space or fix its permissions, name another folder with $TARGET_BENCH_CACHE, or "
+                "encode without the cache (cache=false); what was recorded is kept."
             ) from error
 
 
@@ -288,5 +288,5 @@ def _nothing(n: int, dimension: int) -> tuple[NDArray[np.bool_], Vectors]:
 
 
 def _crc(key: bytes, vector: Vectors, cut: int) -> int:
-    """The CRC-32 of a vector and its flag, begun with its key: one out of place is found too."""
+    """Return the CRC-32 of key, vector and flag, which also finds a misplaced vector."""
     return zlib.crc32(bytes([cut]), zlib.crc32(vector.data, int.from_bytes(key[:4], "little")))

@@ -37,7 +37,7 @@ def encoded(
 
     Each distinct text is encoded once and recorded for all runs. Texts are encoded longest first,
     in chunks that are recorded as they are finished, so a killed process loses one chunk at most.
-    An encoder whose ``revision()`` is None, or that cannot be identified, is asked anew each time.
+    An encoder whose ``revision()`` is None, or that cannot be identified, is asked again each time.
 
     An encoder that finishes texts in its own order, as one behind a network does, or that cuts
     texts, may have ``encode_parts(texts, kind)``, which gives places in ``texts``, their vectors
@@ -48,7 +48,7 @@ def encoded(
         texts: any texts, repeated ones too.
         kind: what they are.
         cache: whether vectors are recorded, and recorded ones used.
-        warn: hears of damaged files.
+        warn: gets messages about damaged files.
 
     Returns:
         (n, d) vectors in the order of the texts; equal texts have equal vectors. Without any text
@@ -63,7 +63,7 @@ def encoded(
     distinct = dict(zip(keys, texts, strict=True))
     store = _store(encoder, kind) if cache and not cache_use.is_off() else None
     if store is None:
-        vectors = _anew(encoder, list(distinct.values()), kind)
+        vectors = _encoded(encoder, list(distinct.values()), kind)
     else:
         vectors = _recorded(store, encoder, distinct, kind, warn)
     if len(distinct) == len(keys):
@@ -72,7 +72,7 @@ def encoded(
     return vectors[[places[key] for key in keys]]
 
 
-def _anew(encoder: Encoder, texts: Sequence[str], kind: TextKind) -> Vectors:
+def _encoded(encoder: Encoder, texts: Sequence[str], kind: TextKind) -> Vectors:
     if not texts:
         return np.zeros((0, 0), np.float32)
     return _checked(encoder.encode(texts, kind), texts, encoder)
@@ -112,7 +112,7 @@ def _recorded(
 
 
 def _parts(encoder: Encoder, texts: Sequence[str], kind: TextKind) -> Iterator[tuple[Any, ...]]:
-    """Places of some texts, their vectors and perhaps flags, longest texts first, as they come."""
+    """Yield places of texts, their vectors and perhaps flags, longest texts first."""
     order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
     ordered = [texts[place] for place in order]
     own = getattr(encoder, "encode_parts", None)  # optional
@@ -130,7 +130,7 @@ def _chunks(
 
 def _checked(found: Any, texts: Sequence[str], encoder: Encoder) -> Vectors:
     try:
-        with np.errstate(over="ignore"):  # what overflows is not finite, which is told below
+        with np.errstate(over="ignore"):  # what overflows is not finite, which is reported below
             vectors: Vectors = np.ascontiguousarray(found, np.float32)
     except (TypeError, ValueError) as error:
         raise PluginError(f"{_name(encoder)} gave no matrix of numbers: {error}") from error
@@ -158,7 +158,7 @@ def _beginning(text: str) -> str:
 
 
 def _store(encoder: Encoder, kind: TextKind) -> EmbeddingStore | None:
-    """Where the vectors of an encoder are recorded, or None if nothing tells them from others'."""
+    """Return where an encoder's vectors are recorded, or None if it cannot be identified."""
     identity = _identity(encoder, kind)
     return None if identity is None else _opened(str(cache_root() / FOLDER), identity, kind)
 

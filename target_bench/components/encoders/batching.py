@@ -1,6 +1,6 @@
 """Texts -> vectors with a loaded SentenceTransformer: tokenised once, in batches by length.
 
-``SentenceTransformer.encode`` sorts by characters and tells nobody of texts that were cut. Here
+``SentenceTransformer.encode`` sorts by characters and does not report texts that were cut. Here
 texts are tokenised by windows of many batches, sorted by tokens within the window, and padded to
 the longest of their batch.
 """
@@ -43,7 +43,7 @@ class Batches:
         self._window = size * (_WINDOW if self._in_rows else 1)
 
     def vectors(self, texts: Sequence[str], kind: TextKind) -> tuple[Vectors, NDArray[np.bool_]]:
-        """(n, d) vectors in the order of the texts, and (n,) which texts were cut.
+        """Return the (n, d) vectors in the order of the texts, and (n,) which texts were cut.
 
         A text without any token, where the model adds none of its own, gets zeros.
 
@@ -82,7 +82,7 @@ class Batches:
         return self._model.preprocess(texts, prompt=prompt, task=_TASKS[kind])
 
     def _cut(self, features: Any, texts: Sequence[str], kind: TextKind) -> list[bool]:
-        """Which of the texts lost tokens."""
+        """Return which of the texts lost tokens."""
         encodings = getattr(features, "encodings", None)
         if encodings is not None:
             return [bool(encoding.overflowing) for encoding in encodings]
@@ -119,7 +119,7 @@ class Batches:
         places: NDArray[np.intp],
         found: Vectors,
     ) -> None:
-        """Run a batch whose features are no rows, such as tokens end to end; or parts of it."""
+        """Run a batch whose features are not rows, such as tokens end to end; or parts of it."""
         start = 0
         while start < len(texts):
             batch = texts[start : start + self.size]
@@ -131,7 +131,7 @@ class Batches:
                 start += len(batch)
 
     def _tried(self, features: Any, kind: TextKind, n: int) -> Vectors | None:
-        """The vectors of a batch, or None where memory did not suffice: then ``size`` is halved."""
+        """Return the vectors of a batch; None if memory ran out, and then ``size`` is halved."""
         import torch
 
         try:
@@ -169,7 +169,7 @@ class Batches:
 
 
 def _are_rows(features: Any, n: int) -> bool:
-    """Whether the features are rows of padded tokens, one a text."""
+    """Return whether the features are rows of padded tokens, one a text."""
     import torch
 
     mask = features.get("attention_mask")
@@ -181,7 +181,7 @@ def _are_rows(features: Any, n: int) -> bool:
 
 
 def _taken(features: Any, rows: list[int]) -> dict[str, Any]:
-    """The features of some of the rows, without the columns that are padding in all of them."""
+    """Return the features of some rows, without columns that are padding in all of them."""
     import torch
 
     mask = features["attention_mask"]

@@ -18,10 +18,10 @@ _COUNTS = "cut.json"
 
 
 class LimitedEncoder(Encoder):
-    """An encoder whose model has a limit: texts beyond it are cut, counted and told.
+    """An encoder whose model has a limit: texts beyond it are cut, counted and reported.
 
     What was cut is recorded with the vectors and with saved indexes, so that runs which find them
-    there tell it too.
+    there report it too.
 
     Attributes:
         model: its name.
@@ -33,16 +33,16 @@ class LimitedEncoder(Encoder):
         self._counts: dict[TextKind, tuple[int, int]] = {"table": (0, 0), "query": (0, 0)}
 
     def fit(self, texts: Iterable[str]) -> None:  # noqa: ARG002 (the contract's argument)
-        """Count anew: another corpus begins."""
+        """Start the counts again: another corpus begins."""
         self._counts = {"table": (0, 0), "query": (0, 0)}
 
     @abstractmethod
     def _vectors(self, texts: list[str], kind: TextKind) -> tuple[Vectors, NDArray[np.bool_]]:
-        """(n, d) vectors of readable texts, and (n,) which of them were cut."""
+        """Return the (n, d) vectors of readable texts, and (n,) which of them were cut."""
 
     @abstractmethod
     def _limit(self) -> int | None:
-        """Tokens of a text at most, as far as it is known without loading the model."""
+        """Return the most tokens of a text, as far as it is known without loading the model."""
 
     def _checked(self, texts: Sequence[str], kind: TextKind) -> tuple[Vectors, NDArray[np.bool_]]:
         read = [readable(text) for text in texts]
@@ -51,7 +51,7 @@ class LimitedEncoder(Encoder):
         return all_numbers(vectors, read, kind, f"model={self.model}"), cut
 
     def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
-        """(n, d) vectors of the texts, in their order, as the model gives them.
+        """Return the (n, d) vectors of the texts, in their order, as the model gives them.
 
         Raises:
             ConfigError: there is no such model, it cannot be loaded, a vector holds NaN, or not
@@ -62,7 +62,7 @@ class LimitedEncoder(Encoder):
     def encode_parts(
         self, texts: Sequence[str], kind: TextKind
     ) -> Iterator[tuple[Sequence[int], Vectors, list[bool]]]:
-        """Places of some texts, their vectors, and which were cut; errors as ``encode``."""
+        """Yield places of some texts, their vectors, and which were cut; errors as ``encode``."""
         for start in range(0, len(texts), _AT_ONCE):
             some = texts[start : start + _AT_ONCE]
             vectors, cut = self._checked(some, kind)
@@ -74,7 +74,7 @@ class LimitedEncoder(Encoder):
         self._counts[kind] = texts + n, cut + n_cut
 
     def notes(self) -> Sequence[str]:
-        """How many texts were cut."""
+        """Return how many texts were cut."""
         limit = self._limit()
         of = "" if limit is None else f" of {limit:,} tokens"
         return [

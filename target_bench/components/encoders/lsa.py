@@ -74,7 +74,7 @@ class LSAEncoder(Encoder):
         self._queries = self._unknown = 0
 
     def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
-        """(n, d) vectors of the texts, in their order.
+        """Return the (n, d) vectors of the texts, in their order.
 
         Raises:
             PluginError: nothing has been fitted or loaded before.
@@ -91,7 +91,7 @@ class LSAEncoder(Encoder):
         return points.astype(np.float32)
 
     def notes(self) -> Sequence[str]:
-        """How many queries have no word of the corpus."""
+        """Return how many queries have no word of the corpus."""
         if not self._unknown:
             return ()
         return (

@@ -35,7 +35,7 @@ class Model2Vec(LimitedEncoder):
         model: a folder, or a name on the Hugging Face hub, such as
             ``minishlab/potion-retrieval-32M``. A folder of this name comes first, then the hub's
             cache on this machine, then the hub.
-        max_tokens: of a text at most; model2vec also leaves off what lies beyond so many times the
+        max_tokens: of a text at most; model2vec also leaves off what is beyond this many times the
             median length of a token, in characters. Default: the model's own limit.
         commit: of a model on the hub: a commit, branch or tag. Default: what the cache holds as
             ``main``, else the newest.

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from target_bench.components.remote.concurrency import Crowd, Work
+from target_bench.components.remote.concurrency import ConcurrentRequests, Work
 from target_bench.components.remote.embedding_replies import Embedded, read_embedded
-from target_bench.components.remote.endpoint import Asked, Endpoint, Patience
+from target_bench.components.remote.endpoint import Asked, Endpoint, RetryPolicy
 from target_bench.components.remote.failures import Failure
 from target_bench.components.remote.openai_api import Connection, Server
 from target_bench.components.remote.served_model import Served
@@ -46,7 +46,8 @@ class OpenAIEmbeddings(Encoder):
 
     Vectors are those of the server, unchanged. ``components.embedding_cache`` records them as
     they come, so that no text is sent twice. Nothing tells what weights a server has: if it puts
-    others under the same name, clear the cache (``target-bench cache clear --only embeddings``).
+    others under the same name, clear the cache
+    (``target-bench data cache clear --only embeddings``).
 
     Args:
         model: the name of the model.
@@ -59,7 +60,7 @@ class OpenAIEmbeddings(Encoder):
             model's own.
         query_prompt: goes before every query.
         table_prompt: goes before every table.
-        max_tokens: cut longer texts to so many tokens, estimated at four characters each, prompt
+        max_tokens: cut longer texts to this many tokens, estimated at four characters each, prompt
             included; None to send them whole. ``notes`` says how many were cut.
         concurrency: how many requests are under way at most.
         rpm: requests a minute at most.
@@ -72,7 +73,7 @@ class OpenAIEmbeddings(Encoder):
     """
 
     paid = True
-    patience: ClassVar[Patience] = Patience()
+    retry_policy: ClassVar[RetryPolicy] = RetryPolicy()
 
     def __init__(
         self,
@@ -119,7 +120,7 @@ class OpenAIEmbeddings(Encoder):
         self._served = Served(
             "the encoder openai",
             _OWN,
-            self.patience,
+            self.retry_policy,
             model=model,
             base_url=base_url,
             api_key_env=api_key_env,
@@ -140,11 +141,11 @@ class OpenAIEmbeddings(Encoder):
         return kept | {"base_url": self._server.address}
 
     def revision(self) -> str:
-        """Address and model: a hosted model has no hash that could be asked for."""
+        """Return address and model: a hosted model has no hash that could be asked for."""
         return f"{self._server.address} {self.model}"
 
     def recorded_as(self, kind: TextKind) -> Mapping[str, Any] | None:
-        """Address, model and all that is sent with a text of this kind.
+        """Return address, model and all that is sent with a text of this kind.
 
         Code and packages are not among it: an edit would have texts sent, and paid for, again. A
         class that inherits is known by its code.
@@ -163,11 +164,11 @@ class OpenAIEmbeddings(Encoder):
         return {"class": "openai:OpenAIEmbeddings", "preparation": PREPARATION, "config": config}
 
     def fit(self, texts: Iterable[str]) -> None:  # noqa: ARG002 (the contract's argument)
-        """Count anew: another corpus begins."""
+        """Start the counts again: another corpus begins."""
         self._account = _Account()
 
     def load(self, folder: Path) -> None:  # noqa: ARG002 (the contract's argument)
-        """Count anew: the tables of another corpus are in its index already."""
+        """Start the counts again: the tables of another corpus are in its index already."""
         self._account = _Account()
 
     def add_recorded(self, kind: TextKind, n: int, n_cut: int) -> None:  # noqa: ARG002 (the contract's argument)
@@ -175,11 +176,11 @@ class OpenAIEmbeddings(Encoder):
         self._account.prepared(n, n_cut)
 
     def notes(self) -> Sequence[str]:
-        """What was sent and what it cost, how many texts were cut, how long the server paused."""
+        """Return notes on requests and their cost, cut texts, and pauses of the server."""
         return self._account.notes(self.model, self.max_tokens, self.prices)
 
     def encode(self, texts: Sequence[str], kind: TextKind) -> Vectors:
-        """(n, d) vectors of the texts; all are sent.
+        """Return the (n, d) vectors of the texts; all are sent.
 
         Raises:
             ConfigError: key, model or address are wrong, or the model takes no text so long.
@@ -199,7 +200,7 @@ class OpenAIEmbeddings(Encoder):
     def encode_parts(
         self, texts: Sequence[str], kind: TextKind
     ) -> Iterator[tuple[Sequence[int], Vectors, Sequence[bool]]]:
-        """Places of some texts, their vectors, and which were cut; errors as ``encode``.
+        """Yield places of some texts, their vectors, and which were cut; errors as ``encode``.
 
         When one request fails for good no other is begun, and those under way are waited for.
         """
@@ -210,8 +211,10 @@ class OpenAIEmbeddings(Encoder):
         self._account.prepared(len(cut), sum(cut))
         failed: list[Exception] = []
         batches = takewhile(lambda _: not failed, self._batches(sent))
-        crowd: Crowd[_Batch, _Done] = Crowd(lambda: self._session(crowd), self.concurrency)
-        for done in crowd.results(batches):
+        running: ConcurrentRequests[_Batch, _Done] = ConcurrentRequests(
+            lambda: self._session(running), self.concurrency
+        )
+        for done in running.results(batches):
             for embedded in done.parts:
                 self._account.add(embedded)
                 yield embedded.places, embedded.vectors, [cut[i] for i in embedded.places]
@@ -240,11 +243,11 @@ class OpenAIEmbeddings(Encoder):
 
     @asynccontextmanager
     async def _session(
-        self, crowd: "Crowd[_Batch, _Done]"
+        self, running: "ConcurrentRequests[_Batch, _Done]"
     ) -> AsyncIterator[Work["_Batch", "_Done"]]:
         endpoint: Endpoint[Embedded] = self._served.endpoint(
             None,
-            lambda reason, seconds: crowd.post(lambda: self._account.waited(reason, seconds)),
+            lambda reason, seconds: running.post(lambda: self._account.waited(reason, seconds)),
         )
         asking = _Asking(self, endpoint, self._server)
         try:

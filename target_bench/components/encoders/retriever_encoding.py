@@ -31,7 +31,7 @@ class Encoding:
         encoder: the encoder itself.
 
     Raises:
-        ConfigError: it cannot be built, or is no encoder.
+        ConfigError: it cannot be built, or is not an encoder.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Encoding:
         found = registry.part("encoder", encoder)
         if not isinstance(found, Encoder):
             raise ConfigError(
-                f"encoder={encoder!r} is no Encoder: name one, or a class that inherits "
+                f"encoder={encoder!r} is not an Encoder: name one, or a class that inherits "
                 "target_bench.core.vectors.Encoder"
             )
         self.encoder: Encoder = found
@@ -59,11 +59,11 @@ class Encoding:
         self.encoder.fit(texts)
 
     def tables(self, texts: Sequence[str]) -> Vectors:
-        """(n, d) vectors of texts of tables; errors as ``embeddings.encoded`` raises them."""
+        """Return the (n, d) vectors of table texts; errors as of ``embeddings.encoded``."""
         return self._vectors(texts, "table")
 
     def queries(self, texts: Sequence[str], dimensions: int | None = None) -> Vectors:
-        """(n, d) vectors of queries; errors as ``embeddings.encoded`` raises them.
+        """Return the (n, d) vectors of queries; errors as of ``embeddings.encoded``.
 
         Args:
             texts: the queries.

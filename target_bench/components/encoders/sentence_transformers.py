@@ -71,7 +71,7 @@ class SentenceTransformers(LimitedEncoder):
 
     Raises:
         MissingExtraError: sentence-transformers is not installed.
-        ConfigError: a setting that cannot be.
+        ConfigError: a setting is invalid.
     """
 
     packages = ("sentence-transformers", "transformers", "tokenizers", "torch")
@@ -141,7 +141,7 @@ class SentenceTransformers(LimitedEncoder):
         return revision(self._found)
 
     def config(self) -> Mapping[str, Any]:
-        """The settings, with the content of a folder in place of its path, and kind of device.
+        """Return the settings, with a folder's content in place of its path, and kind of device.
 
         Raises:
             ConfigError: there is no such model or device.
@@ -152,7 +152,7 @@ class SentenceTransformers(LimitedEncoder):
         return settings
 
     def notes(self) -> Sequence[str]:
-        """Texts that were cut, memory that did not suffice, and a pooling nobody has chosen."""
+        """Return notes on cut texts, lack of memory, and a pooling that is only a default."""
         found = list(super().notes())
         if "_batches" in vars(self) and self._batches.size < self.batch_size:
             found.append(
@@ -161,7 +161,7 @@ class SentenceTransformers(LimitedEncoder):
             )
         if any(n for n, _ in self._counts.values()) and not has_file(self._found, "modules.json"):
             found.append(
-                f"model={self.model} is no model of sentence-transformers (it has no "
+                f"model={self.model} is not a model of sentence-transformers (it has no "
                 "modules.json): the vectors of its tokens are averaged"
             )
         return found
@@ -175,7 +175,7 @@ class SentenceTransformers(LimitedEncoder):
         return self._found if isinstance(self._found, Path) else None
 
     def trainable(self, max_tokens: int | None = None) -> Any:
-        """A ``SentenceTransformer`` of one's own, to be trained: float32, limit and prompts set.
+        """Return a separate ``SentenceTransformer`` to train: float32, with limit and prompts set.
 
         Its prompts are named ``query`` and ``document``, as this encoder looks for them.
 

@@ -169,7 +169,7 @@ def _read(
 
 
 def has_file(model: Path | HubModel, file: str) -> bool:
-    """Whether a model that was loaded has a file; the network is not asked."""
+    """Return whether a model that was loaded has a file; the network is not asked."""
     if isinstance(model, Path):
         return (model / file).is_file()
     from huggingface_hub import try_to_load_from_cache
@@ -200,7 +200,7 @@ def _config_file(model: Path | HubModel) -> Path:
 
 
 def _cached_commit(name: str, commit: str | None, folder: Path) -> str | None:
-    """The commit of a model in the hub's cache, without the network; None if it is not there.
+    """Return the commit of a model in the hub's cache, offline; None if it is not there.
 
     A model of which it is not known whether it has a ``modules.json`` counts as not there: another
     library has fetched some of its files, and without that one its vectors would be others.
@@ -281,7 +281,7 @@ def quietly() -> Iterator[None]:
 
 @contextmanager
 def _no_bars() -> Iterator[None]:
-    """No progress bar of the hub's client."""
+    """Switch off the progress bar of the hub's client."""
     from huggingface_hub.utils.tqdm import (
         are_progress_bars_disabled,
         disable_progress_bars,

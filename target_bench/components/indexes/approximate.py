@@ -41,7 +41,7 @@ class Approximate(VectorIndex):
             self._index = self._built(self._stored.vectors)
 
     def search(self, vectors: Vectors, k: int) -> Found:
-        """Rows for each of (n, d) vectors; see ``VectorIndex.search``.
+        """Return the rows for each of (n, d) vectors; see ``VectorIndex.search``.
 
         Raises:
             ConfigError: other dimension than the indexed vectors, NaN or infinity, ``k`` below 1.
@@ -59,7 +59,7 @@ class Approximate(VectorIndex):
         return found
 
     def notes(self) -> Sequence[str]:
-        """Recall against exact search, over a sample of the queries searched so far."""
+        """Return recall against exact search, over a sample of the queries searched so far."""
         return self._recall.notes()
 
     def save(self, folder: Path) -> None:
@@ -101,7 +101,7 @@ class Approximate(VectorIndex):
 
     @abstractmethod
     def _candidates(self, queries: Vectors, n_rows: int) -> Rows:
-        """(n, n_rows) rows in any order, -1 where the library finds fewer."""
+        """Return (n, n_rows) rows in any order, -1 where the library finds fewer."""
 
     @abstractmethod
     def _write(self, index: Any, path: Path) -> None:
@@ -113,7 +113,7 @@ class Approximate(VectorIndex):
 
     @abstractmethod
     def _shape(self, index: Any) -> tuple[int, int]:
-        """How many vectors, and of how many dimensions."""
+        """Return how many vectors, and of how many dimensions."""
 
 
 def needs(module: str, package: str, index: str, extra: str = "dense") -> None:

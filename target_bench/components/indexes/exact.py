@@ -115,7 +115,7 @@ def _kth_at_least(scores: Vectors, k: int) -> Vectors:
 
 
 def _above(scores: Vectors, least: Lengths) -> tuple[Rows, Rows]:
-    """Row and column of each score that is not below its row's number, row by row."""
+    """Return row and column of each score that is not below its row's number, row by row."""
     # Rounded down, so that no score between the number and its float32 is lost.
     bounds = np.nextafter(least.astype(np.float32), np.float32(-np.inf))
     high = scores >= bounds[:, None]

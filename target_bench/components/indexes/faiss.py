@@ -119,7 +119,7 @@ class FaissHNSW(Approximate):
         at_least(1, ef_construction=ef_construction, ef_search=ef_search, threads=threads)
 
     def notes(self) -> Sequence[str]:
-        """Recall, and whether another build would find the same."""
+        """Return recall, and whether another build would find the same."""
         return [*super().notes(), *threads_note(self.threads)]
 
     def _built(self, vectors: Vectors) -> Any:
@@ -148,7 +148,7 @@ class FaissHNSW(Approximate):
 class FaissIVF(Approximate):
     """Inverted lists of the vectors nearest to each of some centroids, by ``IndexIVFFlat``.
 
-    With ``pq``, vectors are kept as codes of so many bytes (product quantisation, Jégou et al.
+    With ``pq``, vectors are kept as codes of this many bytes (product quantisation, Jégou et al.
     2011), four candidates are looked up for each row asked for, and scored by the vectors.
 
     Args:
@@ -214,7 +214,7 @@ class FaissIVF(Approximate):
         return _rows(self._index.search(queries, n_rows, params=parameters))
 
     def notes(self) -> Sequence[str]:
-        """Recall, and whether there were few vectors to learn the lists from."""
+        """Return recall, and whether there were few vectors to learn the lists from."""
         few = []
         if self._index is not None and self._index.ntotal < _POINTS * self._index.nlist:
             few = [

@@ -46,7 +46,7 @@ class HNSWLib(Approximate):
             raise ConfigError(f"seed={seed}: a number from 0 to {2**31 - 1}")
 
     def notes(self) -> Sequence[str]:
-        """Recall, and whether another build would find the same."""
+        """Return recall, and whether another build would find the same."""
         return [*super().notes(), *threads_note(self.threads)]
 
     def _built(self, vectors: Vectors) -> Any:
@@ -59,7 +59,7 @@ class HNSWLib(Approximate):
         return index
 
     def _candidates(self, queries: Vectors, n_rows: int) -> Rows:
-        """Those of all queries at once; of each by itself where a query has too few."""
+        """Search all queries at once; each by itself where a query has too few rows."""
         self._index.set_ef(max(self.ef_search, n_rows))
         try:
             labels, _ = self._index.knn_query(queries, k=n_rows)
@@ -72,7 +72,7 @@ class HNSWLib(Approximate):
         return rows
 
     def _reached(self, query: Vectors, n_rows: int) -> Rows:
-        """All that the graph leads to from its entry: hnswlib answers with ``k`` rows or none."""
+        """Return all rows reachable from the graph's entry: hnswlib gives ``k`` rows or none."""
         rows = np.full((1, n_rows), -1, dtype=np.int64)
         low, high = 0, n_rows
         while high - low > 1:

@@ -34,7 +34,7 @@ class Recall:
             self._samples.setdefault(k, _Sample()).add(queries, lengths, found)
 
     def notes(self) -> Sequence[str]:
-        """One sentence for each number of rows that was asked for."""
+        """Return one sentence for each number of rows that was asked for."""
         return [
             f"recall@{k} against exact search: {sample.recall(self._stored, k):.3f} "
             f"over {len(sample.drawn)} queries"
@@ -67,7 +67,7 @@ class _Sample:
             )
 
     def recall(self, stored: Stored, k: int) -> float:
-        """The share of the ``k`` found that score no less than the k-th best; ties are as good."""
+        """Return the share of the ``k`` found that score at least as the k-th best does."""
         assert self._kept is not None
         queries, lengths, scores, rows = self._kept
         best, _ = search_exactly(stored, queries, lengths, k)

@@ -1,4 +1,4 @@
-"""Candidates -> rankings: their inner products anew in double precision, then the one rule.
+"""Candidates -> rankings: their inner products again, in double precision, then the one rule.
 
 Libraries add up in single precision, each in an order of its own, so their scores differ in the
 last bits. An inner product of float32 vectors taken in float64 is exact to about 1e-16 of the
@@ -30,10 +30,10 @@ _ALONE = threading.Lock()
 
 
 def slack(stored: Stored, lengths: Lengths) -> Scores:
-    """How far below the k-th best single-precision score one of the k best can lie.
+    """Return how far below the k-th best single-precision score one of the k best can lie.
 
     With u = 2^-24, an inner product of length d is off by at most d u / (1 - d u) times both
-    lengths, in whatever order it is added up (Higham 2002, Accuracy and Stability of Numerical
+    lengths, in any order of summation (Higham 2002, Accuracy and Stability of Numerical
     Algorithms, section 3.1). Both scores may be off, and both are rounded by half a step, which is
     2^-20 of the power of two next to the product of both lengths. Products of tiny numbers may
     vanish besides, each by less than 2^-149.
@@ -73,7 +73,7 @@ def rank(queries: Vectors, stored: Stored, numbers: Rows, rows: Rows, k: int) ->
 
 
 def rank_candidates(queries: Vectors, stored: Stored, candidates: Rows, k: int) -> Found:
-    """As ``rank``, from (n, c) rows in any order, -1 where there is none."""
+    """Rank (n, c) rows in any order as ``rank`` does; -1 where there is none."""
 
     def ranked(block: slice) -> Found:
         ordered = np.sort(candidates[block], axis=1)
@@ -84,7 +84,7 @@ def rank_candidates(queries: Vectors, stored: Stored, candidates: Rows, k: int) 
 
 
 def inner_products(queries: Vectors, vectors: Vectors, numbers: Rows, rows: Rows) -> Scores:
-    """(p,) rounded inner products of pairs; each depends on its two vectors, not on its place."""
+    """Return the (p,) rounded inner products of pairs; each depends on its two vectors only."""
     doubles = queries.astype(np.float64)
     products, lengths = np.empty(len(numbers)), np.empty(len(numbers))
     for start in range(0, len(numbers), _PAIRS):
@@ -118,7 +118,7 @@ def in_blocks(
 
 
 def blas_threads() -> int:
-    """How many threads linear algebra may use, as ``OMP_NUM_THREADS`` and the like say."""
+    """Return how many threads linear algebra may use, as ``OMP_NUM_THREADS`` and the like say."""
     from threadpoolctl import threadpool_info
 
     found: list[dict[str, Any]] = threadpool_info()

@@ -79,7 +79,7 @@ class Sharded(VectorIndex):
         self._all("finish")
 
     def search(self, vectors: Vectors, k: int) -> Found:
-        """The best rows of all shards for each of (n, d) vectors; see ``VectorIndex.search``."""
+        """Return the best rows of all shards for (n, d) vectors; see ``VectorIndex.search``."""
         found = self._all("search", vectors, k)
         scores = np.concatenate([scores for scores, _ in found], axis=1)
         places = zip(self._rows, found, strict=True)

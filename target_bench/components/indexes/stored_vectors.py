@@ -85,7 +85,7 @@ class Stored:
 
     @classmethod
     def load(cls, folder: Path) -> tuple[Self, dict[str, Any]]:
-        """Vectors, memory-mapped, and the record that ``save`` wrote with them.
+        """Return the vectors, memory-mapped, and the record that ``save`` wrote with them.
 
         Raises:
             DataError: a file is missing or damaged, or the vectors are not those recorded.
@@ -119,7 +119,7 @@ def _as_float32(vectors: NDArray[Any], what: str) -> Vectors:
 
 
 def _lengths(vectors: Vectors, what: str) -> Lengths:
-    """Euclidean lengths, in double precision so that none overflows."""
+    """Return the Euclidean lengths, in double precision so that none overflows."""
     squares = np.empty(len(vectors))
     for start in range(0, len(vectors), _CHUNK):
         chunk = vectors[start : start + _CHUNK].astype(np.float64)
@@ -144,7 +144,7 @@ def _read_record(path: Path) -> dict[str, Any]:
 
 
 def _check_sha256(path: Path, recorded: str | None) -> None:
-    """Libraries read a damaged file without noticing, or crash: it is never given to them."""
+    """Check a file's hash: libraries read a damaged one without noticing, or crash."""
     try:
         found = sha256_of(path)
     except OSError as error:

@@ -85,7 +85,7 @@ class Torch(VectorIndex):
         return scores, rows
 
     def notes(self) -> Sequence[str]:
-        """Whether memory ran short."""
+        """Return whether memory ran short."""
         if not self._halved:
             return []
         return [f"out of memory on {self._on}: searched in blocks of {self._block} queries"]
@@ -146,7 +146,7 @@ class Torch(VectorIndex):
         return table.gather(1, best).cpu().numpy(), candidates.gather(1, best).cpu().numpy()
 
     def _inner_products(self, block: Vectors, queries: Any, numbers: Any, rows: Any) -> Any:
-        """Rounded; on a CPU by numpy, which takes a fifth of PyTorch's time for it."""
+        """Return rounded products; on a CPU by numpy, which needs a fifth of PyTorch's time."""
         import torch
 
         if self._on.type == "cpu":
@@ -161,7 +161,7 @@ class Torch(VectorIndex):
 
 
 def _rounded(torch: Any, left: Any, right: Any) -> Any:
-    """Inner products of pairs of vectors, rounded as ``ranking.graded`` does."""
+    """Return the inner products of pairs of vectors, rounded as ``ranking.graded`` does."""
     unit = (left.square().sum(dim=1) * right.square().sum(dim=1)).sqrt()
     unit = torch.where(unit > 0, unit, 1.0)
     step = torch.exp2(unit.log2().round() - SINGLE)
@@ -170,7 +170,7 @@ def _rounded(torch: Any, left: Any, right: Any) -> Any:
 
 @contextmanager
 def _full_precision(torch: Any) -> Iterator[None]:
-    """Single-precision products with all their bits, whatever the process is set to."""
+    """Compute products in full single precision, regardless of the settings of the process."""
     if hasattr(torch.backends.cuda.matmul, "fp32_precision"):
         places = [torch.backends.cuda.matmul, torch.backends.mkldnn.matmul]
         name: str = "fp32_precision"

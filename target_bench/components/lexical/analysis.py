@@ -56,7 +56,7 @@ class Analyzer:
         try:
             pattern = re.compile(tokens)
         except re.error as error:
-            raise ConfigError(f"tokens={tokens!r} is no regular expression: {error}") from error
+            raise ConfigError(f"tokens={tokens!r} is not a regular expression: {error}") from error
         if pattern.groups > 1:
             raise ConfigError(f"tokens={tokens!r}: more than one group; write (?:...) instead")
         self._tokens = tokens
@@ -113,7 +113,7 @@ class _NormalForms(dict[str, str | None]):
 
 @cache
 def _words_with_marks() -> Callable[[str], list[str]]:
-    """Finds what ``WORDS`` finds, with the marks that stand on letters."""
+    """Return a function that finds what ``WORDS`` finds, with the marks that stand on letters."""
     plane = map(chr, range(0x300, 0xFFFF))
     marks = "".join(c for c in plane if unicodedata.category(c) in ("Mn", "Mc"))
     return re.compile(f"[^\\W_](?:[^\\W_]|[{marks}])*").findall
@@ -138,7 +138,7 @@ def _stemmer() -> Callable[[str], str]:
 def serializers(
     fields: Sequence[Field] | Sequence[Sequence[Field]], format: Format, rows: RowLimit
 ) -> list[Serializer]:
-    """One serializer a field: ``[title, header]`` is one field, ``[[title], [header]]`` is two."""
+    """Return a serializer for each field: ``[a, b]`` is one field, ``[[a], [b]]`` is two."""
     names = [name for name in fields if isinstance(name, str)]
     groups = [tuple(group) for group in fields if not isinstance(group, str)]
     if names and groups:
@@ -147,5 +147,5 @@ def serializers(
 
 
 def distinct(tokens: Iterable[str]) -> list[str]:
-    """Each token once, in the order of first occurrence."""
+    """Return each token once, in the order of first occurrence."""
     return list(dict.fromkeys(tokens))

@@ -59,7 +59,7 @@ class SingularSpace:
         return vectors
 
     def _decomposed(self, vectors: Any) -> Floats:
-        """(n-grams, dims) right singular vectors, those of singular value 0 left out."""
+        """Return the (n-grams, dims) right singular vectors, those of singular value 0 left out."""
         from sklearn.utils.extmath import randomized_svd
 
         dims = min(self._dims, *vectors.shape)
@@ -75,7 +75,7 @@ class SingularSpace:
         return int(self._axes.shape[1])
 
     def points(self, vectors: Any) -> Floats:
-        """(texts, dims) points of unit length; 0 for vectors that hardly reach into the space."""
+        """Return (texts, dims) points of unit length; 0 for vectors almost outside it."""
         return _unit_rows(np.array(vectors @ self._axes))
 
     def places(self, texts: Sequence[str]) -> tuple[Floats, NDArray[np.bool_]]:

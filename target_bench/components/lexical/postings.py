@@ -67,7 +67,7 @@ class Weigher(Protocol):
     absent: Floats
 
     def piece(self, fields: Sequence[Any]) -> Any:
-        """(tables, terms) weights of consecutive tables, given the counts of their fields."""
+        """Return (tables, terms) weights of consecutive tables from the counts of their fields."""
 
 
 class Weighing(Protocol):
@@ -184,7 +184,7 @@ class Postings:
         return cls(vocabulary, list(stored) if memory is None else stored, absent)
 
     def queries(self, queries: Sequence[Sequence[str]]) -> Any:
-        """(queries, terms) CSR matrix of the terms that are known, in the order of each query."""
+        """Build the (queries, terms) CSR matrix of the known terms, in the order of each query."""
         from scipy.sparse import csr_matrix
 
         number = self.vocabulary.get
@@ -285,7 +285,7 @@ class _Counter:
 
 
 def _counts(tokens: "array[int]", lengths: "array[int]", n_terms: int) -> Any:
-    """(tables, terms) CSR matrix of term counts."""
+    """Build the (tables, terms) CSR matrix of term counts."""
     from scipy.sparse import csr_matrix
 
     indices = np.array(tokens, dtype=np.int32)
@@ -297,7 +297,7 @@ def _counts(tokens: "array[int]", lengths: "array[int]", n_terms: int) -> Any:
 
 
 def _shard(weigher: Weigher, pieces: Iterable[Sequence[Any]]) -> Any:
-    """(terms, tables) weights of consecutive pieces of all fields."""
+    """Return the (terms, tables) weights of consecutive pieces of all fields."""
     from scipy.sparse import vstack
 
     return vstack([weigher.piece(fields) for fields in pieces], format="csr").T.tocsr()
@@ -346,7 +346,7 @@ class _Bm25sWeigher:
         return self._tfc(tf_array=tf, l_d=length, l_avg=average, k1=f.k1, b=f.b, delta=f.delta)
 
     def piece(self, fields: Sequence[Any]) -> Any:
-        """(tables, terms) weights of consecutive tables, given the counts of their fields."""
+        """Return (tables, terms) weights of consecutive tables from the counts of their fields."""
         from scipy.sparse import csr_matrix
 
         total = csr_matrix((fields[0].shape[0], self._n_terms))
@@ -356,7 +356,7 @@ class _Bm25sWeigher:
         return total
 
     def _weights(self, number: int, counts: Any) -> Any:
-        """(tables, terms) weights of one field."""
+        """Return the (tables, terms) weights of one field."""
         from scipy.sparse import csr_matrix
 
         lengths = np.repeat(np.asarray(counts.sum(axis=1)).ravel(), np.diff(counts.indptr))

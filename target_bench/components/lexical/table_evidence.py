@@ -67,7 +67,7 @@ class Texts:
         return self._content(text)
 
     def phrases(self, text: str) -> list[str]:
-        """Neighbouring stems, with the stop words and without them."""
+        """Return the neighbouring stems, with the stop words and without them."""
         return [*_pairs(self._every(text)), *_pairs(self._content(text))]
 
     def cell(self, text: str) -> list[str]:
@@ -76,7 +76,7 @@ class Texts:
         return [_cell_term(stems)] if 0 < len(stems) <= _LONGEST_CELL else []
 
     def cells_named(self, query: str) -> list[str]:
-        """All that could be a cell in a query."""
+        """Return all that could be a cell in a query."""
         stems = self._every(query)
         spans = range(1, _LONGEST_CELL + 1)
         starts = range(len(stems))
@@ -92,13 +92,13 @@ def _cell_term(stems: Sequence[str]) -> str:
 
 
 def table_numbers(text: str) -> list[str]:
-    """Numbers without thousands separators and leading zeros; decimals also without the point."""
+    """Return numbers without thousands separators and leading zeros; decimals also undotted."""
     found = list(map(_plain, _NUMBER.findall(text)))
     return [f"#{form}" for n in found for form in dict.fromkeys((n, n.replace(".", "")))]
 
 
 def query_numbers(text: str) -> list[str]:
-    """Numbers as in a table, and those up to twelve that are spelled out."""
+    """Return the numbers as in a table, and those up to twelve that are spelled out."""
     digits = [f"#{_plain(found)}" for found in _NUMBER.findall(text)]
     return digits + [_SPELLED[w] for w in re.findall("[a-z]+", text.lower()) if w in _SPELLED]
 
@@ -184,7 +184,7 @@ class Evidence:
         )
 
     def features(self, queries: Sequence[str]) -> list[Floats]:
-        """For each of ``KINDS`` the (queries, tables) evidence."""
+        """Return the (queries, tables) evidence of each of ``KINDS``."""
         words = [distinct(self._texts.words(query)) for query in queries]
         found = []
         for postings in self._bm25:
@@ -205,7 +205,7 @@ class Evidence:
         return masses
 
     def _weighted(self, queries: Sequence[str], words: Sequence[list[str]]) -> Any:
-        """(queries, terms) CSR matrix of the weights of the queries' terms."""
+        """Build the (queries, terms) CSR matrix of the weights of the queries' terms."""
         from scipy.sparse import csr_matrix
 
         columns, ends = array("i"), array("i", [0])
@@ -266,7 +266,7 @@ class _Collected:
         self._columns["any"].add(above | title_phrases | words | table_numbers_ | phrases | cells)
 
     def _cell_terms(self, text: str) -> tuple[Terms, Terms, Terms, Terms]:
-        """Words, numbers, phrases, and the cell itself."""
+        """Return words, numbers, phrases, and the cell itself."""
         texts, numbers = self._texts, self._numbers
         return (
             numbers(texts.words(text)),
@@ -282,7 +282,7 @@ class _Collected:
     def finished(
         self,
     ) -> tuple[dict[str, int], list[Any], Any, NDArray[np.int64], NDArray[np.int64]]:
-        """All that ``Evidence`` is made of besides BM25."""
+        """Return all that ``Evidence`` is made of besides BM25."""
         n = len(self._vocabulary)
         matrices = [self._columns[name].matrix(n) for name in _MATRICES]
         found_in = np.bincount(np.array(self._columns["any"].terms, dtype=np.int64), minlength=n)
@@ -305,7 +305,7 @@ class _Columns:
         self._ends.append(len(self.terms))
 
     def matrix(self, n_terms: int) -> Any:
-        """(terms, columns) CSR matrix."""
+        """Build the (terms, columns) CSR matrix."""
         from scipy.sparse import csr_matrix
 
         indices = np.array(self.terms, dtype=np.int32)

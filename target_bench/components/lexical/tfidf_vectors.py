@@ -44,7 +44,7 @@ class NGrams:
         self._hashed = hashed
 
     def fit(self, texts: Sequence[str]) -> Any:
-        """(texts, n-grams) vectors of unit length, or None if no text has a word."""
+        """Return the (texts, n-grams) vectors of unit length, or None if no text has a word."""
         self._start()
         if not any(map(self._analyzer, texts)):
             return None
@@ -55,7 +55,7 @@ class NGrams:
         return vectors
 
     def vectors(self, texts: Sequence[str]) -> Any:
-        """(texts, n-grams) vectors; of length 0 where no n-gram is known."""
+        """Return the (texts, n-grams) vectors; of length 0 where no n-gram is known."""
         return self._weigh.transform(self._count.transform(texts))
 
     def save(self, folder: Path) -> None:

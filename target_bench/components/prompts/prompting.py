@@ -216,7 +216,7 @@ class Prompter:
         prompted: Prompted,  # noqa: ARG002 (for prompts of which an answer can be checked)
         generation: Generation,  # noqa: ARG002 (the contract's argument)
     ) -> Prompted | None:
-        """The request that asks for a better answer, where this one cannot be right; else None."""
+        """Return a request for a better answer where this one must be wrong, else None."""
         return None
 
     def prompted(self, query: Query, tables: Sequence[Table]) -> Prompted:

@@ -59,7 +59,7 @@ class SchemaPrompter(Prompter):
         return [corpus[t] for t in ids if t.database_id == database_id]
 
     def prompted(self, query: Query, tables: Sequence[Table]) -> Prompted:
-        """The request for a query: the schema, three rows a table, and the evidence if any."""
+        """Return the request for a query: schema, three rows a table, and the evidence if any."""
         sampled = [replace(table, rows=table.rows[:SAMPLE_ROWS]) for table in tables]
         evidence = query.metadata.get("evidence")
         text = f"{query.text}\nEvidence: {evidence}" if evidence else query.text
@@ -68,7 +68,7 @@ class SchemaPrompter(Prompter):
         return replace(asked, request=request)
 
     def repaired(self, prompted: Prompted, generation: Generation) -> Prompted | None:
-        """The request with the answer and what SQLite says of it, if it is no valid SQL there."""
+        """Return a request with the answer and SQLite's error, if the answer is not valid SQL."""
         if generation.error is not None or not prompted.request.tables:
             return None
         problem = self._problem(prompted.request.tables[0].id.database_id, generation.text)

@@ -77,7 +77,7 @@ def storable_count(value: object) -> int | None:
 
 
 def file() -> Path:
-    """``responses.sqlite`` in the cache folder: $TARGET_BENCH_CACHE, or the user's."""
+    """Return ``responses.sqlite`` in the cache folder: $TARGET_BENCH_CACHE, or the user's."""
     return cache_root() / "responses.sqlite"
 
 
@@ -88,10 +88,10 @@ def request_key(provider: str, base_url: str, body: Mapping[str, Any]) -> str:
 
 
 def unrecorded(requests: Iterable[T], key: Callable[[T], str]) -> Iterator[T]:
-    """Those of the requests whose answers are not recorded; ``key`` gives what they are found by.
+    """Return the requests whose answers are not recorded; ``key`` gives a request's key.
 
     Nothing is changed: a file that cannot be read holds no answer here, and whoever records answers
-    in it hears why. Of equal requests the first counts.
+    in it gets the error. Of equal requests the first counts.
     """
     seen: set[str] = set()
     with _as_it_stands() as database:
@@ -140,7 +140,7 @@ class AnswerCache:
 
     Args:
         path: the file; made if it is not there.
-        warn: hears of a damaged file, which is moved aside.
+        warn: gets a message about a damaged file, which is moved aside.
 
     Raises:
         StoreError: the file cannot be made or opened.
@@ -255,8 +255,9 @@ class AnswerCache:
 
     def _unusable(self, error: Exception) -> StoreError:
         return StoreError(
-            f"answers cannot be recorded in {self._path}: {error}. Make room or mend its rights, "
-            "name another folder with $TARGET_BENCH_CACHE, or pass cache=false to the generator."
+            f"answers cannot be recorded in {self._path}: {error}. Free disk space, fix its "
+            "permissions, name another folder with $TARGET_BENCH_CACHE, or pass cache=false to the "
+            "generator."
         )
 
 
@@ -302,13 +303,13 @@ def _seal_rows(database: sqlite3.Connection) -> None:
 
 
 def _is_whole(key: str, row: tuple[Any, ...]) -> bool:
-    """Whether a row is what was recorded; a damaged one may hold values of other types."""
+    """Return whether a row is what was recorded; a damaged one may hold values of other types."""
     *answer, seal = row
     return _is_readable(row) and seal == seal_of([key, *answer])
 
 
 def _is_readable(row: Iterable[Any]) -> bool:
-    """Whether no value is bytes, which is never recorded."""
+    """Return whether no value is bytes, which is never recorded."""
     return not any(isinstance(value, bytes) for value in row)
 
 
@@ -320,7 +321,7 @@ def _text(raw: bytes) -> str | bytes:
 
 
 def _is_damage(error: sqlite3.Error) -> bool:
-    """Whether the content of the file is at fault, not the disk, its rights or another process."""
+    """Return whether the file's content is at fault, not disk, permissions or another process."""
     if isinstance(error, sqlite3.ProgrammingError):
         return False  # the file was closed
     name: str | None = getattr(error, "sqlite_errorname", None)

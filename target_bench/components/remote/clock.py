@@ -8,11 +8,11 @@ class Clock:
     """The system's clock."""
 
     def now(self) -> float:
-        """Seconds that only grow, from anywhere."""
+        """Return monotonic seconds from an arbitrary start."""
         return time.monotonic()
 
     def today(self) -> float:
-        """Seconds since 1970."""
+        """Return the seconds since 1970."""
         return time.time()
 
     async def sleep(self, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Many pieces of work at once, in an event loop of a thread of its own."""
+"""Concurrent requests: many items processed at once, in an event loop in its own thread."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -34,8 +34,8 @@ class _Failed:
     error: BaseException
 
 
-class Crowd(Generic[T, R]):
-    """Works on many items at once; what is raised there is raised here.
+class ConcurrentRequests(Generic[T, R]):
+    """Requests processed concurrently in an event loop; what one raises is raised to the caller.
 
     Items are drawn, notices called and results given in the calling thread, so it may have an
     event loop of its own, and nothing is drawn that is not begun at once.

@@ -51,7 +51,9 @@ def read_embedded(
         order = [_place(item.get("index"), i) for i, item in enumerate(data)]
         rows = [_vector(item["embedding"]) for item in data]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise Failure("server_error", f"an embedding is no vector: {error}", again=True) from None
+        raise Failure(
+            "server_error", f"an embedding is not a vector: {error}", again=True
+        ) from None
     lengths = {len(row) for row in rows}
     if set(order) != set(range(n)):
         raise Failure("server_error", f"the indexes of {n} vectors are {order!r:.80}", again=True)
@@ -74,7 +76,7 @@ def _place(index: Any, otherwise: int) -> int:
 
 
 def _vector(embedding: Any) -> Vectors:
-    """(d,) numbers, which come as base64 or as a list."""
+    """Return (d,) numbers, which come as base64 or as a list."""
     if isinstance(embedding, str):
         return np.frombuffer(base64.b64decode(embedding, validate=True), "<f4")
     vector: Vectors = np.array(embedding, np.float32)

@@ -7,7 +7,7 @@ from random import Random
 from typing import Generic, Protocol, TypeVar
 
 from target_bench.components.remote.failures import Failure
-from target_bench.components.remote.rate_limits import Limiter, Tell, Window
+from target_bench.components.remote.rate_limits import ConcurrencyWindow, Limiter, Tell
 from target_bench.core.errors import ConfigError, PluginError
 
 
@@ -37,8 +37,8 @@ class Recorded(Protocol[A]):
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How long a request is tried. This is the only place that tries again.
+class RetryPolicy:
+    """A retry policy: how often a request is sent, and the waits between. Only this code retries.
 
     Attributes:
         attempts: how often it is sent at most.
@@ -62,7 +62,7 @@ class Patience:
             raise ConfigError(f"attempts={self.attempts}: at least 1 is needed")
 
     def wait(self, attempt: int, random: Random) -> float:
-        """Seconds before the next attempt: any number up to a bound that doubles."""
+        """Draw the seconds before the next attempt: uniform up to a bound that doubles."""
         return random.uniform(0, min(self.longest, self.first * 2 ** min(attempt - 1, 30)))
 
 
@@ -74,7 +74,7 @@ class Asked(Generic[A]):
         key: equal for requests that have the same answer.
         tokens: of prompt and answer together, estimated.
         send: sends it once; raises ``Failure``.
-        prepare: connects, where nobody has yet; called before the request has its turn, so that
+        prepare: connects, if not done yet; called before the request has its turn, so that
             the time this takes brings no requests together.
     """
 
@@ -99,33 +99,33 @@ class Reply(Generic[A]):
     cached: bool
 
 
-class Reach:
-    """Whether a server has ever taken a request; outlives event loops."""
+class ServerState:
+    """The state of a server: whether it has ever accepted a request; outlives event loops."""
 
     def __init__(self) -> None:
         self.reached = False
 
 
 class Endpoint(Generic[A]):
-    """Asks a server; belongs to one event loop.
+    """A client of one server, with rate limits and retries; belongs to one event loop.
 
     Args:
         limiter: when a request may be sent; shared by all who ask this server.
         window: how many may be under way.
-        patience: how long a request is tried.
-        reach: whether the server was ever reached.
+        retry_policy: how long a request is tried.
+        state: whether the server was ever reached.
         recorded: the answers so far, or None to ask every request.
         random: draws the waits.
-        tell: hears of waiting.
+        tell: is called when it waits.
         advice: what to do about a failure that every request will share.
     """
 
     def __init__(
         self,
         limiter: Limiter,
-        window: Window,
-        patience: Patience,
-        reach: Reach,
+        window: ConcurrencyWindow,
+        retry_policy: RetryPolicy,
+        state: ServerState,
         recorded: Recorded[A] | None,
         random: Random,
         tell: Tell,
@@ -133,8 +133,8 @@ class Endpoint(Generic[A]):
     ) -> None:
         self._limiter = limiter
         self._window = window
-        self._patience = patience
-        self._reach = reach
+        self._retry_policy = retry_policy
+        self._state = state
         self._recorded = recorded
         self._random = random
         self._tell = tell
@@ -167,7 +167,7 @@ class Endpoint(Generic[A]):
                 promise.cancel()
             else:
                 promise.set_exception(error)
-                promise.exception()  # looked at, if nobody else waits for it
+                promise.exception()  # marked as retrieved, if no one else waits for it
             raise
         finally:
             del self._under_way[asked.key]
@@ -185,7 +185,7 @@ class Endpoint(Generic[A]):
     async def _answered(self, asked: Asked[A]) -> Reply[A]:
         asked.prepare()
         waited = 0.0
-        for attempt in range(1, self._patience.attempts + 1):
+        for attempt in range(1, self._retry_policy.attempts + 1):
             try:
                 return await self._once(asked)
             except Failure as failure:
@@ -204,7 +204,7 @@ class Endpoint(Generic[A]):
             seconds = self._limiter.clock.now() - start
             if answer.input_tokens is not None and answer.output_tokens is not None:
                 used = answer.input_tokens + answer.output_tokens
-            self._reach.reached = True
+            self._state.reached = True
             self._window.grow()
         finally:
             self._limiter.settle(asked.tokens, used)
@@ -219,16 +219,16 @@ class Endpoint(Generic[A]):
             ConfigError: nor will any other request have an answer.
             PluginError: nor will they for a long time.
         """
-        if not failure.again or attempt == self._patience.attempts:
+        if not failure.again or attempt == self._retry_policy.attempts:
             raise self._final(failure, attempt)
-        if failure.wait is not None and failure.wait > self._patience.total:
+        if failure.wait is not None and failure.wait > self._retry_policy.total:
             self._end = PluginError(
                 f"{failure}. The server asks to wait {failure.wait:.0f} s; the answers so far are "
                 "kept, run the same command again then."
             )
             raise self._end
-        seconds = failure.wait or self._patience.wait(attempt, self._random)
-        if waited + seconds > self._patience.total:
+        seconds = failure.wait or self._retry_policy.wait(attempt, self._random)
+        if waited + seconds > self._retry_policy.total:
             raise self._final(failure, attempt, seconds)
         if failure.wait is None and failure.kind != "rate_limit":
             await self._limiter.clock.sleep(seconds)
@@ -237,11 +237,11 @@ class Endpoint(Generic[A]):
         return seconds
 
     def _final(self, failure: Failure, attempt: int, seconds: float | None = None) -> Exception:
-        if failure.hopeless and (not self._reach.reached or failure.kind == "rate_limit"):
+        if failure.hopeless and (not self._state.reached or failure.kind == "rate_limit"):
             self._end = ConfigError(self._advice(failure))
             return self._end
         if not failure.hopeless and failure.kind not in ("rate_limit", "server_error", "timeout"):
-            self._reach.reached = True
+            self._state.reached = True
         message = failure.message
         if seconds is not None:
             message = f"{message} (the next attempt would be in {seconds:.0f} s, too late)"

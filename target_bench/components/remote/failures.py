@@ -72,7 +72,7 @@ class Failure(Exception):  # noqa: N818 (an answer that failed; only the last at
         self.tokens = tokens
 
     def without(self, secret: str) -> "Failure":
-        """Return the same failure, without a word that nobody should read."""
+        """Return the same failure, with credentials masked."""
         return Failure(
             self.kind,
             self.message.replace(secret, "***"),
@@ -103,7 +103,7 @@ class Refused:
 
     @classmethod
     def read(cls, status: int, body: object, wait: float | None) -> "Refused":
-        """From the body as JSON, as text, or None."""
+        """Read a refusal from a body: JSON, text or None."""
         error = body.get("error", body) if isinstance(body, Mapping) else body
         if not isinstance(error, Mapping):
             known = isinstance(body, Mapping)

@@ -45,7 +45,7 @@ class Server:
         """Check.
 
         Raises:
-            ConfigError: the address, the variable or the timeout cannot be.
+            ConfigError: the address, the variable or the timeout is invalid.
             MissingExtraError: the package ``openai`` is missing.
         """
         if importlib.util.find_spec("openai") is None:
@@ -110,7 +110,7 @@ class Server:
         return (
             f"{failure}. Asked was the model {model!r} at {self.address} with the key in "
             f"${self.api_key_env} (which is {key}); change model, base_url or api_key_env, or "
-            "mend the key."
+            "fix the key."
         )
 
 
@@ -150,7 +150,7 @@ class Connection:
         """Make the first client, if there is none.
 
         Raises:
-            ConfigError: there is no key, or it cannot be one.
+            ConfigError: there is no key, or it is invalid.
         """
         if self._make is None:
             self._key = self._server.key()
@@ -216,7 +216,7 @@ class Connection:
                 "server_error", f"the answer is {what}", again=not page, hopeless=page
             ) from None
         if not isinstance(body, dict):
-            raise Failure("server_error", "the answer is no JSON object", again=True)
+            raise Failure("server_error", "the answer is not a JSON object", again=True)
         return body
 
     def _failure(self, error: Exception, with_schema: bool) -> Failure:
@@ -240,7 +240,7 @@ class Connection:
 
 
 def _maker(server: Server, key: str) -> "Callable[[], AsyncOpenAI]":
-    """Makes clients that share what takes long to load: the certificates."""
+    """Return a maker of clients that share what takes long to load: the certificates."""
     import httpx
     import openai
 

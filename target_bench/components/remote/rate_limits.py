@@ -12,16 +12,16 @@ from target_bench.components.remote.clock import Clock
 from target_bench.core.errors import ConfigError
 
 Tell = Callable[[str, float], None]
-"""(reason, seconds): hears that nothing is sent for a while."""
+"""(reason, seconds): is called when nothing is sent for a while."""
 
 _WORTH_TELLING = 1.0  # seconds
 
 
 def retry_after(headers: Mapping[str, str], today: float) -> float | None:
-    """How many seconds a server asks to wait.
+    """Return how many seconds a server asks to wait.
 
     Args:
-        headers: of its answer, found whatever their case.
+        headers: of its answer, looked up regardless of case.
         today: seconds since 1970, for a server that names a date.
 
     Returns:
@@ -56,7 +56,7 @@ class Bucket:
         self._full = 0.0
 
     def begin(self, now: float) -> float:
-        """When the next may be taken, at ``now`` the earliest."""
+        """Return when the next may be taken, at ``now`` the earliest."""
         return max(self._full, now)
 
     def take(self, amount: float, start: float) -> None:
@@ -93,11 +93,11 @@ class Limiter:
         self._lock = Lock()
 
     async def turn(self, tokens: int, tell: Tell) -> None:
-        """Wait until a request of so many tokens may be sent.
+        """Wait until a request of this many tokens may be sent.
 
         Args:
             tokens: of prompt and answer together, estimated.
-            tell: hears once of the user's own limits, when they first make somebody wait.
+            tell: is called once for the user's own limits, when they first cause a wait.
         """
         while True:
             await self._pause_to_end()
@@ -134,7 +134,7 @@ class Limiter:
         Args:
             seconds: from now on.
             reason: why, for whoever watches.
-            tell: hears of it once a pause.
+            tell: is called once a pause.
         """
         with self._lock:
             now = self.clock.now()
@@ -145,11 +145,11 @@ class Limiter:
         return begins
 
 
-class Window:
-    """How many requests may be under way at once, in one event loop.
+class ConcurrencyWindow:
+    """The number of requests that may be under way at once, in one event loop.
 
     It halves when the server says that there are too many, and grows by one each time that as many
-    as it holds were answered: so what follows a pause is not the same crowd again.
+    as it holds were answered: so what follows a pause is not the same crowd of requests again.
 
     Args:
         most: its size to begin with, which it never exceeds.

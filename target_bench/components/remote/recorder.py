@@ -25,7 +25,7 @@ class Recorder:
         self._at_rest.set()
 
     async def get(self, key: str) -> Answer | None:
-        """The recorded answer; read when no group is being written, which has the file's lock.
+        """Return the recorded answer, read while no group of answers is being written.
 
         Raises:
             StoreError: the file cannot be read.
@@ -69,7 +69,7 @@ class Recorder:
         self._writer = None
 
     async def _failure(self, answers: list[tuple[str, Answer]]) -> Exception | None:
-        """Return what went wrong, for all who wait; whatever it is, nobody waits for ever."""
+        """Return what went wrong, for all who wait: any error ends every wait."""
         self._at_rest.clear()
         try:
             await asyncio.to_thread(self._cache.put_many, answers)

@@ -1,13 +1,19 @@
-"""A model behind the OpenAI API as its plug-in holds it: server, limits and patience, checked."""
+"""A model behind the OpenAI API: its server, limits and retry policy, validated."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from random import Random
 from typing import Any, TypeVar
 
-from target_bench.components.remote.endpoint import Counted, Endpoint, Patience, Reach, Recorded
+from target_bench.components.remote.endpoint import (
+    Counted,
+    Endpoint,
+    Recorded,
+    RetryPolicy,
+    ServerState,
+)
 from target_bench.components.remote.openai_api import Server
-from target_bench.components.remote.rate_limits import Limiter, Tell, Window
+from target_bench.components.remote.rate_limits import ConcurrencyWindow, Limiter, Tell
 from target_bench.components.remote.server_settings import (
     check_at_least_one,
     check_extra,
@@ -23,7 +29,7 @@ class Served:
     Args:
         needed_for: who asks, for the message when the package is missing.
         own: parameters of a request that have settings of their own.
-        patience: how long a request is tried; ``attempts`` replaces its own.
+        retry_policy: how long a request is tried; ``attempts`` replaces its own.
         model: the name of the model.
         base_url: the server; None for $OPENAI_BASE_URL, else OpenAI's own.
         api_key_env: the name of the variable that holds the key.
@@ -38,7 +44,7 @@ class Served:
         server: where requests go.
 
     Raises:
-        ConfigError: a setting that cannot be.
+        ConfigError: a setting is invalid.
         MissingExtraError: the package ``openai`` is missing.
     """
 
@@ -46,7 +52,7 @@ class Served:
         self,
         needed_for: str,
         own: Collection[str],
-        patience: Patience,
+        retry_policy: RetryPolicy,
         *,
         model: str,
         base_url: str | None,
@@ -65,8 +71,8 @@ class Served:
         self._model = model
         self._concurrency = concurrency
         self._limiter = Limiter(rpm, tpm)
-        self._patience = replace(patience, attempts=attempts)
-        self._reach = Reach()
+        self._retry_policy = replace(retry_policy, attempts=attempts)
+        self._state = ServerState()
 
     def endpoint(
         self,
@@ -78,14 +84,14 @@ class Served:
 
         Args:
             recorded: the answers so far, or None to ask every request.
-            waiting: hears of waiting, and for how many seconds.
+            waiting: is called with the reason and the seconds of a wait.
             seed: of the waits.
         """
         return Endpoint(
             self._limiter,
-            Window(self._concurrency),
-            self._patience,
-            self._reach,
+            ConcurrencyWindow(self._concurrency),
+            self._retry_policy,
+            self._state,
             recorded,
             Random(seed),  # noqa: S311 (draws waits)
             waiting,

@@ -58,6 +58,6 @@ def check_extra(extra: Mapping[str, Any] | None, own: Collection[str]) -> None:
     """
     for name in extra or ():
         if name in own:
-            raise ConfigError(f"extra: {name} is no further parameter of a request")
+            raise ConfigError(f"extra: {name} is not a further parameter of a request")
         if is_secret(name):
             raise ConfigError(f"extra: {name}: keys come from the environment (api_key_env) only")

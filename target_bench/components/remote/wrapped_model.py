@@ -54,7 +54,7 @@ class WrappedModel(Generator):
         kind: the class that a model is of.
 
     Raises:
-        ConfigError: there is no such model, or a setting cannot be.
+        ConfigError: there is no such model, or a setting is invalid.
     """
 
     paid: ClassVar[bool] = True
@@ -72,7 +72,7 @@ class WrappedModel(Generator):
         self._secrets = self._found.secrets
 
     def config(self) -> Mapping[str, Any]:
-        """The model's class, version and settings, as far as the object shows them; no secrets.
+        """Return class, version and settings of the model as far as known, without secrets.
 
         Raises:
             TypeError: nothing identifies the model; see ``Foreign.config``.
@@ -80,14 +80,14 @@ class WrappedModel(Generator):
         return self._found.config()
 
     def unanswered(self, requests: Iterable[GenerationRequest]) -> Iterator[GenerationRequest]:
-        """Those of the requests whose answers are not recorded."""
+        """Return the requests whose answers are not recorded."""
         described = self._described()
         if described is None:
             return iter(requests)
         return unrecorded(requests, lambda request: self._key(request, described))
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """The answer to one request; whatever the model raises is the error of a failed one."""
+        """Return the answer to one request; any exception of the model makes it a failed one."""
         [answer] = self.generate_many([request], Observer())
         return answer
 
@@ -113,7 +113,7 @@ class WrappedModel(Generator):
     def _answers(
         self, requests: Iterable[GenerationRequest], answer: _Answering
     ) -> Iterator[Generation]:
-        """What ``answer`` gives for each request; one is drawn when a thread is free for it."""
+        """Yield what ``answer`` gives for each request, drawn when a thread is free for it."""
         source = iter(requests)
         under_way: set[Future[Generation]] = set()
         with ThreadPoolExecutor(self.concurrency, "target-bench-requests") as pool:
@@ -204,7 +204,7 @@ def with_text(text: str | None, reason: object, refusal: object, counts: Sequenc
 
 
 def error_text(error: BaseException, secrets: Iterable[str] = ()) -> str:
-    """An error's kind, then its words; the kind is that of its cause where this one has none.
+    """Return kind and message of an error; the kind is its cause's where it has none itself.
 
     Args:
         error: what a model raised; clients of several providers name their errors alike.
@@ -222,7 +222,7 @@ def error_text(error: BaseException, secrets: Iterable[str] = ()) -> str:
 
 
 def _failure(error: BaseException) -> Failure | None:
-    """What an error means, by the names of its classes and the status of HTTP that it has."""
+    """Classify an error by the names of its classes and its HTTP status."""
     if isinstance(error, Failure):
         return error
     classes = {cls.__name__ for cls in type(error).__mro__}

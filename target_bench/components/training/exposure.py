@@ -46,6 +46,6 @@ def _notes(folder: Path, scored: KeptOut) -> Sequence[str]:
             found.append(
                 f"the model in {folder} {verb} {n_questions:,} of the {len(scored.questions):,} "
                 f"questions and {n_tables:,} of the {len(scored.contents):,} gold tables of "
-                f"{scored.names[0]} (different ones, whatever their ids)"
+                f"{scored.names[0]} (different ones, regardless of their ids)"
             )
     return found

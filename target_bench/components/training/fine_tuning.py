@@ -93,11 +93,11 @@ def train(
         data: what is trained on, and what is kept out of it.
         folder: where the model goes; it must not be there, or be empty.
         settings: what is trained, and how.
-        observer: hears of progress and of what was left out.
+        observer: is notified of progress and of what was left out.
 
     Raises:
         MissingExtraError: the packages of the base are not installed.
-        ConfigError: a corpus, split, model or setting that cannot be, no question that is left,
+        ConfigError: an invalid corpus, split, model or setting, no question that is left,
             overlap in mode ``strict``, or too little memory.
         DataError: files are missing or broken.
         StoreError: the folder cannot be written.

@@ -47,7 +47,7 @@ class KeptOut:
     def overlap(
         self, corpus: str, query: Query, contents: Iterable[bytes], shared_tables: bool = False
     ) -> str | None:
-        """In what a question overlaps, or None.
+        """Return what a question shares with another training, or None.
 
         The ids of questions do not count: many corpora number them again in each split.
 
@@ -66,7 +66,7 @@ class KeptOut:
         return None if self.contents.isdisjoint(contents) else COPIED_TABLE
 
     def overlapping(self, pairs: Iterable[Used]) -> tuple[int, int]:
-        """How many of these questions, and of these tables, another training has used."""
+        """Return how many of these questions, and of these tables, another training has used."""
         questions: set[str] = set()
         contents: set[bytes] = set()
         for pair in pairs:
@@ -76,6 +76,6 @@ class KeptOut:
 
 
 def contents_of(dataset: Dataset) -> dict[TableId, bytes]:
-    """Table id -> the digest of its header and rows, equal for copies."""
+    """Return the mapping table id -> the digest of its header and rows, equal for copies."""
     digests = digests_of(dataset.corpus)
     return {t: digest.content for t, digest in zip(dataset.corpus.ids, digests, strict=True)}

@@ -50,6 +50,6 @@ def _storing(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StoreError(
-            f"{folder}: the model cannot be written ({error}). Make room, mend the rights of the "
-            "folder, or name another one with --output"
+            f"{folder}: the model cannot be written ({error}). Free disk space, fix the "
+            "permissions of the folder, or name another one with --output"
         ) from error

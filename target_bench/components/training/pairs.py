@@ -60,11 +60,11 @@ def mined(
 ) -> list[Pair]:
     """Return the pairs of a split, each with the best-ranked tables that may serve as negatives.
 
-    A gold table of a kept-out split is no negative either, unless tables are shared.
+    A gold table of a kept-out split is not a negative either, unless tables are shared.
 
     Args:
         dataset: questions and tables.
-        kept_out: whose gold tables are no negatives.
+        kept_out: whose gold tables are not negatives.
         write: how tables are written.
         retriever: what ranks them: a name with settings.
         n_negatives: how many at most.
@@ -113,7 +113,7 @@ def _rankings(
     name: str,
     n_negatives: int,
 ) -> list[tuple[TableId, ...]]:
-    """Tables by question, deep enough to pass over gold tables, copies and most of the avoided."""
+    """Rank tables by question, deep enough to skip gold tables, copies and most avoided ones."""
     if not n_negatives:
         return [() for _ in dataset.queries]
     copies = Counter(contents.values())

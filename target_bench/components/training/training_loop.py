@@ -3,7 +3,7 @@
 The loss is that of Henderson et al. 2017 (arXiv:1705.00652, section 4.4) on cosines times 20, as
 ``MultipleNegativesRankingLoss`` of sentence-transformers: a question has to find its table among
 all tables of its batch, the hard negatives of every question included. Tables that are gold for a
-question, or copies of such, are no negatives for it; a table that occurs several times in a batch
+question, or copies of such, are not negatives for it; a table that occurs several times in a batch
 is encoded once.
 """
 
@@ -68,14 +68,14 @@ def fit(
         model: with the prompts ``query`` and ``document``.
         pairs: what it is trained on.
         course: how.
-        observer: hears of every step.
+        observer: is notified of every step.
         after_epoch: is called with the number of each finished epoch, the model in evaluation mode.
 
     Returns:
         The mean loss of each epoch.
 
     Raises:
-        ConfigError: a batch does not fit into memory, or the loss is no number.
+        ConfigError: a batch does not fit into memory, or the loss is not a number.
     """
     n_steps = -(-len(pairs) // course.batch_size)
     losses = []
@@ -113,12 +113,12 @@ def loss(model: Any, batch: Sequence[Pair]) -> Any:
 
 
 def _hidden(pair: Pair, tables: Sequence[Candidate]) -> list[bool]:
-    """Which tables are no negatives for a question though they are not its target."""
+    """Return which tables are not negatives for a question though not its target."""
     return [table.content in pair.gold and table != pair.table for table in tables]
 
 
 def _vectors(model: Any, texts: list[str], name: str) -> Any:
-    """(n, d) vectors of length 1, with gradients."""
+    """Return the (n, d) vectors of length 1, with gradients."""
     import torch
 
     features = model.preprocess(texts, prompt=model.prompts[name] or None, task=name)
@@ -154,7 +154,7 @@ def _step(model: Any, batch: Sequence[Pair], optimizer: Any, course: Course) -> 
 
 
 def _half(model: Any) -> Any:
-    """Products in bfloat16 on GPUs that have it; weights stay in float32."""
+    """Compute products in bfloat16 on GPUs that have it; weights stay in float32."""
     import torch
 
     on = model.device.type == "cuda" and torch.cuda.is_bf16_supported()
@@ -168,7 +168,7 @@ def _batches(pairs: Sequence[Pair], order: np.random.Generator, size: int) -> It
 
 
 def _optimizer(model: Any, lr: float, n_steps: int) -> tuple[Any, Any]:
-    """AdamW, with decay for matrices alone, and its schedule."""
+    """Return AdamW, with weight decay for matrices only, and its schedule."""
     import torch
 
     parameters = [p for p in model.parameters() if p.requires_grad]
@@ -187,7 +187,7 @@ def _optimizer(model: Any, lr: float, n_steps: int) -> tuple[Any, Any]:
 
 @contextmanager
 def _seeded(model: Any, seed: int) -> Iterator[None]:
-    """PyTorch's random numbers from a seed; afterwards they go on as before."""
+    """Seed PyTorch's random numbers; afterwards they go on as before."""
     import torch
 
     devices = [model.device] if model.device.type == "cuda" else []

@@ -50,7 +50,7 @@ class Used:
 
 
 def words_hash(text: str) -> str:
-    """Return a hash of the words of a text, whatever their case, width, spaces and punctuation."""
+    """Return a hash of the words of a text, without case, width, spaces and punctuation."""
     words = " ".join(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
     return hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
@@ -69,7 +69,7 @@ def write(folder: Path, record: Mapping[str, Any], pairs: Iterable[Used]) -> Non
 
 
 def is_recorded(folder: Path) -> bool:
-    """Whether a folder holds a model with such a record."""
+    """Return whether a folder holds a model with such a record."""
     return (folder / RECORD).is_file()
 
 

@@ -137,7 +137,7 @@ def _load(corpus: str | Path, split: str, data: Data) -> Dataset:
 
 
 def _kept(dataset: Dataset, data: Data, out: KeptOut, left_out: list[str]) -> Dataset:
-    """Return the split with the questions that may be trained on; what is left out is told."""
+    """Return the split with the questions that may be trained on; report what is left out."""
     name, contents = dataset.info.name, contents_of(dataset)
     asked = dataset.queries[: data.limit]
     kept: list[Query] = []

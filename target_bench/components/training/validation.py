@@ -33,7 +33,7 @@ class Validation:
         self._settings = {"encoder": _InTraining(model), "cache": False, **writing}
 
     def scores(self) -> dict[str, float]:
-        """Each of the measures, as a mean over the splits."""
+        """Return each of the measures, as a mean over the splits."""
         each = [self._of(dataset) for dataset in self._datasets]
         return {name: round(float(np.mean([s[name] for s in each])), 6) for name in MEASURES}
 

@@ -58,7 +58,7 @@ class Mini(TableFolder):
 
 
 def _scripts(release: Release) -> dict[str, str]:
-    """Database id -> its SQL text."""
+    """Return the SQL text of each database, by its id."""
     return {path.stem: release.text(path) for path in release.matching("databases/*.sql")}
 
 

@@ -15,7 +15,9 @@ _FILE = "database_description.json"
 def descriptions(
     release: Release, databases: DatabaseFolder, name: str
 ) -> dict[str, dict[str, str]]:
-    """Table -> column -> text for one database, names in lower case; empty where nothing is said.
+    """Return table -> column -> text for one database, names in lower case.
+
+    Empty where there are no descriptions.
 
     Raises:
         DataError: a file is broken.
@@ -61,7 +63,7 @@ def _from_json(release: Release, name: str) -> dict[str, dict[str, str]]:
 
 
 def _texts(records: Any, place: str) -> dict[str, str]:
-    """Column -> its readable name, its description and that of its values, as one text."""
+    """Return column -> its readable name, its description and that of its values, as one text."""
     texts: dict[str, str] = {}
     for record in records:
         if not isinstance(record, dict):

@@ -16,7 +16,7 @@ from target_bench.sql.gold_tables import gold_tables
 
 @dataclass(frozen=True, slots=True)
 class StoredTable:
-    """What a database says of one of its tables.
+    """A table as its database declares it.
 
     Attributes:
         name: its name; of a DuckDB table outside the schema ``main``, ``schema.name``.
@@ -50,7 +50,7 @@ class StoredTable:
 
 
 def is_duckdb(path: Path) -> bool:
-    """Whether a file is a DuckDB database, by its first bytes.
+    """Return whether a file is a DuckDB database, by its first bytes.
 
     Raises:
         DataError: it cannot be read.
@@ -64,9 +64,9 @@ def is_duckdb(path: Path) -> bool:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Any]:
-    """Return a connection to a database file, for reading alone.
+    """Open a database file, for reading alone.
 
-    Bytes of text that are no UTF-8 come as backslash, x and two digits. No file is left beside the
+    Bytes of text that are not UTF-8 come as backslash, x and two digits. No file is left beside the
     database.
 
     Raises:
@@ -87,7 +87,7 @@ def stored_tables(path: Path) -> list[StoredTable]:
 
 
 def sound_tables(path: Path) -> list[StoredTable]:
-    """Return the same, of a database whose tables can all be read from, as far as their first row.
+    """Return the base tables after reading a first row of each; a damaged one raises.
 
     Raises:
         DataError: it, or one of its tables, cannot be read.
@@ -130,7 +130,7 @@ def tables_read(sql: str, path: Path) -> list[str]:
 
 
 def _named_in_duckdb(database: Any, sql: str) -> set[str]:
-    """The tables and views that a query names, in lower case, with their schema if it does."""
+    """Return the tables and views that a query names, in lower case, with schema if given."""
     import duckdb
 
     try:

@@ -50,7 +50,7 @@ class LazyRows(Sequence[Row]):
 
     @property
     def content(self) -> list[Any]:
-        """What stands for the rows where their content is hashed."""
+        """Representation of the rows where their content is hashed."""
         return [self.version, self.source, self.start, self.limit]
 
     def __repr__(self) -> str:
@@ -70,7 +70,7 @@ class LazyRows(Sequence[Row]):
         return self._length
 
     def __bool__(self) -> bool:
-        """Whether there is a row; cheaper than counting them."""
+        """Return whether there is a row; cheaper than counting them."""
         if "_length" in vars(self):
             return self._length > 0
         return bool(list(self._read(self.start, 1 if self.limit is None else min(1, self.limit))))

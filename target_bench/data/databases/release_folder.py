@@ -30,7 +30,7 @@ class Found:
 
 
 class DatabaseFolder:
-    """Finds the databases of a release by their ids.
+    """The databases of a release, found by their ids.
 
     Args:
         release: the release.
@@ -47,11 +47,11 @@ class DatabaseFolder:
         """Return the database of this id, or None if it is not here.
 
         Raises:
-            DataError: the id is no plain name, or an archive is damaged.
+            DataError: the id is not a plain name, or an archive is damaged.
             StoreError: there is no room to unpack it.
         """
         if not _PLAIN.fullmatch(name) or name in (".", ".."):
-            raise DataError(f"{self._release.folder}: database id {name!r} is no plain name")
+            raise DataError(f"{self._release.folder}: database id {name!r} is not a plain name")
         for folder in self._folders:
             path = self._release.find(f"{folder}/{name}/{name}.sqlite")
             if path is not None:
@@ -60,7 +60,7 @@ class DatabaseFolder:
         return self._unpacked(name, *member) if member else None
 
     def descriptions(self, name: str) -> Iterator[tuple[str, str, bytes]]:
-        """(place, table, content) of the CSV files in ``<db>/database_description/``.
+        """Yield (place, table, content) of the CSV files in ``<db>/database_description/``.
 
         Raises:
             DataError: a file cannot be read.

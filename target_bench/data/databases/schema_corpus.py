@@ -1,4 +1,4 @@
-"""What Spider and BIRD share: tables from schemas and database files, gold tables from gold SQL."""
+"""Shared parts of Spider and BIRD: tables from schemas and files, gold tables from gold SQL."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -46,7 +46,7 @@ def _stored(found: Found | None) -> dict[str, StoredTable]:
     """Return the tables of a database file by lower-case name; of one that cannot be read, none."""
     try:
         return {t.name.lower(): t for t in sound_tables(found.path)} if found else {}
-    except DataError:  # whoever reads the corpus is told, and its queries are not run
+    except DataError:  # reading the corpus reports it, and its queries are not run
         return {}
 
 

@@ -11,7 +11,7 @@ from target_bench.core.release import Release, field
 from target_bench.sql.engines.sqlite_files import quoted
 
 _SQL_TYPES = {"number": "NUMERIC", "time": "TEXT", "others": "", "boolean": "BOOLEAN"}
-"""Spider's types that are no types of SQL."""
+"""Spider's types that are not types of SQL."""
 
 _OWN = "sqlite_"
 """How the names of SQLite's own tables begin; no one else can create those."""

@@ -106,7 +106,7 @@ def made(
 
 
 def _fault_of(path: Path) -> str | None:
-    """Why a file cannot be used; None if it can."""
+    """Return why a file cannot be used; None if it can."""
     try:
         return _fault(path, state(path))
     except OSError as error:

@@ -33,7 +33,7 @@ class BeirFolder(CorpusLoader):
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:
-        """Whether a folder has this layout."""
+        """Return whether a folder has this layout."""
         release = Release(folder, "")
         return release.find("corpus.jsonl") is not None and (folder / "qrels").is_dir()
 
@@ -72,7 +72,7 @@ class BeirFolder(CorpusLoader):
 
 
 def _qrels(release: Release) -> dict[str, Path]:
-    """Split -> its file of judgements."""
+    """Return split -> its file of judgements."""
     found: dict[str, Path] = {}
     for path in (*release.matching("qrels/*.tsv"), *release.matching("qrels/*.tsv.gz")):
         name = path.name.removesuffix(".gz").removesuffix(".tsv")
@@ -84,7 +84,7 @@ def _qrels(release: Release) -> dict[str, Path]:
 
 
 def _gold(release: Release, path: Path) -> dict[str, list[tuple[str, str]]]:
-    """Query id -> (place, table id) of what is relevant to it."""
+    """Return query id -> (place, table id) of the documents relevant to it."""
     gold: dict[str, list[tuple[str, str]]] = {}
     scores: dict[tuple[str, str], int] = {}
     for number, text in enumerate(release.text(path).split("\n"), start=1):
@@ -124,7 +124,7 @@ def _judgement(line: str, place: str) -> tuple[str, str, int]:
 
 
 def _texts(release: Release) -> dict[str, tuple[str, Mapping[str, Any]]]:
-    """Query id -> (text, metadata)."""
+    """Return query id -> (text, metadata)."""
     texts: dict[str, tuple[str, Mapping[str, Any]]] = {}
     for place, record in release.json_lines(release.require("queries.jsonl")):
         query_id, text = _id(record, place), field(record, "text", str, place)

@@ -69,14 +69,14 @@ def plain(value: Any) -> Any:
 
 
 def _duration(value: timedelta) -> str:
-    """As Python writes it: with pandas installed, Arrow gives one that writes itself otherwise."""
+    """Write a duration as Python does: with pandas installed, Arrow gives another class."""
     if getattr(value, "nanoseconds", 0):
         return str(value)
     return str(timedelta(value.days, value.seconds, value.microseconds))
 
 
 def arrow_grid(table: Any, place: str) -> tuple[list[str], list[Sequence[Cell]]]:
-    """Header and rows of an Arrow table; the nameless index of a pandas frame is left out.
+    """Return header and rows of an Arrow table, without the nameless index of a pandas frame.
 
     Raises:
         DataError: a value has no form as a cell; the message names place and column.
@@ -101,7 +101,10 @@ def arrow_grid(table: Any, place: str) -> tuple[list[str], list[Sequence[Cell]]]
 
 
 def _is_period(field: Any) -> bool:
-    """Whether a column is of pandas' periods; where pandas is not loaded, only its metadata say."""
+    """Return whether a column is of pandas' periods.
+
+    Where pandas is not loaded, its metadata alone show it.
+    """
     stored = (field.metadata or {}).get(b"ARROW:extension:name", b"")
     return b"pandas.period" in (getattr(field.type, "extension_name", "").encode(), stored)
 

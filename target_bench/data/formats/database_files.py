@@ -46,7 +46,7 @@ class DatabaseFile(CorpusLoader):
         self.info = declaration.info(path, splits, with_database=True)
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
-        """Every base table, in the order of their names."""
+        """Yield every base table, in the order of their names."""
         yield from _tables(release, self.path)
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
@@ -98,11 +98,11 @@ class DatabaseFiles(CorpusLoader):
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:
-        """Whether a folder has this layout."""
+        """Return whether a folder has this layout."""
         return bool(_databases_in(folder))
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
-        """Every base table, database after database."""
+        """Yield every base table, database after database."""
         for path in self._files.values():
             yield from _tables(release, path)
 
@@ -157,10 +157,10 @@ class _Gold:
         self._files = files
 
     def __call__(self, sql: str, database_id: str, place: str) -> list[TableId]:
-        """Their ids.
+        """Return the ids of the tables that a statement reads.
 
         Raises:
-            DataError: there is no such database, or no table can be told from the SQL.
+            DataError: there is no such database, or the tables cannot be read from the SQL.
         """
         advice = "Name the gold tables of the query in the field 'table_id'."
         file = self._files.get(database_id)

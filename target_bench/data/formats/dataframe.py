@@ -1,4 +1,4 @@
-"""Data frames as a corpus: pandas, Polars, PyArrow, whatever speaks Arrow's C stream."""
+"""Data frames as a corpus: pandas, Polars, PyArrow, any that export Arrow's C stream."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -35,7 +35,7 @@ def from_dataframe(
         split: what the split is called in results, and in the column ``split`` if there is one.
 
     Raises:
-        DataError: something is no data frame, a field is missing or of another type, or a gold
+        DataError: a value is not a data frame, a field is missing or of another type, or a gold
             table is not among the tables.
     """
     info = CorpusInfo(
@@ -102,6 +102,6 @@ def _arrow(frame: Any, place: str) -> Any:
         if "uplicate column names" in str(error):
             advice = "Give every column a name of its own."
         raise DataError(
-            f"{place}: {type(frame).__name__} is no data frame that Arrow can read ({error}). "
+            f"{place}: {type(frame).__name__} is not a data frame that Arrow can read ({error}). "
             f"{advice}"
         ) from error

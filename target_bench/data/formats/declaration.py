@@ -1,12 +1,12 @@
-"""What every layout of a user's own data shares: the declaration, and the fields of a query."""
+"""Shared parts of the layouts of a user's data: the declaration, and the fields of a query."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.cell_grid import CellGrid
 from target_bench.core.errors import DataError
+from target_bench.core.grid import CellGrid
 from target_bench.core.release import field
 from target_bench.core.schema import Cell, CorpusInfo, Query, TableId
 from target_bench.data.formats.cells import cells, plain
@@ -130,7 +130,7 @@ def cell_grid(record: Mapping[str, Any], place: str) -> CellGrid | None:
 
 
 def place_of_row(place: str, number: int) -> str:
-    """Where a row of the field ``table`` is, given its number from 0 after the header."""
+    """Return the place of a row of the field ``table``, by its number from 0 after the header."""
     return f"{place}, field 'table', row {number + 1}"
 
 

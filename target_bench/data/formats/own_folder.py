@@ -26,8 +26,8 @@ class TableFolder(CorpusLoader):
     """``tables/`` (or the folder itself) with a CSV, TSV, Parquet or JSON-lines file a table.
 
     A table's id is its path under ``tables/`` without suffix, its title the file's name. Optional
-    ``tables.jsonl`` says more, a line a table: ``table_id``, ``title``, ``section_title`` and
-    whatever else is to be known; the tables it names come first, in its order.
+    ``tables.jsonl`` adds a line a table: ``table_id``, ``title``, ``section_title`` and any other
+    context; the tables it names come first, in its order.
 
     Args:
         folder: the folder.
@@ -40,7 +40,7 @@ class TableFolder(CorpusLoader):
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:
-        """Whether a folder has this layout."""
+        """Return whether a folder has this layout."""
         return bool(_table_files(Release(folder, "")))
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
@@ -71,7 +71,7 @@ def queries_of(
     database_id: str = "0",
     gold_of: declaration.GoldOf | None = None,
 ) -> Iterator[Query]:
-    """The queries of a JSON-lines file that belong to a split; without ``split`` they are test."""
+    """Yield the queries of a JSON-lines file that belong to a split (default: test)."""
     for place, record in release.json_lines(path):
         if declaration.split_of(record, place) == split:
             yield declaration.query(record, place, database_id, gold_of)
@@ -90,7 +90,7 @@ def _splits(release: Release) -> list[str]:
 
 
 def _about(release: Release) -> Iterator[tuple[str, tuple[str, Mapping[str, Any]]]]:
-    """(table id, (place, record)) of ``tables.jsonl``."""
+    """Yield (table id, (place, record)) of ``tables.jsonl``."""
     path = release.find(_ABOUT)
     seen = set()
     for place, record in release.json_lines(path) if path else ():
@@ -104,7 +104,7 @@ def _about(release: Release) -> Iterator[tuple[str, tuple[str, Mapping[str, Any]
 
 
 def _table_files(release: Release) -> dict[str, Path]:
-    """Table id -> its file.
+    """Return table id -> its file.
 
     Raises:
         DataError: two files have the same name but for the suffix, a file in ``tables/`` is in no
@@ -155,7 +155,7 @@ def _is_no_table(name: str) -> bool:
 
 
 def _read(release: Release, path: Path) -> Grid:
-    """Header and rows of a table file."""
+    """Return header and rows of a table file."""
     suffix = (_suffix(path.name) or "").removesuffix(".gz")
     if suffix == ".parquet":
         return arrow_grid(parquet_table(release, path), str(path))
@@ -175,7 +175,7 @@ def _from_csv(release: Release, path: Path, delimiter: str) -> Grid:
     lines: list[tuple[int, list[str]]] = []
     try:
         with _fields_of_any_size():
-            lines += ((reader.line_num, row) for row in reader if row)  # a blank line is no row
+            lines += ((reader.line_num, row) for row in reader if row)  # a blank line is not a row
     except csv.Error as error:
         raise DataError(
             f"{path}, line {reader.line_num}: {error}. Quote cells that hold quotes, and double "
@@ -204,7 +204,7 @@ def _fields_of_any_size() -> Iterator[None]:
 
 
 def _from_records(path: Path, records: Iterable[tuple[str, Any]]) -> Grid:
-    """Header and rows from objects; a name that an object lacks is an empty cell."""
+    """Return header and rows from objects; a name that an object lacks is an empty cell."""
     header: dict[str, None] = {}
     found = []
     for place, record in records:

@@ -16,7 +16,7 @@ _RECORDS_AT_A_TIME = 128
 
 
 def parquet_records(release: Release, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(place, record) of every row of a Parquet file, read a batch at a time.
+    """Yield (place, record) of every row of a Parquet file, read a batch at a time.
 
     Raises:
         DataError: it is no Parquet file, two columns have the same name, or Python has no such

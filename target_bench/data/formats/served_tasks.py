@@ -1,4 +1,4 @@
-"""Which of the known tasks a user's own data serve."""
+"""Tasks that a user's own data serve."""
 
 from target_bench.core import registry
 

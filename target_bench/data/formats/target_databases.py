@@ -36,7 +36,7 @@ class TargetDatabases(TargetLayout):
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:
-        """Whether a folder has this layout."""
+        """Return whether a folder has this layout."""
         return super().is_in(folder) and bool(_files(Release(folder, ""), "*"))
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
@@ -50,7 +50,7 @@ class TargetDatabases(TargetLayout):
                 continue
             if table.id.database_id not in stored:
                 release.note(path)
-                with suppress(DataError):  # whoever reads the corpus is told, as of a missing one
+                with suppress(DataError):  # reading the corpus reports it, as for a missing one
                     stored[table.id.database_id] = {t.name.lower(): t for t in sound_tables(path)}
                 stored.setdefault(table.id.database_id, {})
             found = stored[table.id.database_id].get(table.id.table_id.lower())
@@ -62,7 +62,7 @@ class TargetDatabases(TargetLayout):
 
 
 def _files(release: Release, split: str) -> dict[str, Path]:
-    """Database id -> its file, in the folder itself or in that of the corpus."""
+    """Return database id -> its file, in the folder itself or in that of the corpus."""
     names = [split, *(["dev", "val"] if split == "validation" else [])]
     found: dict[str, Path] = {}
     for name in names:

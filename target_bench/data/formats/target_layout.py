@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.cell_grid import CellGrid
 from target_bench.core.errors import DataError
+from target_bench.core.grid import CellGrid
 from target_bench.core.interfaces import CorpusLoader
 from target_bench.core.release import Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
@@ -55,7 +55,7 @@ class TargetLayout(CorpusLoader):
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:
-        """Whether a folder has this layout."""
+        """Return whether a folder has this layout."""
         return any(_files(Release(folder, ""), "corpus"))
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
@@ -70,7 +70,7 @@ class TargetLayout(CorpusLoader):
 
 
 def _files(release: Release, part: str) -> Iterator[tuple[str, re.Match[str], Path]]:
-    """(place, name parsed, path) of the files that hold corpus or queries."""
+    """Yield (place, name parsed, path) of the files that hold corpus or queries."""
     for folder in (f"{part}", f"*-{part}", f"*-{part}-*"):
         for path in (*release.matching(f"{folder}/*"), *release.matching(f"{folder}/data/*")):
             match = _SHARD.fullmatch(path.name) or _LISTS.fullmatch(path.name)
@@ -88,7 +88,7 @@ def _files(release: Release, part: str) -> Iterator[tuple[str, re.Match[str], Pa
 
 
 def _shards(release: Release, part: str) -> dict[str, list[Path]]:
-    """Split -> its files in order; a single file ``corpus.jsonl`` stands for any split.
+    """Return split -> its files in order; a single file ``corpus.jsonl`` stands for any split.
 
     Raises:
         DataError: a shard is missing, or the files lie in several places.
@@ -135,7 +135,7 @@ def _check_complete(
 
 
 def _records(release: Release, part: str, split: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """(place, record) of a split's corpus or queries."""
+    """Yield (place, record) of a split's corpus or queries."""
     shards = _shards(release, part)
     paths = shards.get(split) or shards.get(_ANY)
     if paths is None:
@@ -154,7 +154,7 @@ def _records(release: Release, part: str, split: str) -> Iterator[tuple[str, Map
 
 
 def _from_lists(release: Release, path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """(place, record) of an object of equally long lists."""
+    """Yield (place, record) of an object of equally long lists."""
     found = release.json(path)
     if not isinstance(found, dict) or not all(isinstance(v, list) for v in found.values()):
         raise DataError(f"{path}: expected an object of lists, a list a field")
@@ -195,7 +195,7 @@ def _table(release: Release, place: str, record: Mapping[str, Any]) -> Table:
 def _header_and_rows(
     release: Release, place: str, record: Mapping[str, Any], grid: CellGrid | None
 ) -> Grid:
-    """Header and rows of the field ``table``, or of the grid where it is left out."""
+    """Return header and rows of the field ``table``, or of the grid where it is left out."""
     if grid is not None and record.get("table") is None:
         return grid.rectangular()
     names, *found = declaration.grid(field(record, "table", object, place), place)

@@ -26,11 +26,11 @@ class GeneratorLike(Protocol):
     """The one method that makes any object a generator."""
 
     def generate(self, request: GenerationRequest) -> Generation | str:
-        """The answer to one request."""
+        """Return the answer to one request."""
 
 
 def check_generator(generator: object) -> GeneratorLike:
-    """The object itself, if it has the method of a generator.
+    """Return the object itself, if it has the method of a generator.
 
     Raises:
         ConfigError: it lacks it, or is a class in place of an object.
@@ -130,7 +130,7 @@ class GenerateStage:
     observer: Observer
 
     def run(self) -> tuple[dict[str, Answered], bool]:
-        """The answers to all queries, and whether all of them were there already.
+        """Return the answers to all queries, and whether all of them were there already.
 
         Raises:
             ConfigError: the user does not want to pay.
@@ -220,7 +220,7 @@ class GenerateStage:
         yield from self._asked(self.answerer.generator, todo)
 
     def _asked(self, generator: GeneratorLike, todo: Sequence[Query]) -> Iterator[Answered]:
-        """The answers; those that cannot be right are asked for a second time."""
+        """Yield the answers; those that cannot be right are asked for a second time."""
         asking = _Asking(generator, self.answerer.label)
         again: dict[str, tuple[Prompted, Answered]] = {}
         for prompted, answered in asking.answers(self._prompts(todo), self.observer):
@@ -250,7 +250,7 @@ class _Asking:
     def answers(
         self, prompts: Iterator[Prompted], observer: Observer
     ) -> Iterator[tuple[Prompted, Answered]]:
-        """The prompts with their answers, as they come."""
+        """Yield the prompts with their answers, as they come."""
         own = getattr(type(self._generator), "generate_many", Generator.generate_many)
         if own is Generator.generate_many:
             yield from ((prompted, self._one(prompted)) for prompted in prompts)
@@ -316,7 +316,7 @@ def _answered(generation: Generation, prompted: Prompted) -> Answered:
 
 
 def _second(first: Answered, second: Answered) -> Answered:
-    """The second answer, or the first if the second failed, with what both took."""
+    """Return the second answer, or the first if the second failed, with what both took."""
     one, two = first.generation, second.generation
     took: dict[str, Any] = {}
     for name in ("input_tokens", "output_tokens", "cost", "seconds"):

@@ -42,7 +42,7 @@ class JudgeStage:
     observer: Observer
 
     def run(self) -> tuple[dict[str, Judgement], bool]:
-        """The judgements of all queries, and whether all of them were there already.
+        """Return the judgements of all queries, and whether all of them were there already.
 
         Raises:
             ConfigError: the answers cannot be judged on these data.

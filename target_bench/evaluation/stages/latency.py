@@ -54,7 +54,7 @@ def measure(
 
 
 def threads() -> int:
-    """The most threads a loaded numerical library may use."""
+    """Return the most threads a loaded numerical library may use."""
     from threadpoolctl import threadpool_info
 
     return max((pool["num_threads"] for pool in threadpool_info()), default=os.cpu_count() or 1)

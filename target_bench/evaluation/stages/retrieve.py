@@ -14,7 +14,8 @@ from target_bench.core.contract import RetrieverLike, is_paid
 from target_bench.core.errors import PluginError, StoreError, TargetBenchError
 from target_bench.core.interfaces import Dataset
 from target_bench.core.observer import Observer
-from target_bench.core.schema import OnError, Query, Retrieval
+from target_bench.core.schema import Query, Retrieval
+from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.stages import index
 from target_bench.evaluation.stages.consent import Confirm, Estimate, ask
 from target_bench.evaluation.stages.latency import measure
@@ -64,28 +65,6 @@ class Subject:
     rank: Rank | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RetrievalOptions:
-    """How a retriever is run; nothing here changes a ranking.
-
-    Attributes:
-        on_error: whether a failed query ends the stage or is recorded.
-        retry_failed: ask again the queries that are recorded as failed, and record those that
-            fail again; with ``on_error="stop"`` they are asked again in any case.
-        latency: how many single queries to time, unless the run has such a figure.
-        memory: bytes that the retriever should keep to.
-        indexes: the folder of saved indexes: read from there, or built and saved there.
-        confirm: is asked before a retriever that may cost money goes to work, or None.
-    """
-
-    on_error: OnError = "stop"
-    retry_failed: bool = False
-    latency: int = 0
-    memory: int | None = None
-    indexes: Path | None = None
-    confirm: Confirm | None = None
-
-
 @dataclass(frozen=True)
 class RetrieveStage:
     """Ranks the queries that a run folder does not hold yet.
@@ -96,8 +75,9 @@ class RetrieveStage:
         load_seconds: how long loading them took, for the record.
         depth: how many tables a ranking holds.
         store: the run folder.
-        options: how to go about it.
+        options: how the retriever is run.
         observer: hears of progress.
+        confirm: is asked before a retriever that may cost money goes to work, or None.
     """
 
     subject: Subject
@@ -105,11 +85,12 @@ class RetrieveStage:
     load_seconds: float
     depth: int
     store: Run
-    options: RetrievalOptions
+    options: RunOptions
     observer: Observer
+    confirm: Confirm | None = None
 
     def run(self) -> tuple[dict[str, Retrieval], bool]:
-        """The retrievals of all queries, and whether all of them were there already.
+        """Return the retrievals of all queries, and whether all of them were there already.
 
         Raises:
             ConfigError: the user does not want to pay.
@@ -203,9 +184,9 @@ class RetrieveStage:
         return time.perf_counter() - start
 
     def _ask_for_consent(self, retriever: RetrieverLike, n_queries: int) -> None:
-        if self.options.confirm is not None and is_paid(retriever):
+        if self.confirm is not None and is_paid(retriever):
             n_texts = len(self.dataset.corpus) + n_queries
-            ask(self.options.confirm, Estimate(self.subject.label, n_texts, None, None))
+            ask(self.confirm, Estimate(self.subject.label, n_texts, None, None))
 
     def _tell_notes(self, retriever: RetrieverLike) -> None:
         """Say, and record, what the retriever has to tell of its work."""
@@ -269,7 +250,7 @@ class RetrieveStage:
         return self.options.on_error == "record" or self.options.retry_failed
 
     def _stop_at(self, retrievals: Sequence[Retrieval]) -> int | None:
-        """The place of the failed query that ends the run, if one does."""
+        """Return the place of the failed query that ends the run, if one does."""
         if self._records_failures:
             return None
         return next((i for i, r in enumerate(retrievals) if r.error is not None), None)

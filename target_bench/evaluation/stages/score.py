@@ -208,7 +208,7 @@ def cutoffs(top_k: int | Sequence[int]) -> list[int]:
 
 
 def answer_task(task: Task[Any] | str) -> Task[Any]:
-    """The task itself, or the task of this name.
+    """Return the task itself, or the task of this name.
 
     Raises:
         ConfigError: the name is unknown, or that of a task about rankings.
@@ -220,7 +220,7 @@ def answer_task(task: Task[Any] | str) -> Task[Any]:
 
 
 def labelled(task: Task[Any], dataset: Dataset) -> Dataset:
-    """The dataset with the queries that have a reference for a task; perhaps with none.
+    """Return the dataset with the queries that have a reference for a task; perhaps with none.
 
     Raises:
         DataError: a reference is not valid.
@@ -326,7 +326,7 @@ def _computed(
 
 
 def _stored_spec(metric: Metric[Any]) -> MetricSpec | None:
-    """The declaration that is stored beside the score; None for a metric of this package.
+    """Return the declaration that is stored beside the score; None for a metric of this package.
 
     Raises:
         ConfigError: the metric has the name of one of this package, and is another one.
@@ -344,7 +344,7 @@ def _stored_spec(metric: Metric[Any]) -> MetricSpec | None:
 def _counts(
     queries: Sequence[Query], retrievals: Sequence[Retrieval], k: int, unlabelled: int
 ) -> Counts:
-    """The denominators of rankings that may hold ``k`` tables."""
+    """Return the denominators of rankings that may hold ``k`` tables."""
     answered = [retrieval for retrieval in retrievals if retrieval.error is None]
     return Counts(
         asked=len(queries),
@@ -362,7 +362,7 @@ def _counts(
 def _answer_counts(
     answers: Mapping[str, Answered], parsed: Mapping[str, object | None]
 ) -> AnswerCounts:
-    """The denominators of answers, and what they took.
+    """Return the denominators of answers, and what they took.
 
     Args:
         answers: query id -> answer, of all queries, failed ones included.
@@ -387,6 +387,6 @@ def _answer_counts(
 
 
 def _sum(amounts: Iterable[Amount | None]) -> Amount | None:
-    """The sum of what is known; None where nothing is."""
+    """Return the sum of what is known; None where nothing is."""
     known = [amount for amount in amounts if amount is not None]
     return sum(known[1:], start=known[0]) if known else None

@@ -49,14 +49,15 @@ class CorpusPart:
 
 
 def parts_of(cells: Sequence[SweepCell], n: int, observer: Observer) -> list[CorpusPart]:
-    """What has to be encoded for the cells, each corpus in ``n`` parts.
+    """Return what has to be encoded for the cells, each corpus in ``n`` parts.
 
     Retrievers without ``encode_tables``, or that do not record what they encode, are left out:
     nothing that is encoded for them ahead is found again.
     """
     wanted: dict[tuple[object, ...], SweepCell] = {}
     for cell in cells:
-        key = (cell.corpus, cell.split, cell.distractors, cell.data_dir, cell.retriever)
+        options = cell.options
+        key = (cell.corpus, options.split, options.distractors, cell.data_dir, cell.retriever)
         wanted.setdefault(key, cell)
     retrievers = dict.fromkeys(cell.retriever for cell in wanted.values() if cell.retriever)
     encoding = {retriever: _encodes(retriever, observer) for retriever in retrievers}
@@ -65,8 +66,8 @@ def parts_of(cells: Sequence[SweepCell], n: int, observer: Observer) -> list[Cor
         CorpusPart(
             number=i * n + part + 1,
             corpus=cell.corpus,
-            split=cell.split,
-            distractors=cell.distractors,
+            split=cell.options.split,
+            distractors=cell.options.distractors,
             data_dir=cell.data_dir,
             retriever=cell.retriever or "",
             part=part,

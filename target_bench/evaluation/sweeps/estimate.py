@@ -16,7 +16,7 @@ SAMPLE = 64
 
 
 def of_retriever(cell: Cell, n_recorded: int) -> Estimate | None:
-    """The texts that a retriever would send at most; None for one that costs nothing."""
+    """Return the texts that a retriever would send at most; None for one that costs nothing."""
     subject = cell.subject
     if subject is None or subject.retriever is None or not is_paid(subject.retriever):
         return None
@@ -27,7 +27,7 @@ def of_retriever(cell: Cell, n_recorded: int) -> Estimate | None:
 def of_generator(
     cell: Cell, asking: Asking, ranked: Path | None, answered: Path | None
 ) -> Estimate | None:
-    """The requests that a cell would send, their tokens, and their cost; None if none.
+    """Return the requests that a cell would send, their tokens, and their cost; None if none.
 
     Where the rankings are on disk these are the very prompts, less those whose answers are
     recorded anywhere. Else their tables are stood in for by the gold tables and others of the

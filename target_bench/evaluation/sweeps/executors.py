@@ -38,7 +38,7 @@ _HOME: dict[ExecutorName, str] = {
 
 
 def named(name: ExecutorName, **settings: Any) -> Executor:
-    """An executor by its name, imported when asked for.
+    """Return an executor by its name, imported when asked for.
 
     Raises:
         ConfigError: a setting that cannot be.

@@ -47,7 +47,7 @@ class Local:
         self.workers = workers
 
     def run(self, cells: Sequence[SweepCell], observer: Observer) -> Iterator[CellOutcome]:
-        """The outcomes as they come; see ``Executor``."""
+        """Yield the outcomes as they come; see ``Executor``."""
         crew = _Crew(min(self.workers, len(cells)))
         queue = _Queue([crew.shared(cell) for cell in cells])
         try:
@@ -90,13 +90,13 @@ class _Queue:
         return bool(self._cells)
 
     def next(self, running: Sequence[SweepCell]) -> SweepCell:
-        """The next cell; rather none whose index is being built by another."""
+        """Return the next cell; rather none whose index is being built by another."""
         building = {cell.group for cell in running if cell.group} - self._finished
         free = (i for i, cell in enumerate(self._cells) if cell.group not in building)
         return self._cells.pop(next(free, 0))
 
     def finished(self, cell: SweepCell) -> None:
-        """The index of its group is there."""
+        """Note that the index of its group is there."""
         self._finished.add(cell.group)
 
     def lost(self, lost: _Lost) -> CellOutcome | None:
@@ -135,12 +135,14 @@ class _Crew:
         return [worker for worker in self._workers if worker.cell is not None]
 
     def shared(self, cell: SweepCell) -> SweepCell:
-        """The cell with its share of memory and of cores."""
-        memory = None if cell.memory is None else max(1, cell.memory // self._n)
-        return replace(cell, memory=memory, cores=max(1, self._cores // self._n))
+        """Return the cell with its share of memory and of cores."""
+        memory = cell.options.memory
+        if memory is not None:
+            cell = replace(cell, options=replace(cell.options, memory=max(1, memory // self._n)))
+        return replace(cell, cores=max(1, self._cores // self._n))
 
     def idle(self) -> list[_Worker]:
-        """The workers without a cell, dead ones replaced."""
+        """Return the workers without a cell, dead ones replaced."""
         self._workers = [worker for worker in self._workers if not worker.dead]
         while len(self._workers) < self._n:
             self._workers.append(self._started())
@@ -153,7 +155,7 @@ class _Crew:
             worker.pipe.send(cell)
 
     def messages(self) -> Iterator[Heard | CellOutcome | _Lost]:
-        """What came, once something has."""
+        """Yield what came, once something has."""
         busy = self.busy
         connection.wait([*(w.pipe for w in busy), *(w.process.sentinel for w in busy)])
         for worker in busy:
@@ -214,7 +216,7 @@ def _cores() -> int:
 
 @contextmanager
 def _environment(threads: int) -> Iterator[None]:
-    """The environment of a worker: libraries read it when they are loaded."""
+    """Return the environment of a worker: libraries read it when they are loaded."""
     earlier = {name: os.environ.get(name) for name in _THREADS}
     for name, value in earlier.items():
         asked = int(value) if value and value.isdigit() else threads
@@ -230,7 +232,7 @@ def _environment(threads: int) -> Iterator[None]:
 
 
 def _work(pipe: Connection, threads: int) -> None:
-    """What a worker does until its pipe is closed."""
+    """Run a worker until its pipe is closed."""
     from threadpoolctl import threadpool_limits
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the sweep ends its workers itself

@@ -67,7 +67,7 @@ class Matcher:
                     raise ConfigError(f"{where}: {registry.unknown_name('key', key, KEYS)}")
 
     def kept(self, cells: Sequence[Placed]) -> list[Placed]:
-        """The cells that a rule describes.
+        """Return the cells that a rule describes.
 
         Raises:
             ConfigError: a rule describes none: it says something else than was meant.
@@ -91,7 +91,7 @@ def _matches(rule: Mapping[str, Any], cell: SweepCell) -> bool:
 def _is_like(key: str, cell: SweepCell, wanted: Any) -> bool:
     if isinstance(wanted, list):
         return any(_is_like(key, cell, one) for one in wanted)
-    value = getattr(cell, key)
+    value = cell.value(key)
     if isinstance(wanted, Mapping):
         return _has_settings(key, cell.task_text if key == "task" else value, wanted)
     if key == "distractors":

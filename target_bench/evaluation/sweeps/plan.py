@@ -16,11 +16,13 @@ from target_bench.core.observer import Observer
 from target_bench.core.task import Task
 from target_bench.data.select import Loaded, Loader, make_task, tasks_and_corpora
 from target_bench.evaluation import inputs
-from target_bench.evaluation.cell import Asking, Cell, answers_identity, asking, retrieval_identity
+from target_bench.evaluation.cell import Asking, Cell, asking_of
+from target_bench.evaluation.cell_identities import answers_identity, retrieval_identity
 from target_bench.evaluation.inputs import Answering
+from target_bench.evaluation.run_options import EXTRACTIVE
 from target_bench.evaluation.stages.consent import Estimate
 from target_bench.evaluation.stages.generate import Answerer
-from target_bench.evaluation.stages.retrieve import RetrievalOptions, Subject
+from target_bench.evaluation.stages.retrieve import Subject
 from target_bench.evaluation.sweeps.estimate import of_generator, of_retriever
 from target_bench.evaluation.sweeps.matching import Placed
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
@@ -93,7 +95,7 @@ class _Planner:
         self._problems: dict[tuple[int, str], Exception] = {}
 
     def look_at(self, placed: Placed) -> PlannedCell | None:
-        """What is there of a cell; None if it cannot be."""
+        """Return what is there of a cell; None if it cannot be."""
         cell, places = placed.cell, placed.places
         subject = None
         if cell.retriever is not None:
@@ -103,30 +105,29 @@ class _Planner:
         if task is None:
             return None
         answering = self._told(places["generators"], lambda: self._answering(cell, task))
-        about = places["distractors" if cell.distractors else "corpora"]
+        about = places["distractors" if cell.options.distractors else "corpora"]
         loaded = self._told(about, lambda: self._loaded(cell))
         unknown = subject is None and cell.retriever is not None
         if unknown or answering is None or loaded is None:
             return None
-        options = RetrievalOptions(cell.on_error, cell.retry_failed, cell.latency)
-        cutoffs = cell.top_k if subject is not None else ()
-        whole = Cell(loaded, subject, cutoffs, options, cell.out, self._observer)
+        whole = Cell(loaded, subject, cell.options, cell.out, self._observer)
         cell = self._grouped(cell, subject, loaded)
         if task.ranks:
             return self._looked_at(cell, whole, None, task)
-        place = places["prompts"] if cell.prompt else places["tables"]
-        asked = self._told(place, lambda: asking(task, whole, answering))
-        return None if asked is None else self._looked_at(cell, whole, asked, task)
+        place = places["prompts"] if cell.prompting.prompt else places["tables"]
+        asking = self._told(place, lambda: asking_of(task, whole, answering))
+        return None if asking is None else self._looked_at(cell, whole, asking, task)
 
     def _grouped(self, cell: SweepCell, subject: Subject | None, loaded: Loaded) -> SweepCell:
-        """The cell with the group of those that share its index, if it has one."""
+        """Return the cell with the group of those that share its index, if it has one."""
         if subject is None:
             return cell
         group = run_key(
             {"retriever": subject.identity, "corpus": loaded.dataset.corpus.fingerprint}
         )
         savable = subject.retriever is not None and can_save(subject.retriever)
-        return replace(cell, group=group, indexes=self._indexes if savable else None)
+        options = replace(cell.options, indexes=self._indexes if savable else None)
+        return replace(cell, group=group, options=options)
 
     def raise_problems(self) -> None:
         """Tell all that could not be."""
@@ -137,7 +138,7 @@ class _Planner:
         raise (DataError if data_only else ConfigError)("\n".join(said))
 
     def _told(self, place: Sequence[str | int], make: Callable[[], T]) -> T | None:
-        """What is made; None, and a problem with its line, if it cannot be."""
+        """Return what is made; None, and a problem with its line, if it cannot be."""
         try:
             return make()
         except (ConfigError, DataError) as error:
@@ -154,21 +155,10 @@ class _Planner:
         """How a cell is answered."""
         if task.ranks:
             return Answering("empty", task=cell.task_text)
-        if task.retrieves and cell.tables is not None and cell.tables > cell.top_k[-1]:
-            raise ConfigError(
-                f"tables={cell.tables}: no more than are retrieved, {cell.top_k[-1]}, can stand in "
-                "a prompt; raise k"
-            )
-        generator = cell.generator or "extractive"
-        answering = Answering(
-            generator,
-            cell.prompt,
-            cell.prompt_tokens,
-            cell.table_format,
-            schema_scope=cell.schema_scope,
-            structured=cell.structured,
-            tables=cell.tables,
-        )
+        if task.retrieves:
+            cell.prompting.check_tables(cell.options.top_k[-1])
+        generator = cell.generator or EXTRACTIVE
+        answering = Answering(generator, cell.prompting)
         key = generator, cell.task_text
         if key not in self._answerers:
             self._answerers[key] = answering.answerer(task, self._observer)
@@ -181,17 +171,18 @@ class _Planner:
         return replace(answering, generator=answerer)
 
     def _loaded(self, cell: SweepCell) -> Loaded:
-        key = (cell.corpus, cell.split, cell.distractors, cell.data_dir)
+        options = cell.options
+        key = (cell.corpus, options.split, options.distractors, cell.data_dir)
         if self._data is None or self._data[0] != key:
             self._data = key, Loader(cell.data_dir, self._observer)
         tasks_and_corpora((cell.task_text, cell.corpus))
-        loaded = self._data[1].load(cell.corpus, cell.split, cell.distractors)
-        return loaded.of_task(cell.task).of_database(cell.database).limited(cell.limit)
+        loaded = self._data[1].load(cell.corpus, options.split, options.distractors)
+        return loaded.of_task(cell.task).of_database(options.database).limited(options.limit)
 
     def _looked_at(
-        self, cell: SweepCell, whole: Cell, asked: Asking | None, task: Task[Any]
+        self, cell: SweepCell, whole: Cell, asking: Asking | None, task: Task[Any]
     ) -> PlannedCell:
-        """What is there of a cell: of its rankings, and of its answers if it has any."""
+        """Return what is there of a cell: of its rankings, and of its answers if it has any."""
         estimates: list[Estimate | None] = []
         rankings = None
         if whole.subject is not None:
@@ -199,18 +190,18 @@ class _Planner:
             rankings = _planned(cell, whole, identity, "retrieval.jsonl")
             estimates.append(self._of_retriever(whole, rankings))
         found = rankings
-        if asked is not None:
-            identity = answers_identity(whole, asked)
+        if asking is not None:
+            identity = answers_identity(whole, asking)
             found = _planned(cell, whole, identity, "generations.jsonl")
             if found.state != "done":
                 with suppress(StoreError):  # the cell fails before it asks, and says why
                     ranked = rankings.folder if rankings else None
-                    estimates.append(of_generator(whole, asked, ranked, found.folder))
+                    estimates.append(of_generator(whole, asking, ranked, found.folder))
         assert found is not None
         return replace(found, estimates=tuple(e for e in estimates if e is not None))
 
     def _of_retriever(self, whole: Cell, rankings: PlannedCell) -> Estimate | None:
-        """What ranking costs; once for all cells that share the rankings."""
+        """Return what ranking costs; once for all cells that share the rankings."""
         key = (whole.out, rankings.key)
         if rankings.state == "done" or key in self._ranked:
             return None
@@ -244,6 +235,6 @@ def _state(cell: SweepCell, folder: Path) -> State:
         failed = run.counts.failed + (run.answer_counts.failed if run.answer_counts else 0)
     except StoreError:
         return "begun"  # scores are computed again
-    again = failed and (cell.retry_failed or cell.on_error == "stop")
-    timed = cell.latency == 0 or cell.generator is not None or has_latency(run.manifest)
+    again = failed and (cell.options.retry_failed or cell.options.on_error == "stop")
+    timed = cell.options.latency == 0 or cell.generator is not None or has_latency(run.manifest)
     return "done" if timed and not again else "begun"

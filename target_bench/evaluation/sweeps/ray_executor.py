@@ -75,7 +75,7 @@ class Ray:
         self.runtime_env = dict(runtime_env or {})
 
     def run(self, cells: Sequence[SweepCell], observer: Observer) -> Iterator[CellOutcome]:
-        """The outcomes as they come; see ``Executor``.
+        """Yield the outcomes as they come; see ``Executor``.
 
         Raises:
             ConfigError: there is no such cluster, or it cannot be used.
@@ -94,7 +94,7 @@ class Ray:
                     yield failed(cell, found.said, trace=found.trace)
 
     def _alone(self, cell: SweepCell) -> SweepCell:
-        """The cell with as many processes as it has cores."""
+        """Return the cell with as many processes as it has cores."""
         return replace(cell, cores=max(1, int(self.cpus)))
 
     def _encode(self, parts: Sequence[CorpusPart], site: Site, observer: Observer) -> None:
@@ -169,7 +169,7 @@ class _Tasks:
         return task
 
     def _affordable(self, job: Job) -> float:
-        """The GPUs that the job needs (Ray divides the first only), or none if no node has them."""
+        """Return the GPUs that the job needs (Ray divides the first); None if no node has them."""
         wanted = job.gpus if job.gpus <= 1 else math.ceil(job.gpus)
         if not wanted or wanted <= _most("GPU"):
             return wanted
@@ -248,7 +248,7 @@ class _Tasks:
 
 
 def _failure(error: Exception) -> Failure:
-    """What an error of Ray means for its job."""
+    """Return what an error of Ray means for its job."""
     import ray
 
     own = (ray.exceptions.RayTaskError, ray.exceptions.RuntimeEnvSetupError)
@@ -256,7 +256,7 @@ def _failure(error: Exception) -> Failure:
 
 
 def _most(resource: str) -> float:
-    """What the best equipped of the living nodes has of a resource."""
+    """Return what the best equipped of the living nodes has of a resource."""
     import ray
 
     nodes: Any = ray.nodes  # untyped

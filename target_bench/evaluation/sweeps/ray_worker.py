@@ -60,7 +60,7 @@ class Site:
 
     @classmethod
     def here(cls, marks: tuple[Path, ...], moves: bool) -> "Site":
-        """That of this process; ``moves``: whether workers go to its working folder."""
+        """Return that of this process; ``moves``: whether workers go to its working folder."""
         own = {k: v for k, v in os.environ.items() if k.startswith("TARGET_BENCH_")}
         return cls(__version__, str(Path.cwd()) if moves else None, own, marks)
 
@@ -91,7 +91,7 @@ class Site:
 
 @contextmanager
 def marked(cells: Sequence[SweepCell]) -> Iterator[tuple[Path, ...]]:
-    """A file in each folder of runs: a node that shows it shares that folder."""
+    """Return a file in each folder of runs: a node that shows it shares that folder."""
     with ExitStack() as stack:
         marks = []
         for out in sorted({cell.out.resolve() for cell in cells}):
@@ -105,7 +105,7 @@ def marked(cells: Sequence[SweepCell]) -> Iterator[tuple[Path, ...]]:
 
 
 def worked(work: Callable[[Any, Observer], Any], job: Job, site: Site) -> Iterator[list[Any]]:
-    """A task: lists of what is heard, the last of which ends with the result or a ``Failure``."""
+    """Yield lists of events; the last one ends with the result or a ``Failure``."""
     import ray
 
     if not ray.get_gpu_ids():
@@ -181,7 +181,7 @@ class _Holder:
         self._object: object = None
 
     def call(self, method: str, arguments: tuple[Any, ...]) -> Any:
-        """What a method of the object returns."""
+        """Return what a method of the object returns."""
         if self._object is None:
             self._site.enter()
             self._object = self._make()
@@ -216,7 +216,7 @@ class _Answer:
 
 
 def first_line(error: Exception) -> str:
-    """An error of Ray, or what caused it, in a line."""
+    """Return an error of Ray, or what caused it, in a line."""
     cause = getattr(error, "cause", None) or error
     lines = str(cause).strip().splitlines()
     return f"{type(cause).__name__}: {lines[0]}" if lines else type(cause).__name__

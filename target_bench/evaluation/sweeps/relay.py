@@ -21,7 +21,7 @@ class Relay(Observer):
         self._cell = cell
 
     def of_cell(self, number: int) -> Observer:
-        """The same for what goes on in a cell."""
+        """Return the same for what goes on in a cell."""
         return Relay(self._send, number)
 
     def stage(self, name: str, total: int | None = None) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
+from target_bench.core.plugin_specs import parse_settings
 
 _PLAIN = re.compile(r"[\w./@+-]+(:[\w./@+-]+)*")
 
@@ -53,8 +54,8 @@ def _value(value: Any) -> str:
 
 
 def _text(value: str) -> str:
-    """A word as it is; anything else, or what YAML would take for a number, in quotes."""
-    if _PLAIN.fullmatch(value) and registry.parse_settings(f"v={value}", value)["v"] == value:
+    """Return a word as it is; anything else, or what YAML would take for a number, in quotes."""
+    if _PLAIN.fullmatch(value) and parse_settings(f"v={value}", value)["v"] == value:
         return value
     if value.isprintable():
         return "'" + value.replace("'", "''") + "'"

@@ -5,21 +5,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.errors import ConfigError
-from target_bench.core.memory import n_bytes
 from target_bench.core.observer import Observer
+from target_bench.core.option_fields import about
+from target_bench.core.prompt_writer import PromptOptions
+from target_bench.evaluation.run_options import RunOptions, options_of, read_option
 from target_bench.evaluation.stages.consent import Estimate
 from target_bench.evaluation.sweeps.executors import Executor
-from target_bench.evaluation.sweeps.grid import cells
 from target_bench.evaluation.sweeps.local_executor import Local
 from target_bench.evaluation.sweeps.plan import PlannedCell, planned
 from target_bench.evaluation.sweeps.sweep_cell import CellOutcome, failed
 from target_bench.evaluation.sweeps.sweep_config import SweepConfig
+from target_bench.evaluation.sweeps.sweep_grid import cells
 from target_bench.evaluation.sweeps.sweep_records import Records
 from target_bench.evaluation.sweeps.yaml_lines import Document
 
-_OF_ANSWERS = {"generators", "prompts", "prompt_tokens", "schema_scopes", "structured"}
-_OF_ANSWERS |= {"table_formats", "tables"}
+_OF_ANSWERS = {"generators", *(about(each).sweep for each in options_of(PromptOptions).values())}
 """Entries that cells about retrieval do not read."""
 
 
@@ -64,17 +64,17 @@ class Sweep:
         """
         path = Path(file)
         document = Document.read(path)
-        given = {"out": None if out is None else Path(out), "memory": memory}
-        config = SweepConfig.of(document).model_copy(
-            update={key: value for key, value in given.items() if value is not None}
-        )
-        _check_memory(config.memory, "--memory" if memory else document.at(("memory",)))
+        config = SweepConfig.of(document)
+        if out is not None:
+            config = config.model_copy(update={"out": Path(out)})
+        if memory is not None:
+            config.chosen["memory"] = read_option(options_of(RunOptions)["memory"], memory)
         folder = config.out.resolve()
-        indexes = (config.indexes or folder / ".indexes").resolve()
+        indexes = (config.chosen["indexes"] or folder / ".indexes").resolve()
         observer = observer or Observer()
         found = planned(cells(config, document), document, indexes, observer)
         if all(planned.cell.generator is None for planned in found):
-            for name in sorted(_OF_ANSWERS & config.model_fields_set):
+            for name in sorted(_OF_ANSWERS & document.content.keys()):
                 where = document.at((name,))
                 observer.warning(f"{where} changes nothing: no cell is about answers")
         return cls(config.name or path.stem, path, folder, found, document.sha256)
@@ -129,14 +129,6 @@ class Sweep:
 _FORGOTTEN = "the executor ended without saying what became of this cell"
 
 
-def _check_memory(amount: str | int | None, where: str) -> None:
-    try:
-        if amount is not None:
-            n_bytes(amount)
-    except ConfigError as error:
-        raise ConfigError(f"{where}: {error}") from error
-
-
 def _sum(parts: Sequence[Estimate]) -> Estimate:
     tokens = [part.input_tokens for part in parts if part.input_tokens is not None]
     costs = [part.cost for part in parts if part.cost is not None]
@@ -149,7 +141,7 @@ def _sum(parts: Sequence[Estimate]) -> Estimate:
 
 
 def told(outcome: CellOutcome) -> dict[str, Any]:
-    """An outcome as observers hear of it; see ``Observer.cell_finished``."""
+    """Return an outcome as observers hear of it; see ``Observer.cell_finished``."""
     return {
         "state": outcome.state,
         "error": outcome.error,

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from target_bench.core.errors import TargetBenchError
 from target_bench.core.observer import Observer
+from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.redaction import masked_settings
-from target_bench.core.schema import OnError, Score
-from target_bench.core.serialization import Format
+from target_bench.core.schema import Score
+from target_bench.evaluation.run_options import EXTRACTIVE, RUNS, RunOptions, default_of, options_of
 from target_bench.evaluation.sweeps.specs import spec_text, takes
 
 if TYPE_CHECKING:
-    from target_bench.core.prompt_writer import SchemaScope
     from target_bench.data.select import Loader
     from target_bench.evaluation.results import Result
 
@@ -28,28 +28,14 @@ class SweepCell:
         number: its place in the sweep, from 1.
         task: short name of the task.
         corpus: a name, or the path of one's own.
-        split: the split; None for the corpus's own.
-        distractors: what is mixed in, each as for ``TARGET.run``.
         retriever: the retriever, with its settings, as on the command line; None for a task that
             retrieves nothing.
-        top_k: the cutoffs, ascending; all of them cost one retrieval, at the largest.
+        options: the split and its part, the cutoffs, and how the retriever is run.
+        prompting: what prompts are made of.
         generator: what answers, as on the command line; None for the task retrieval.
-        prompt: a file with prompts of one's own.
-        tables: how many retrieved tables stand in a prompt; None for the largest cutoff.
-        prompt_tokens: about how many tokens the tables of a prompt may take.
-        table_format: how tables are written in a prompt.
-        schema_scope: text-to-SQL: which tables a prompt shows.
-        structured: text-to-SQL, fact verification: whether the answer has to be JSON.
         written_task: the task with its settings, as on the command line; None where it has none.
-        database: look at the queries of this database only.
-        limit: look at the first queries only.
         seed: the seed that its parts were given, if they take one.
         repeat: which repetition it is, from 1; each later one has a folder of runs of its own.
-        on_error: at a query the retriever fails on: stop, or record it.
-        retry_failed: ask the failed queries of an earlier run again.
-        latency: how many single queries to time.
-        memory: bytes that its retriever should keep to.
-        indexes: the folder of saved indexes; None for a retriever that cannot save its own.
         data_dir: as for ``TARGET``.
         out: where its run folders go.
         cores: how many processes its task may start, if it starts any; None for one a core.
@@ -61,28 +47,14 @@ class SweepCell:
     task: str
     corpus: str
     retriever: str | None
-    top_k: tuple[int, ...]
-    split: str | None = None
-    distractors: tuple[str, ...] = ()
+    options: RunOptions = field(default_factory=RunOptions)
+    prompting: PromptOptions = field(default_factory=PromptOptions)
     generator: str | None = None
-    prompt: Path | None = None
-    tables: int | None = None
-    prompt_tokens: int = 8000
-    table_format: Format = "markdown"
-    schema_scope: "SchemaScope" = "database"
-    structured: bool = True
     written_task: str | None = None
-    database: str | None = None
-    limit: int | None = None
     seed: int | None = None
     repeat: int = 1
-    on_error: OnError = "stop"
-    retry_failed: bool = False
-    latency: int = 0
-    memory: int | None = None
-    indexes: Path | None = None
     data_dir: Path | None = None
-    out: Path = Path("runs")
+    out: Path = RUNS
     cores: int | None = None
     gpus: float = 0.0
     group: str = ""
@@ -92,18 +64,24 @@ class SweepCell:
         """The task with its settings, as on the command line."""
         return self.written_task or self.task
 
+    def value(self, name: str) -> Any:
+        """Return the value of one of its own fields, or of an option of its run or prompts."""
+        for part in (self.options, self.prompting):
+            if hasattr(part, name):
+                return getattr(part, name)
+        return getattr(self, name)
+
     def __str__(self) -> str:
-        data = " ".join(filter(None, (self.corpus, self.split)))
-        parts = [
-            self.task_text,
-            " + ".join([data, *self.distractors]),
-            *([masked_settings(self.retriever)] if self.retriever is not None else []),
-        ]
+        options, prompting = self.options, self.prompting
+        data = " ".join(filter(None, (self.corpus, options.split)))
+        parts = [self.task_text, " + ".join([data, *options.distractors])]
+        parts += [masked_settings(self.retriever)] if self.retriever is not None else []
         if self.generator is not None:
             parts.append(masked_settings(self.generator))
-            parts += [self.prompt.name] if self.prompt else []
-            parts += [f"{self.tables} tables"] if self.tables else []
-            parts += [self.table_format] if self.table_format != "markdown" else []
+            parts += [prompting.prompt.name] if prompting.prompt else []
+            parts += [f"{prompting.tables} tables"] if prompting.tables else []
+            usual = default_of(PromptOptions, "table_format")
+            parts += [prompting.table_format] if prompting.table_format != usual else []
         parts += [f"repeat {self.repeat}"] if self.repeat > 1 else []
         return " | ".join(parts)
 
@@ -180,7 +158,7 @@ def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
 def failed(
     cell: SweepCell, error: str, seconds: float = 0.0, exit_code: int = 3, trace: str | None = None
 ) -> CellOutcome:
-    """The outcome of a cell that has none of its own, such as one whose worker was lost."""
+    """Return the outcome of a cell that has none of its own, such as one whose worker was lost."""
     return CellOutcome(cell, seconds, error=error, exit_code=exit_code, trace=trace)
 
 
@@ -197,26 +175,9 @@ def _result(cell: SweepCell, observer: Observer) -> "Result":
         observer=observer,
         loader=_loader(cell, observer),
     )
-    (result,) = target.run(
-        cell.retriever,
-        cell.split,
-        cell.top_k,
-        limit=cell.limit,
-        database=cell.database,
-        distractors=cell.distractors,
-        on_error=cell.on_error,
-        retry_failed=cell.retry_failed,
-        latency=cell.latency,
-        memory=cell.memory,
-        indexes=cell.indexes,
-        generator=cell.generator or "extractive",
-        prompt=cell.prompt,
-        tables=cell.tables,
-        prompt_tokens=cell.prompt_tokens,
-        table_format=cell.table_format,
-        schema_scope=cell.schema_scope,
-        structured=cell.structured,
-    )
+    given = {name: getattr(cell.options, name) for name in options_of(RunOptions)}
+    given |= {name: getattr(cell.prompting, name) for name in options_of(PromptOptions)}
+    (result,) = target.run(cell.retriever, generator=cell.generator or EXTRACTIVE, **given)
     return result
 
 
@@ -224,10 +185,10 @@ _LOADERS: dict[tuple[Any, ...], "Loader"] = {}
 
 
 def _loader(cell: SweepCell, observer: Observer) -> "Loader":
-    """What has loaded the data of the cell before; a process keeps one split at a time."""
+    """Return what has loaded the data of the cell before; a process keeps one split at a time."""
     from target_bench.data.select import Loader
 
-    key = (cell.corpus, cell.split, cell.distractors, cell.data_dir)
+    key = (cell.corpus, cell.options.split, cell.options.distractors, cell.data_dir)
     if key not in _LOADERS:
         _LOADERS.clear()
         _LOADERS[key] = Loader(cell.data_dir, observer)

@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.registry import unknown_name
-from target_bench.core.schema import OnError
-from target_bench.core.serialization import Format
-from target_bench.evaluation.sweeps.yaml_lines import Document
+from target_bench.evaluation.run_options import RUNS, in_sweeps, read_option
+from target_bench.evaluation.sweeps.yaml_lines import Document, Place
+
+if TYPE_CHECKING:
+    from dataclasses import Field as OptionField
 
 
 def _listed(value: Any) -> Any:
@@ -87,55 +89,90 @@ class SweepConfig(_Entry):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w.-]*$")] | None = None
     tasks: Annotated[list[Plugin], BeforeValidator(_listed)] = []
     corpora: Annotated[list[Corpus], BeforeValidator(_listed), Field(min_length=1)]
-    splits: Annotated[list[str | None], BeforeValidator(_listed), Field(min_length=1)] = [None]
     distractors: Annotated[list[Mixed], BeforeValidator(_listed), Field(min_length=1)] = [[]]
     retrievers: Annotated[list[Plugin], BeforeValidator(_listed)] = []
     generators: Annotated[list[Plugin], BeforeValidator(_listed)] = []
-    prompts: Annotated[list[Path | None], BeforeValidator(_listed), Field(min_length=1)] = [None]
-    tables: Annotated[list[Whole | None], BeforeValidator(_listed), Field(min_length=1)] = [None]
-    table_formats: Annotated[list[Format], BeforeValidator(_listed), Field(min_length=1)] = [
-        "markdown"
-    ]
-    prompt_tokens: Annotated[list[Whole], BeforeValidator(_listed), Field(min_length=1)] = [8000]
-    schema_scopes: Annotated[
-        list[Literal["database", "tables"]], BeforeValidator(_listed), Field(min_length=1)
-    ] = ["database"]
-    structured: bool = True
-    k: Annotated[list[Whole], BeforeValidator(_listed), Field(min_length=1)] = [1, 5, 10]
-    limit: Whole | None = None
-    database: str | None = None
     seeds: Annotated[list[Seed], BeforeValidator(_listed)] = []
     repeats: Whole = 1
-    on_error: OnError = "stop"
-    retry_failed: bool = False
-    latency: Annotated[int, Field(strict=True, ge=0, le=500)] = 0
     zip: list[str] | list[list[str]] = []
     include: Annotated[list[Matched], BeforeValidator(_listed)] = []
     exclude: Annotated[list[Matched], BeforeValidator(_listed)] = []
-    memory: str | int | None = None
-    out: Path = Path("runs")
-    indexes: Path | None = None
+    out: Path = RUNS
     data_dir: Path | None = None
+    _alternatives: dict[str, list[Any]] = PrivateAttr(default_factory=dict)
+    _chosen: dict[str, Any] = PrivateAttr(default_factory=dict)
 
     parts: ClassVar[Mapping[str, type[BaseModel]]] = {
         "corpora": CorpusEntry,
         "distractors": DistractorEntry,
     }
 
+    @property
+    def alternatives(self) -> dict[str, list[Any]]:
+        """Entry -> alternatives, of the options of ``run`` that are lists here."""
+        return self._alternatives
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """Option -> value, of the options of ``run`` that all cells share."""
+        return self._chosen
+
     @classmethod
     def of(cls, document: Document) -> "SweepConfig":
-        """The sweep of a file.
+        """Return the sweep of a file.
 
         Raises:
             ConfigError: entries that cannot be; the message names the line of each.
         """
         if not isinstance(document.content, dict):
             raise ConfigError(f"{document.at(())}: expected entries such as corpora: [mini]")
+        options = _Options(document)
+        own = {key: v for key, v in document.content.items() if key not in options.entries}
         try:
-            return cls.model_validate(document.content)
+            found = cls.model_validate(own)
         except ValidationError as error:
-            said = [_message(document, problem) for problem in error.errors()]
-            raise ConfigError("\n".join(dict.fromkeys(said))) from error
+            for problem in error.errors():
+                options.problems.append((problem["loc"], _message(document, problem)))
+        if options.problems:
+            in_order = sorted(options.problems, key=lambda one: document.line(one[0]))
+            raise ConfigError("\n".join(dict.fromkeys(said for _, said in in_order)))
+        found._alternatives, found._chosen = options.alternatives, options.chosen
+        return found
+
+
+class _Options:
+    """The entries of a file that are options of ``run``, each read as there."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self.entries: set[str] = set()
+        self.problems: list[tuple[Place, str]] = []
+        self.alternatives: dict[str, list[Any]] = {}
+        self.chosen: dict[str, Any] = {}
+        for entry, each, _ in in_sweeps(axis=True):
+            self.alternatives[entry] = self._read_list(entry, each)
+        for entry, each, _ in in_sweeps(axis=False):
+            self.chosen[each.name] = self._read((entry,), each, self._value(entry, each))
+
+    def _value(self, entry: str, each: "OptionField[Any]") -> Any:
+        self.entries.add(entry)
+        return self._document.content.get(entry, each.default)
+
+    def _read_list(self, entry: str, each: "OptionField[Any]") -> list[Any]:
+        value = self._value(entry, each)
+        if value == []:
+            place = (entry,)
+            self.problems.append((place, f"{self._document.at(place)}: the list is empty"))
+        if not isinstance(value, list):
+            return [self._read((entry,), each, value)]
+        return [self._read((entry, i), each, one) for i, one in enumerate(value)]
+
+    def _read(self, place: Place, each: "OptionField[Any]", value: Any) -> Any:
+        try:
+            return read_option(each, value, self._document.at(place))
+        except ConfigError as error:
+            self.problems.append((place, str(error)))
+            return None
 
 
 _SCORING = (
@@ -150,7 +187,10 @@ def _message(document: Document, problem: Any) -> str:
         return f"{document.at(place)}: {_SCORING}"
     if problem["type"] == "extra_forbidden":
         model = SweepConfig if len(place) == 1 else SweepConfig.parts[place[0]]
-        text = unknown_name("key", str(place[-1]), model.model_fields)
+        names = [*model.model_fields]
+        if model is SweepConfig:
+            names += [entry for axis in (True, False) for entry, _, _ in in_sweeps(axis)]
+        text = unknown_name("key", str(place[-1]), names)
         return f"{document.at(place)}: {text}"
     if problem["type"] == "missing":
         return f"{document.at(place[:-1])}: the entry {place[-1]} is missing"

@@ -40,7 +40,7 @@ class Records:
     cells: Sequence[PlannedCell]
 
     def paths(self) -> list[Path]:
-        """The files."""
+        """Return the files."""
         ends = ("sweep.json", "results.json", "results.csv", "results.parquet")
         return [self.out / f"{self.name}.{end}" for end in ends]
 
@@ -75,7 +75,7 @@ class Records:
         }
 
     def write_results(self, outcomes: Iterable[CellOutcome]) -> None:
-        """The scores of all cells.
+        """Write the scores of all cells.
 
         Raises:
             StoreError: they cannot be written.
@@ -94,24 +94,26 @@ class Records:
 
 
 def described(cell: SweepCell) -> dict[str, Any]:
-    """What a cell runs, as JSON, without what only this machine knows."""
+    """Return what a cell runs, as JSON, without what only this machine knows."""
+    options, prompting = cell.options, cell.prompting
+    answered = cell.generator is not None
     return {
         "number": cell.number,
         "task": cell.task,
         "task_settings": cell.task_text.removeprefix(cell.task).lstrip(":") or None,
         "corpus": cell.corpus,
-        "split": cell.split,
-        "distractors": " + ".join(cell.distractors) or None,
-        "database": cell.database,
-        "limit": cell.limit,
+        "split": options.split,
+        "distractors": " + ".join(options.distractors) or None,
+        "database": options.database,
+        "limit": options.limit,
         "retriever": None if cell.retriever is None else masked_settings(cell.retriever),
         "generator": None if cell.generator is None else masked_settings(cell.generator),
-        "prompt": None if cell.prompt is None else cell.prompt.name,
-        "k": None if cell.retriever is None else cell.top_k[-1],
-        "tables": cell.tables,
-        "table_format": None if cell.generator is None else cell.table_format,
-        "prompt_tokens": None if cell.generator is None else cell.prompt_tokens,
-        "schema_scope": cell.schema_scope if _reads_scope(cell) else None,
+        "prompt": None if prompting.prompt is None else prompting.prompt.name,
+        "k": None if cell.retriever is None else options.top_k[-1],
+        "tables": prompting.tables,
+        "table_format": prompting.table_format if answered else None,
+        "prompt_tokens": prompting.prompt_tokens if answered else None,
+        "schema_scope": prompting.schema_scope if _reads_scope(cell) else None,
         "seed": cell.seed,
         "repeat": cell.repeat,
     }
@@ -122,7 +124,7 @@ def _reads_scope(cell: SweepCell) -> bool:
 
 
 def as_row(outcome: CellOutcome) -> dict[str, Any]:
-    """An outcome as one flat row: what was run, its settings, denominators, seconds and scores."""
+    """Return an outcome as one flat row: settings, denominators, seconds and scores."""
     row = described(outcome.cell)
     row |= _settings("task", outcome.cell.task_text)
     row |= _settings("retriever", row["retriever"]) | _settings("generator", row["generator"])
@@ -158,7 +160,7 @@ def _settings(kind: registry.Kind, text: str | None) -> dict[str, Any]:
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The columns of all rows."""
+    """Return the columns of all rows."""
     return list(dict.fromkeys(name for row in rows for name in row))
 
 

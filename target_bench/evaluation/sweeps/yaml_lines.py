@@ -59,7 +59,7 @@ class Document:
         return f"{self.file}:{line}" + (f": {name}" if name else "")
 
     def line(self, place: Place) -> int:
-        """The line of that part."""
+        """Return the line of that part."""
         return self._found(place)[0]
 
     def _found(self, place: Place) -> tuple[int, str]:
@@ -74,7 +74,7 @@ class Document:
 
 
 def _child(node: yaml.Node, step: str | int) -> tuple[int, yaml.Node] | None:
-    """The line and the node of an entry."""
+    """Return the line and the node of an entry."""
     if isinstance(node, yaml.SequenceNode) and step in range(len(node.value)):
         item = node.value[int(step)]
         return item.start_mark.line, item

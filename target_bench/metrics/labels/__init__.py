@@ -90,7 +90,7 @@ def _field(field: Field) -> Labels:
 
 
 def _marked(parts: Layout) -> Labels | None:
-    """What the marked answers allow, final ones first; None where none of them holds a verdict."""
+    """Return the labels of marked answers, final ones first; None where none has a verdict."""
     final = [marked for marked in parts.marked if marked.final]
     for candidates in (final, parts.marked):
         read = [_short(marked.text) for marked in candidates]
@@ -101,7 +101,7 @@ def _marked(parts: Layout) -> Labels | None:
 
 
 def _short(text: str) -> Labels:
-    """The labels of a text that should be a verdict, alone or as a sentence; any if it is not."""
+    """Return the labels of a text that should be a verdict or such a sentence; any if not."""
     whole = alone(text) or _sign(text)
     if whole is not None:
         return whole
@@ -110,7 +110,7 @@ def _short(text: str) -> Labels:
 
 
 def _sign(text: str) -> Labels | None:
-    """Return what a check mark or a cross alone says."""
+    """Return the label of a check mark or a cross alone."""
     if re.search(r"\w", text):
         return None
     signs = {YES: "✅✓✔☑👍", NO: "❌✗✘🚫👎"}
@@ -119,7 +119,7 @@ def _sign(text: str) -> Labels | None:
 
 
 def _sentences(parts: Layout) -> tuple[list[Labels], list[Labels], list[Labels]]:
-    """Return what the sentences allow: verdicts alone, sentences about the statement, others."""
+    """Return the labels that sentences allow: verdicts alone, about the statement, others."""
     found: list[Evidence] = []
     wish: Labels | None = None
     last = len(parts.sentences) - 1

@@ -1,4 +1,4 @@
-"""What a wording says about a statement: the labels that it allows."""
+"""Evidence of a wording about a statement: the labels that it allows."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ ANY, NONE = frozenset(LABELS), frozenset[str]()
 
 
 class Weight(IntEnum):
-    """How directly a wording speaks of the statement."""
+    """Directness of a wording about the statement."""
 
     ASIDE = 1
     """Of something that may or may not be the statement."""
@@ -27,7 +27,7 @@ class Weight(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a wording says.
+    """The evidence of a wording.
 
     Attributes:
         labels: those it allows.

@@ -88,7 +88,10 @@ class Field:
 
 
 def fields(text: str) -> list[Field]:
-    """The verdicts in the JSON objects of a text, broken ones and Python's dicts included."""
+    """Return the verdicts in the JSON objects of a text.
+
+    Broken objects and Python's dicts are read too.
+    """
     objects = [match[0] for match in _OBJECT.finditer(text)]
     begun = _FENCED.sub("", text).lstrip()
     if not objects and begun.startswith("{"):
@@ -117,7 +120,7 @@ def _pairs(body: str) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    r"""What stands behind "Answer:" and the like.
+    r"""The text after "Answer:" and the like.
 
     Attributes:
         text: up to the end of its line.
@@ -164,7 +167,7 @@ def layout(text: str) -> Layout:
 
 
 def _plain(text: str) -> str:
-    """Lower case, plain quotes, and no markup."""
+    """Return the text in lower case, with plain quotes and without markup."""
     text = text.replace("```", "\n").lower()
     for pattern, plain in _MARKUP:
         text = pattern.sub(plain, text)
@@ -178,7 +181,7 @@ def _unquoted(match: re.Match[str]) -> str:
 
 
 def _joined(lines: list[str]) -> list[str]:
-    """Lines that are not empty, a heading such as "Verdict" joined with the line under it."""
+    """Return lines that are not empty, a heading such as "Verdict" joined with the next line."""
     joined: list[str] = []
     heading = False
     for line in map(str.strip, lines):
@@ -193,7 +196,7 @@ def _joined(lines: list[str]) -> list[str]:
 
 
 def _own(lines: list[str]) -> list[str]:
-    """Lines without the repeated question, and without further examples that a model makes up."""
+    """Return lines without the repeated question and further examples that a model makes up."""
     kept: list[str] = []
     answered = False
     for line in lines:

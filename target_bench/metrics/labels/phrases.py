@@ -129,7 +129,7 @@ WAIT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Such a phrase: the labels that it allows, and where it ends."""
+    """A phrase that gives a verdict: the labels that it allows, and where it ends."""
 
     labels: Labels
     end: int
@@ -157,6 +157,9 @@ def phrase(sentence: str) -> Phrase | None:
 
 
 def simplified(sentence: str) -> str:
-    """A sentence whose sources "show that", with nothing "confirmed to be" or taken as complete."""
+    """Return a sentence without its confirming words.
+
+    Sources "show that", with nothing "confirmed to be" or taken as complete.
+    """
     sentence = _CHOSEN.sub(r"\1", sentence)
     return _COMPLETE.sub(" ", _TAKEN_AS.sub("", _SAID_THAT.sub("shows that", sentence))).strip(" ,")

@@ -105,7 +105,7 @@ class _Place:
 
 
 def predicates(sentence: str) -> Iterator[Evidence]:
-    """Yield what the words of verdict in a sentence say, in its order."""
+    """Yield the evidence of the words of verdict in a sentence, in its order."""
     unknown = words.UNKNOWN.search(sentence)
     for term in words.TERM.finditer(sentence):
         withheld = unknown and unknown.start() <= term.start()
@@ -126,7 +126,7 @@ def predicates(sentence: str) -> Iterator[Evidence]:
 
 
 def counterfactual(sentence: str) -> Labels | None:
-    """Return what "it would be true if ..." says once the condition is denied; None for others."""
+    """Return the label of "it would be true if ..." with its condition denied; None for others."""
     if not words.IF.search(sentence):
         return None
     if _WOULD_HOLD.search(sentence):
@@ -138,7 +138,7 @@ def counterfactual(sentence: str) -> Labels | None:
 
 
 def _predicate(place: _Place, rest: str) -> Evidence | None:
-    """Return what a word of verdict says; None if it is not a predicate, or only in a condition."""
+    """Return the evidence of a word of verdict; None outside predicates or in a condition."""
     if _conditional(place):
         return None
     if words.SAY_SO.match(place.right) and words.DENIED_THAT.search(
@@ -185,7 +185,7 @@ def _denied_clause(place: _Place, rest: str) -> Evidence | None:
 
 
 def _clause(clause: str, place: _Place) -> Read:
-    """Return what the clause before a word of verdict makes of it, and of what it speaks."""
+    """Return the effect of the clause before a word of verdict, and its subject."""
     rest, modifiers = split_modifiers(clause)
     own = modified(modifiers, place.labels, place.term)
     if own is None:
@@ -220,7 +220,7 @@ def _clause(clause: str, place: _Place) -> Read:
 
 
 def _of_subject(subject: str, copula: str, own: Labels, place: _Place) -> Read:
-    """Return what "[subject] [copula] [verdict]" says."""
+    """Return the evidence of "[subject] [copula] [verdict]"."""
     for denied in (
         copula.endswith("n't") or _AUXILIARY.search(subject),
         words.NONE_OF.search(subject) or words.OPPOSITE.search(subject),
@@ -257,7 +257,7 @@ def _of_part(subject: str, own: Labels) -> Read:
 
 
 def _is_claim(subject: str) -> bool:
-    """Whether a subject is the statement, or a pronoun that may stand for it."""
+    """Return whether a subject is the statement, or a pronoun that may stand for it."""
     for part in re.findall(r"[\w']+", subject):
         if words.HEAD.fullmatch(part):
             return True

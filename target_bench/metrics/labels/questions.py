@@ -1,4 +1,4 @@
-"""What "yes" and "no" mean behind a question: "Is the statement false? Yes."."""
+"""Meaning of "yes" and "no" after a question: "Is the statement false? Yes."."""
 
 import re
 from dataclasses import dataclass
@@ -27,14 +27,14 @@ _OTHER = re.compile(r"too (?:good|bad) to be true\?")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the replies to a question say of the statement; None where they leave it open."""
+    """Labels of the replies to a question; None where they leave the statement open."""
 
     yes: Labels | None
     no: Labels | None
 
 
 def question(sentence: str) -> Asked | None:
-    """Return what is asked, if "yes" is not the same as "true" there; None for other sentences.
+    """Return the labels of "yes" to a question where "yes" is not "true"; None for others.
 
     Args:
         sentence: in lower case, with plain quotes and no markup.

@@ -1,4 +1,4 @@
-"""What one sentence of an answer says about the statement."""
+"""Evidence of one sentence of an answer about the statement."""
 
 import re
 from collections.abc import Iterator
@@ -121,7 +121,7 @@ _CONTRARY = re.compile(rf"\bcontrary to (?:the |this |that |what the )?(?:\w+ )?
 
 
 def evidence(sentence: str, first: bool, last: bool) -> list[Evidence]:
-    """Return what a sentence says, in its order.
+    """Return the evidence of a sentence, in its order.
 
     "Yes, the statement is false" agrees with what the sentence says itself.
 
@@ -181,7 +181,7 @@ def _evidence(sentence: str, first: bool, last: bool) -> list[Evidence]:
 
 
 def _contrasted(sentence: str) -> list[str]:
-    """Return a sentence, or what stands before and behind the contrast in it."""
+    """Return a sentence, or the parts before and behind the contrast in it."""
     places = [m for m in words.CONTRAST.finditer(sentence) if sentence[: m.start()].strip(" ,")]
     if not places:
         return [sentence]
@@ -191,7 +191,7 @@ def _contrasted(sentence: str) -> list[str]:
 
 
 def _opening(sentence: str, outer: bool) -> Iterator[Evidence]:
-    """A sentence that begins with a verdict: "No, the table says ...", "False because ..."."""
+    """Read a sentence that begins with a verdict: "No, the table says ...", "False because ..."."""
     head = _HEAD.match(sentence)
     labels = alone(head["head"]) if head else None
     if head is None or labels is None or words.UNSURE.search(head["head"]):
@@ -229,7 +229,7 @@ def _of_sources(sentence: str) -> Iterator[Evidence]:
 
 
 def _idioms(sentence: str) -> Iterator[Evidence]:
-    """Verdicts without a word of verdict: "the claim holds", "this is not the case"."""
+    """Yield verdicts without a word of verdict: "the claim holds", "this is not the case"."""
     condition = words.IF.search(sentence)
     if _HOLDS.search(sentence) and not condition and not _OPEN.search(sentence):
         yield Evidence(YES, Weight.SAID)
@@ -247,7 +247,7 @@ def _idioms(sentence: str) -> Iterator[Evidence]:
 
 
 def _withheld(sentence: str) -> Iterator[Evidence]:
-    """That nothing can be known."""
+    """Yield the evidence of a sentence that nothing can be known."""
     if words.UNKNOWN.search(sentence):
         about = words.THERE.search(sentence) or _ABOUT.search(sentence)
         yield Evidence(UNKNOWN, Weight.SAID if about else Weight.ASIDE)

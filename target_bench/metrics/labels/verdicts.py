@@ -82,17 +82,17 @@ def modified(modifiers: str, labels: Labels, term: str) -> Labels | None:
 
 
 def negated(labels: Labels, term: str) -> Labels:
-    """Return what "not" makes of the labels of a word of verdict."""
+    """Return the labels of a word of verdict after "not"."""
     if labels == YES:
         return NOT_YES if term in words.BACKED else NO
     return YES if labels in (NO, NOT_YES) else NOT_YES
 
 
 def not_shown(labels: Labels) -> Labels:
-    """Return what "the table does not show that" makes of labels."""
+    """Return the labels after "the table does not show that"."""
     return NOT_YES if labels == YES else NOT_NO
 
 
 def not_believed(labels: Labels) -> Labels:
-    """Return what "I do not think that" makes of labels."""
+    """Return the labels after "I do not think that"."""
     return NO if labels == YES else NOT_NO

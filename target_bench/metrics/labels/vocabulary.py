@@ -13,7 +13,7 @@ def one_of(alternatives: str) -> str:
 
 
 def word(alternatives: str) -> re.Pattern[str]:
-    """One of the alternatives, as a word of its own."""
+    """Compile a pattern of alternatives, each as a word of its own."""
     return re.compile(rf"\b{one_of(alternatives)}\b")
 
 

@@ -21,7 +21,10 @@ from typing import Any, Self
 from target_bench.core.errors import DataError
 from target_bench.core.files import atomic_write
 
-FORMAT = 1
+FORMAT = 2
+"""The version that is written. Version 1 has no runs without retrieval and no judgements."""
+
+READABLE = (1, FORMAT)
 SUFFIX = ".tbs.zip"
 
 MEBI = 1024 * 1024
@@ -41,7 +44,7 @@ LARGEST_INTEGER = 2**53
 _END = 22  # bytes of the record at the end of a zip
 _LOCAL = 30  # bytes of the record before each file
 _INDEX, _CARD = "submission.json", "card.json"
-_IN_RUN = ("run.json", "retrieval.jsonl", "generations.jsonl")
+_IN_RUN = ("run.json", "retrieval.jsonl", "generations.jsonl", "judgements.jsonl")
 NAMES = frozenset({_INDEX, _CARD, *(f"runs/{i}/{n}" for i in range(MOST_RUNS) for n in _IN_RUN)})
 """Every name that a file in a submission can have."""
 
@@ -128,7 +131,7 @@ class Archive:
         return self.document(_CARD)
 
     def document(self, name: str) -> Any:
-        """A file that is one JSON document.
+        """Return a file that is one JSON document.
 
         Raises:
             RefusedError: it is not there, too large, or not strict JSON.
@@ -171,7 +174,7 @@ class Archive:
 
 
 def strict_json(raw: bytes, place: str) -> Any:
-    """A JSON document without what parsers disagree on.
+    """Return a JSON document without what parsers disagree on.
 
     Raises:
         RefusedError: it is not UTF-8, not JSON, holds NaN, an infinite or a huge number, a key

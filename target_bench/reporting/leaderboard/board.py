@@ -8,7 +8,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.observer import Observer
 from target_bench.reporting.leaderboard.archive import SUFFIX
 from target_bench.reporting.leaderboard.read_submission import Read, Submission, opened
-from target_bench.reporting.leaderboard.recompute import Checked, table_ids
+from target_bench.reporting.leaderboard.recompute import Checked, ranked_place, table_ids
 from target_bench.reporting.leaderboard.submission_documents import RunDocument
 
 
@@ -36,7 +36,7 @@ class Other:
 def others(
     folder: Path, path: Path, fingerprint: str, runs: Iterable[Checked], observer: Observer
 ) -> Iterator[Other]:
-    """The runs in a folder of submissions that are about the same as one of the runs.
+    """Yield the runs in a folder of submissions that are about the same as one of the runs.
 
     One submission is in memory at a time.
 
@@ -72,9 +72,11 @@ def _matching(submission: Submission, name: str, whole: bool, runs: list[Checked
         if not mine:
             continue
         known = {query.id for run in mine for query in run.dataset.queries}
-        ranked = place if document.retrieval is None else document.retrieval
-        rankings = submission.rankings(ranked, known, table_ids(mine[0].dataset))
-        answered = document.retrieval is not None
+        ranked = ranked_place(document, place)
+        rankings = Read()
+        if ranked is not None:
+            rankings = submission.rankings(ranked, known, table_ids(mine[0].dataset))
+        answered = document.generator is not None
         predictions = submission.answers(place, known) if answered else rankings
         label = f"{submission.card.name} ({name})"
         authors = frozenset(author.casefold() for author in submission.card.authors)

@@ -32,7 +32,7 @@ class Budget:
         return self._end - monotonic()
 
     def spent(self, where: str) -> RefusedError:
-        """The refusal of a submission that takes longer.
+        """Return the refusal of a submission that takes longer.
 
         Args:
             where: what was being checked when the time was over.

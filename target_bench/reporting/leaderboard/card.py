@@ -33,7 +33,7 @@ _JOINERS = "\u200c\u200d"
 
 
 def visible(text: str) -> str:
-    """The text, if all of it shows as it is written.
+    """Return the text, if all of it shows as it is written.
 
     Raises:
         ValueError: it holds a control character, or one that does not show or turns text around.
@@ -132,7 +132,7 @@ class Card(BaseModel):
 
 
 def faults(error: ValidationError) -> list[tuple[tuple[str | int, ...], str]]:
-    """What is wrong with a card: where in it, and why, in plain words."""
+    """Return what is wrong with a card: where in it, and why, in plain words."""
     return [(one["loc"], _words(one)) for one in error.errors(include_url=False)]
 
 
@@ -164,7 +164,7 @@ ASKED = {
 
 
 def answer(name: str, text: str, key: str | None = None) -> Any:
-    """The value of a field as somebody typed it.
+    """Return the value of a field as somebody typed it.
 
     Args:
         name: of the field.

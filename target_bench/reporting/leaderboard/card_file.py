@@ -29,7 +29,7 @@ _DEEPEST = 4
 
 
 def read_card(path: Path) -> Card:
-    """The card in a YAML file.
+    """Return the card in a YAML file.
 
     Raises:
         DataError: it cannot be read, or does not hold a card; every fault stands with its line.
@@ -83,7 +83,7 @@ def _problem(event: Event) -> str | None:
 
 
 def _value(node: Node, at: tuple[str | int, ...], lines: dict[Any, int], path: Path) -> Any:
-    """The value of a node; ``lines`` gets the line of everything in it."""
+    """Return the value of a node; ``lines`` gets the line of everything in it."""
     lines[at] = node.start_mark.line + 1
     if isinstance(node, SequenceNode):
         return [_value(item, (*at, i), lines, path) for i, item in enumerate(node.value)]

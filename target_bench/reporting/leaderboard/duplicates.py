@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
+from target_bench.components.answer_words import words
 from target_bench.core.schema import Query
 from target_bench.reporting.leaderboard.board import Other, comparable
 from target_bench.reporting.leaderboard.card import Card
 from target_bench.reporting.leaderboard.entry import Level
-from target_bench.reporting.leaderboard.leaks import words
 from target_bench.reporting.leaderboard.recompute import Checked
 from target_bench.reporting.leaderboard.suspicion import Alike, alike
 
@@ -23,7 +23,7 @@ _NEARLY_ALL = 0.95
 
 
 def duplicate(run: Checked, card: Card, other: Other) -> Iterator[tuple[Level, str]]:
-    """The predictions are not those of another submission.
+    """Yield the predictions are not those of another submission.
 
     A run whose predictions are equal to another's on at least 95% of the queries of the split, and
     differ on none, is rejected. It is noted where all authors are authors of the other too, unless
@@ -42,7 +42,7 @@ def duplicate(run: Checked, card: Card, other: Other) -> Iterator[tuple[Level, s
 
 
 def copied(run: Checked, card: Card, other: Other) -> Iterator[tuple[Level, str]]:
-    """The predictions are not another's with noise.
+    """Yield the predictions are not another's with noise.
 
     Compared are mistakes, because right tables are in every good ranking: the tables among the
     first ten of the other that answer nothing. Suspicious: 75% of them are here too and 50% at the
@@ -96,7 +96,8 @@ def _explained(run: Checked, other: Other) -> bool:
     if run.answers is None:
         labels = run.document.retriever, other.document.retriever
         return run.basis and _same(run, other, "retriever") and labels[0] == labels[1]
-    return _same(run, other, "generator") and not _equal_rankings(run, other)
+    retrieved = run.document.retriever is not None
+    return retrieved and _same(run, other, "generator") and not _equal_rankings(run, other)
 
 
 def _same(run: Checked, other: Other, part: str) -> bool:
@@ -122,7 +123,7 @@ def _equal_rankings(run: Checked, other: Other) -> bool:
     mine, theirs = run.rankings.found, other.rankings.found
     both = [query for query in run.dataset.queries if query.id in mine and query.id in theirs]
     ranked = any(mine[query.id].tables for query in both)  # no-context ranks nothing
-    depth = min(run.document.cutoffs[-1], other.document.cutoffs[-1])
+    depth = min((k for one in (run, other) for k in one.document.cutoffs[-1:]), default=0)
     return (
         ranked
         and _nearly_all(both, run)

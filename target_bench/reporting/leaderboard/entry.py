@@ -17,8 +17,11 @@ from target_bench.core.schema import AnswerCounts, Counts, Score
 from target_bench.reporting.leaderboard.card import Card
 from target_bench.runs.times import ColdTimes, Recorded, declared
 
-FORMAT = 1
-"""The version of ``*.entry.json``; a file of another version is refused."""
+FORMAT = 2
+"""The version of ``*.entry.json`` that is written. Version 1 has no runs without retrieval."""
+
+READABLE = (1, FORMAT)
+"""The versions that are read; a file of another one is refused."""
 
 SUFFIX = ".entry.json"
 """How the file of an entry ends; it lies beside the submission."""
@@ -52,13 +55,14 @@ class RunEntry:
         corpus: lower-case name of the corpus.
         split: full name of the split.
         task: short name of the task.
-        retriever: label of the retriever, as the submitter asked for it.
-        generator: label of the generator, or None for a run about retrieval.
-        cutoffs: the cutoffs that the retrieval metrics are at, ascending.
+        retriever: label of the retriever, as the submitter asked for it; None where nothing was
+            retrieved.
+        generator: label of the generator, or None for a run of rankings.
+        cutoffs: the cutoffs that the retrieval metrics are at, ascending; none without a retriever.
         distractors: what was mixed in, each as it was asked for.
         about: the task whose queries were ranked, or None for all of the split.
         basis: whether it is the retrieval that an answer run of the same submission is built on.
-        retrieval: for an answer run, the place of its retrieval among the runs; else None.
+        retrieval: for answers to retrieved tables, the place of their retrieval among the runs.
         scores: metric name -> score with its 95% interval; for an answer run those of its
             retrieval too.
         query_ids: the n queries of the split, in the order of the dataset.
@@ -69,6 +73,8 @@ class RunEntry:
         counts: the denominators of the rankings.
         answers: the denominators of the answers, or None.
         report: what else the task says of the answers (outcomes, groups), or None.
+        title: the name of the task in full; empty in entries of version 1.
+        summary: what the task sums up of the answers, in lines of text.
         seconds: stage -> wall-clock seconds, as declared; empty where nothing was timed.
         timed_queries: how many queries ``seconds["retrieve"]`` covers.
         latency_ms: ``p50``, ``p95``, ``p99`` of single queries, ``queries``, ``threads``, as
@@ -86,7 +92,7 @@ class RunEntry:
     corpus: str
     split: str
     task: str
-    retriever: str
+    retriever: str | None
     generator: str | None
     cutoffs: tuple[int, ...]
     scores: Mapping[str, Score]
@@ -103,6 +109,8 @@ class RunEntry:
     slices: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     answers: AnswerCounts | None = None
     report: Mapping[str, Any] | None = None
+    title: str = ""
+    summary: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
     timed_queries: int = 0
     latency_ms: Mapping[str, Any] | None = None
@@ -111,6 +119,11 @@ class RunEntry:
     retriever_identity: Mapping[str, Any] = field(default_factory=dict)
     generator_identity: Mapping[str, Any] = field(default_factory=dict)
     date: str = ""
+
+    @property
+    def ranks(self) -> bool:
+        """Whether it is a run of rankings."""
+        return self.generator is None
 
     @property
     def times(self) -> ColdTimes:
@@ -133,7 +146,7 @@ class RunEntry:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "RunEntry":
-        """What ``to_json`` wrote."""
+        """Return what ``to_json`` wrote."""
         n = len(record["query_ids"])
         answers = record["answers"]
         return cls(
@@ -141,6 +154,7 @@ class RunEntry:
                 **record,
                 "cutoffs": tuple(record["cutoffs"]),
                 "distractors": tuple(record["distractors"]),
+                "summary": tuple(record.get("summary", ())),
                 "scores": {
                     name: Score.from_json(found) for name, found in record["scores"].items()
                 },
@@ -174,7 +188,7 @@ class Entry:
     checked_by: str
 
     def to_json(self) -> dict[str, Any]:
-        """The document in ``*.entry.json``."""
+        """Return the document in ``*.entry.json``."""
         return {
             "format": FORMAT,
             "id": self.id,
@@ -188,13 +202,14 @@ class Entry:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "Entry":
-        """What ``to_json`` wrote.
+        """Return what ``to_json`` wrote.
 
         Raises:
             ValueError: it is none, or of another version.
         """
-        if record.get("format") != FORMAT:
-            raise ValueError(f"format {record.get('format')!r}, but this version reads {FORMAT}")
+        if record.get("format") not in READABLE:
+            known = " and ".join(map(str, READABLE))
+            raise ValueError(f"format {record.get('format')!r}, but this version reads {known}")
         return cls(
             id=record["id"],
             card=Card.model_validate(record["card"]),
@@ -216,7 +231,7 @@ class Entry:
 
 
 def read(path: Path) -> Entry:
-    """The entry in a file.
+    """Return the entry in a file.
 
     Raises:
         DataError: it cannot be read, or holds none.
@@ -227,7 +242,7 @@ def read(path: Path) -> Entry:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError, zlib.error, RecursionError) as error:
         raise DataError(
-            f"{path}: holds no entry ({error}); write it again with target-bench verify"
+            f"{path}: holds no entry ({error}); write it again with target-bench leaderboard verify"
         ) from error
 
 

@@ -1,11 +1,9 @@
 """Whether predictions know the gold."""
 
-import re
-from collections.abc import Callable, Iterator
-from functools import lru_cache
+from collections.abc import Iterator
 
-from target_bench.core.schema import Query, Retrieval, TableId
-from target_bench.core.serialization import cell_text
+from target_bench.core.schema import Query
+from target_bench.core.task import LeakLimits
 from target_bench.reporting.leaderboard.entry import Level
 from target_bench.reporting.leaderboard.recompute import Checked
 from target_bench.reporting.leaderboard.suspicion import at_least
@@ -15,9 +13,6 @@ PERFECT = 0.97
 
 HARD = 0.8
 IN_ORDER = 0.8
-UNSUPPORTED = {"question_answering": 0.5, "text_to_sql": 0.25, "fact_verification": 0.9}
-VERBATIM = {"question_answering": 0.5, "text_to_sql": 0.8}
-_CERTAIN = 0.9
 _DEPTH = 10
 _MORE_OFTEN = 0.6
 """Of the queries with their first gold table at one of two ranks, the share at the lower one."""
@@ -40,13 +35,15 @@ def gold_rankings(run: Checked) -> Iterator[tuple[Level, str]]:
     """
     if run.answers is not None:
         return
-    on_top = [value == 1.0 for value in run.per_query["r_precision"].tolist()]
+    queries = zip(run.dataset.queries, run.top, run.hard.tolist(), strict=True)
+    labelled = [(query, found, hard) for query, found, hard in queries if query.gold]
+    on_top = [set(found.tables[: len(q.gold)]) == set(q.gold) for q, found, _ in labelled]
     several = [
-        retrieval.tables[: len(query.gold)] == query.gold
-        for query, retrieval, top in zip(run.dataset.queries, run.top, on_top, strict=True)
+        found.tables[: len(query.gold)] == query.gold
+        for (query, found, _), top in zip(labelled, on_top, strict=True)
         if top and len(query.gold) > 1
     ]
-    hard = [top for top, is_hard in zip(on_top, run.hard.tolist(), strict=True) if is_hard]
+    hard = [top for (_, _, is_hard), top in zip(labelled, on_top, strict=True) if is_hard]
     found = [
         f"{sum(hits):,} of {len(hits):,} {what}"
         for hits, most, what in (
@@ -83,94 +80,56 @@ def _risen(run: Checked) -> Iterator[tuple[Level, str]]:
 def gold_answers(run: Checked) -> Iterator[tuple[Level, str]]:
     """Answers do not know the references.
 
-    Looked at are queries whose retrieved tables do not hold the answer: for questions, the
-    reference is in no cell, header or title of them; for statements, no gold table is among them;
-    for SQL, no table of the gold database. Of these, more answers than chance or knowledge
-    of the world explain are the reference word for word (for statements: the right label):
-    suspicious if the lower bound of 99.9% confidence is above 0.5 for questions, 0.25 for SQL and
-    0.9 for statements; rejected if it is above 0.9 for questions or SQL. Suspicious too: of
-    references with at least 12 words, more than half (of SQL more than 80%), by the same bound, are
-    given word for word. Case, spaces and punctuation (of SQL quotes) do not count.
+    A task says which tables hold the answer to a query, when an answer is a copy of the reference,
+    and the shares of copies that chance and knowledge of the world explain. Looked at are queries
+    whose tables do not hold the answer (for questions, the reference is in no cell, header or title
+    of them; for statements, no gold table is among them; for SQL, no table of the gold database):
+    of these, more answers are the reference word for word (for statements: the right label) than
+    the task explains. Suspicious if the lower bound of 99.9% confidence is above 0.5 for questions,
+    0.25 for SQL and 0.9 for statements; rejected if it is above 0.9 for questions or SQL.
+    Suspicious too: of references with at least 12 words, more than half (of SQL more than 80%), by
+    the same bound, are given word for word. Case, spaces and punctuation (of SQL quotes) do not
+    count.
     """
-    if run.answers is None or run.document.task not in UNSUPPORTED:
+    limits = run.task.leak_limits
+    if run.answers is None or limits == LeakLimits():
         return
-    task = run.document.task
-    right, held = _verbatim(run), _held(run)
-    queries = list(zip(run.dataset.queries, run.top, strict=True))
-    given = [right(i, query) for i, (query, _) in enumerate(queries)]
-    bare = [g for g, (query, found) in zip(given, queries, strict=True) if not held(query, found)]
+    queries = [
+        (query, found)
+        for query, found in zip(run.dataset.queries, run.top, strict=True)
+        if run.task.has_reference(query)
+    ]
+    copied = [_is_copied(run, query) for query, _ in queries]
+    corpus, holds = run.dataset.corpus, run.task.holds_answer
+    bare = [
+        copy
+        for copy, (query, found) in zip(copied, queries, strict=True)
+        if limits.unsupported is not None and holds(query, found.tables, corpus) is False
+    ]
     bound = at_least(sum(bare), len(bare))
-    if bound > UNSUPPORTED[task]:
-        level: Level = "suspicious"
-        if bound > _CERTAIN and task != "fact_verification":
-            level = "rejected"
+    if limits.unsupported is not None and bound > limits.unsupported:
+        certain = limits.certain is not None and bound > limits.certain
         yield (
-            level,
+            "rejected" if certain else "suspicious",
             f"{sum(bare):,} of {len(bare):,} answers are the reference word for word, though the "
-            "tables retrieved do not hold it",
+            f"tables {'retrieved' if run.task.retrieves else 'given'} do not hold it",
         )
     long = [
-        g
-        for g, (query, _) in zip(given, queries, strict=True)
-        if min(len(text.split()) for text in query.references) >= _WORDS
+        copy
+        for copy, (query, _) in zip(copied, queries, strict=True)
+        if min((len(text.split()) for text in query.references), default=0) >= _WORDS
     ]
-    if task in VERBATIM and at_least(sum(long), len(long)) > VERBATIM[task]:
+    if limits.verbatim is not None and at_least(sum(long), len(long)) > limits.verbatim:
         yield (
             "suspicious",
             f"{sum(long):,} of {len(long):,} long references are given word for word",
         )
 
 
-def _verbatim(run: Checked) -> Callable[[int, Query], bool]:
-    """Whether the answer to a query, the i-th, is its reference."""
+def _is_copied(run: Checked, query: Query) -> bool:
+    """Whether the answer to a query is its reference."""
     assert run.answers is not None
-    found = run.answers.found
-    if run.document.task == "fact_verification":
-        accuracy = run.per_query["accuracy"].tolist()
-        return lambda i, _query: accuracy[i] == 1.0
-    if run.document.task == "question_answering":
-
-        def same_words(_i: int, query: Query) -> bool:
-            given = words(found[query.id].generation.text) if query.id in found else ""
-            return given != "" and given in map(words, query.references)
-
-        return same_words
-
-    def same_sql(_i: int, query: Query) -> bool:
-        given = _squeezed(run.judgements[query.id].record["sql"] or "")
-        return given != "" and given in map(_squeezed, query.references)
-
-    return same_sql
-
-
-def _held(run: Checked) -> Callable[[Query, Retrieval], bool]:
-    """Whether the tables of a ranking hold the answer to a query."""
-    if run.document.task == "fact_verification":
-        return lambda query, ranking: not set(query.gold).isdisjoint(ranking.tables)
-    if run.document.task == "text_to_sql":
-        return lambda query, ranking: (
-            query.database_id in {table.database_id for table in ranking.tables}
-        )
-    corpus = run.dataset.corpus
-
-    @lru_cache(maxsize=2000)
-    def text_of(table_id: TableId) -> str:
-        table = corpus[table_id]
-        said = [str(value) for value in table.context.values()]
-        cells = (cell_text(cell) for row in table.rows for cell in row)
-        return words(" ".join([*said, *table.header, *cells]))
-
-    def holds(query: Query, ranking: Retrieval) -> bool:
-        wanted = [f" {words(text)} " for text in query.references]
-        return any(text in f" {text_of(t)} " for t in ranking.tables for text in wanted)
-
-    return holds
-
-
-def words(text: str) -> str:
-    """The words of a text, whatever its case, spaces and punctuation."""
-    return " ".join(re.findall(r"[^\W_]+", text.casefold()))
-
-
-def _squeezed(sql: str) -> str:
-    return re.sub(r"[\s;`'\"\[\]]+", "", sql).casefold()
+    answered = run.answers.found.get(query.id)
+    generation = None if answered is None else answered.generation
+    text = "" if generation is None or generation.error is not None else generation.text
+    return run.task.is_copied(text, run.judgements.get(query.id), query)

@@ -4,22 +4,32 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from pydantic import ValidationError
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.identity import installed_version
 from target_bench.core.schema import MARKS, Generation, Retrieval
+from target_bench.data.select import make_task
 from target_bench.data.sources import is_path
 from target_bench.reporting.leaderboard import archive
 from target_bench.reporting.leaderboard.archive import FORMAT, LARGEST_ARCHIVE, MOST_RUNS, SUFFIX
 from target_bench.reporting.leaderboard.card import Card
 from target_bench.reporting.leaderboard.read_submission import LONGEST_ANSWER, LONGEST_ANSWERS
 from target_bench.reporting.leaderboard.scrubbing import scrubbed, scrubbed_label
+from target_bench.reporting.leaderboard.submission_documents import (
+    Declared,
+    RunDocument,
+    first_fault,
+)
 from target_bench.runs.integrity import check
 from target_bench.runs.manifest import Asked, Identity
 from target_bench.runs.read import StoredRun, read_run
+from target_bench.runs.record_log import JUDGEMENTS
 from target_bench.runs.run_identity import earlier_note
 
 _ENVIRONMENT = ("python", "machine", "processors", "threads", "packages")
@@ -29,7 +39,7 @@ _UPPER_BOUNDS = ("oracle", "gold")
 
 
 def with_retrievals(folders: Sequence[Path]) -> list[StoredRun]:
-    """The runs in the folders, and the retrievals that runs of answers among them are built on.
+    """Return the runs in the folders, and the retrievals that runs of answers are built on.
 
     Raises:
         StoreError: one holds no run.
@@ -41,7 +51,7 @@ def with_retrievals(folders: Sequence[Path]) -> list[StoredRun]:
 
 
 def corpora_of(folders: Sequence[Path]) -> list[str]:
-    """The corpora that a card has to say something about; errors as for ``pack``."""
+    """Return the corpora that a card has to say something about; errors as for ``pack``."""
     return sorted({_corpus(run) for run in with_retrievals(folders)})
 
 
@@ -62,6 +72,13 @@ def pack(folders: Sequence[Path], card: Card, out: Path, partial: bool = False) 
     if not out.name.endswith(SUFFIX) or out.name == SUFFIX:
         raise ConfigError(f"-o {out}: the name of a submission ends in {SUFFIX}")
     runs = with_retrievals(folders)
+    bases = {run.retrieval.folder for run in runs if run.retrieval is not run}
+    for run in runs:
+        if run.folder not in bases and not run.scores:
+            raise ConfigError(
+                f"{run.folder}: no query of {run.corpus} {run.split} has a reference here, so the "
+                "run holds predictions and no scores, and a submission of it cannot be scored"
+            )
     if not runs or len(runs) > MOST_RUNS:
         raise ConfigError(f"{len(runs)} runs: a submission holds 1 to {MOST_RUNS}")
     missing = [name for name in corpora_of(folders) if name not in card.training_data]
@@ -96,52 +113,64 @@ def pack(folders: Sequence[Path], card: Card, out: Path, partial: bool = False) 
 
 
 def _packed(run: StoredRun, runs: Sequence[StoredRun], partial: bool) -> dict[str, bytes]:
-    """The files of one run."""
+    """Return the files of one run."""
     if run.identity.is_earlier:
         raise ConfigError(f"{earlier_note(run.folder)}: answer again, and submit that run")
     _check_undamaged(run)
+    _check_task(run)
     _check_kind(run.asked, run.folder)
     _check_whole(run.asked, run.folder, partial)
-    files = {"run.json": _document(_about(run, runs))}
+    files = {"run.json": _document(_about(run, runs).model_dump(mode="json"))}
     if run.has_answers:
         answers = run.answers.values()
         _check_lengths([one.generation.text for one in answers], run.folder)
         lines = [_answer(one.generation, one.truncated) for one in answers]
         files["generations.jsonl"] = _lines(run, lines)
+        if make_task(run.task).replays:
+            records = [_judgement(run, query_id) for query_id in run.answers]
+            files[JUDGEMENTS] = b"".join(_encoded(one) + b"\n" for one in records if one)
     else:
         rankings = [_ranking(one) for one in run.rankings.values()]
         files["retrieval.jsonl"] = _lines(run, rankings)
     return files
 
 
-def _about(run: StoredRun, runs: Sequence[StoredRun]) -> dict[str, Any]:
-    """``run.json``: what a run is of, how it was made, and the scores it declares."""
+def _about(run: StoredRun, runs: Sequence[StoredRun]) -> RunDocument:
+    """``run.json``: what a run is of, how it was made, and the scores it declares.
+
+    Raises:
+        ConfigError: something in it is longer or larger than a submission may hold.
+    """
     asked, identity, manifest, times = run.asked, run.identity, run.manifest, run.own_times
     folders = [one.folder for one in runs]
-    return {
-        "corpus": _corpus(run),
-        "split": identity.split,
-        "task": identity.task,
-        "about": asked.about,
-        "database": asked.database,
-        "limit": asked.limit,
-        "distractors": list(asked.distractors),
-        "retriever": scrubbed_label(asked.retriever or ""),
-        "generator": scrubbed_label(asked.generator or "") if run.has_answers else None,
-        "retrieval": folders.index(run.retrieval.folder) if run.has_answers else None,
-        "cutoffs": list(run.retrieval.identity.top_k),
-        "corpus_fingerprint": identity.corpus_fingerprint,
-        "queries_fingerprint": identity.queries_fingerprint,
-        "files": scrubbed(manifest.files),
-        "identity": scrubbed(_identity(identity)),
-        "environment": scrubbed(_of(manifest.environment, _ENVIRONMENT)),
-        "seconds": _of(times.seconds, _SECONDS),
-        "timed_queries": times.timed_queries,
-        "latency_ms": _of(times.latency, _LATENCY),
-        "cold": True,
-        "scores": {name: score.to_json() for name, score in run.scores.items()},
-        "date": (manifest.started or "")[:10],
-    }
+    scores = {name: replace(score, spec=None).to_json() for name, score in run.scores.items()}
+    try:
+        return RunDocument(
+            corpus=_corpus(run),
+            split=identity.split,
+            task=identity.task,
+            about=asked.about,
+            database=asked.database,
+            limit=asked.limit,
+            distractors=list(asked.distractors),
+            retriever=scrubbed_label(asked.retriever) if asked.retriever else None,
+            generator=scrubbed_label(asked.generator or "") if run.has_answers else None,
+            retrieval=None if run.retrieval is run else folders.index(run.retrieval.folder),
+            cutoffs=list(run.retrieval.identity.top_k),
+            corpus_fingerprint=identity.corpus_fingerprint,
+            queries_fingerprint=identity.queries_fingerprint,
+            files=scrubbed(manifest.files),
+            identity=scrubbed(_identity(identity)),
+            environment=scrubbed(_of(manifest.environment, _ENVIRONMENT) or {}),
+            seconds=_of(times.seconds, _SECONDS) or {},
+            timed_queries=times.timed_queries,
+            latency_ms=_of(times.latency, _LATENCY),
+            cold=True,
+            scores={name: Declared(**score) for name, score in scores.items()},
+            date=(manifest.started or "")[:10],
+        )
+    except ValidationError as error:
+        raise ConfigError(f"{run.folder}: cannot be submitted: {first_fault(error)}") from error
 
 
 def _check_undamaged(run: StoredRun) -> None:
@@ -152,6 +181,15 @@ def _check_undamaged(run: StoredRun) -> None:
             f"runs fsck {run.folder}"
         )
     run.scores  # noqa: B018 (an unfinished run is not packed)
+
+
+def _check_task(run: StoredRun) -> None:
+    """See that the task can be loaded by its name, wherever the submission is verified."""
+    if run.task not in registry.names("task"):
+        raise ConfigError(
+            f"{run.folder}: its task {run.task!r} is not registered, so others cannot load it by "
+            "name. Offer it in an installed package, as an entry point of target_bench.tasks"
+        )
 
 
 def _check_kind(asked: Asked, folder: Path) -> None:
@@ -183,7 +221,7 @@ def _check_lengths(texts: Sequence[str], folder: Path) -> None:
 
 
 def _corpus(run: StoredRun) -> str:
-    """The registered name of the corpus."""
+    """Return the registered name of the corpus."""
     names = [run.asked.corpus, *(spec.partition(":")[0] for spec in run.asked.distractors)]
     for name in names:
         canonical = None if name is None or is_path(name) else registry.canonical("corpus", name)
@@ -197,7 +235,7 @@ def _corpus(run: StoredRun) -> str:
 
 
 def _identity(identity: Identity) -> dict[str, Any]:
-    """The plug-ins and the prompt."""
+    """Return the plug-ins and the prompt."""
     found = {
         name: identity.content[name] for name in ("generator", "prompt") if name in identity.content
     }
@@ -232,8 +270,14 @@ def _answer(one: Generation, truncated: bool) -> dict[str, Any]:
     return {"query_id": one.query_id, "text": one.text, **shown}
 
 
+def _judgement(run: StoredRun, query_id: str) -> dict[str, Any] | None:
+    """Return the recorded judgement of an answer; None of a query without a reference."""
+    found = run.judgements.get(query_id)
+    return None if found is None else dict(found)
+
+
 def _kind(error: str) -> str:
-    """The kind of an error alone: the rest may hold paths, addresses or prompts."""
+    """Return the kind of an error alone: the rest may hold paths, addresses or prompts."""
     kind = error.partition(":")[0]
     return kind if re.fullmatch(r"[a-z][a-z -]{0,30}", kind) else "failed"
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from target_bench.core import registry
 from target_bench.core.generation_contract import generation_fault
-from target_bench.core.schema import MARKS, Generation, Retrieval, TableId
+from target_bench.core.schema import MARKS, Generation, Judgement, Retrieval, TableId
+from target_bench.data.select import task_class
 from target_bench.reporting.leaderboard.archive import Archive, RefusedError
 from target_bench.reporting.leaderboard.card import Card
 from target_bench.reporting.leaderboard.submission_documents import (
@@ -19,6 +21,8 @@ from target_bench.reporting.leaderboard.submission_documents import (
     run_of,
 )
 from target_bench.runs.answer_log import Answered
+from target_bench.runs.judgements import parse
+from target_bench.runs.record_log import JUDGEMENTS
 
 LONGEST_ID = 500
 LONGEST_ANSWER = 20_000
@@ -39,6 +43,9 @@ READING = {
     "json": "All JSON is strict: no NaN, no infinite number, no integer beyond 2^53, no key twice, "
     "no nesting deeper than 16 levels.",
     "hashes": "Every file has the SHA-256 that submission.json names for it.",
+    "judgements": "Where a model judges the answers of a task, the submission holds the judgements "
+    "as they were recorded, one of every answer that did not fail, and of that very answer. They "
+    "are read and never made again: no model is asked.",
     "card": "The card has every field of a card; its texts are plain (no HTML, no control "
     "characters, none that change the direction of text), its links begin with http:// or "
     "https://, and it says of every corpus of the runs whether a model was trained on it.",
@@ -69,7 +76,7 @@ class Submission:
     def rankings(
         self, place: int, known: Collection[str], tables: Mapping[TableId, TableId]
     ) -> "Read":
-        """The rankings of a run.
+        """Return the rankings of a run.
 
         Args:
             place: of the run.
@@ -87,7 +94,7 @@ class Submission:
         return read
 
     def answers(self, place: int, known: Collection[str]) -> "Read":
-        """The answers of a run; arguments and errors as for ``rankings``."""
+        """Return the answers of a run; arguments and errors as for ``rankings``."""
         read, total = Read(), 0
         for where, record in self._lines(f"runs/{place}/generations.jsonl"):
             answered = _answer(record, where)
@@ -96,6 +103,23 @@ class Submission:
                 raise RefusedError("sizes", f"{where}: more than {LONGEST_ANSWERS:,} characters")
             read.add(answered.generation.query_id, answered, known)
         return read
+
+    def judgements(self, place: int) -> dict[str, Judgement] | None:
+        """Return the recorded judgements of a run by query id; None where it has none.
+
+        Raises:
+            RefusedError: the file is not what it should be.
+        """
+        name = f"runs/{place}/{JUDGEMENTS}"
+        if name not in self.archive.names:
+            return None
+        found: dict[str, Judgement] = {}
+        for where, record in self._lines(name):
+            judgement = _judgement(record, where)
+            if judgement.query_id in found:
+                raise RefusedError("archive", f"{where}: judges a query for the second time")
+            found[judgement.query_id] = judgement
+        return found
 
     def _lines(self, name: str) -> Iterator[tuple[str, Any]]:
         yield from self.archive.lines(name)
@@ -156,7 +180,7 @@ class Some:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Submission]:
-    """A submission, its documents checked.
+    """Return a submission, its documents checked.
 
     Raises:
         RefusedError: it is not what a submission is.
@@ -184,7 +208,24 @@ def opened(path: Path) -> Iterator[Submission]:
 
 def _run(archive: Archive, place: int) -> RunDocument:
     name = f"runs/{place}/run.json"
-    return run_of(archive.document(name), name)
+    run = run_of(archive.document(name), name)
+    problem = _task_problem(run)
+    if problem is not None:
+        raise RefusedError("archive", f"{name}: {problem}")
+    return run
+
+
+def _task_problem(run: RunDocument) -> str | None:
+    """Find why a run is not one of its task, as far as that is registered; None if it may be."""
+    if run.task not in registry.names("task"):
+        return None
+    task = task_class(run.task)
+    if (task.answer == "ranking") != (run.generator is None):
+        gives = "rankings, by no generator" if run.generator else "answers, by a generator"
+        return f"the task {run.task} is about {gives}"
+    if (task.source == "retrieved") != (run.retriever is not None):
+        return f"the tables of {run.task} are {'not ' if run.retriever else ''}retrieved"
+    return None
 
 
 def _check_hash(archive: Archive, name: str, hashes: Mapping[str, str]) -> None:
@@ -197,8 +238,10 @@ def _check_hash(archive: Archive, name: str, hashes: Mapping[str, str]) -> None:
 def _check_files(runs: tuple[RunDocument, ...], names: set[str]) -> None:
     wanted = {"card.json"}
     for place, run in enumerate(runs):
-        predictions = "retrieval.jsonl" if run.task == "retrieval" else "generations.jsonl"
+        predictions = "retrieval.jsonl" if run.generator is None else "generations.jsonl"
         wanted |= {f"runs/{place}/run.json", f"runs/{place}/{predictions}"}
+        if run.generator is not None:
+            wanted |= {f"runs/{place}/{JUDGEMENTS}"} & names
         if run.retrieval is not None and (
             run.retrieval >= len(runs) or not _fits(run, runs[run.retrieval])
         ):
@@ -212,7 +255,7 @@ def _check_files(runs: tuple[RunDocument, ...], names: set[str]) -> None:
 def _fits(run: RunDocument, retrieval: RunDocument) -> bool:
     names = ("corpus", "split", "distractors", "corpus_fingerprint", "cutoffs")
     same = all(getattr(run, name) == getattr(retrieval, name) for name in names)
-    return same and retrieval.task == "retrieval" and retrieval.about in (None, run.task)
+    return same and retrieval.generator is None and retrieval.about in (None, run.task)
 
 
 def _check_card(card: Card, runs: tuple[RunDocument, ...]) -> None:
@@ -245,7 +288,7 @@ def _ranking(record: Any, where: str) -> Retrieval:
 def _valid(
     ranking: Retrieval, read: Read, tables: Mapping[TableId, TableId], depth: int
 ) -> Retrieval:
-    """The ranking, or one that failed where it is none of this corpus and depth."""
+    """Return the ranking, or one that failed where it is none of this corpus and depth."""
     error = None
     if len(ranking.tables) > depth:
         read.long.add(ranking.query_id)
@@ -289,6 +332,18 @@ def _answer(record: Any, where: str) -> Answered:
     for text in (generation.query_id, generation.error or "", generation.finish_reason or ""):
         _check_text(text, LONGEST_ID, where)
     return Answered(generation, (), truncated)
+
+
+def _judgement(record: Any, where: str) -> Judgement:
+    if not isinstance(record, dict):
+        raise RefusedError("archive", f"{where}: expected a JSON object")
+    try:
+        found = parse(record)
+    except (KeyError, TypeError) as error:
+        raise RefusedError("archive", f"{where}: not a judgement: {str(error)[:200]}") from None
+    for text in (found.query_id, found.fingerprint):
+        _check_text(text, LONGEST_ID, where)
+    return found
 
 
 def _check_fields(record: Any, needed: set[str], known: set[str], where: str) -> None:

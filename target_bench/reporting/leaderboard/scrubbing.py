@@ -15,7 +15,7 @@ _SHORTEST = 4  # letters of a name that is looked for in texts; shorter ones are
 
 
 def scrubbed(value: Any) -> Any:
-    """A JSON value without paths, addresses, secrets, and names of the machine and its user.
+    """Return a JSON value without paths, addresses, secrets, and names of the machine and its user.
 
     Of a path the last part is kept, of the value of a setting with the name of a secret nothing.
     """
@@ -35,7 +35,7 @@ def scrubbed(value: Any) -> Any:
 
 
 def scrubbed_label(text: str) -> str:
-    """The same of a text; paths inside it are shortened to their last part."""
+    """Return the same of a text; paths inside it are shortened to their last part."""
     text = _ADDRESS.sub("***", without_secrets(text))
     text = text.replace(str(Path.home()), "~")
     text = _PATH.sub(_last_part, text)

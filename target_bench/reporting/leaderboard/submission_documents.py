@@ -4,10 +4,11 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from target_bench.core.built_in import RANKING_TASK
 from target_bench.reporting.leaderboard.archive import (
-    FORMAT,
     LARGEST_INTEGER,
     MOST_RUNS,
+    READABLE,
     RefusedError,
 )
 from target_bench.reporting.leaderboard.card import Card, faults, visible
@@ -46,23 +47,52 @@ class Declared(_Strict):
     signature: Annotated[str, Field(max_length=1000)]
 
 
-class RunDocument(_Strict):
+class Parts(BaseModel):
+    """What ranked and what answered, in documents of submissions and of entries.
+
+    Attributes:
+        task: short name of the task.
+        retriever: label of the retriever; None where nothing was retrieved.
+        generator: label of the generator; None for a run of rankings.
+        retrieval: for answers to retrieved tables, the place of their retrieval among the runs.
+        cutoffs: ascending; none without a retriever.
+    """
+
+    task: Name
+    retriever: Label | None
+    generator: Label | None
+    retrieval: Place | None
+    cutoffs: Annotated[list[Cutoff], Field(max_length=20)]
+
+    def problem(self) -> str | None:
+        """Find why these do not fit together; None if they do."""
+        if sorted(set(self.cutoffs)) != list(self.cutoffs):
+            return "cutoffs should be ascending"
+        if (self.retriever is None) == bool(self.cutoffs):
+            return "cutoffs belong to runs with a retriever, and to all of them"
+        if self.generator is None:
+            if self.retriever is None or self.retrieval is not None:
+                return "a run without a generator has a retriever and names no other run"
+            return None
+        if self.task == RANKING_TASK:
+            return f"a run about {self.task} has no generator"
+        if (self.retriever is None) != (self.retrieval is None):
+            return "answers name a retriever and the run of its rankings, or neither"
+        return None
+
+
+class RunDocument(Parts, _Strict):
     """``run.json``: what a run is of, and what its manifest says.
 
     Attributes:
         corpus: registered name of the corpus.
         split: full name of the split.
-        task: short name of the task.
         about: the task whose queries were ranked, or None for all of the split.
         database: the one database whose queries were ranked, or None.
         limit: how many queries were looked at, or None for all.
         distractors: what was mixed in, each as it was asked for.
-        retriever: label of the retriever.
-        generator: label of the generator, or None for a run about retrieval.
-        retrieval: for an answer run, the place of its retrieval among the runs.
-        cutoffs: ascending; a ranking is as deep as the largest.
         corpus_fingerprint: of the tables.
-        queries_fingerprint: of queries and gold tables, for an answer run of the references too.
+        queries_fingerprint: of queries and gold tables, of answers of the references too.
         files: SHA-256 of every source file of the data, by name.
         identity: of ``retriever``, ``generator`` and ``prompt``: class, settings, versions.
         environment: interpreter, processors and package versions.
@@ -77,15 +107,10 @@ class RunDocument(_Strict):
 
     corpus: Name
     split: Name
-    task: Name
     about: Name | None
     database: Name | None
     limit: Annotated[int, Field(ge=1)] | None
     distractors: Annotated[list[Label], Field(max_length=20)]
-    retriever: Label
-    generator: Label | None
-    retrieval: Place | None
-    cutoffs: Annotated[list[Cutoff], Field(min_length=1, max_length=20)]
     corpus_fingerprint: Hash
     queries_fingerprint: Hash
     files: dict[str, Hash]
@@ -112,25 +137,22 @@ class Index(_Strict):
 def index_of(document: Any) -> Index:
     """``submission.json``, checked; errors as for ``run_of``."""
     index = _checked(Index, document, "submission.json")
-    if index.format != FORMAT:
-        raise RefusedError("archive", f"format {index.format}; this version reads {FORMAT}")
+    if index.format not in READABLE:
+        known = " and ".join(map(str, READABLE))
+        raise RefusedError("archive", f"format {index.format}; this version reads {known}")
     return index
 
 
 def run_of(document: Any, name: str) -> RunDocument:
-    """A ``run.json``, checked.
+    """Return a ``run.json``, checked.
 
     Raises:
         RefusedError: a field is missing, unknown, or of another type than it should be.
     """
     run = _checked(RunDocument, document, name)
-    if sorted(set(run.cutoffs)) != run.cutoffs:
-        raise RefusedError("archive", f"{name}: cutoffs should be ascending")
-    about_answers = run.task != "retrieval"
-    if {run.generator is not None, run.retrieval is not None} != {about_answers}:
-        raise RefusedError(
-            "archive", f"{name}: generator and retrieval belong to runs about answers alone"
-        )
+    problem = run.problem()
+    if problem is not None:
+        raise RefusedError("archive", f"{name}: {problem}")
     return run
 
 
@@ -147,6 +169,12 @@ def _checked(model: type[ModelT], document: Any, name: str) -> ModelT:
     try:
         return model.model_validate(document)
     except ValidationError as error:
-        one = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(ascii(str(part))[1:-1][:60] for part in one["loc"])
-        raise RefusedError("archive", f"{name}: {where or 'it'}: {one['msg'][:200]}") from None
+        raise RefusedError("archive", f"{name}: {first_fault(error)}") from None
+
+
+def first_fault(error: ValidationError) -> str:
+    """Describe the first field that is wrong, in printable text of bounded length."""
+    one = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(ascii(str(part))[1:-1][:60] for part in one["loc"])
+    said = one["msg"].removeprefix("Value error, ")[:300]
+    return f"{where}: {said}" if where else said

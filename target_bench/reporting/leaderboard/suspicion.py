@@ -8,7 +8,7 @@ CONFIDENCE = 0.999
 
 
 def at_least(successes: int, n: int) -> float:
-    """The lower bound of a share of which ``successes`` of ``n`` were seen.
+    """Return the lower bound of a share of which ``successes`` of ``n`` were seen.
 
     One-sided, exact (Clopper & Pearson 1934); 0 where nothing was seen.
     """
@@ -20,7 +20,7 @@ def at_least(successes: int, n: int) -> float:
 
 
 def by_chance(drawn_marked: int, drawn: int, marked: int, n: int) -> float:
-    """The probability that ``drawn`` of ``n`` at random hold so many of the ``marked``, or more.
+    """Return the probability that ``drawn`` of ``n`` hold at least this many ``marked``.
 
     Hypergeometric, as in Fisher's exact test.
     """

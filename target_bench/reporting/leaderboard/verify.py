@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from target_bench.core.errors import BudgetError
 from target_bench.core.identity import installed_version
 from target_bench.core.observer import Observer
 from target_bench.reporting.leaderboard.archive import SUFFIX, RefusedError
@@ -38,7 +39,7 @@ class Verification:
     entry: Entry | None
 
     def to_json(self) -> dict[str, Any]:
-        """What ``target-bench verify --json`` prints: the scores, without values of queries."""
+        """Return what ``leaderboard verify --json`` prints: scores without values of queries."""
         runs = [] if self.entry is None else [_shown(run) for run in self.entry.runs]
         return {
             "file": self.path.name,
@@ -75,7 +76,7 @@ def verify(
         _check_name(path)
         with opened(path) as submission:
             runs = Recomputer(data_dir, observer, budget).recompute(submission)
-            findings = _alone(runs)
+            findings = _alone(runs, budget)
             if against is not None:
                 budget.check("comparing it with other submissions")
                 there = others(against, path, submission.fingerprint, runs, observer)
@@ -103,14 +104,17 @@ def _check_name(path: Path) -> None:
 _ORDER = {check.name: i for i, check in enumerate(CHECKS)}
 
 
-def _alone(runs: Sequence[Checked]) -> list[Finding]:
-    return [
-        Finding(check.name, level, message, run.place)
-        for run in runs
-        for check in CHECKS
-        if check.alone is not None
-        for level, message in check.alone(run)
-    ]
+def _alone(runs: Sequence[Checked], budget: Budget) -> list[Finding]:
+    try:
+        return [
+            Finding(check.name, level, message, run.place)
+            for run in runs
+            for check in CHECKS
+            if check.alone is not None
+            for level, message in check.alone(run)
+        ]
+    except BudgetError:
+        raise budget.spent("looking for known references") from None
 
 
 def _compared(runs: Sequence[Checked], card: Card, there: Iterable[Other]) -> list[Finding]:
@@ -147,7 +151,7 @@ def _entry(
 
 def _run_entry(run: Checked, submission: Submission) -> RunEntry:
     document, answered = run.document, run.answered
-    predictions = "retrieval" if run.answers is None else "generations"
+    predictions = "retrieval.jsonl" if run.answers is None else "generations.jsonl"
     found = slices.columns(run.dataset.queries)
     return RunEntry(
         corpus=run.dataset.info.name,
@@ -157,12 +161,12 @@ def _run_entry(run: Checked, submission: Submission) -> RunEntry:
         generator=document.generator,
         cutoffs=tuple(document.cutoffs),
         scores=run.scores,
-        query_ids=list(run.ranked.query_ids),
+        query_ids=[query.id for query in run.dataset.queries],
         per_query=run.per_query,
-        counts=run.ranked.counts,
+        counts=run.counts,
         corpus_fingerprint=document.corpus_fingerprint,
         queries_fingerprint=document.queries_fingerprint,
-        predictions_sha256=submission.hashes[f"runs/{run.place}/{predictions}.jsonl"],
+        predictions_sha256=submission.hashes[f"runs/{run.place}/{predictions}"],
         distractors=tuple(document.distractors),
         about=document.about,
         basis=run.basis,
@@ -170,6 +174,8 @@ def _run_entry(run: Checked, submission: Submission) -> RunEntry:
         slices={name.removeprefix(slices.PREFIX): values for name, values in found.items()},
         answers=answered.counts if answered else None,
         report=answered.report if answered else None,
+        title=run.task.title,
+        summary=_summary(run),
         seconds=document.seconds,
         timed_queries=document.timed_queries,
         latency_ms=document.latency_ms,
@@ -179,6 +185,11 @@ def _run_entry(run: Checked, submission: Submission) -> RunEntry:
         generator_identity=document.identity.get("generator", {}),
         date=document.date,
     )
+
+
+def _summary(run: Checked) -> tuple[str, ...]:
+    report = run.answered.report if run.answered else None
+    return tuple(map(str, run.task.summary(report))) if report else ()
 
 
 def _shown(run: RunEntry) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.metric_spec import MetricSpec
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Score
-from target_bench.metrics.headlines import headline
 from target_bench.metrics.named import spec_of
 from target_bench.reporting.plots import plot_data, style
 from target_bench.runs import slicing
@@ -67,7 +66,7 @@ def recall_at_k(
 
 
 def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = None) -> None:
-    """A score over the number of tables mixed in, with 95% intervals; one line a contender.
+    """Draw a score over the number of tables mixed in, with 95% intervals; a line a run.
 
     Args:
         folders: runs that were asked the same queries about differently many tables.
@@ -82,7 +81,7 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
     style.check_path(path)
     runs = plot_data.read(folders)
     plot_data.check_same_queries(runs)
-    name = metric or headline(runs[0].scores)
+    name = metric or runs[0].headline
     spec = spec_of(name, runs[0].scores.get(name))
     lines: dict[str, list[tuple[int, StoredRun]]] = {}
     for run in runs:
@@ -121,7 +120,7 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
 
 
 def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> None:
-    """A score over milliseconds a query, and over cost a query where any run cost something.
+    """Draw a score over milliseconds a query, and over cost a query where a run cost something.
 
     A run is on the Pareto front if none is both better and cheaper; the front is a line. A run of
     whose time something came out of a cache has no place; its name stands below the picture.
@@ -139,7 +138,7 @@ def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> No
     style.check_path(path)
     runs = plot_data.read(folders)
     plot_data.check_same_queries(runs)
-    name = metric or headline(runs[0].scores)
+    name = metric or runs[0].headline
     spec = spec_of(name, runs[0].scores.get(name))
     names = plot_data.names(runs)
     times = [milliseconds(run) for run in runs]
@@ -181,7 +180,7 @@ def by_slice(
     style.check_path(path)
     runs = plot_data.read(folders)
     plot_data.check_same_queries(runs)
-    name = metric or headline(runs[0].scores)
+    name = metric or runs[0].headline
     spec = spec_of(name, runs[0].scores.get(name))
     names = plot_data.names(runs)
     wanted = [slicing.parse(text) for text in slices]

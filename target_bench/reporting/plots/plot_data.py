@@ -21,7 +21,7 @@ Curve = NDArray[np.float64]
 
 
 def read(folders: Sequence[Path]) -> list[StoredRun]:
-    """The runs, each once.
+    """Return the runs, each once.
 
     Raises:
         ConfigError: none is named, or they are of different tasks.
@@ -72,7 +72,7 @@ def check_same_queries(runs: Sequence[StoredRun]) -> None:
 
 
 def names(runs: Sequence[StoredRun]) -> list[str]:
-    """What the runs are called: as little as tells them apart."""
+    """Return what the runs are called: as little as tells them apart."""
     corpora = {(run.corpus, run.split) for run in runs}
     labels = [run.label for run in runs]
     if len(corpora) > 1:
@@ -85,7 +85,7 @@ def names(runs: Sequence[StoredRun]) -> list[str]:
 
 
 def subject(runs: Sequence[StoredRun]) -> str:
-    """What all runs are of, for a title."""
+    """Return what all runs are of, for a title."""
     corpora = dict.fromkeys(f"{run.corpus} {run.split}" for run in runs)
     return f"{', '.join(corpora)} · {runs[0].task.replace('_', ' ')}"
 
@@ -108,14 +108,16 @@ def recall_at_every_k(
     path = run.folder / "retrieval.jsonl"
     asked, identity = run.asked, run.identity
     if not path.exists():
+        named = f"; name the retrieval run {asked.retrieval_run}"
         raise ConfigError(
-            f"{run.folder.name} holds no rankings; name the retrieval run "
-            f"{asked.retrieval_run or ''}"
+            f"{run.folder.name} holds no rankings"
+            f"{named if asked.retrieval_run else ': its tables are given, not retrieved'}"
         )
     if asked.corpus is None:
         raise ConfigError(f"{run.folder.name} is of a corpus that was made in Python")
     loaded = Loader(data_dir, observer).load(asked.corpus, run.split, asked.distractors)
-    loaded = loaded.of_task(asked.about or "retrieval").of_database(asked.database)
+    loaded = loaded.of_task(asked.about) if asked.about else loaded
+    loaded = loaded.of_database(asked.database)
     queries = loaded.limited(asked.limit).dataset.queries
     if queries_fingerprint(queries) != identity.queries_fingerprint:
         raise DataError(

@@ -65,7 +65,7 @@ def check_path(path: Path) -> None:
 
 
 def settings() -> Any:
-    """The settings of matplotlib, for a ``with`` around all drawing."""
+    """Return the settings of matplotlib, for a ``with`` around all drawing."""
     import matplotlib
 
     chosen: dict[Any, Any] = {**matplotlib.rcParamsDefault, **_SETTINGS}
@@ -73,7 +73,7 @@ def settings() -> Any:
 
 
 def figure(width: float, height: float, columns: int = 1) -> "tuple[Figure, list[Axes]]":
-    """An empty picture of so many inches, with axes beside each other."""
+    """Return an empty picture of so many inches, with axes beside each other."""
     from matplotlib.figure import Figure
 
     drawn = Figure(figsize=(width, height), layout="constrained")
@@ -92,7 +92,7 @@ def line_style(i: int) -> dict[str, Any]:
 
 
 def label(name: str) -> str:
-    """A name for the legend, of lines that fit, broken after commas where that is possible."""
+    """Return a name for the legend, broken into lines after commas where possible."""
     lines = [""]
     for part in re.findall(r"[^,\s]+[,\s]*|[,\s]+", name):
         for piece in textwrap.wrap(part, _LABEL_WIDTH, drop_whitespace=False) or [part]:
@@ -103,7 +103,7 @@ def label(name: str) -> str:
 
 
 def legend(drawn: "Figure", axes: "Axes") -> None:
-    """A legend beside the axes, if there is more than one name."""
+    """Draw a legend beside the axes, if there is more than one name."""
     handles, names = axes.get_legend_handles_labels()
     if len(names) > 1:
         drawn.legend(handles, names, loc="outside right upper")

@@ -24,11 +24,11 @@ class Block:
 
 
 def block(name: str, value: Any) -> Block:
-    """A block of a JSON value; NaN and infinity are not allowed in it."""
+    """Return a block of a JSON value; NaN and infinity are not allowed in it."""
     encoded = json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
     return Block(name, base64.b64encode(zlib.compress(encoded, 6)).decode("ascii"))
 
 
 def cut(text: str, longest: int = LONGEST_TEXT) -> str | list[Any]:
-    """The text, or if it is longer ``[its beginning, how many characters are left out]``."""
+    """Return the text, or if it is longer ``[its beginning, how many characters are left out]``."""
     return text if len(text) <= longest else [text[:longest], len(text) - longest]

@@ -94,7 +94,7 @@ def recall_chart(
 
 
 def _apart(cutoffs: Sequence[int], depth: int) -> list[int]:
-    """The values of k that are labelled."""
+    """Return the values of k that are labelled."""
     wanted = {1, depth, *(k for k in cutoffs if k <= depth)}
     if depth <= 10:
         wanted |= set(range(1, depth + 1))
@@ -164,7 +164,7 @@ def slice_chart(
 
 
 def series(i: int) -> int:
-    """The colour of the i-th run, from 1."""
+    """Return the colour of the i-th run, from 1."""
     return i % SERIES + 1
 
 

@@ -9,7 +9,7 @@ const detail = (() => {
   const said = (value) => el("p", { class: "answer", dir: "auto" }, ...shown.nodes(value));
   const copyButton = (label, value) =>
     el("button", { type: "button", text: label, onclick: (event) => page.copy(shown.plain(value), event.currentTarget) });
-  const isSQL = (query) => query.runs.some((run) => run.judged);
+  const isSQL = (query) => query.runs.some((run) => run.judged?.sql !== undefined);
 
   function facts(query) {
     const entries = [["id", query.id], ...Object.entries(query.facts)];
@@ -50,7 +50,7 @@ const detail = (() => {
       el("p", { class: "line" }, ...marks),
       ...answer(own),
       ...judged(own),
-      ...(await ranking(query, own)),
+      ...(await ranking(query, own, about.ranked ? "Retrieved" : "Given")),
       ...prompt(about, own),
     );
   }
@@ -75,24 +75,29 @@ const detail = (() => {
     );
   }
 
+  function listed(entries) {
+    return el("dl", { class: "facts" }, ...entries.filter(([, value]) => value !== null).flatMap(([name, value]) => [
+      el("dt", { class: "data", text: name }),
+      el("dd", { class: "data", dir: "auto" }, ...shown.nodes(typeof value === "object" ? JSON.stringify(value) : typeof value === "string" ? value : String(value))),
+    ]));
+  }
+
   function judged(run) {
     const found = run.judged;
     if (!found) return [];
+    if (found.sql === undefined) return section("Judgement", listed(Object.entries(found)));
     const rows = (n) => (n === null || n === undefined ? "none" : page.plural(n, "row"));
     return [
       ...section("Judged SQL", found.sql === null ? el("p", { class: "soft", text: "no SQL was read from the answer" }) : block(found.sql)),
       found.sql === null ? null : copyButton("Copy SQL", found.sql),
       ...section(
         "Results",
-        el("dl", { class: "facts" }, ...[
+        listed([
           ["verdict", found.verdict.replaceAll("_", " ")],
           ["reason", found.reason || null],
           ["predicted", rows(found.rows)],
           ["gold", rows(found.gold_rows)],
-        ].filter(([, value]) => value !== null).flatMap(([name, value]) => [
-          el("dt", { text: name }),
-          el("dd", { class: "data", dir: "auto" }, ...shown.nodes(value)),
-        ])),
+        ]),
         ...results(found),
       ),
     ];
@@ -120,16 +125,17 @@ const detail = (() => {
     );
   }
 
-  async function ranking(query, run) {
+  async function ranking(query, run, kind) {
     if (run.error !== undefined) {
       return section("Retrieved tables", el("p", { class: "note data" }, "failed: ", ...shown.nodes(run.error)));
     }
+    if (run.n === 0 && kind === "Given") return [];
     if (run.n === 0) return section("Retrieved tables", el("p", { class: "empty", text: "No table was retrieved." }));
     const gold = new Set(query.gold);
     const entries = await Promise.all(
       run.tables.map((number, place) =>
         tables.entry(number, overview.columns, {
-          rank: place + 1,
+          rank: kind === "Given" ? undefined : place + 1,
           score: run.scores[place] ?? null,
           gold: gold.has(number),
           open: place === 0,
@@ -138,7 +144,7 @@ const detail = (() => {
     );
     const more = run.n - run.tables.length;
     const left = more > 0 ? el("p", { class: "small soft", text: `${page.plural(more, "table")} further down not shown` }) : null;
-    return section(`Retrieved tables (${page.count(run.n)})`, ...entries, left);
+    return section(`${kind} tables (${page.count(run.n)})`, ...entries, left);
   }
 
   function prompt(about, run) {

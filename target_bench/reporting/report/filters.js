@@ -13,6 +13,7 @@ const filters = (() => {
   let overview, index, haystack;
 
   const retrieved = (run, i) => overview.outcomes[index.runs[run].outcome[i]];
+  const isRanked = (run) => overview.runs[run].ranked;
   const hasAnswer = (run) => overview.runs[run].answered;
   const answered = (run, i) => overview.runs[run].answers[index.runs[run].answer[i]];
   const isFound = (run, i) => index.runs[run].first[i] > 0;
@@ -23,7 +24,7 @@ const filters = (() => {
     const rank = index.runs[run].first[i];
     const where = index.n_gold[i] > 1 ? `, first @${rank}` : ` @${rank}`;
     const name = outcome === "found" || outcome === "partly" ? NAMES[outcome] + where : NAMES[outcome];
-    const found = [[name, GOOD[outcome] ?? "bad"]];
+    const found = isRanked(run) ? [[name, GOOD[outcome] ?? "bad"]] : [];
     if (hasAnswer(run)) {
       const answer = answered(run, i);
       found.push([answer === "partly" ? "partly right" : answer, GOOD[answer] ?? (answer.startsWith("not ") ? "" : "bad")]);
@@ -59,15 +60,19 @@ const filters = (() => {
     const others = runs.map((run, i) => [String(i), run.label]).filter(([i]) => i !== control("run-a").value);
     fill("run-b", [["", "none"], ...others], control("run-b").value);
     const { a, b } = chosenRuns();
-    const show = [["", "all queries"], ["missed", runs.length > 1 ? "missed by all runs" : "missed"]];
-    show.push(["found", runs.length > 1 ? "found by all runs" : "found"]);
-    if (runs.length > 1) show.push(["split", "found by some runs only"]);
+    const show = [["", "all queries"]];
+    const ranked = runs.some((run) => run.ranked);
+    if (ranked) {
+      show.push(["missed", runs.length > 1 ? "missed by all runs" : "missed"]);
+      show.push(["found", runs.length > 1 ? "found by all runs" : "found"]);
+    }
+    if (ranked && runs.length > 1) show.push(["split", "found by some runs only"]);
     if (b !== null) {
       show.push(["a", `won by ${runs[a].label}`], ["b", `won by ${runs[b].label}`]);
       show.push(["differ", "different"], ["equal", "equal"]);
     }
     fill("show", show, control("show").value);
-    const outcomes = overview.outcomes.map((name) => [`r:${name}`, NAMES[name]]);
+    const outcomes = ranked ? overview.outcomes.map((name) => [`r:${name}`, NAMES[name]]) : [];
     const answers = [...runs[a].answers].sort().map((name) => [`a:${name}`, `answer: ${name}`]);
     fill("outcome", [["", "any"], ...outcomes, ...answers], control("outcome").value);
     const slice = index.slices[control("slice").value];

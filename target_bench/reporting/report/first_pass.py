@@ -7,11 +7,10 @@ from typing import Any
 from target_bench.core.interfaces import Dataset
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Query, TableId
-from target_bench.metrics.headlines import deciding_metric
 from target_bench.reporting.report.query_outcomes import RETRIEVED, answered, ranked
 from target_bench.reporting.report.report_runs import ReportRun
 from target_bench.reporting.report.shown_tables import Numbered
-from target_bench.reporting.report.summary import RecallCurve
+from target_bench.reporting.report.summary import RecallCurve, outcome_metric
 
 
 @dataclass
@@ -66,13 +65,13 @@ def first_pass(
         observer: hears of progress.
     """
     observer.stage("report: read rankings", total=len(dataset.queries))
-    columns = [RunColumns(RecallCurve(run.depth), deciding_metric(run.scores)) for run in runs]
+    columns = [RunColumns(RecallCurve(run.depth), outcome_metric(run)) for run in runs]
     best: dict[TableId, int] = {}
     for i, query in enumerate(dataset.queries):
         for table_id in query.gold:
             best[table_id] = 0
         for run, found in zip(runs, columns, strict=True):
-            record = run.rankings.get(query.id) or {"tables": []}
+            record = run.tables(query.id)
             for rank, named in enumerate(record["tables"][:depth], start=1):
                 table_id = TableId(*named)
                 if best.get(table_id, rank + 1) > rank:
@@ -86,7 +85,7 @@ def _add(found: RunColumns, run: ReportRun, query: Query, record: dict[str, Any]
     where = ranked(query.gold, record)
     found.first.append(where.first)
     found.outcome.append(RETRIEVED.index(where.outcome))
-    found.curve.add(where, len(set(query.gold)))
+    found.curve.add(where, max(len(set(query.gold)), 1))
     if run.answers is None:
         return
     judged = run.judgements.get(query.id) or {}

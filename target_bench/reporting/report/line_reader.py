@@ -43,7 +43,7 @@ class Lines:
         return query_id in self._offsets
 
     def get(self, query_id: str) -> dict[str, Any] | None:
-        """What the last line of a query says, or None."""
+        """Return what the last line of a query says, or None."""
         if query_id not in self._offsets:
             return None
         if self._file is None:

@@ -36,6 +36,8 @@ def ranked(gold: Sequence[TableId], record: Mapping[str, Any]) -> Ranked:
     ranks = tuple(rank for rank, table_id in enumerate(tables, start=1) if table_id in wanted)
     if record.get("error") is not None:
         outcome = "failed"
+    elif not wanted:
+        outcome = "missed"
     elif len(ranks) == len(wanted):
         outcome = "first" if ranks[-1] == len(wanted) else "found"
     else:
@@ -44,7 +46,7 @@ def ranked(gold: Sequence[TableId], record: Mapping[str, Any]) -> Ranked:
 
 
 def answered(value: float, error: str | None, verdict: str | None) -> str:
-    """What became of an answer: its verdict if it was executed, else by its main metric."""
+    """Return what became of an answer: its verdict if it was executed, else by its main metric."""
     if verdict is not None:
         return verdict.replace("_", " ")
     if error is not None:

@@ -18,20 +18,10 @@ QUERIES_PER_BLOCK = 64
 _LISTED = 600  # characters of a question in the list and the search
 _SEARCHED = 200  # characters of a reference answer in the search
 _METADATA = 2_000  # characters of an entry of the metadata
-_JUDGED = (
-    "verdict",
-    "reason",
-    "sql",
-    "gold_sql",
-    "rows",
-    "gold_rows",
-    "result",
-    "gold_result",
-)
 
 
 def index_blocks(runs: Sequence[ReportRun], dataset: Dataset, seen: FirstPass) -> Iterator[Block]:
-    """What the list, search and filters read, and one block a metric of a run."""
+    """Yield what the list, search and filters read, and one block a metric of a run."""
     queries = dataset.queries
     yield block(
         "index",
@@ -85,7 +75,7 @@ class Queries:
     texts: Texts
 
     def block(self, number: int, with_prompts: bool) -> Block:
-        """The queries of one block."""
+        """Return the queries of one block."""
         first = number * QUERIES_PER_BLOCK
         queries = self.dataset.queries[first : first + QUERIES_PER_BLOCK]
         return block(f"queries-{number}", [self._query(query, with_prompts) for query in queries])
@@ -106,7 +96,7 @@ class Queries:
 
     def _run(self, i: int, query: Query, with_prompts: bool) -> dict[str, Any]:
         run = self.runs[i]
-        record = run.rankings.get(query.id) or {"tables": []}
+        record = run.tables(query.id)
         shown = [TableId(*table_id) for table_id in record["tables"][: self.depth]]
         found: dict[str, Any] = {
             "tables": [self.tables[table_id] for table_id in shown],
@@ -129,8 +119,7 @@ class Queries:
         if judged is not None:
             found["judged"] = {
                 name: cut(value) if isinstance(value, str) else value
-                for name, value in judged.items()
-                if name in _JUDGED
+                for name, value in run.task.detail(judged).items()
             }
         return found
 
@@ -146,7 +135,7 @@ def _generation(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """An entry of the metadata as text."""
+    """Return an entry of the metadata as text."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return cut(value if isinstance(value, str) else str(value), _METADATA)

@@ -11,9 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.interfaces import Dataset
 from target_bench.core.observer import Observer
-from target_bench.core.schema import AnswerCounts, Counts
-from target_bench.data.select import Loaded
+from target_bench.core.schema import AnswerCounts, Counts, TableId
+from target_bench.core.task import Task
+from target_bench.data.select import Loaded, make_task
+from target_bench.evaluation.results import aligned
 from target_bench.evaluation.resume import ResumedRun
 from target_bench.reporting.report.line_reader import Lines
 from target_bench.runs.manifest import NO_CONTEXT
@@ -33,6 +36,8 @@ class ReportRun:
     Attributes:
         run: the stored run.
         label: what it is called in the report; no other run of the report is called so.
+        task: what it is about.
+        given: query id -> the tables that a query is given, where none are retrieved.
         scores: of the run and its rankings: metric -> value, low, high, n, signature.
         values: metric -> (n,) value of every query, in the order of the queries.
         rankings: lines of ``retrieval.jsonl``.
@@ -42,6 +47,8 @@ class ReportRun:
 
     run: StoredRun
     label: str
+    task: Task[Any]
+    given: Mapping[str, Sequence[TableId]]
     scores: Mapping[str, Mapping[str, Any]]
     values: Mapping[str, NDArray[np.float64]]
     rankings: Lines
@@ -52,11 +59,6 @@ class ReportRun:
     def folder(self) -> Path:
         """The run folder."""
         return self.run.folder
-
-    @property
-    def task(self) -> str:
-        """Short name of its task."""
-        return self.run.task
 
     @property
     def counts(self) -> Counts:
@@ -70,18 +72,24 @@ class ReportRun:
 
     @property
     def is_ranked(self) -> bool:
-        """Whether anything was to be ranked: not for answers that were given without tables."""
-        return self.answers is None or self.run.retrieval.asked.retriever != NO_CONTEXT
+        """Whether anything was ranked: not where tables are given, nor for answers without any."""
+        retriever = self.run.retrieval.asked.retriever
+        return retriever is not None and (self.answers is None or retriever != NO_CONTEXT)
 
     @property
     def cutoffs(self) -> tuple[int, ...]:
-        """The cutoffs of its rankings, ascending."""
+        """The cutoffs of its rankings, ascending; none without a retriever."""
         return self.run.retrieval.identity.top_k
 
     @property
     def depth(self) -> int:
-        """How many tables a ranking holds at most."""
-        return max(self.cutoffs)
+        """How many tables a ranking holds at most, or a query is given."""
+        return max(self.cutoffs, default=max(map(len, self.given.values()), default=0))
+
+    def tables(self, query_id: str) -> dict[str, Any]:
+        """Return the ranking of a query, or a record with the tables that it is given."""
+        given = self.given.get(query_id, ())
+        return self.rankings.get(query_id) or {"tables": [list(table_id) for table_id in given]}
 
     @property
     def times(self) -> ColdTimes:
@@ -107,7 +115,7 @@ class ReportRun:
 def open_runs(
     folders: Sequence[Path], data_dir: str | Path | None, observer: Observer
 ) -> tuple[list[ReportRun], Loaded]:
-    """The runs, and the tables and queries that all of them are of.
+    """Return the runs, and the tables and queries that all of them are of.
 
     Raises:
         ConfigError: no run, one run twice, or runs of different tables or queries.
@@ -123,8 +131,10 @@ def open_runs(
     stored = [read_run(folder) for folder in folders]
     _check_same_data(stored)
     loaded = ResumedRun(stored[0], data_dir, observer).load()
-    ids = [query.id for query in loaded.dataset.queries]
-    runs = [_opened(run, label, ids) for run, label in zip(stored, _labels(stored), strict=True)]
+    runs = [
+        _opened(run, label, loaded.dataset)
+        for run, label in zip(stored, _labels(stored), strict=True)
+    ]
     for run in runs:
         _check_references(run, loaded, observer)
     return runs, loaded
@@ -139,7 +149,7 @@ _SAME = {
 
 
 def of_same_data(folders: Sequence[Path]) -> dict[str, list[Path]]:
-    """The runs of each set of queries over the same tables, in the order they are named.
+    """Return the runs of each set of queries over the same tables, in the order they are named.
 
     Returns:
         What distinguishes a set, in words that may stand in the name of a file -> its run folders.
@@ -195,8 +205,12 @@ def _labels(runs: Sequence[StoredRun]) -> list[str]:
     return labels if len(set(labels)) == len(labels) else [run.folder.name for run in runs]
 
 
-def _opened(stored: StoredRun, label: str, ids: Sequence[str]) -> ReportRun:
-    rankings = stored.retrieval
+def _opened(stored: StoredRun, label: str, dataset: Dataset) -> ReportRun:
+    rankings, ids = stored.retrieval, [query.id for query in dataset.queries]
+    task = make_task(stored.asked.task or stored.task)
+    given = {}
+    if stored.asked.retriever is None:
+        given = {query.id: task.given_tables(query, dataset.corpus) for query in dataset.queries}
     values, scores = _per_query(rankings, ids), _scores(rankings)
     if rankings is not stored:
         if rankings.asked.retriever == NO_CONTEXT:
@@ -205,14 +219,17 @@ def _opened(stored: StoredRun, label: str, ids: Sequence[str]) -> ReportRun:
     run = ReportRun(
         run=stored,
         label=label,
+        task=task,
+        given=given,
         scores={**scores, **_scores(stored)},
         values=values,
         rankings=Lines(rankings.folder / "retrieval.jsonl"),
         generations=Lines(stored.folder / "generations.jsonl"),
         judgements=Lines(stored.folder / "judgements.jsonl"),
     )
+    ranked = [run.rankings] if rankings.asked.retriever is not None else []
     answered = [run.generations] if run.answers is not None else []
-    for lines in (run.rankings, *answered):
+    for lines in (*ranked, *answered):
         missing = next((query_id for query_id in ids if query_id not in lines), None)
         if missing is not None:
             raise StoreError(
@@ -227,7 +244,7 @@ def _scores(run: StoredRun) -> dict[str, Mapping[str, Any]]:
 
 
 def _over_no_query(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """The scores of rankings that answers are not built on, as `run` prints them."""
+    """Return the scores of rankings that answers are not built on, as `run` prints them."""
     none = {"value": None, "low": None, "high": None, "n": 0}
     return {name: {**score, **none} for name, score in scores.items()}
 
@@ -237,22 +254,21 @@ def _unknown(values: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.
 
 
 def _per_query(run: StoredRun, ids: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-    """Metric -> values in the order of the queries."""
-    rows = {query_id: i for i, query_id in enumerate(run.query_ids)}
-    missing = next((query_id for query_id in ids if query_id not in rows), None)
-    if missing is not None:
+    """Metric -> values in the order of the queries; NaN for one without a reference."""
+    missing = [query_id for query_id in run.query_ids if query_id not in set(ids)]
+    if missing or len(run.query_ids) + run.n_unlabelled != len(ids):
         raise StoreError(
-            f"{run.folder / 'per_query.parquet'}: query {missing!r:.80} is not there, so it is not "
-            "of these queries; run the same command again"
+            f"{run.folder / 'per_query.parquet'}: is of other queries than these; run the same "
+            "command again"
         )
-    order = np.array([rows[query_id] for query_id in ids], dtype=np.int64)
-    return {name: values[order] for name, values in run.per_query.items()}
+    return aligned(ids, run) if run.scores else {}
 
 
 def _check_references(shown: ReportRun, loaded: Loaded, observer: Observer) -> None:
     if shown.answers is None:
         return
-    run, queries = shown.run, loaded.of_task(shown.task).dataset.queries
+    run = shown.run
+    queries = loaded.of_task(run.task).dataset.queries
     earlier = run.identity.is_earlier
     fingerprint = earlier_answers_fingerprint if earlier else answers_fingerprint
     if fingerprint(queries) != run.identity.queries_fingerprint:

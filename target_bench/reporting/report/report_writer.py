@@ -135,7 +135,7 @@ class _Report:
         self._written = 0
 
     def pieces(self) -> Iterator[str]:
-        """The text of the file, a piece at a time."""
+        """Yield the text of the file, a piece at a time."""
         template = environment(_FOLDER).get_template("report.html.j2")
         for piece in template.generate(self._context()):
             self._written += len(piece)
@@ -211,6 +211,7 @@ class _Report:
             "label": valid(run.label),
             "depth": run.depth,
             "metrics": list(run.values),
+            "ranked": not run.given,
             "answered": run.answers is not None,
             "answers": self._seen.columns[i].answers,
             "no_prompt": prompts.problem,
@@ -219,7 +220,7 @@ class _Report:
         }
 
 
-def _shared(metrics: Sequence[str]) -> str | None:
+def _shared(metrics: Sequence[str | None]) -> str | None:
     return metrics[0] if len(set(metrics)) == 1 else None
 
 
@@ -234,12 +235,16 @@ def _figures(
     ]
     cutoffs = sorted({k for run in runs for k in run.cutoffs})
     sliced = summary.sliced(runs, mains, dataset, by)
-    specs = [summary.spec([run], metric) for run, metric in zip(runs, mains, strict=True)]
+    specs = [
+        summary.spec([run], metric or "score") for run, metric in zip(runs, mains, strict=True)
+    ]
+    shown = [metric or "no score" for metric in mains]
+    drawn = sliced if any(mains) else []
     return {
         "cutoffs": cutoffs,
         "curves": curves,
         "recall_chart": charts.recall_chart(labels, curves, cutoffs) if any(curves) else None,
-        "mains": mains,
+        "mains": [metric for metric in mains if metric],
         "specs": specs,
-        "slices": [(one, charts.slice_chart(labels, mains, specs, one)) for one in sliced],
+        "slices": [(one, charts.slice_chart(labels, shown, specs, one)) for one in drawn],
     }

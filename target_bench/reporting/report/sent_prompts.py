@@ -9,9 +9,8 @@ from typing import Any
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.interfaces import Dataset
-from target_bench.core.prompt_writer import PromptWriter
+from target_bench.core.prompt_writer import PromptOptions, PromptWriter
 from target_bench.core.schema import Query, TableId
-from target_bench.data.select import make_task
 from target_bench.evaluation.inputs import Answering
 from target_bench.reporting.report.blocks import Block, block
 from target_bench.reporting.report.report_runs import ReportRun
@@ -31,7 +30,7 @@ class Texts:
         self._open: list[str] = []
 
     def __getitem__(self, text: str) -> int:
-        """The number of a text, which goes into a block if it is new."""
+        """Return the number of a text, which goes into a block if it is new."""
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
         if digest not in self._numbers:
             self._numbers[digest] = len(self._numbers)
@@ -39,7 +38,7 @@ class Texts:
         return self._numbers[digest]
 
     def blocks(self, last: bool = False) -> Iterator[Block]:
-        """The blocks that are full; with ``last`` the rest too."""
+        """Yield the blocks that are full; with ``last`` the rest too."""
         while len(self._open) >= TEXTS_PER_BLOCK or (last and self._open):
             n_before = len(self._numbers) - len(self._open)
             texts, self._open = self._open[:TEXTS_PER_BLOCK], self._open[TEXTS_PER_BLOCK:]
@@ -47,7 +46,7 @@ class Texts:
 
 
 def parts(content: str, texts: Texts) -> list[str | int]:
-    """A message as texts and numbers of texts, which make it up in this order."""
+    """Return a message as texts and numbers of texts, which make it up in this order."""
     found: list[str | int] = []
     for piece in _TABLE.split(content):
         head = _AFTER_NUMBER.match(piece)
@@ -78,16 +77,13 @@ class Prompts:
         self.note = ""
         if self.problem is None:
             self._prompter, self.problem = _rebuilt(run, dataset, files)
-        if run.task == "text_to_sql" and self.problem is None:
-            self.note = (
-                "The first request. A generator whose answer was no SQL that can be run may have "
-                "been asked once more, with that answer and what is wrong with it."
-            )
+        if self.problem is None:
+            self.note = run.task.prompt_note
 
     def messages(
         self, query: Query, record: dict[str, Any], shown_rows: Sequence[int], texts: Texts
     ) -> list[list[Any]] | str | None:
-        """The messages of a query as ``[role, parts]``, or why they cannot be shown.
+        """Return the messages of a query as ``[role, parts]``, or why they cannot be shown.
 
         Args:
             query: the query.
@@ -126,7 +122,7 @@ def _nothing_sent(run: ReportRun) -> str | None:
 def _rebuilt(
     run: ReportRun, dataset: Dataset, files: Sequence[Path]
 ) -> tuple[PromptWriter | None, str | None]:
-    """What wrote the prompts of a run, or why it cannot be had again."""
+    """Return what wrote the prompts of a run, or why it cannot be had again."""
     recorded = run.run.identity.prompt
     if not isinstance(recorded, dict):
         return None, "The run does not say with which prompt it was asked."
@@ -149,12 +145,10 @@ def _prompter(
     run: ReportRun, dataset: Dataset, recorded: dict[str, Any], file: Path | None
 ) -> PromptWriter:
     structured = recorded.get("answer_schema") is not None
-    answering = Answering(
-        "",
-        file,
-        recorded["budget"],
-        recorded["format"],
-        schema_scope=recorded.get("scope", "database"),
+    given = {"prompt_tokens": "budget", "table_format": "format", "schema_scope": "scope"}
+    prompting = PromptOptions(
+        prompt=file,
         structured=structured,
+        **{name: recorded[entry] for name, entry in given.items() if entry in recorded},
     )
-    return answering.prompter(make_task(run.task), dataset.databases, structured)
+    return Answering("", prompting).prompter(run.task, dataset.databases, structured)

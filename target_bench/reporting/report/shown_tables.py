@@ -47,7 +47,7 @@ class Numbered:
         return len(self.ids)
 
     def blocks(self, corpus: Corpus, size: TableSize, full: Callable[[], bool]) -> Iterator[Block]:
-        """The tables; once the file is full, of the rest only what they are called."""
+        """Yield the tables; once the file is full, of the rest only what they are called."""
         for first in range(0, len(self.ids), TABLES_PER_BLOCK):
             ids = self.ids[first : first + TABLES_PER_BLOCK]
             tables = [embedded(corpus[table_id], None if full() else size) for table_id in ids]
@@ -55,7 +55,7 @@ class Numbered:
 
 
 def embedded(table: Table, size: TableSize | None) -> dict[str, Any]:
-    """A table as the page's script reads it; without a size what it is called, not what it holds.
+    """Return a table as the script of the page reads it; without a size only its name.
 
     A NULL is null, any other cell text, and a long cell ``[its beginning, characters left out]``.
     """

@@ -38,6 +38,16 @@ def shown_metrics(runs: Sequence[ReportRun]) -> list[str]:
     return [*ranking_metrics(scores), *answer_metrics(answered, every=True)] or list(scores)
 
 
+def unlabelled(runs: Sequence[ReportRun]) -> str:
+    """Say of how many queries there are predictions and no scores; empty where there are none."""
+    n, asked = max((run.run.n_unlabelled, run.run.n_queries) for run in runs)
+    if not n:
+        return ""
+    if n == asked:
+        return "These are predictions without scores: no query has a reference."
+    return f"{n:,} of {asked:,} queries have no reference; scores are over the others."
+
+
 def all_metrics(runs: Sequence[ReportRun]) -> list[str]:
     """List every metric that any run has, in the order they are recorded."""
     return list(_all_scores(runs))
@@ -66,22 +76,39 @@ def best(runs: Sequence[ReportRun], metric: str) -> float | None:
     return float(max(values, key=spec(runs, metric).merit))
 
 
-def main_metrics(runs: Sequence[ReportRun]) -> list[str]:
+def main_metrics(runs: Sequence[ReportRun]) -> list[str | None]:
     """List the metric that stands for each run: one for all of them, where there is one.
 
     That which decides whether their answers are right if all are of answers and have the same,
-    else the first of rankings at the largest cutoff they share; without any, each run's own.
+    else the first of rankings at the largest cutoff they share; without any, each run's own. None
+    for a run without scores.
     """
     own = {_of_answers(run) for run in runs}
     shared = own.pop() if len(own) == 1 else None
     if shared is not None:
         return [shared] * len(runs)
     k = max(set.intersection(*(set(run.cutoffs) for run in runs)), default=None)
-    return [headline(ranking_metrics(run.scores), k) for run in runs]
+    return [_headline(run, k) for run in runs]
+
+
+def outcome_metric(run: ReportRun) -> str | None:
+    """Choose the metric that says whether an answer is right: as the task says, else its metrics.
+
+    None where there is none.
+    """
+    outcome = run.task.outcome
+    return outcome if outcome in run.scores else deciding_metric(run.scores)
+
+
+def _headline(run: ReportRun, k: int | None) -> str | None:
+    """Return the metric that stands for a run, at a cutoff if it has one; None without scores."""
+    names = ranking_metrics(run.scores)
+    scores = {name: run.scores[name] for name in names} or run.scores
+    return headline(scores, k) if scores else None
 
 
 def _of_answers(run: ReportRun) -> str | None:
-    return None if run.answers is None else deciding_metric(run.scores)
+    return None if run.answers is None else outcome_metric(run)
 
 
 @dataclass
@@ -133,7 +160,7 @@ class Sliced:
 
 def sliced(
     runs: Sequence[ReportRun],
-    metrics: Sequence[str],
+    metrics: Sequence[str | None],
     dataset: Dataset,
     by: Sequence[str] = (),
 ) -> list[Sliced]:
@@ -155,7 +182,11 @@ def sliced(
         found = {name: partition(column) for name, column in columns.items()}
         grouping = [name for name, divided in found.items() if divided.groups]
         shown = {name: found[name] for name in grouping[:_SLICE_FIELDS]}
-    values = [run.values[metric] for run, metric in zip(runs, metrics, strict=True)]
+    none = np.full(len(dataset.queries), np.nan)
+    values = [
+        none if metric is None else run.values[metric]
+        for run, metric in zip(runs, metrics, strict=True)
+    ]
     return [_sliced(name, divided, values) for name, divided in shown.items()]
 
 

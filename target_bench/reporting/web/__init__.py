@@ -19,7 +19,7 @@ _ESCAPED = {ord(c): f"\\u{ord(c):04x}" for c in "<>&'\u2028\u2029"}
 
 
 def asset(name: str, folder: Path = _FOLDER) -> str:
-    """The text of a file of ours: ``theme.css``, ``page.js``, or one of another folder."""
+    """Return the text of a file of ours: ``theme.css``, ``page.js``, or one of another folder."""
     return (folder / name).read_text(encoding="utf-8")
 
 
@@ -45,7 +45,7 @@ def environment(folder: Path) -> "Environment":
 
 
 def valid(text: str) -> str:
-    """The text with U+FFFD for what UTF-8 cannot hold (half a surrogate pair)."""
+    """Return the text with U+FFFD for what UTF-8 cannot hold (half a surrogate pair)."""
     return _SURROGATES.sub("\ufffd", text)
 
 
@@ -64,7 +64,7 @@ def script_json(value: Any) -> Any:
 
 
 def security_policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
-    """The content of a Content-Security-Policy: these inline scripts and styles, nothing else.
+    """Return a Content-Security-Policy that allows these inline scripts and styles only.
 
     No request leaves a page that has it, and no script that came with the data runs.
 

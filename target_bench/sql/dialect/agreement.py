@@ -1,4 +1,4 @@
-"""Whether two engines gave the same result of one statement."""
+"""Agreement of two engines on the result of one statement."""
 
 import math
 
@@ -10,7 +10,7 @@ _CLOSE = 1e-9
 
 
 def agree(one: Executed, other: Executed, repeated: bool = False) -> bool:
-    """Whether two engines gave the same rows, in any order, floats up to rounding.
+    """Return whether two engines gave the same rows, in any order, floats up to rounding.
 
     Args:
         one: what one engine gave.

@@ -106,7 +106,7 @@ def duckdb_copy(sqlite_file: Path, warn: Warn = warnings.warn) -> Copy:
     except OSError as error:
         raise StoreError(
             f"{sqlite_file} cannot be copied to {home}: {error.strerror or error}. Make room or "
-            "mend its rights, or name another folder with $TARGET_BENCH_CACHE."
+            "fix its permissions, or name another folder with $TARGET_BENCH_CACHE."
         ) from error
 
 
@@ -204,7 +204,7 @@ class _Copying:
             self._view(view, names[view])
 
     def _distinct(self, names: Sequence[str], kind: str) -> dict[str, str]:
-        """Names that DuckDB can tell apart: it has no empty ones, and folds case beyond ASCII."""
+        """Return names that DuckDB can tell apart: not empty, and unique when case is folded."""
         given: dict[str, str] = {}
         taken = {name.lower() for name in names}
         for name in names:
@@ -241,7 +241,7 @@ class _Copying:
             )
 
     def _kinds(self, table: str, declared: Mapping[str, str]) -> dict[str, str]:
-        """Column -> type in DuckDB, by what is stored."""
+        """Return column -> type in DuckDB, by the values stored."""
         asked = [
             f"max(typeof({quoted(column)}) = '{storage}')"
             for column in declared
@@ -330,7 +330,7 @@ def _kind(stored: set[str], declared: str) -> str:
 
 
 def _declared_kind(declared: str) -> str:
-    """Return what a declared type stands for, by SQLite's rules of affinity."""
+    """Return the affinity of a declared type, by SQLite's rules."""
     if "INT" in declared:
         return "BIGINT"
     if any(word in declared for word in ("CHAR", "CLOB", "TEXT", "DATE", "TIME")):

@@ -1,4 +1,4 @@
-"""What a statement looks like in the engine that judges, and on which file it runs there."""
+"""SQL dialects of the judging engine: a statement's text, and the file it runs on."""
 
 from collections.abc import Callable
 from functools import cache
@@ -12,18 +12,18 @@ from target_bench.sql.workers.pool import Statement
 from target_bench.sql.workers.text_work import in_duckdb
 
 
-class Speaker(Protocol):
-    """Says statements in the dialect of an engine."""
+class Dialect(Protocol):
+    """The SQL dialect of the engine that judges statements."""
 
     def statement(self, file: Path, sql: str, repeat: int = 1) -> Statement:
         """Return a statement as the engine runs it.
 
         Raises:
-            ValueError: it cannot be said there.
+            ValueError: it has no translation there.
         """
 
     def in_sqlite(self, file: Path, sql: str) -> Statement | None:
-        """The same where the database came from, if the engine is not that of the database."""
+        """Return the statement in SQLite, if SQLite's database is judged in another engine."""
 
     def copy_of(self, file: Path) -> Copy | None:
         """Return the copy of a database in which its statements are judged; None if there is none.
@@ -34,10 +34,10 @@ class Speaker(Protocol):
         """
 
     def notes(self, file: Path) -> tuple[str, ...]:
-        """Return what a user should know of the copy of a database; errors as for ``copy_of``."""
+        """Return notes for the user about the copy of a database; errors as for ``copy_of``."""
 
 
-class Own:
+class NativeDialect:
     """Every database in its own engine, every statement as it is."""
 
     def statement(self, file: Path, sql: str, repeat: int = 1) -> Statement:
@@ -45,23 +45,23 @@ class Own:
         return Statement(file, sql, repeat)
 
     def in_sqlite(self, file: Path, sql: str) -> None:
-        """Nothing: there is no other engine."""
+        """Return nothing: there is no other engine."""
 
     def copy_of(self, file: Path) -> None:
-        """Nothing: there is no copy."""
+        """Return nothing: there is no copy."""
 
     def notes(self, file: Path) -> tuple[str, ...]:  # noqa: ARG002 (the protocol's argument)
-        """Nothing: there is no copy."""
+        """Return no notes: there is no copy."""
         return ()
 
 
-class InDuckDB:
+class DuckDBDialect:
     """SQLite databases as copies in DuckDB, their statements translated.
 
     A database of DuckDB's own is used as it is.
 
     Args:
-        warn: hears what was converted in a copy.
+        warn: gets notes of what was converted in a copy.
     """
 
     def __init__(self, warn: Callable[[str], None]) -> None:
@@ -94,7 +94,7 @@ class InDuckDB:
         return None if database(file).engine == "duckdb" else self._copy(file)
 
     def notes(self, file: Path) -> tuple[str, ...]:
-        """Return what was converted in the copy of a database; errors as for ``copy_of``."""
+        """Return notes on conversions in the copy of a database; errors as for ``copy_of``."""
         copy = self.copy_of(file)
         return () if copy is None else _notes(file, copy)
 
@@ -109,6 +109,6 @@ def _notes(file: Path, copy: Copy) -> tuple[str, ...]:
     return tuple(f"{file.name} in DuckDB: {note}" for note in copy.notes)
 
 
-def speaker(engine: EngineName, warn: Callable[[str], None]) -> Speaker:
-    """Who says statements for an engine."""
-    return InDuckDB(warn) if engine == "duckdb" else Own()
+def dialect_of(engine: EngineName, warn: Callable[[str], None]) -> Dialect:
+    """Return the dialect in which an engine runs statements."""
+    return DuckDBDialect(warn) if engine == "duckdb" else NativeDialect()

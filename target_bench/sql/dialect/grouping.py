@@ -41,7 +41,7 @@ def group_keys(select: Any, names: Names) -> list[Any]:
 
 
 def has_aggregates(select: Any) -> bool:
-    """Whether a SELECT has an aggregate of its own, window functions apart."""
+    """Return whether a SELECT has an aggregate of its own, window functions apart."""
     return bool(_aggregates(select))
 
 
@@ -53,7 +53,7 @@ def _aggregates(select: Any) -> list[Any]:
 
 
 def _after(select: Any) -> list[Any]:
-    """Return what is evaluated after grouping, beside the SELECT list."""
+    """Return the clauses evaluated after grouping, beside the SELECT list."""
     order, having = select.args.get("order"), select.args.get("having")
     return [*([having] if having else []), *(order.expressions if order else [])]
 
@@ -81,7 +81,7 @@ def _aggregate(column: Any, extreme: Any) -> Any:
 
 
 def _keep_first_rows(select: Any, keys: list[Any], aggregated: bool) -> None:
-    """``SELECT * ... GROUP BY key``: the first row of every group."""
+    """Translate ``SELECT * ... GROUP BY key``: the first row of every group."""
     from sqlglot import exp
 
     if aggregated or select.args.get("having") or select.args.get("distinct"):
@@ -114,7 +114,7 @@ def _is_aggregate(node: Any) -> bool:
 
 
 def _key(key: Any, select: Any, names: Names) -> Any:
-    """What a GROUP BY term stands for: a column's number or alias is the expression itself."""
+    """Resolve a GROUP BY term: a column's number or alias is the expression itself."""
     from sqlglot import exp
 
     if isinstance(key, exp.Literal) and not key.is_string and key.this.isdigit():

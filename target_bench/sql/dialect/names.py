@@ -1,4 +1,4 @@
-"""What the names in a SQL statement stand for: sqlglot's scopes, resolved as SQLite does it."""
+"""Resolution of names in a SQL statement: sqlglot's scopes, resolved as SQLite does it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ Schema = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a column comes from.
+    """The origin of a column.
 
     Attributes:
         table: the base table as the schema spells it; None for a computed column.
@@ -58,12 +58,12 @@ class Names:
         return self._by_query.get(id(query))
 
     def table(self, node: Any) -> str | None:
-        """A table expression's name as the schema spells it; None if the schema has no such."""
+        """Return a table expression's name as the schema spells it; None if it is not there."""
         found = self._schema.get(node.name.lower())
         return found[0] if found else None
 
     def tables(self) -> Iterator[Any]:
-        """Every table expression that names no common table expression."""
+        """Yield every table expression that names no common table expression."""
         from sqlglot import exp
 
         seen: set[int] = set()
@@ -74,7 +74,7 @@ class Names:
                     yield source
 
     def base_tables_of(self, select: Any) -> list[Any]:
-        """The table expressions of one FROM clause that name tables of the schema, in its order."""
+        """Return the table expressions of one FROM clause that name tables of the schema."""
         from sqlglot import exp
 
         scope = self._by_query.get(id(select))
@@ -83,7 +83,7 @@ class Names:
         return [table for table in tables if self.table(table) is not None]
 
     def origin(self, column: Any) -> Origin | None:
-        """Where a column expression comes from; None if nothing has this name.
+        """Return the origin of a column expression; None if nothing has this name.
 
         Looked for first in the FROM clause, then among the names that the SELECT list gives, then
         the same in the query around.
@@ -102,7 +102,7 @@ class Names:
         return None
 
     def hides(self, column: Any) -> bool:
-        """Whether a name without origin may be of a source of which the columns are not known."""
+        """Return whether a name without origin may be of a source with unknown columns."""
         from sqlglot import exp
 
         scope, qualifier = self.scope(column), column.table.lower()
@@ -115,7 +115,7 @@ class Names:
         return False
 
     def joined_using(self, tree: Any) -> set[tuple[str, str]]:
-        """Table and column, of the columns in USING clauses: one of every side that has it."""
+        """Return table and column of the columns in USING clauses: one of every side with it."""
         from sqlglot import exp
 
         found = set()
@@ -149,7 +149,7 @@ class Names:
         return None
 
     def _columns(self, source: Any) -> dict[str, Origin]:
-        """Lower-case name -> origin, of one item of a FROM clause."""
+        """Return lower-case name -> origin, of one item of a FROM clause."""
         from sqlglot import exp
 
         if isinstance(source, exp.Table):
@@ -172,7 +172,7 @@ class Names:
         return self._base[name]
 
     def _outputs(self, scope: Any) -> dict[str, Origin]:
-        """Lower-case name -> origin, of what a query gives; found once.
+        """Return lower-case name -> origin, of the columns that a query gives; computed once.
 
         Each of twenty common table expressions that reads the one before twice has a million paths.
         """

@@ -44,7 +44,7 @@ def settle_ties(select: Any, names: Names, views: Collection[str]) -> None:
 
 
 def _rowids(select: Any, names: Names, views: Collection[str]) -> list[Any]:
-    """Return what numbers the rows of each table of the FROM clause, in its order."""
+    """Return the row numbers of each table of the FROM clause, in its order."""
     from sqlglot import exp
 
     hidden = {view.lower() for view in views}

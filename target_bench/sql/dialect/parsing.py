@@ -33,7 +33,7 @@ def parsed(sql: str, dialect: str = "sqlite", expected: Any = None) -> Any:
     if len(statements) != 1:
         raise ValueError(f"it is {len(statements)} statements, not one: {sql[:200]}")
     if not isinstance(statements[0], expected or exp.Query):
-        raise ValueError(f"it is no query: {sql[:200]}")
+        raise ValueError(f"it is not a query: {sql[:200]}")
     if any(not select.expressions for select in statements[0].find_all(exp.Select)):
         raise ValueError(f"a SELECT of it selects nothing: {sql[:200]}")
     return statements[0]

@@ -10,7 +10,7 @@ _SNIPPETS = {
     # The number that a text begins with, 0 if it begins with none.
     "number": f"CAST(CASE WHEN REGEXP_EXTRACT(:x, '{_NUMBER}') = '' THEN '0' "
     f"ELSE REGEXP_EXTRACT(:x, '{_NUMBER}') END AS DOUBLE)",
-    # A text that a number is compared with: what is no number as a whole is beyond all numbers.
+    # A text that a number is compared with: what is not a number as a whole is beyond all numbers.
     "compared": f"COALESCE(TRY_CAST(:x AS DOUBLE), {_BEYOND})",
     "beyond": _BEYOND,
     "truncated": "CASE WHEN :x >= 9223372036854775807e0 THEN 9223372036854775807 "

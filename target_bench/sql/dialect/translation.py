@@ -29,7 +29,7 @@ def to_duckdb(sql: str, schema: Schema, views: Collection[str] = ()) -> str:
         views: which of the tables are views (``Copy.views``).
 
     Raises:
-        ValueError: it is no query that sqlglot can parse, or asks for something that DuckDB
+        ValueError: it is not a query that sqlglot can parse, or asks for something that DuckDB
             cannot give as SQLite does (``rowid``, division of what may be whole numbers or text).
     """
     return str(_translated(parsed(sql), sql, schema, views))
@@ -135,7 +135,7 @@ class _Repairs:
         return node
 
     def _comparable(self, left: Any, right: Any) -> tuple[Any, Any]:
-        """Both sides as SQLite compares them (sqlite.org/datatype3.html, section 4.2)."""
+        """Convert both sides as SQLite compares them (sqlite.org/datatype3.html, section 4.2)."""
         one, other = self._kinds.of(left), self._kinds.of(right)
         if one.kind == "text" and other.kind in NUMBERS:
             right, left = self._comparable(right, left)
@@ -227,7 +227,7 @@ def _as_text(node: Any) -> Any:
 
 
 def _compared(text: Any, converted: bool) -> Any:
-    """A text as what a number is compared with: numbers are below all text that is no number."""
+    """Convert a text for comparison with a number: other text is above all numbers."""
     from sqlglot import exp
 
     if not isinstance(text, exp.Literal):
@@ -243,7 +243,7 @@ def _compared(text: Any, converted: bool) -> Any:
 
 
 def _julian_day(node: Any) -> Any:
-    """``JULIANDAY(time)``; with modifiers it stays as it is, and DuckDB refuses it."""
+    """Translate ``JULIANDAY(time)``; with modifiers it stays as it is, and DuckDB refuses it."""
     if node.name.upper() != "JULIANDAY" or len(node.expressions) != 1:
         return node
     return snippet("julian_day", *node.expressions)

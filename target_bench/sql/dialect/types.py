@@ -1,4 +1,4 @@
-"""What kind of value a SQLite expression has, as far as it can be known before it runs."""
+"""Type inference for SQLite expressions, as far as it is possible before they run."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ NUMBERS = ("int", "real", "bool")
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What is known of an expression's value.
+    """The kind of an expression's value, as far as it is known.
 
     Attributes:
         kind: what it is.
@@ -30,7 +30,7 @@ ANY = Value("any")
 
 
 class Kinds:
-    """Finds the kind of every expression of one statement.
+    """The kinds of all expressions of one statement.
 
     Args:
         names: what its names stand for.
@@ -40,7 +40,7 @@ class Kinds:
         self._names = names
 
     def of(self, node: Any) -> Value:
-        """What is known of an expression's value; found once and kept with the expression."""
+        """Return the kind of an expression's value; computed once and kept with the expression."""
         known = node.meta.get("value")
         if known is None:
             node.meta["value"] = ANY  # what an expression is that is made of itself
@@ -110,7 +110,7 @@ class Kinds:
 
 
 def branches(node: Any) -> list[Any]:
-    """The expressions of which a CASE, IIF, COALESCE, DISTINCT, scalar MAX or MIN gives one."""
+    """Return the alternatives of a CASE, IIF, COALESCE, DISTINCT, scalar MAX or MIN."""
     from sqlglot import exp
 
     if isinstance(node, exp.Case):
@@ -126,7 +126,7 @@ def branches(node: Any) -> list[Any]:
 
 
 def column_kind(type_: str) -> Kind:
-    """The kind of a column's values, by its type in DuckDB or its declared type in SQLite."""
+    """Return the kind of a column's values, by its DuckDB type or declared SQLite type."""
     name = type_.upper()
     if "INT" in name:
         return "int"
@@ -140,7 +140,7 @@ def column_kind(type_: str) -> Kind:
 
 
 def cast_kind(to: Any, kind: Kind) -> Kind:
-    """Return what a CAST gives, by SQLite's rules: a type it does not know is numeric."""
+    """Return the kind that a CAST gives, by SQLite's rules: an unknown type is numeric."""
     from sqlglot import exp
 
     target = to.this

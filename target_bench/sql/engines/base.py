@@ -1,4 +1,4 @@
-"""What the two engines share: the state of a database that cannot be read, results under limits."""
+"""Shared parts of the engines: results under limits, and errors of unreadable databases."""
 
 from collections.abc import Callable, Iterable
 from itertools import chain
@@ -18,7 +18,7 @@ MORE_THAN_ONE = (
 
 
 class UnusableError(Exception):
-    """A database that cannot be opened or read, whatever the statement; says why and what to do."""
+    """A database that cannot be opened or read, with any statement; says why and what to do."""
 
 
 class TooLargeError(Exception):
@@ -62,7 +62,7 @@ class Engine(Protocol):
 
 
 class Failure(NamedTuple):
-    """Why a statement was not executed."""
+    """The reason why a statement was not executed."""
 
     outcome: SQLOutcome
     message: str

@@ -1,4 +1,4 @@
-"""Which file a statement runs on, and on which engine."""
+"""Database files and their engines."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -24,7 +24,7 @@ class Database(NamedTuple):
 
 
 def database(path: Path, engine: EngineName | None = None) -> Database:
-    """The database in a file; the engine is told by the file's first bytes unless it is named.
+    """Return the database in a file; its first bytes show the engine, unless it is named.
 
     Raises:
         DataError: there is no such file, it cannot be read, or it is of neither engine.
@@ -44,7 +44,7 @@ def ran_in(asked: str, files: Iterable[Path | None]) -> str:
     """Return the engines that statements on these files run in; several with ``+``.
 
     Args:
-        asked: ``duckdb`` for DuckDB whatever the file, ``sqlite`` for that of the file.
+        asked: ``duckdb`` for DuckDB with any file, ``sqlite`` for that of the file.
         files: database files; None and what cannot be read tell nothing.
     """
     found = {engine_of(asked, file) for file in set(files)}
@@ -52,7 +52,7 @@ def ran_in(asked: str, files: Iterable[Path | None]) -> str:
 
 
 def engine_of(asked: str, file: Path | None) -> EngineName | None:
-    """The engine that statements on a file run in; None without a file, or if it is of neither.
+    """Return the engine that statements on a file run in; None without a database file.
 
     Args:
         asked: as for ``ran_in``.
@@ -67,7 +67,7 @@ def engine_of(asked: str, file: Path | None) -> EngineName | None:
 
 
 def named(asked: str, engines: Iterable[str | None]) -> str:
-    """The engines that ran, as text: several with ``+``; the one asked for if none is known."""
+    """Return the engines that ran, several joined with ``+``; by default the one asked for."""
     return "+".join(sorted({engine for engine in engines if engine is not None})) or asked
 
 

@@ -35,7 +35,7 @@ class DuckDB:
     such); all other kinds are ``forbidden``. The configuration is locked, the time zone is UTC.
 
     Raises:
-        UnusableError: the file is no sound database of a version that DuckDB reads, or another
+        UnusableError: the file is not a sound database of a version that DuckDB reads, or another
             program is writing it.
     """
 

@@ -1,4 +1,4 @@
-"""What a statement may use."""
+"""Limits of a statement."""
 
 import math
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ _LEAST_MEMORY = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one statement may use.
+    """The limits of one statement.
 
     Attributes:
         seconds: wall-clock time of each run, fetching included. BIRD's official limit is 30.

@@ -42,7 +42,7 @@ class SQLite:
     on it.
 
     Raises:
-        UnusableError: the file is no sound database, or another program is writing it.
+        UnusableError: the file is not a sound database, or another program is writing it.
     """
 
     def __init__(self, path: Path, limits: Limits) -> None:
@@ -87,7 +87,7 @@ class SQLite:
 
 
 def _check(path: Path) -> None:
-    """Meet the locks and logs of other programs, which an immutable database does not see."""
+    """Detect locks and logs of other programs, which an immutable database does not see."""
     with path.open("rb") as file:
         has_log = file.read(20)[18:] == b"\x02\x02"
     if has_log:

@@ -13,10 +13,10 @@ SYSTEM = "sqlite_"
 
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """Return the database, read-only; bytes that are no UTF-8 read as escapes.
+    """Open the database, read-only; bytes that are not UTF-8 read as escapes.
 
     Raises:
-        DataError: there is no such file, it is no whole database, or another program writes it.
+        DataError: there is no such file, it is not a whole database, or another program writes it.
     """
     if not path.is_file():
         raise DataError(f"{path}: there is no such file")
@@ -55,7 +55,10 @@ def _log(path: Path) -> Path:
 
 
 def _uri(path: Path) -> str:
-    """Read-only, and without leaving a file beside a database that has a write-ahead log."""
+    """Return the address that opens it read-only.
+
+    No file is left beside a database that has a write-ahead log.
+    """
     try:
         with path.open("rb") as file:
             head = file.read(100)
@@ -85,7 +88,7 @@ def _names(database: sqlite3.Connection, kind: str) -> list[str]:
 
 
 def columns(database: sqlite3.Connection) -> dict[str, dict[str, str]]:
-    """Table or view -> column -> declared type (empty where none is declared).
+    """Return table or view -> column -> declared type (empty where none is declared).
 
     A view of a table that is gone has no columns.
     """

@@ -1,4 +1,4 @@
-"""How a pool and its worker processes talk: plain values, each preceded by its length."""
+"""Messages between a pool and its workers: plain values, each preceded by its length."""
 
 import io
 import pickle
@@ -12,7 +12,7 @@ def send(file: IO[bytes], value: Any) -> None:
     """Write a value made of numbers, text, bytes, None, tuples and lists.
 
     Raises:
-        OSError: nobody reads.
+        OSError: the other end is closed.
     """
     data = pickle.dumps(value, protocol=5)
     file.write(_LENGTH.pack(len(data)))
@@ -21,10 +21,10 @@ def send(file: IO[bytes], value: Any) -> None:
 
 
 def receive(file: IO[bytes]) -> Any:
-    """Return the next value.
+    """Read the next value.
 
     Raises:
-        EOFError: nobody writes any more.
+        EOFError: the other end is closed.
         pickle.UnpicklingError: it is more than plain values.
     """
     (length,) = _LENGTH.unpack(_exactly(file, _LENGTH.size))
@@ -39,7 +39,7 @@ def _exactly(file: IO[bytes], n: int) -> bytes:
 
 
 class _Plain(pickle.Unpickler):
-    """Reads plain values only: no class, so no code of anybody's."""
+    """An unpickler of plain values only: no class, so no code from outside."""
 
     def find_class(self, module: str, name: str) -> NoReturn:
-        raise pickle.UnpicklingError(f"{module}.{name} is no plain value")
+        raise pickle.UnpicklingError(f"{module}.{name} is not a plain value")

@@ -1,8 +1,8 @@
 """A pool of worker processes that run SQL: many statements, none of which can do harm.
 
 A statement is hostile until shown otherwise: it runs in a process of its own kind, on a database
-opened read-only, under limits of time, memory and size. Whatever it does costs one query, not the
-run. See docs of ``sqlite_engine`` and ``duckdb_engine`` for what the engines allow.
+opened read-only, under limits of time, memory and size. A failing statement costs one query,
+not the run. See docs of ``sqlite_engine`` and ``duckdb_engine`` for what the engines allow.
 """
 
 import os
@@ -35,13 +35,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What is to be run.
+    """A statement to be run.
 
     Attributes:
         database: the file it runs on; an id that a model gave never belongs here unchecked.
         sql: one statement.
         repeat: how often to run it, for measures of efficiency.
-        engine: what runs it; told by the file's first bytes unless named.
+        engine: what runs it; default: by the file's first bytes.
 
     Raises:
         ConfigError: ``repeat`` is less than 1.
@@ -139,7 +139,7 @@ class Pool:
         return self._ordered(partial(work, statement) for statement in statements)
 
     def as_done(self, jobs: Iterable[Callable[[], T]]) -> Iterator[T]:
-        """Yield what jobs give, each result as soon as it is there, whatever their order.
+        """Yield what jobs give, each result as soon as it is there, in any order.
 
         Jobs are drawn and done as statements are; each asks for its workers. An error of a job is
         raised after the results that are there already.
@@ -174,7 +174,7 @@ class Pool:
         return self._work_or_tell(statement)[0]
 
     def read(self, work: str, *details: Any, what: str) -> Any:
-        """Have a worker work on a text (see ``text_work``), under the limits of a statement.
+        """Process a text in a worker (see ``text_work``), under the limits of a statement.
 
         Args:
             work: its name.
@@ -193,7 +193,7 @@ class Pool:
 
     @contextmanager
     def worker(self, where: Database | None = None) -> Iterator[WorkerProcess]:
-        """Return a process for the time of a ``with`` block, best one that has the database open.
+        """Lend a process for a ``with`` block, preferably one that has the database open.
 
         Raises:
             ConfigError: the pool is closed, or a process cannot be started.
@@ -270,7 +270,7 @@ class Pool:
             return worker.run(where, statement.sql, statement.repeat)[:2]
 
     def _taken(self, where: Database | None) -> WorkerProcess:
-        """Return an idle worker, best one that has the database open, or a new one."""
+        """Return an idle worker, preferably one that has the database open, or a new one."""
         with self._lock:
             if where is not None:
                 self._idle.sort(key=lambda worker: worker.has_open(where))
@@ -300,12 +300,12 @@ class Pool:
 
 
 def _size(future: Future[tuple[T, int]]) -> int:
-    """Bytes of a finished statement's result."""
+    """Return the bytes of a finished statement's result."""
     return 0 if future.exception() else future.result()[1]
 
 
 def cores() -> int:
-    """How many cores there are for this process."""
+    """Return the number of cores for this process."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

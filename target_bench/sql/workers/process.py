@@ -96,13 +96,13 @@ class WorkerProcess:
         return self._process.poll() is None
 
     def has_open(self, database: Database) -> bool:
-        """Whether the database need not be opened any more."""
+        """Return whether the database is open already."""
         return database in self._open
 
     def run(
         self, database: Database, sql: str, repeat: int, wanted: Wanted = "all"
     ) -> tuple[Executed, int, Shape]:
-        """Run a statement so many times; the first result, the bytes it takes, and its shape.
+        """Run a statement ``repeat`` times; return the result, the bytes it takes, and its shape.
 
         Of ``wanted`` rows that are the ``beginning``, and of their names, the rest stays
         with the process, to be compared there until it runs another statement.
@@ -124,7 +124,7 @@ class WorkerProcess:
     def compare(
         self, names: tuple[str, ...], gold: Executed, gold_sql: str
     ) -> dict[str, float] | Executed:
-        """The result that stayed with the process against the gold's (``sql_rules.compared``).
+        """Compare the result that stayed with the process with the gold's (``sql_rules.compared``).
 
         Returns:
             The value under each rule; or what stopped the comparison.
@@ -137,7 +137,7 @@ class WorkerProcess:
         return values
 
     def read(self, name: str, details: tuple[Any, ...], what: str) -> Any:
-        """Work on a text (``text_work``), under the limits of a statement.
+        """Process a text (``text_work``), under the limits of a statement.
 
         Args:
             name: of the work.
@@ -185,7 +185,7 @@ class WorkerProcess:
     def _limited(
         self, request: tuple[Any, ...], what: str, seconds: float | None = None
     ) -> tuple[Any, ...] | Executed:
-        """Return the reply to a request, or what the process died of: a limit, or the request.
+        """Return the reply to a request, or the reason of the process's death.
 
         Raises:
             BudgetError: the time for all work is over.
@@ -246,7 +246,7 @@ class WorkerProcess:
             self.kill()
             raise _LateError(f"no reply in {seconds:g} s") from None
         if reply is None:
-            with suppress(subprocess.TimeoutExpired):  # how it ended is told, if it does by itself
+            with suppress(subprocess.TimeoutExpired):  # its own end says more than being killed
                 self._process.wait(1)
             self.kill()
             raise _DiedError(self._process.returncode)

@@ -1,4 +1,4 @@
-"""What a worker process does with texts of a model's, beside running them.
+"""Processing of a model's texts in a worker, other than running them.
 
 A parser may take for ever over a text (sqlglot tries the joins of ``FROM a JOIN b JOIN c ...`` in 2
 to the power of their number ways), so reading a text is stopped as running one is. Arguments and
@@ -69,7 +69,10 @@ def in_duckdb(sql: str, file: Path, columns_: Schema, views: Sequence[str]) -> S
 
 
 def linked(gold_sql: str, sql: str, file: str, state: tuple[int, ...]) -> list[Counts] | None:
-    """Tables and columns that a prediction uses against gold's; None on a database of DuckDB's."""
+    """Compare the tables and columns of a prediction with the gold's.
+
+    None on a database of DuckDB's.
+    """
     schema = _schema(file, state)
     if schema is None:
         return None
@@ -78,7 +81,7 @@ def linked(gold_sql: str, sql: str, file: str, state: tuple[int, ...]) -> list[C
 
 
 def uncompiled(sql: str, file: str) -> str | None:
-    """Return what SQLite has against a statement; None if nothing, or on a database of DuckDB's."""
+    """Return SQLite's error for a statement; None if it compiles, or on a DuckDB database."""
     try:
         gold_tables(sql, Path(file))
     except ValueError as error:

@@ -45,7 +45,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What became of a prediction.
+    """The outcome of a prediction.
 
     Attributes:
         predicted: what it gave, with the beginning of its rows and names alone.
@@ -86,7 +86,7 @@ class Links:
 
 
 class Trials:
-    """Tries predictions in a pool's processes.
+    """Trials of predictions in a pool's processes.
 
     A statement that met a limit is not run again for another query, nor its result compared again
     if a comparison did: that would meet it again, and a submission may hold it ten thousand times.
@@ -102,7 +102,7 @@ class Trials:
         self._unlinked: set[tuple[Path, str]] = set()
 
     def tried(self, asked: Prediction) -> Tried:
-        """Return what becomes of a prediction.
+        """Run a prediction and return its outcome.
 
         Raises:
             ConfigError: the pool is closed, or a process cannot be started.
@@ -130,7 +130,7 @@ class Trials:
         return Tried(predicted, shape, (spiders, theirs.result), values, stopped)
 
     def linked(self, gold_sql: str, sql: str, file: Path) -> Links | None:
-        """Schema linking; of a prediction over which it was stopped, as of one that uses nothing.
+        """Return the schema linking of a prediction; if it was stopped, as of one using nothing.
 
         Raises:
             ConfigError: as for ``tried``, which see.

@@ -52,14 +52,14 @@ def _listen(incoming: IO[bytes], requests: "SimpleQueue[tuple[Any, ...]]") -> No
 
 
 def _silence() -> None:
-    """Nothing an engine prints reaches the pool's pipe or the user's terminal."""
+    """Keep an engine's output off the pool's pipe and the user's terminal."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
 
 
 def confine(limits: Limits) -> None:
-    """Let the operating system, where it can, forbid files and bound the address space."""
+    """Limit files and address space through the operating system, where it can."""
     try:
         import resource
     except ImportError:  # Windows
@@ -141,7 +141,7 @@ class _Worker:
         return "compared", compared(names, gold_rows, self._rows, gold_sql)
 
     def _reading(self, name: str, details: tuple[Any, ...]) -> tuple[str, Any]:
-        """Work on a text that runs nothing."""
+        """Process a text without running it."""
         from target_bench.sql.workers.text_work import WORK
 
         return "read", WORK[name](*details)

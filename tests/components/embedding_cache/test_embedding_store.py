@@ -193,7 +193,7 @@ def test_no_room_costs_nothing_that_was_recorded(tmp_path: Path) -> None:
     for room in (max(sizes), max(sizes) + 7 * 4 * D + 3):
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, old[1]))
         try:
-            with pytest.raises(StoreError, match=rf"{VECTORS} .*Make room.*TARGET_BENCH_CACHE"):
+            with pytest.raises(StoreError, match=rf"{VECTORS} .*Free disk .*TARGET_BENCH_CACHE"):
                 append(store, *(f"more {i}" for i in range(100)))
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, old)

@@ -12,7 +12,7 @@ pytest.importorskip("openai")
 
 from target_bench.components.embedding_cache.embeddings import encoded
 from target_bench.components.encoders.openai import OpenAIEmbeddings
-from target_bench.components.remote.endpoint import Patience
+from target_bench.components.remote.endpoint import RetryPolicy
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.identity import plugin_identity
@@ -23,7 +23,7 @@ from tests.openai_server import OpenAIServer, Reply, Request, vector
 class Quick(OpenAIEmbeddings):
     """Waits next to nothing between attempts."""
 
-    patience = Patience(first=0.01)
+    retry_policy = RetryPolicy(first=0.01)
 
 
 @pytest.fixture(autouse=True)

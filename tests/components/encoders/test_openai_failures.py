@@ -13,7 +13,7 @@ pytest.importorskip("openai")
 
 from target_bench.components.embedding_cache.embeddings import encoded
 from target_bench.components.encoders.openai import OpenAIEmbeddings
-from target_bench.components.remote.endpoint import Patience
+from target_bench.components.remote.endpoint import RetryPolicy
 from target_bench.core.errors import ConfigError, PluginError
 from tests import openai_server as served
 from tests.openai_server import OpenAIServer, Reply, Request, vector
@@ -22,7 +22,7 @@ Answer = Callable[[Request], Reply | None]
 
 
 class Quick(OpenAIEmbeddings):
-    patience = Patience(first=0.01)
+    retry_policy = RetryPolicy(first=0.01)
 
 
 @pytest.fixture(autouse=True)
@@ -70,14 +70,14 @@ PASSING = [
     (changed(lambda data: data[:1]), "1 vectors for 2 texts"),
     (changed(lambda data: [*data, data[0]]), "3 vectors for 2 texts"),
     (changed(lambda data: data[0].update(index=1)), r"the indexes of 2 vectors are \[1, 1\]"),
-    (changed(lambda data: data[0].update(index=[])), "an embedding is no vector"),
+    (changed(lambda data: data[0].update(index=[])), "embedding is not a vector"),
     (changed(lambda data: data[0].update(embedding=[1.0])), r"vectors of \[1, 8\] dimensions"),
     (changed(lambda data: [d.update(embedding=[]) for d in data] and None), r"vectors of \[0\]"),
-    (changed(lambda data: data[0].update(embedding="?")), "an embedding is no vector"),
-    (changed(lambda data: data[0].update(embedding=["a"])), "an embedding is no vector"),
-    (changed(lambda data: data[0].update(embedding=3)), "an embedding is no vector"),
-    (changed(lambda data: data[0].pop("embedding") and None), "an embedding is no vector"),
-    (changed(lambda data: ["text", "text"]), "an embedding is no vector"),
+    (changed(lambda data: data[0].update(embedding="?")), "embedding is not a vector"),
+    (changed(lambda data: data[0].update(embedding=["a"])), "embedding is not a vector"),
+    (changed(lambda data: data[0].update(embedding=3)), "embedding is not a vector"),
+    (changed(lambda data: data[0].pop("embedding") and None), "embedding is not a vector"),
+    (changed(lambda data: ["text", "text"]), "embedding is not a vector"),
 ]
 
 

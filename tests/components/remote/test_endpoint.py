@@ -7,9 +7,9 @@ from random import Random
 import pytest
 
 from target_bench.components.remote.answer_cache import Answer
-from target_bench.components.remote.endpoint import Asked, Endpoint, Patience, Reach
+from target_bench.components.remote.endpoint import Asked, Endpoint, RetryPolicy, ServerState
 from target_bench.components.remote.failures import Failure
-from target_bench.components.remote.rate_limits import Limiter, Window
+from target_bench.components.remote.rate_limits import ConcurrencyWindow, Limiter
 from target_bench.core.errors import ConfigError, PluginError
 from tests.components.remote.fake_clock import FakeClock
 
@@ -32,18 +32,18 @@ class Setting:
         self,
         replies: Iterable[Failure] = (),
         recorded: Memory | None = None,
-        patience: Patience | None = None,
+        retry_policy: RetryPolicy | None = None,
     ) -> None:
         self.clock = FakeClock()
         self.sent: list[float] = []
         self.told: list[tuple[str, float]] = []
-        self.reach = Reach()
+        self.state = ServerState()
         self._replies = iter(replies)
         self.endpoint = Endpoint(
             Limiter(clock=self.clock),
-            Window(32),
-            patience or Patience(),
-            self.reach,
+            ConcurrencyWindow(32),
+            retry_policy or RetryPolicy(),
+            self.state,
             recorded,
             Random(7),
             lambda reason, seconds: self.told.append((reason, seconds)),
@@ -122,7 +122,9 @@ def test_a_wait_of_nothing_is_as_if_none_was_asked_for() -> None:
 
 
 def test_all_waits_together_have_an_end() -> None:
-    setting = Setting((_busy(50) for _ in range(99)), patience=Patience(attempts=99, total=120))
+    setting = Setting(
+        (_busy(50) for _ in range(99)), retry_policy=RetryPolicy(attempts=99, total=120)
+    )
     [error] = setting.clock.run(setting.ask())
     assert isinstance(error, str)
     assert len(setting.sent) == 3
@@ -164,7 +166,7 @@ def test_hopeless_before_the_first_answer_ends_the_run() -> None:
 )
 def test_who_waits_for_a_place_is_not_sent_after_the_end(failure: Failure) -> None:
     setting = Setting(failure for _ in range(99))
-    setting.endpoint._window = Window(4)
+    setting.endpoint._window = ConcurrencyWindow(4)
 
     async def ask(key: str) -> str:
         try:
@@ -199,4 +201,4 @@ def test_connecting_takes_no_time_of_a_turn() -> None:
 
 def test_no_attempt_is_refused() -> None:
     with pytest.raises(ConfigError, match="attempts=0"):
-        Patience(attempts=0)
+        RetryPolicy(attempts=0)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from target_bench.components.remote.rate_limits import Limiter, Window, retry_after
+from target_bench.components.remote.rate_limits import ConcurrencyWindow, Limiter, retry_after
 from target_bench.core.errors import ConfigError
 from tests.components.remote.fake_clock import FakeClock
 
@@ -119,7 +119,7 @@ def test_a_senseless_retry_after_is_none(value: str) -> None:
 def test_a_window_halves_and_grows_again() -> None:
     inside, most = 0, list[int]()
 
-    async def work(window: Window) -> None:
+    async def work(window: ConcurrencyWindow) -> None:
         nonlocal inside
         await window.enter()
         inside += 1
@@ -130,7 +130,7 @@ def test_a_window_halves_and_grows_again() -> None:
         window.leave()
 
     async def run() -> None:
-        window = Window(8)
+        window = ConcurrencyWindow(8)
         await asyncio.gather(*(work(window) for _ in range(20)))
         assert max(most) == 8
         window.shrink()  # nobody inside: one at a time
@@ -144,7 +144,7 @@ def test_a_window_halves_and_grows_again() -> None:
 
 def test_who_gives_up_waiting_takes_no_place() -> None:
     async def run() -> None:
-        window = Window(1)
+        window = ConcurrencyWindow(1)
         await window.enter()
         waiting = asyncio.create_task(window.enter())
         await asyncio.sleep(0)

@@ -96,7 +96,7 @@ def test_equal_like_a_list(rows: LazyRows) -> None:
 
 
 def test_batches(rows: LazyRows, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading on is the same whatever the size of a batch."""
+    """Reading on is the same for any size of a batch."""
     monkeypatch.setattr(lazy_rows, "BATCH", 4)
     assert list(rows) == EXPECTED
     assert [rows[i] for i in range(N)] == EXPECTED
@@ -164,7 +164,7 @@ def test_faults_when_read(tmp_path: Path) -> None:
         len(rows)
 
 
-def test_storage_order_whatever_indexes_there_are(tmp_path: Path) -> None:
+def test_storage_order_with_any_indexes(tmp_path: Path) -> None:
     path = tmp_path / "x.sqlite"
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("CREATE TABLE t (a TEXT PRIMARY KEY)")  # its index holds every column

@@ -106,7 +106,7 @@ def test_a_damaged_copy_in_duckdb_changes_no_result(tmp_path: Path) -> None:
     """The copy is made again before a statement runs on it."""
     path = made("cities", "1", _write)
     sql = "SELECT name FROM city WHERE people > 5"
-    statement = engine_choice.InDuckDB(lambda _: None).statement(path, sql)
+    statement = engine_choice.DuckDBDialect(lambda _: None).statement(path, sql)
     assert statement.database.name == "copy.duckdb"
     content = statement.database.read_bytes()
     assert b"Oslo" in content
@@ -114,6 +114,6 @@ def test_a_damaged_copy_in_duckdb_changes_no_result(tmp_path: Path) -> None:
     with pytest.warns(
         UserWarning, match=r"copy.duckdb of .*cities.sqlite is damaged .*; made again"
     ):
-        again = engine_choice.InDuckDB(lambda _: None).statement(path, sql)
+        again = engine_choice.DuckDBDialect(lambda _: None).statement(path, sql)
     assert again == statement
     assert b"Nslo" not in again.database.read_bytes()

@@ -135,7 +135,7 @@ def test_pandas_column_of_mixed_types() -> None:
     [None, 5, "a,b", [1, 2], [{"a": 1}], np.zeros((2, 2)), {"a": [1], "b": [1, 2]}, {"a": 5}],
 )
 def test_no_data_frame(frame: object) -> None:
-    with pytest.raises(DataError, match=r"table 't': .* is no data frame that Arrow can read"):
+    with pytest.raises(DataError, match=r"table 't': .* is not a data frame that Arrow can read"):
         from_dataframe({"t": frame}, QUERIES)
 
 
@@ -210,7 +210,7 @@ def test_pandas_queries() -> None:
         ([asked("t"), {"query_id": "q2"}], "query 2: no field 'table_id'; it has query_id"),
         ([asked("t", query_id=1.0)], "query 1: field 'query_id' should be text or a whole number"),
         ([asked("z")], "query 'q1' has gold table 0/z, which is not among the 1 tables"),
-        ({"query_id": [1, 2], "query": ["x"]}, "queries: dict is no data frame"),
+        ({"query_id": [1, 2], "query": ["x"]}, "queries: dict is not a data frame"),
     ],
 )
 def test_broken_queries(queries: Any, fault: str) -> None:

@@ -219,7 +219,7 @@ def test_parquet_without_columns(tmp_path: Path) -> None:
 
 
 def test_ids_are_paths(tmp_path: Path) -> None:
-    """Without suffix, in the order of their names; hidden files and READMEs are no tables."""
+    """Without suffix, in the order of their names; hidden files and READMEs are not tables."""
     write_own(tmp_path, {"b.csv": "x\n", "a.v2.csv": "x\n"}, [asked("sub/c")])
     (tmp_path / "tables" / "sub" / ".hidden").mkdir(parents=True)
     for name in ("c.csv", ".hidden/d.csv", ".e.csv", "README.md"):

@@ -170,7 +170,7 @@ def test_guards() -> None:
 def test_cells_of_one_group_follow_each_other() -> None:
     """While another one can be begun; the first of a group builds the index of all."""
     cells = [
-        SweepCell(number=n, task="retrieval", corpus="mini", retriever="bm25", top_k=(1,), group=g)
+        SweepCell(number=n, task="retrieval", corpus="mini", retriever="bm25", group=g)
         for n, g in enumerate("aabb", 1)
     ]
     queue = _Queue(cells)

@@ -26,7 +26,7 @@ PLUGINS = plugins_on_ray.__file__
 
 
 def run(address: str) -> None:
-    cell = SweepCell(1, "retrieval", "mini", "random", (1,))
+    cell = SweepCell(1, "retrieval", "mini", "random")
     list(Ray(address).run([cell], Observer()))
 
 
@@ -94,11 +94,12 @@ SWEEP = """
 import sys
 from pathlib import Path
 from target_bench.core.interfaces import Observer
+from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
 from target_bench.evaluation.sweeps.ray_executor import Ray
 slow, out = sys.argv[1:]
 cells = [
-    SweepCell(n, "retrieval", "mini", retriever, (1, 5), out=Path(out), limit=20)
+    SweepCell(n, "retrieval", "mini", retriever, RunOptions(limit=20), out=Path(out))
     for n, retriever in enumerate(["random", slow], 1)
 ]
 for outcome in Ray().run(cells, Observer()):

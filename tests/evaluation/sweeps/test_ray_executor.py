@@ -13,6 +13,7 @@ import pytest
 from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation
+from target_bench.evaluation.run_options import RunOptions, options_of
 from target_bench.evaluation.sweeps import ray_connection
 from target_bench.evaluation.sweeps.local_executor import Local
 from target_bench.evaluation.sweeps.ray_executor import Ray
@@ -82,8 +83,10 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def cell(number: int, retriever: str, out: Path, **more: Any) -> SweepCell:
-    given: dict[str, Any] = {"task": "retrieval", "corpus": "mini", "top_k": (1, 5), **more}
-    return SweepCell(number=number, retriever=retriever, out=out, **given)
+    given: dict[str, Any] = {"task": "retrieval", "corpus": "mini", **more}
+    chosen = {name: given.pop(name) for name in options_of(RunOptions) if name in given}
+    options = RunOptions(top_k=(1, 5), **chosen)
+    return SweepCell(number=number, retriever=retriever, out=out, options=options, **given)
 
 
 def plugin(cls: str, folder: Path, **settings: Any) -> str:

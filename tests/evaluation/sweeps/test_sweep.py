@@ -351,7 +351,7 @@ def test_repeats_of_recorded_answers(folder: Path) -> None:
             ("k: [1, 5]", "k: 5\ndistractors: {name: ./no, n: 3}"),
             ["sweep.yaml:10: distractors:", "no: there is no"],
         ),
-        (("k: [1, 5]", "memory: much"), ["sweep.yaml:9: memory: memory='much'"]),
+        (("k: [1, 5]", "memory: much"), ["sweep.yaml:9: memory='much'"]),
     ],
 )
 def test_impossible_settings(folder: Path, change: tuple[str, str], told: list[str]) -> None:

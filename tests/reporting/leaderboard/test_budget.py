@@ -114,7 +114,7 @@ def test_no_time(packed_retrieval: Path, minutes: float) -> None:
 
 
 def test_the_budget_is_stated_first(inside: Inside, packed_retrieval: Path) -> None:
-    said = inside("verify", packed_retrieval, "--minutes", "7")
+    said = inside("leaderboard", "verify", packed_retrieval, "--minutes", "7")
     assert said.code == 0
     first = said.err.splitlines()[0]
     assert "verifying it takes at most 7 minutes (--minutes)" in first

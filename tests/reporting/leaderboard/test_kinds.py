@@ -18,6 +18,7 @@ from target_bench.runs.run_identity import run_key
 from target_bench.runs.trec import word, words_of
 from tests.builders import Record, Recorder, json_lines, rewrite, without
 from tests.reporting.leaderboard.conftest import card
+from tests.reporting.leaderboard.forging import files_of, packed, run_of, with_document
 
 QUERIES = load("mini").queries
 
@@ -149,3 +150,24 @@ def _of_another_class(manifest: Record) -> None:
     identity = manifest["identity"]
     identity["retriever"]["class"] = "mine:Mine"
     manifest["id"] = f"{manifest['id'].rpartition('-')[0]}-{run_key(identity)}"
+
+
+def test_version_1_of_a_run_that_ranks_nothing_is_accepted(tmp_path: Path) -> None:
+    """Version 0.1.0 declared the time in which nothing was ranked."""
+    files = files_of(pack([KINDS["no table"](tmp_path).folder], card(), tmp_path / "new.tbs.zip"))
+    ranked = run_of(files, "retrieval", "question_answering")
+    times = {"seconds": {"retrieve": 0.0}, "timed_queries": len(QUERIES)}
+    files = with_document(files, f"{ranked}/run.json", lambda run: run.update(times))
+    files = with_document(files, "submission.json", lambda index: index.update(format=1))
+    found = verify(packed(tmp_path / "old.tbs.zip", files))
+    assert found.verdict == "accepted", found.findings
+    assert found.entry is not None
+    assert [run.times.seconds for run in found.entry.runs if run.ranks] == [{}]
+
+
+def test_another_format_is_refused(tmp_path: Path, packed_retrieval: Path) -> None:
+    files = with_document(
+        files_of(packed_retrieval), "submission.json", lambda index: index.update(format=3)
+    )
+    (finding,) = verify(packed(tmp_path / "a.tbs.zip", files)).findings
+    assert finding.message == "format 3; this version reads 1 and 2"

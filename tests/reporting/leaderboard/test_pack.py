@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from target_bench import TARGET
-from target_bench.cli import submit
+from target_bench.cli import leaderboard
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.metrics.named import spec_of
 from target_bench.reporting.leaderboard import entry
@@ -103,9 +103,9 @@ def test_runs_that_are_refused(tmp_path: Path, runs: list[Path]) -> None:
 
 def test_commands(inside: Inside, runs: list[Path], tmp_path: Path) -> None:
     (tmp_path / "card.yaml").write_text(CARD)
-    out = inside.good("submit", runs[0], "-o", "team.tbs.zip", "--card", "card.yaml")
+    out = inside.good("leaderboard", "submit", runs[0], "-o", "team.tbs.zip", "--card", "card.yaml")
     assert "team.tbs.zip: 1 run" in out
-    out = inside.telling("takes at most 60 minutes", "verify", "team.tbs.zip")
+    out = inside.telling("takes at most 60 minutes", "leaderboard", "verify", "team.tbs.zip")
     assert out.endswith("team.tbs.zip: accepted\n")
     found = entry.read(tmp_path / "team.entry.json")
     assert found.id == "team"
@@ -116,10 +116,10 @@ def test_commands(inside: Inside, runs: list[Path], tmp_path: Path) -> None:
     assert np.mean(run.per_query["recall@10"]) == pytest.approx(run.scores["recall@10"].value)
     again = entry.Entry.from_json(json.loads(json.dumps(found.to_json())))
     assert again.to_json() == found.to_json()
-    assert inside.bad(2, "submit", runs[0], "-o", "b.tbs.zip").startswith(
+    assert inside.bad(2, "leaderboard", "submit", runs[0], "-o", "b.tbs.zip").startswith(
         "Error: standard input is not"
     )
-    assert "no such" in inside.bad(2, "verify", "none.tbs.zip").lower()
+    assert "no such" in inside.bad(2, "leaderboard", "verify", "none.tbs.zip").lower()
 
 
 def test_exit_codes(
@@ -134,16 +134,16 @@ def test_exit_codes(
 
     edited("bad.tbs.zip", lambda run: run["seconds"].update(retrieve=-1.0))
     edited("odd.tbs.zip", _slow)
-    done = inside("verify", "bad.tbs.zip", "--json")
-    assert done.code == submit.EXIT_CODES["rejected"] == 5
+    done = inside("leaderboard", "verify", "bad.tbs.zip", "--json")
+    assert done.code == leaderboard.EXIT_CODES["rejected"] == 5
     found = json.loads(done.out)
     assert found["verdict"] == "rejected"
     assert {finding["check"] for finding in found["findings"]} == {"timings"}
     (tmp_path / "trash.tbs.zip").write_bytes(b"trash")
     (tmp_path / "trash.entry.json").write_text("stale")
-    assert inside("verify", "trash.tbs.zip").code == 5
+    assert inside("leaderboard", "verify", "trash.tbs.zip").code == 5
     assert not (tmp_path / "trash.entry.json").exists()
-    done = inside("verify", "odd.tbs.zip")
+    done = inside("leaderboard", "verify", "odd.tbs.zip")
     assert (done.code, done.out.splitlines()[-1]) == (6, "odd.tbs.zip: suspicious")
 
 
@@ -173,7 +173,7 @@ def test_impossible_timings(
         tmp_path / "a.tbs.zip",
         with_document(files_of(packed_retrieval), "runs/0/run.json", change),
     )
-    done = inside("verify", "a.tbs.zip", "--json")
+    done = inside("leaderboard", "verify", "a.tbs.zip", "--json")
     found = json.loads(done.out)["findings"]
     assert [(finding["check"], finding["level"]) for finding in found] == [("timings", "rejected")]
 
@@ -189,7 +189,7 @@ def test_a_score_over_no_query_is_a_dash() -> None:
 def test_what_verify_announces(inside: Inside, runs: list[Path], tmp_path: Path) -> None:
     """SQL only where there are answers, and nothing of a file that is missing."""
     rankings = pack(runs[:1], card(), tmp_path / "a.tbs.zip")
-    announced = inside("verify", rankings).err
+    announced = inside("leaderboard", "verify", rankings).err
     assert "at most 60 minutes" in announced
     assert "SQL" not in announced
-    assert "minutes" not in inside("verify", tmp_path / "none.tbs.zip").err
+    assert "minutes" not in inside("leaderboard", "verify", tmp_path / "none.tbs.zip").err

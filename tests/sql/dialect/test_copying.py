@@ -129,7 +129,7 @@ def test_batches_keep_order(tmp_path: Path) -> None:
     ]
 
 
-def test_copied_once_and_anew_when_changed(tmp_path: Path) -> None:
+def test_copied_once_and_again_when_changed(tmp_path: Path) -> None:
     path = database(tmp_path / "db.sqlite")
     first = duckdb_copy(path)
     made = first.path.stat().st_mtime_ns

@@ -1,4 +1,4 @@
-"""Limits that cannot be."""
+"""Invalid limits."""
 
 import math
 

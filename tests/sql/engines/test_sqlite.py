@@ -131,7 +131,7 @@ def test_virtual_tables_of_the_database_can_be_read(pool: Pool, tmp_path: Path) 
     assert pool.execute(Statement(path, sql)).rows == (("red fox",),)
 
 
-def test_a_file_that_changed_is_opened_anew(pool: Pool, people: Path) -> None:
+def test_a_file_that_changed_is_opened_again(pool: Pool, people: Path) -> None:
     count = Statement(people, "SELECT count(*) FROM people")
     assert pool.execute(count).rows == ((4,),)
     sqlite_file(people, "INSERT INTO people VALUES (5, 'Eve', 1, 1)")

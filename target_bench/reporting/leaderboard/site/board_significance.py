@@ -57,7 +57,7 @@ def p_values(group: Group, baseline: Member | None) -> dict[str, dict[Member, PV
 
 
 def _tested(matrix: Vector, best: int, baseline: int | None) -> list[PValues]:
-    """The rows of a matrix against two of them; each is a family of tests of its own."""
+    """Return the rows of a matrix against two of them; each is a family of tests of its own."""
     targets = [best] if baseline is None else [best, baseline]
     families = [[(i, target) for i in range(len(matrix)) if i != target] for target in targets]
     pairs = [pair for family in families for pair in family]

@@ -7,12 +7,11 @@ from typing import Any
 
 from target_bench.core.metric_spec import MetricSpec
 from target_bench.core.schema import Score
-from target_bench.metrics.headlines import answer_metrics
+from target_bench.metrics.headlines import answer_metrics, ranking_metrics
 from target_bench.metrics.named import spec_of
 from target_bench.reporting.leaderboard.entry import Entry
 from target_bench.reporting.leaderboard.site.board_significance import PValues, p_values
 from target_bench.reporting.leaderboard.site.groups import (
-    RETRIEVAL,
     Data,
     Group,
     Groups,
@@ -28,8 +27,8 @@ from target_bench.reporting.leaderboard.site.texts import shown
 
 DEFAULT_K = 10
 
-_AT_K = ("recall", "full_recall", "ndcg", "recall[db]")
-"""Metrics of rankings that have a column at the cutoff that the reader chooses."""
+_ALSO = ("full_recall", "ndcg")
+"""Metrics of rankings that have a column beside those that stand for a run."""
 
 
 Tests = Mapping[Data, Mapping[str, Mapping[Member, PValues]]]
@@ -60,7 +59,7 @@ def tested(groups: Groups, baseline: System | None) -> Tests:
 
 
 def baseline_of(group: Group, baseline: System | None) -> Member | None:
-    """The row that is the baseline of a group; of several generators the one that does best."""
+    """Return the baseline row of a group; of several generators the best one."""
     rows = [member for member in group.members if member.system == baseline]
     metric = headline(group)
     return max(rows, key=lambda member: _rank(group, member, metric), default=None)
@@ -81,14 +80,16 @@ def default_k(groups: Sequence[Group]) -> int:
 
 
 def overview(board: Shown) -> dict[str, Any]:
-    """A row a system; recall, time and the main score of each task's answers for all data."""
+    """Return a row a system: recall, time and the main score of each task over all data."""
     rankings, answers = board.groups.rankings(), board.groups.answers()
-    members = list(dict.fromkeys(m for group in rankings for m in group.members))
-    rows = {member: i for i, member in enumerate(_by_name(board, members))}
+    alone = [group for group in answers if _without_retrieval(group)]
+    members = [m for group in rankings for m in group.members]
+    members += [Member(m.system, None) for group in alone for m in _without_retrieval(group)]
+    rows = {member: i for i, member in enumerate(_by_name(board, list(dict.fromkeys(members))))}
     named = versions(rankings)
     groups = []
     for group in rankings:
-        columns = [_at_k("recall"), _MILLISECONDS]
+        columns = [_at_k("recall", scores_of(group)), _MILLISECONDS]
         cells: dict[int, dict[str, Any]] = {
             rows[member]: _scores(board, group, member, run, ["recall@"]) | {"ms": _time(run)}
             for member, run in group.members.items()
@@ -100,12 +101,7 @@ def overview(board: Shown) -> dict[str, Any]:
             if not found or metric is None:
                 continue
             key = f"answers{i}"
-            task = answered.data.task.replace("_", " ")
-            column = _column(metric, spec(answered, metric)) | {
-                "key": key,
-                "about": f"{task}: {metric}",
-                "task": task,
-            }
+            column = _answer_column(board, answered, metric) | {"key": key}
             columns.append(column | {"version": versions(answers).get(answered.data)})
             of_baseline[key] = _of_baseline(board, answered).get(metric)
             for system, (generator, cell) in found.items():
@@ -114,18 +110,42 @@ def overview(board: Shown) -> dict[str, Any]:
                     cells[row] |= {key: cell, f"{key}:by": shown(generator)}
         parts = {"columns": columns, "cells": cells, "baseline": of_baseline}
         groups.append(_group(group, named) | parts)
-    return _page(board, rows, groups, rankings)
+    groups += [_group_alone(board, group, rows, versions(answers)) for group in alone]
+    return _page(board, rows, groups, [*rankings, *alone])
+
+
+def _group_alone(
+    board: Shown, group: Group, rows: Mapping[Member, int], named: Mapping[Data, str]
+) -> dict[str, Any]:
+    """Return the column of answers that are not built on a retrieval: the best of each system."""
+    metric, cells = headline(group), {}
+    for system, (generator, cell) in _best_answers(board, group, None).items():
+        cells[rows[Member(system, None)]] = {metric: cell, f"{metric}:by": shown(generator)}
+    columns = [] if metric is None else [_answer_column(board, group, metric)]
+    parts = {"columns": columns, "cells": cells, "baseline": _of_baseline(board, group)}
+    return _group(group, named) | parts
+
+
+def _answer_column(board: Shown, group: Group, metric: str) -> dict[str, Any]:
+    """Return the column of the metric that stands for a group of answers."""
+    name = shown(board.groups.title(group.data.task))
+    return _column(metric, spec(group, metric)) | {"about": f"{name}: {metric}", "task": name}
+
+
+def _without_retrieval(group: Group) -> list[Member]:
+    """Return the rows of answers that are not built on a retrieval."""
+    return [] if group.ranks else [m for m, run in group.members.items() if run.ranked_on is None]
 
 
 def task(board: Shown, name: str) -> dict[str, Any]:
-    """A row a system and generator; everything that is measured of one task."""
-    found = board.groups.rankings() if name == RETRIEVAL else board.groups.answers(name)
+    """Return a row a system and generator; everything that is measured of one task."""
+    found = [group for group in board.groups if group.data.task == name]
     members = list(dict.fromkeys(m for group in found for m in group.members))
     rows = {member: i for i, member in enumerate(_by_name(board, members))}
     named = versions(found)
     groups = []
     for group in found:
-        columns, prefixes = _task_columns(name, scores_of(group))
+        columns, prefixes = _task_columns(group)
         cells = {
             rows[member]: _scores(board, group, member, run, prefixes) | _declared(run)
             for member, run in group.members.items()
@@ -137,12 +157,18 @@ def task(board: Shown, name: str) -> dict[str, Any]:
     return _page(board, rows, groups, found)
 
 
-def _task_columns(name: str, scores: Mapping[str, Score]) -> tuple[list[dict[str, Any]], list[str]]:
-    """The columns of a task, and how the names of their metrics begin."""
-    if name == RETRIEVAL:
-        at_k = [family for family in _AT_K if any(n.startswith(f"{family}@") for n in scores)]
-        whole = [metric for metric in ("mrr",) if metric in scores]
-        columns = [*map(_at_k, at_k), *(_column(metric, spec_of(metric)) for metric in whole)]
+def _task_columns(group: Group) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the columns of a group, and how the names of their metrics begin."""
+    scores = scores_of(group)
+    recalled = [_at_k("recall", scores)] if any(n.startswith("recall@") for n in scores) else []
+    if group.ranks:
+        main = ranking_metrics(scores)
+        first, *others = dict.fromkeys(name.partition("@")[0] for name in main if "@" in name)
+        also = [family for family in _ALSO if any(n.startswith(f"{family}@") for n in scores)]
+        at_k = [first, *also, *others]
+        whole = [name for name in main if "@" not in name]
+        columns = [_at_k(family, scores) for family in at_k]
+        columns += [_column(metric, spec_of(metric, scores[metric])) for metric in whole]
         times = [
             _MILLISECONDS,
             {"key": "p50", "label": "p50", "kind": "ms", "about": "median time of single queries"},
@@ -158,7 +184,7 @@ def _task_columns(name: str, scores: Mapping[str, Score]) -> tuple[list[dict[str
         {"key": "answer", "label": "time/answer", "kind": "s",
          "about": "declared time of an answer"},
     ]  # fmt: skip
-    return [*columns, _at_k("recall"), *times], [*main, "recall@"]
+    return [*columns, *recalled, *times], [*main, "recall@"]
 
 
 _MILLISECONDS = {
@@ -169,9 +195,10 @@ _MILLISECONDS = {
 }
 
 
-def _at_k(family: str) -> dict[str, Any]:
-    """The column of a metric at the cutoff that the reader chooses."""
-    found = spec_of(f"{family}@{DEFAULT_K}")
+def _at_k(family: str, scores: Mapping[str, Score]) -> dict[str, Any]:
+    """Return the column of a metric at the cutoff that the reader chooses."""
+    name = next((n for n in scores if n.startswith(f"{family}@")), f"{family}@{DEFAULT_K}")
+    found = spec_of(name, scores.get(name))
     return _column(f"{family}@{{k}}", found) | {"label": found.label_at("{k}")}
 
 
@@ -219,7 +246,7 @@ def _time(run: Measured) -> list[float]:
 
 
 def _declared(run: Measured) -> dict[str, list[float]]:
-    """What is no score: times, tokens, failures; without what is not known."""
+    """Return what is no score: times, tokens, failures; without what is not known."""
     if run.answers is None:
         found = {
             "ms": run.milliseconds,
@@ -237,9 +264,12 @@ def _declared(run: Measured) -> dict[str, list[float]]:
 
 
 def _best_answers(
-    board: Shown, answered: Group, ranked_on: Data
+    board: Shown, answered: Group, ranked_on: Data | None
 ) -> dict[System, tuple[str, list[Any]]]:
-    """System -> its best generator and score, of answers that are built on these rankings."""
+    """System -> its best generator and score, of answers that are built on these rankings.
+
+    ``ranked_on`` is None for answers that are built on none.
+    """
     metric = headline(answered)
     if metric is None:
         return {}
@@ -268,7 +298,7 @@ def _group(group: Group, named: Mapping[Data, str]) -> dict[str, Any]:
     name = f"{data.corpus} {data.split}" + "".join(f" + {d}" for d in data.distractors)
     n = len(group.query_ids)
     queries = f"{n:,} {'query' if n == 1 else 'queries'}"
-    about = shown(group.about).replace("_", " ") if data.task == RETRIEVAL and group.about else None
+    about = shown(group.about).replace("_", " ") if group.ranks and group.about else None
     return {
         "name": shown(name),
         "corpus": shown(data.corpus),

@@ -11,12 +11,13 @@ from target_bench.reporting.leaderboard.archive import MOST_RUNS
 from target_bench.reporting.leaderboard.card import Card, visible
 from target_bench.reporting.leaderboard.submission_documents import (
     Count,
-    Cutoff,
     Hash,
     Label,
     Name,
+    Parts,
     Place,
     Times,
+    first_fault,
 )
 
 MOST_VALUES = 50_000_000
@@ -84,19 +85,14 @@ def _numbers_of(kind: type[Any]) -> Any:
     ]
 
 
-class RunDocument(_Strict):
+class RunDocument(Parts, _Strict):
     """A run, as ``RunEntry.to_json`` writes it."""
 
     corpus: Name
     split: Name
-    task: Name
-    retriever: Label
-    generator: Label | None
-    cutoffs: Annotated[list[Cutoff], Field(min_length=1, max_length=20)]
     distractors: Annotated[list[Label], Field(max_length=20)]
     about: Name | None
     basis: bool
-    retrieval: Place | None
     scores: Annotated[dict[Name, ScoreDocument], Field(max_length=500)]
     query_ids: Annotated[
         list[str], Field(min_length=1, max_length=_MOST_QUERIES), AfterValidator(_once)
@@ -108,6 +104,8 @@ class RunDocument(_Strict):
     counts: _numbers_of(Counts)  # type: ignore[valid-type]  # made by a function
     answers: _numbers_of(AnswerCounts) | None  # type: ignore[valid-type]  # made by a function
     report: dict[str, Any] | None
+    title: Annotated[str, Field(max_length=100), AfterValidator(visible)] = ""
+    summary: Annotated[list[Text], Field(max_length=1000)] = []
     seconds: Times
     timed_queries: Count
     latency_ms: Times | None
@@ -129,11 +127,9 @@ class RunDocument(_Strict):
         for name, found in (("counts", self.counts), ("answers", self.answers)):
             if found is not None and found["asked"] != n:
                 raise ValueError(f"{name}.asked: {found['asked']:g}, but there are {n} queries")
-        if sorted(set(self.cutoffs)) != self.cutoffs:
-            raise ValueError("cutoffs should be ascending")
-        about_answers = self.task != "retrieval"
-        if {self.generator is not None, self.retrieval is not None} != {about_answers}:
-            raise ValueError("generator and retrieval belong to runs about answers alone")
+        problem = self.problem()
+        if problem is not None:
+            raise ValueError(problem)
         return self
 
 
@@ -165,8 +161,10 @@ class EntryDocument(_Strict):
             raise ValueError(f"{total:,} values of queries; at most {MOST_VALUES:,} are read")
         for place, run in enumerate(self.runs):
             base = run.retrieval
-            if base is not None and (base >= len(self.runs) or self.runs[base].task != "retrieval"):
-                raise ValueError(f"runs.{place}.retrieval: {base} is no run about retrieval")
+            if base is not None and (
+                base >= len(self.runs) or self.runs[base].generator is not None
+            ):
+                raise ValueError(f"runs.{place}.retrieval: {base} is not a run of rankings")
         return self
 
 
@@ -179,7 +177,4 @@ def check(record: Any) -> None:
     try:
         EntryDocument.model_validate(record)
     except ValidationError as error:
-        one = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(ascii(str(part))[1:-1][:60] for part in one["loc"])
-        said = one["msg"].removeprefix("Value error, ")[:300]
-        raise ValueError(f"{where}: {said}" if where else said) from None
+        raise ValueError(first_fault(error)) from None

@@ -15,7 +15,6 @@ from target_bench.metrics.named import spec_of
 from target_bench.reporting.leaderboard.entry import Entry, RunEntry
 from target_bench.reporting.leaderboard.site.boards import DEFAULT_K
 from target_bench.reporting.leaderboard.site.groups import (
-    RETRIEVAL,
     Data,
     Group,
     Groups,
@@ -95,6 +94,7 @@ class RunView:
         times: what was timed, the unit (``s`` or ``ms``), and the number, as declared.
         times_note: why other times are not shown; empty if there are none.
         counts: denominators, as (name, number) pairs.
+        summary: what the task sums up of the answers, in lines.
         declared: settings and environment, as JSON text.
         cutoffs: cutoffs of the retrieval metrics.
     """
@@ -114,6 +114,7 @@ class RunView:
     times: list[tuple[str, str, float]]
     times_note: str
     counts: list[tuple[str, float]]
+    summary: list[str]
     declared: str
     cutoffs: tuple[int, ...]
     date: str
@@ -122,6 +123,11 @@ class RunView:
     def anchor(self) -> str:
         """The id of its part of the page."""
         return f"run-{self.place + 1}"
+
+    @property
+    def answers(self) -> bool:
+        """Whether it is a run of answers."""
+        return self.member.generator is not None
 
     def label(self, metric: str) -> str:
         """Print what a metric is called, with its cutoff."""
@@ -159,7 +165,7 @@ def _sliced(name: str, divided: Partition, values: NDArray[np.float64]) -> Slice
 
 
 def view(entry: Entry, place: int, slicer: Slicer) -> RunView:
-    """What is shown of a run."""
+    """Return what is shown of a run."""
     run = entry.runs[place]
     main = main_metric(run)
     names = [*answer_metrics(run.scores), *ranking_metrics(run.scores)]
@@ -181,6 +187,7 @@ def view(entry: Entry, place: int, slicer: Slicer) -> RunView:
         times=_times(run),
         times_note=left_out_note([run.times.left_out]) or "",
         counts=[(name, n) for name, n in denominators.to_json().items() if n],
+        summary=[shown(line) for line in run.summary],
         declared=_declared(run),
         cutoffs=run.cutoffs,
         date=run.date,
@@ -188,11 +195,14 @@ def view(entry: Entry, place: int, slicer: Slicer) -> RunView:
 
 
 def main_metric(run: RunEntry) -> str | None:
-    """The metric of slices and hardest queries: a mean over queries."""
-    if run.task != RETRIEVAL:
+    """Return the metric of slices and hardest queries: a mean over queries."""
+    if not run.ranks:
         found = [name for name in answer_metrics(run.scores) if is_mean(run, name)]
         return found[0] if found else None
-    name = headline(ranking_metrics(run.scores) or run.scores, DEFAULT_K)
+    if not run.scores:
+        return None
+    names = ranking_metrics(run.scores)
+    name = headline({n: run.scores[n] for n in names} or run.scores, DEFAULT_K)
     values = run.per_query.get(name)
     return None if values is None or np.isnan(values).all() else name
 
@@ -238,7 +248,7 @@ class Sums:
 
 
 def _times(run: RunEntry) -> list[tuple[str, str, float]]:
-    """(what, unit, number) of everything that was timed, as declared, if it may be shown."""
+    """Yield (what, unit, number) of everything that was timed, as declared, if it may be shown."""
     found: list[tuple[str, str, float]] = []
     times = run.times
     if times.index is not None:
@@ -255,7 +265,7 @@ def _times(run: RunEntry) -> list[tuple[str, str, float]]:
 
 def _declared(run: RunEntry) -> str:
     found: Mapping[str, Any] = {
-        "retriever": run.retriever_identity,
+        **({"retriever": run.retriever_identity} if run.retriever else {}),
         **({"generator": run.generator_identity} if run.generator else {}),
         "environment": run.environment,
     }

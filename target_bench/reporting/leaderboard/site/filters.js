@@ -16,6 +16,7 @@ const filters = (() => {
   function setUp(board) {
     options("k", board.cutoffs.map((k) => [k, k]));
     control("k").value = board.k;
+    control("k").closest(".field").hidden = board.cutoffs.length === 0;
     options("group", board.groups.map((group, i) => [i, [group.name, group.queries, group.version].filter(Boolean).join(", ")]));
     options("kind", once(board.rows.map((row) => row.kind)).map((kind) => [kind, kind]));
     options("size", SIZES.filter(([, , fits]) => board.rows.some((row) => fits(row.parameters))));

@@ -9,15 +9,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from target_bench.core import registry
 from target_bench.core.errors import DataError
 from target_bench.core.metric_spec import MetricSpec
 from target_bench.core.schema import AnswerCounts, Counts, Score
+from target_bench.data.select import task_class
 from target_bench.metrics import headlines
 from target_bench.metrics.named import spec_of
 from target_bench.reporting.leaderboard.entry import Entry, RunEntry
 from target_bench.runs.times import ColdTimes
-
-RETRIEVAL = "retrieval"
 
 Vector = NDArray[np.float32]
 
@@ -28,7 +28,7 @@ class Data(NamedTuple):
     """What runs have in common that may be compared.
 
     Attributes:
-        task: short name of the task; ``retrieval`` for rankings.
+        task: short name of the task.
         corpus: lower-case name of the corpus.
         split: full name of the split.
         distractors: what was mixed in.
@@ -45,11 +45,11 @@ class Data(NamedTuple):
 
 
 class System(NamedTuple):
-    """A retriever of an entry: what has a row in the overview.
+    """A retriever of an entry, or an entry without one: what has a row in the overview.
 
     Attributes:
         entry: id of the entry.
-        retriever: its label.
+        retriever: its label; empty where nothing was retrieved.
         identity: its class, settings and versions, as one text.
     """
 
@@ -72,13 +72,13 @@ class Measured:
     Attributes:
         place: of the run in its entry.
         scores: metric name -> score.
-        cutoffs: the cutoffs of its retrieval metrics.
+        cutoffs: the cutoffs of its retrieval metrics; none without a retriever.
         counts: denominators of its ranking.
         answers: denominators of its answers, or None.
         times: as declared, as far as they may be shown.
         basis: whether answers are built on it.
         about: the task whose queries were ranked, or None.
-        ranked_on: for answers, the data of their retrieval.
+        ranked_on: for answers to retrieved tables, the data of their retrieval.
     """
 
     place: int
@@ -104,12 +104,14 @@ class Group:
     Attributes:
         data: what they have in common.
         query_ids: the n queries.
+        ranks: whether these are runs of rankings.
         members: row -> its run.
         values: metric -> row -> (n,) value of each query, of the metrics that are tested.
     """
 
     data: Data
     query_ids: Sequence[str]
+    ranks: bool = False
     members: dict[Member, Measured] = field(default_factory=dict)
     values: dict[str, dict[Member, Vector]] = field(default_factory=dict)
 
@@ -141,6 +143,7 @@ class Groups:
     """All column groups, those with the same corpus beside each other."""
 
     by_data: dict[Data, Group] = field(default_factory=dict)
+    _titles: dict[str, str] = field(default_factory=dict)
 
     def add(self, entry: Entry, path: Path) -> None:
         """Sort the runs of an entry in, which was read from a file.
@@ -150,12 +153,14 @@ class Groups:
         """
         for place, run in enumerate(entry.runs):
             data = data_of(run)
-            group = self.by_data.setdefault(data, Group(data, run.query_ids))
+            group = self.by_data.setdefault(data, Group(data, run.query_ids, run.ranks))
+            if run.title:
+                self._titles.setdefault(run.task, run.title)
             if group.query_ids != run.query_ids:
                 raise DataError(
                     f"{path}: runs.{place}.query_ids: other queries than those of another "
                     f"entry with the queries_fingerprint {run.queries_fingerprint}; "
-                    "write the entries again with target-bench verify"
+                    "write the entries again with target-bench leaderboard verify"
                 )
             on = None if run.retrieval is None else data_of(entry.runs[run.retrieval])
             group.add(member_of(entry, run), run, _measured(run, place, on))
@@ -180,28 +185,34 @@ class Groups:
 
     def rankings(self) -> list[Group]:
         """Those of rankings."""
-        return [group for group in self if group.data.task == RETRIEVAL]
+        return [group for group in self if group.ranks]
 
     def answers(self, task: str | None = None) -> list[Group]:
         """Those of answers, of one task or all."""
-        return [g for g in self if g.data.task != RETRIEVAL and task in (None, g.data.task)]
+        return [g for g in self if not g.ranks and task in (None, g.data.task)]
 
     def tasks(self) -> list[str]:
-        """Short names of the tasks, retrieval first."""
-        return sorted({data.task for data in self.by_data}, key=lambda t: (t != RETRIEVAL, t))
+        """Short names of the tasks, those about rankings first."""
+        return [name for _, name in sorted({(not g.ranks, g.data.task) for g in self})]
+
+    def title(self, task: str) -> str:
+        """Return the title of a task: of a registered one its own, else as the entries have it."""
+        if task in registry.names("task"):
+            return task_class(task).title
+        return self._titles.get(task) or task.replace("_", " ").capitalize()
 
 
 def data_of(run: RunEntry) -> Data:
-    """The data of a run."""
+    """Return the data of a run."""
     distractors = tuple(run.distractors)
     fingerprints = run.corpus_fingerprint, run.queries_fingerprint
     return Data(run.task, run.corpus, run.split, distractors, *fingerprints)
 
 
 def member_of(entry: Entry, run: RunEntry) -> Member:
-    """The row of a run."""
+    """Return the row of a run."""
     identity = json.dumps(run.retriever_identity, sort_keys=True)
-    return Member(System(entry.id, run.retriever, identity), run.generator)
+    return Member(System(entry.id, run.retriever or "", identity), run.generator)
 
 
 def versions(groups: Iterable[Group]) -> dict[Data, str]:
@@ -258,7 +269,7 @@ def _alike(one: Group, other: Group) -> bool:
 
 def _tested(run: RunEntry) -> list[str]:
     """Recall at each cutoff; of answers the main metrics that are means of queries."""
-    if run.task == RETRIEVAL:
+    if run.ranks:
         wanted = [f"recall@{k}" for k in run.cutoffs]
     else:
         main = headlines.answer_metrics(run.scores)

@@ -22,7 +22,7 @@ _ROUNDING = 1e-4
 
 
 def files(folder: Path) -> list[Path]:
-    """The entry files in a folder and its sub-folders, in the order of their names.
+    """Return the entry files in a folder and its sub-folders, in the order of their names.
 
     Raises:
         DataError: there is no such folder.
@@ -50,12 +50,13 @@ def entries(folder: Path) -> Iterator[tuple[Path, Entry]]:
         yield path, entry
     if not seen:
         raise DataError(
-            f"{folder}: holds no *{SUFFIX}; target-bench verify writes one for each submission"
+            f"{folder}: holds no *{SUFFIX}; target-bench leaderboard verify writes one for each "
+            "submission"
         )
 
 
 def read(path: Path) -> Entry:
-    """The entry in a file, checked field by field.
+    """Return the entry in a file, checked field by field.
 
     Raises:
         DataError: it cannot be read, is too large, or is no entry.
@@ -75,7 +76,7 @@ def read(path: Path) -> Entry:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, zlib.error, RecursionError) as error:
         raise DataError(
-            f"{path}: holds no entry: {error}. Write it again with target-bench verify."
+            f"{path}: holds no entry: {error}. Write it again with target-bench leaderboard verify."
         ) from error
 
 
@@ -84,7 +85,7 @@ def _no_number(text: str) -> NoReturn:
 
 
 def _checked(run: RunEntry, place: int) -> RunEntry:
-    """The run, its recalls seen to be those of its queries."""
+    """Return the run, its recalls seen to be those of its queries."""
     for name, score in run.scores.items():
         values = run.per_query.get(name)
         if values is None or not name.startswith("recall@"):
@@ -101,7 +102,7 @@ def _checked(run: RunEntry, place: int) -> RunEntry:
 
 
 def _without_rankings(run: RunEntry) -> RunEntry:
-    """The run; where answers were given without tables, its rankings have no scores."""
+    """Return the run; where answers were given without tables, its rankings have no scores."""
     if not (run.basis and run.retriever == NO_CONTEXT):
         return run
     scores = {

@@ -148,7 +148,7 @@ def _files(folder: Path) -> set[str]:
 
 
 def _known(out: Path) -> set[str]:
-    """The files that the site there says are its own."""
+    """Return the files that the site there says are its own."""
     try:
         found = json.loads((out / MARKER).read_bytes())["files"]
         return {name.replace("/", os.sep) for name in found}

@@ -16,7 +16,6 @@ from target_bench.reporting.leaderboard.site.board_significance import LEVEL, re
 from target_bench.reporting.leaderboard.site.boards import Shown
 from target_bench.reporting.leaderboard.site.entry_pages import RunView, Slicer, Sums, hardest, view
 from target_bench.reporting.leaderboard.site.groups import (
-    RETRIEVAL,
     Groups,
     System,
     member_of,
@@ -176,7 +175,7 @@ class _Pages:
 
     def _task(self, task: str) -> str:
         data = boards.task(self._board, task)
-        return self._board_page("../", _words(task), task, data)
+        return self._board_page("../", self._words(task), task, data)
 
     def _board_page(self, root: str, title: str, here: str, data: Mapping[str, Any]) -> str:
         board, groups = self._board, self._board.groups
@@ -197,7 +196,7 @@ class _Pages:
 
     def _entry(self, entry: Entry, sums: Sums) -> str:
         views = self._read.views[entry.id]
-        order = sorted(views, key=lambda v: (v.data.task != RETRIEVAL, v.basis, v.data, v.place))
+        order = sorted(views, key=lambda v: (v.answers, v.basis, v.data, v.place))
         runs = [(one, hardest(one, self._board.groups, sums)) for one in order]
         return self._render(
             "entry.html.j2",
@@ -205,11 +204,14 @@ class _Pages:
             title=shown(entry.card.name),
             entry=entry,
             runs=runs,
-            words=_words,
+            words=self._words,
             task_page=task_page,
             root="../",
             here="entry",
         )
+
+    def _words(self, task: str) -> str:
+        return shown(self._board.groups.title(task))
 
     def _render(self, template: str, scripts: list[str], **context: Any) -> str:
         script = "\n".join(scripts)
@@ -219,19 +221,11 @@ class _Pages:
             policy=security_policy([script], [self._style]),
             script=script,
             style=self._style,
-            tasks=[(task_page(t), _words(t), t) for t in self._board.groups.tasks()],
+            tasks=[(task_page(t), self._words(t), t) for t in self._board.groups.tasks()],
             **context,
         )
 
 
 def task_page(task: str) -> str:
-    """The file name of a task's page."""
+    """Return the file name of a task's page."""
     return f"{task if _SAFE.fullmatch(task) else _hashed(task)}.html"
-
-
-_WORDS = {"retrieval": "Retrieval", "text_to_sql": "Text-to-SQL", "table_to_text": "Table-to-text",
-          "text_to_table": "Text-to-table"}  # fmt: skip
-
-
-def _words(task: str) -> str:
-    return _WORDS.get(task) or shown(task).replace("_", " ").capitalize()

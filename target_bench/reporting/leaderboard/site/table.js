@@ -66,8 +66,9 @@ const table = (() => {
       value: (row) => one.value(board.rows[row]),
       text: (row) => one.text(board.rows[row]),
     }));
-    if (board.here === "overview" && groups.length > 1) {
-      const value = (row) => meanOf(row, groups);
+    const ranked = groups.filter((group) => group.columns[0]?.key === "recall@{k}");
+    if (board.here === "overview" && ranked.length > 1) {
+      const value = (row) => meanOf(row, ranked);
       if (board.rows.some((_, row) => value(row) !== null)) own.push({ id: "mean", label: `mean R@${state.k}`, about: "over all data shown, of systems that have all", numeric: true, value, text: (row) => page.score(value(row)) });
     }
     const scores = groups.flatMap((group) => group.columns.map((column) => measured(group, column)));

@@ -12,7 +12,7 @@ MARK = "\ufffd"
 
 
 def shown(text: str) -> str:
-    """The text with U+FFFD for what does not show or turns other text around."""
+    """Return the text with U+FFFD for what does not show or turns other text around."""
     return (
         "".join(
             MARK if c in _DIRECTIONS or unicodedata.category(c) in _REPLACED else c

@@ -82,7 +82,7 @@ def test_what_the_tests_say(tmp_path: Path) -> None:
 def test_the_best_answers_of_a_system(tmp_path: Path) -> None:
     data = _overview(tmp_path, *board())
     column = data["groups"][0]["columns"][2]
-    assert (column["label"], column["task"]) == ("accuracy", "fact verification")
+    assert (column["label"], column["task"]) == ("accuracy", "Fact Verification")
     assert len(data["groups"][1]["columns"]) == 2
     best = _cells(data, 0, column["key"])
     assert {name: cell[0] for name, cell in best.items()} == {

@@ -110,8 +110,8 @@ def test_a_build_that_runs_beside_is_waited_for(tmp_path: Path) -> None:
 def test_a_killed_build_holds_nobody_up(tmp_path: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path; "
-        "from target_bench.reporting.leaderboard.site import folders; "
-        "folders.replace(Path(sys.argv[1]), (os._exit(9) for _ in '1'))"
+        "from target_bench.reporting.leaderboard.site import site_folder; "
+        "site_folder.replace(Path(sys.argv[1]), (os._exit(9) for _ in '1'))"
     )
     killed = subprocess.run([sys.executable, "-c", code, tmp_path / "site"], check=False)
     assert killed.returncode == 9

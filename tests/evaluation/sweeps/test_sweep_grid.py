@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.errors import ConfigError
-from target_bench.evaluation.sweeps.grid import cells
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
 from target_bench.evaluation.sweeps.sweep_config import SweepConfig
+from target_bench.evaluation.sweeps.sweep_grid import cells
 from target_bench.evaluation.sweeps.yaml_lines import Document
 
 
@@ -84,7 +84,7 @@ def test_zip_of_whole_lists(tmp_path: Path) -> None:
         "corpora: [mini, ./own]\nsplits: [test, dev]\nretrievers: [bm25, lsa]\n"
         "zip: [corpora, splits]\n",
     )
-    assert [(cell.corpus, cell.split, cell.retriever) for cell in found] == [
+    assert [(cell.corpus, cell.options.split, cell.retriever) for cell in found] == [
         ("mini", "test", "bm25"),
         ("mini", "test", "lsa"),
         ("./own", "dev", "bm25"),
@@ -100,7 +100,7 @@ def test_distractors(tmp_path: Path) -> None:
         "  - {name: ottqa, split: train, n: [0, 10, 20]}\n"
         "  - [{name: ottqa, n: 5, seed: [1, 2]}, ./own]\n",
     )
-    assert [cell.distractors for cell in found] == [
+    assert [cell.options.distractors for cell in found] == [
         (),
         ("ottqa:split=train,n=10",),
         ("ottqa:split=train,n=20",),
@@ -121,7 +121,7 @@ def test_seeds_go_to_whoever_takes_one(tmp_path: Path) -> None:
         ("bm25", None),
     ]
     mixed = "corpora: mini\nretrievers: bm25\nseeds: [1, 2]\ndistractors: ['ottqa:n=3', ottqa]\n"
-    assert [cell.distractors for cell in _cells(tmp_path, mixed)] == [
+    assert [cell.options.distractors for cell in _cells(tmp_path, mixed)] == [
         ("ottqa:n=3,seed=1",),
         ("ottqa:n=3,seed=2",),
         ("ottqa",),
@@ -130,7 +130,7 @@ def test_seeds_go_to_whoever_takes_one(tmp_path: Path) -> None:
 
 def test_k_is_one_cell(tmp_path: Path) -> None:
     (cell,) = _cells(tmp_path, "corpora: mini\nretrievers: bm25\nk: [50, 1, 5, 10, 25]\n")
-    assert cell.top_k == (1, 5, 10, 25, 50)
+    assert cell.options.top_k == (1, 5, 10, 25, 50)
 
 
 def test_tasks(tmp_path: Path) -> None:

@@ -49,7 +49,9 @@ class CellGrid:
         return [[taken.get((i, j)) for j in range(width)] for i in range(len(self.rows))]
 
     def rectangular(self) -> tuple[list[str], list[list[str]]]:
-        """Header and rows of one length: a cell that spans is repeated, a missing one is empty.
+        """Return header and rows of one length.
+
+        A cell that spans is repeated, a missing one is empty.
 
         The header is made of the leading rows with header cells alone: under each other in a column
         they are joined by a space, repeated ones once. Without such a row its names are empty.

@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.memory import n_bytes
+from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.task import Task
 from target_bench.data import sources
 from target_bench.data.select import task_class, task_named, task_text
+from target_bench.evaluation.run_options import EXTRACTIVE, RunOptions, in_sweeps, of
 from target_bench.evaluation.sweeps.matching import Matcher, Placed
 from target_bench.evaluation.sweeps.specs import spec_text, takes
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
@@ -46,7 +46,7 @@ class _Data:
 
 
 def cells(config: SweepConfig, document: Document) -> list[Placed]:
-    """The cells of a sweep, those of one split together, numbered from 1.
+    """Return the cells of a sweep, those of one split together, numbered from 1.
 
     Raises:
         ConfigError: a list, zip or filter that cannot be; the message names its line.
@@ -102,10 +102,9 @@ def combined(
 
 
 def _axes(config: SweepConfig, document: Document) -> dict[str, list[Choice]]:
-    plain = ("splits", "prompts", "tables", "table_formats", "prompt_tokens")
     axes = {"corpora": list(_data(config)), "distractors": list(_distractors(config))}
-    for name in (*plain, "schema_scopes", "seeds"):
-        values = getattr(config, name) or [None]
+    listed: dict[str, Sequence[Any]] = {**config.alternatives, "seeds": config.seeds or [None]}
+    for name, values in listed.items():
         axes[name] = [Choice(value, (name, i)) for i, value in enumerate(values)]
     axes["tasks"] = list(_plugins(config.tasks, "tasks", "task", document))
     axes["tasks"] = axes["tasks"] or [Choice(None, ("tasks",))]
@@ -121,7 +120,8 @@ def _data(config: SweepConfig) -> Iterator[Choice]:
     for i, entry in enumerate(config.corpora):
         splits: Sequence[str | None] = entry.splits or [None]
         for split in splits:
-            database, limit = entry.database or config.database, entry.limit or config.limit
+            database = entry.database or config.chosen["database"]
+            limit = entry.limit or config.chosen["limit"]
             yield Choice(_Data(entry.name, split, database, limit), ("corpora", i))
 
 
@@ -132,7 +132,7 @@ def _distractors(config: SweepConfig) -> Iterator[Choice]:
 
 
 def _specs(entry: DistractorEntry) -> Iterator[str]:
-    """The distractors of an entry as the command line writes them; empty for none."""
+    """Yield the distractors of an entry as the command line writes them; empty for none."""
     for split, n, seed in product(*(v or [None] for v in (entry.split, entry.n, entry.seed))):
         given = {"split": split, "n": n, "seed": seed}
         settings = [f"{key}={value}" for key, value in given.items() if value is not None]
@@ -171,20 +171,17 @@ def _cells(
             written_task=None if text == task.name else text,
             corpus=data.name,
             retriever=_retriever(task, chosen["retrievers"].value, seed, document),
-            top_k=tuple(sorted(set(config.k))),
-            split=_split(data.name, data.split or chosen["splits"].value),
-            distractors=tuple(map(seed.distractors, chosen["distractors"].value)),
-            database=data.database,
-            limit=data.limit,
-            on_error=config.on_error,
-            retry_failed=config.retry_failed,
-            latency=config.latency,
-            memory=None if config.memory is None else n_bytes(config.memory),
+            options=_options(config, chosen, seed),
             data_dir=None if config.data_dir is None else config.data_dir.resolve(),
             gpus=max(chosen["retrievers"].gpus, chosen["generators"].gpus),
         )
         if task.answer != "ranking":
-            cell = _answering(config, cell, task, chosen, seed)
+            generator = chosen["generators"].value or EXTRACTIVE
+            cell = replace(
+                cell,
+                generator=seed.plugin("generator", generator),
+                prompting=_prompting(config, chosen, task, cell.options.top_k[-1]),
+            )
         cell = replace(cell, seed=seed.value if seed.taken else None)
         places = {name: choice.place for name, choice in chosen.items()}
         for repeat in range(1, config.repeats + 1):
@@ -195,7 +192,7 @@ def _cells(
 def _retriever(
     task: type[Task[Any]], text: str | None, seed: "_Seed", document: Document
 ) -> str | None:
-    """The retriever of a cell; None for a task that retrieves nothing."""
+    """Return the retriever of a cell; None for a task that retrieves nothing."""
     if task.source != "retrieved":
         return None
     if text is None:
@@ -206,28 +203,34 @@ def _retriever(
     return seed.plugin("retriever", text)
 
 
-def _answering(
-    config: SweepConfig,
-    cell: SweepCell,
-    task: type[Task[Any]],
-    chosen: Mapping[str, Choice],
-    seed: "_Seed",
-) -> SweepCell:
-    tables, prompt = chosen["tables"].value, chosen["prompts"].value
-    return replace(
-        cell,
-        generator=seed.plugin("generator", chosen["generators"].value or "extractive"),
-        prompt=None if prompt is None else Path(prompt).resolve(),
-        tables=None if tables == cell.top_k[-1] else tables,
-        prompt_tokens=chosen["prompt_tokens"].value,
-        table_format=chosen["table_formats"].value,
-        schema_scope=chosen["schema_scopes"].value if "schema_scope" in task.reads else "database",
-        structured=config.structured,
-    )
+def _options(config: SweepConfig, chosen: Mapping[str, Choice], seed: "_Seed") -> RunOptions:
+    data = chosen["corpora"].value
+    own = {
+        "split": _split(data.name, data.split or chosen["splits"].value),
+        "distractors": tuple(map(seed.distractors, chosen["distractors"].value)),
+        "database": data.database,
+        "limit": data.limit,
+        "indexes": None,  # chosen where it is known which retrievers can save theirs
+    }
+    return of(RunOptions, config.chosen | own)
+
+
+def _prompting(
+    config: SweepConfig, chosen: Mapping[str, Choice], task: type[Task[Any]], depth: int
+) -> PromptOptions:
+    """Return the prompt options that the task reads; the others make no cell."""
+    given = dict(config.chosen)
+    given |= {each.name: chosen[entry].value for entry, each, _ in in_sweeps(axis=True)}
+    given = {name: value for name, value in given.items() if name in task.reads}
+    if given.get("tables") == depth and task.source == "retrieved":
+        del given["tables"]
+    if given.get("prompt") is not None:
+        given["prompt"] = given["prompt"].resolve()
+    return of(PromptOptions, given)
 
 
 def _tasks(config: SweepConfig, chosen: Mapping[str, Choice], document: Document) -> Iterable[str]:
-    """The task that is chosen; else retrieval; else, with generators, all about answers."""
+    """Return the task that is chosen; else retrieval; else, with generators, all about answers."""
     asked = chosen["tasks"]
     if asked.value is not None:
         try:
@@ -246,7 +249,7 @@ def _tasks(config: SweepConfig, chosen: Mapping[str, Choice], document: Document
 
 
 def _split(corpus: str, split: str | None) -> str | None:
-    """The full name of a split; what cannot be is told where the corpus is loaded."""
+    """Return the full name of a split; what cannot be is told where the corpus is loaded."""
     try:
         return sources.split_of(sources.loader(corpus), split)
     except (ConfigError, DataError):
@@ -261,14 +264,14 @@ class _Seed:
         self.taken = False
 
     def plugin(self, kind: registry.Kind, text: str) -> str:
-        """A plug-in with this seed."""
+        """Return a plug-in with this seed."""
         if self.value is None or not takes(kind, text, "seed"):
             return text
         self.taken = True
         return spec_text(kind, text, {"seed": self.value})
 
     def distractors(self, spec: str) -> str:
-        """A random choice of tables with this seed; a corpus as a whole has none."""
+        """Return a random choice of tables with this seed; a corpus as a whole has none."""
         settings = spec.rpartition(":")[2]
         if self.value is None or "n=" not in settings or "seed=" in settings:
             return spec

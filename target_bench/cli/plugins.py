@@ -1,22 +1,117 @@
-"""``target-bench check``: whether a plug-in keeps the contract."""
+"""``target-bench list`` and ``check``: what can be run, and whether it keeps its contract."""
 
-import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from target_bench.cli.options import AsJson, DataDir, Debug, Yes
+from target_bench.cli.output import TerminalObserver, agreed, announced, print_json
+from target_bench.core import registry
 from target_bench.core.errors import ConfigError, PluginError
 
 if TYPE_CHECKING:
     from target_bench.testing import Check, Report
 
-HELP = """Check whether a plug-in keeps the contract; exit code 3 if it does not.
+LIST_HELP = "List corpora, tasks, retrievers, generators, encoders, indexes or metrics."
+
+
+class What(StrEnum):
+    """What can be listed."""
+
+    corpora = "corpora"
+    tasks = "tasks"
+    retrievers = "retrievers"
+    generators = "generators"
+    encoders = "encoders"
+    indexes = "indexes"
+    metrics = "metrics"
+
+
+def list_(what: Annotated[What, typer.Argument(show_default=False)], debug: Debug = False) -> None:
+    """Print a table of names and one-line descriptions."""
+    from target_bench.core.text_tables import Column, TextTable, print_tables
+
+    names, rows = LISTS[what]()
+    print_tables(TextTable([Column(name, prose=name != names[0]) for name in names], rows))
+
+
+Listing = tuple[list[str], list[list[str]]]
+
+
+def _corpora() -> Listing:
+    from target_bench.data import sources
+
+    infos = [sources.loader(name).info for name in registry.names("corpus")]
+    rows = [[i.name, i.title, ", ".join(i.splits), ", ".join(i.tasks), i.licence] for i in infos]
+    return ["corpus", "title", "splits (default first)", "tasks", "licence"], rows
+
+
+def _tasks() -> Listing:
+    rows = []
+    for name in registry.names("task"):
+        task = registry.resolve("task", name)
+        also = ", ".join([task.title, *task.aliases])
+        rows.append([name, also, task.gives, _summary(task)])
+    return ["task", "also called", "an answer is", "what it is"], rows
+
+
+def _plugins(kind: registry.Kind, modes: Mapping[str, Any] | None = None) -> Listing:
+    rows = [[name, _summary(registry.resolve(kind, name))] for name in registry.names(kind)]
+    rows += [[name, mode.description] for name, mode in (modes or {}).items()]
+    return [kind, "what it is"], rows
+
+
+def _metrics() -> Listing:
+    from target_bench.metrics.named import all_specs
+
+    rows = [
+        [
+            f"{spec.name}@k" if spec.at_k else spec.name,
+            spec.of,
+            spec.range,
+            "higher" if spec.higher_is_better else "lower",
+            spec.description,
+        ]
+        for spec in all_specs()
+    ]
+    return ["metric", "of", "range", "better", "definition"], rows
+
+
+def _summary(plugin: type) -> str:
+    return (plugin.__doc__ or "").strip().split("\n")[0]
+
+
+def modes_of(kind: str) -> Mapping[str, Any]:
+    """Return the modes of the evaluation that stand where a plug-in of this kind can."""
+    if kind == "retriever":
+        from target_bench.evaluation.stages.retrieve import MODES
+
+        return MODES
+    if kind == "generator":
+        from target_bench.evaluation.stages.generate import ANSWER_MODES
+
+        return ANSWER_MODES
+    return {}
+
+
+LISTS: Mapping[What, Callable[[], Listing]] = {
+    What.corpora: _corpora,
+    What.tasks: _tasks,
+    What.retrievers: lambda: _plugins("retriever", modes_of("retriever")),
+    What.generators: lambda: _plugins("generator", modes_of("generator")),
+    What.encoders: lambda: _plugins("encoder"),
+    What.indexes: lambda: _plugins("index"),
+    What.metrics: _metrics,
+}
+"""What can be listed -> names of the columns, and the rows."""
+
+CHECK_HELP = """Check whether a plug-in keeps the contract; exit code 3 if it does not.
 
 `target-bench check my_file.py:MyRetriever:size=3` runs the same checks on a retriever as
 target_bench.testing.check_retriever, `--corpus NAME` those of check_corpus, `--generator NAME`
@@ -85,8 +180,7 @@ def check(
     asked = _Asked(retriever, corpus, generator, task, tolerance, tuple(split or ()), data_dir, yes)
     report = _report(asked, {name: reason or _LEFT_OUT for name, _, reason in left_out})
     if as_json:
-        json.dump(report.to_json(), sys.stdout, ensure_ascii=False, indent=2)
-        sys.stdout.write("\n")
+        print_json(report.to_json())
     else:
         typer.echo(str(report))
     if report.failed:
@@ -129,7 +223,6 @@ class _Asked:
 
 def _report(asked: _Asked, reasons: Mapping[str, str]) -> "Report":
     from target_bench import testing
-    from target_bench.cli.progress import TerminalObserver
     from target_bench.core.redaction import masked_settings
 
     name = asked.plugin()
@@ -175,8 +268,6 @@ def _ask_for_consent(name: str, yes: bool) -> None:
         ConfigError: the user does not want to pay, or cannot be asked.
     """
     from target_bench import testing
-    from target_bench.cli.payment import agreed, announced
-    from target_bench.core import registry
     from target_bench.core.contract import is_paid
     from target_bench.core.redaction import masked_settings
     from target_bench.evaluation.stages.consent import Estimate, ask

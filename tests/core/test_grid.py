@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.core.cell_grid import CellGrid, GridCell
 from target_bench.core.errors import DataError
+from target_bench.core.grid import CellGrid, GridCell
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data.arrow import ArrowCorpus, write_tables
 from target_bench.data.splits import load

@@ -1,4 +1,4 @@
-"""Settings of a plug-in as users write them: ``key=value,key=value``, values in YAML flow style."""
+"""Settings of plug-ins as users write them: ``key=value,key=value``, values in YAML flow style."""
 
 import re
 from functools import cache
@@ -11,7 +11,11 @@ if TYPE_CHECKING:
 
 
 def parse_settings(text: str, whole: str) -> dict[str, Any]:
-    """Read ``key=value,key=value``; ``whole`` is the text that an error message quotes."""
+    """Read ``key=value,key=value``; ``whole`` is the text that an error message quotes.
+
+    Raises:
+        ConfigError: a part is not ``key=value``, a key stands twice, or a value is not YAML.
+    """
     settings: dict[str, Any] = {}
     for item in _split_at_commas(text, whole):
         key, equals, value = item.partition("=")

@@ -1,0 +1,291 @@
+"""The options of a run, each declared once: for the command line, YAML files and Python."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypedDict, TypeVar
+
+from target_bench.core.errors import ConfigError
+from target_bench.core.option_fields import (
+    Read,
+    about,
+    amount,
+    choice,
+    cutoffs,
+    option,
+    path,
+    text,
+    texts,
+    truth,
+    whole,
+)
+from target_bench.core.prompt_writer import PromptOptions, SchemaScope
+from target_bench.core.schema import OnError
+from target_bench.core.serialization import Format
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions(Read):
+    """How a retriever is evaluated on a corpus.
+
+    Attributes:
+        split: the split; None for the corpus's own.
+        top_k: the cutoffs, ascending. Retrieval runs once, at the largest.
+        limit: how many queries are asked, from the first; None for all.
+        database: the only database whose queries are asked; None for all.
+        distractors: what is mixed in, each as ``ottqa:split=train,n=1000,seed=7``.
+        on_error: what a failed query does: end the run, or count as wrong.
+        retry_failed: whether the queries that are recorded as failed are asked again, and recorded
+            again if they fail again; with ``on_error="stop"`` they are in any case.
+        latency: how many single queries are timed after the batches, at most 500.
+        memory: bytes that the retriever should keep to; None for no limit.
+        indexes: the folder of saved indexes; None for none.
+
+    Raises:
+        ConfigError: an invalid value.
+    """
+
+    split: str | None = field(
+        default=None,
+        metadata=option(
+            "train, validation (dev, val) or test; mini_dev of bird. Default: the corpus's own.",
+            text,
+            sweep="splits",
+            axis=True,
+            shown=False,
+        ),
+    )
+    top_k: tuple[int, ...] = field(
+        default=(1, 5, 10), metadata=option("Cutoffs, as in 1,5,10,50.", cutoffs, sweep="k")
+    )
+    limit: int | None = field(
+        default=None, metadata=option("Only the first queries.", whole(1), sweep="limit")
+    )
+    database: str | None = field(
+        default=None,
+        metadata=option("Only the queries of this database, in any case.", text, sweep="database"),
+    )
+    distractors: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "Tables to mix in: a corpus or the path of a folder, with split, n and seed, as in "
+            "ottqa:split=train,n=1000,seed=7; may be repeated.",
+            texts,
+            shown=False,
+        ),
+    )
+    on_error: OnError = field(
+        default="stop",
+        metadata=option(
+            "At a failed query: stop, or record it with score 0.",
+            choice(OnError),
+            sweep="on_error",
+        ),
+    )
+    retry_failed: bool = field(
+        default=False,
+        metadata=option("Ask the failed queries of a run again.", truth, sweep="retry_failed"),
+    )
+    latency: int = field(
+        default=0,
+        metadata=option(
+            "Time so many single queries (at most 500) after the batches.",
+            whole(0),
+            sweep="latency",
+        ),
+    )
+    memory: int | None = field(
+        default=None,
+        metadata=option("What a retriever should keep to, as in 500MB.", amount, sweep="memory"),
+    )
+    indexes: Path | None = field(
+        default=None,
+        metadata=option(
+            "Folder of saved indexes to read from and write to.", path, sweep="indexes"
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Selection(Read):
+    """What is run on what.
+
+    Attributes:
+        corpora: names or paths.
+        tasks: with their settings, as ``text-to-sql:engine=duckdb``; empty for those that the
+            corpora serve.
+        retrievers: with their settings; empty for the baselines.
+        generators: what answers, with its settings; empty for the default one.
+        data_dir: as for ``TARGET``.
+        out: the folder of all runs.
+
+    Raises:
+        ConfigError: an invalid value.
+    """
+
+    corpora: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "A corpus by name, or the path of your own (./tables); may be repeated.",
+            texts,
+            flag="--corpus",
+        ),
+    )
+    tasks: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "retrieval, qa, fact_verification or text_to_sql, perhaps with settings, as in "
+            "text-to-sql:engine=duckdb (target-bench describe task text-to-sql lists them); may be "
+            "repeated. Default: retrieval; with --generator what the corpus has answers for; of "
+            "mini all.",
+            texts,
+            flag="--task",
+            shown=False,
+        ),
+    )
+    retrievers: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "name, name:key=value,..., module:Class, file.py:Class, oracle or no-context; may be "
+            "repeated. Default: every retriever that needs no model.",
+            texts,
+            flag="--retriever",
+        ),
+    )
+    generators: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            "What answers, for tasks about answers: name:key=value,..., gold or empty; may be "
+            "repeated. Default: extractive.",
+            texts,
+            flag="--generator",
+        ),
+    )
+    data_dir: Path | None = field(
+        default=None,
+        metadata=option(
+            "Folder with the release files, or with a sub-folder a corpus. Default: "
+            "$TARGET_BENCH_DATA.",
+            path,
+            shown=False,
+        ),
+    )
+    out: Path = field(default=Path("runs"), metadata=option("Where run folders go.", path))
+
+
+EXTRACTIVE = "extractive"
+"""The generator that answers where none is named; it needs no model."""
+
+
+def options_of(*groups: type) -> "dict[str, Field[Any]]":
+    """Name -> field of every option of these dataclasses."""
+    return {each.name: each for group in groups for each in fields(group)}
+
+
+def default_of(group: type, name: str) -> Any:
+    """Return the default of an option."""
+    found = options_of(group)[name].default
+    assert found is not MISSING
+    return found
+
+
+OptionsT = TypeVar("OptionsT", RunOptions, PromptOptions, Selection)
+
+
+def of(group: type[OptionsT], given: Mapping[str, Any]) -> OptionsT:
+    """Return the options of a dataclass among those that were given; defaults for all others.
+
+    Raises:
+        ConfigError: an invalid value.
+    """
+    return group(**{name: given[name] for name in options_of(group) if name in given})
+
+
+TOP_K: Sequence[int] = default_of(RunOptions, "top_k")
+"""The cutoffs where none are named."""
+
+RUNS: Path = default_of(Selection, "out")
+"""The folder of all runs where none is named."""
+
+
+class DataKeywords(TypedDict, total=False):
+    """Which queries and tables: options of ``TARGET.run`` and ``TARGET.score``."""
+
+    limit: int | None
+    database: str | None
+    distractors: str | Sequence[str]
+
+
+class Keywords(DataKeywords, total=False):
+    """The options of ``TARGET.run``: the fields of ``RunOptions`` and ``PromptOptions``."""
+
+    on_error: OnError
+    retry_failed: bool
+    latency: int
+    memory: int | str | None
+    indexes: str | Path | None
+    prompt: str | Path | None
+    tables: int | None
+    prompt_tokens: int
+    table_format: Format
+    schema_scope: SchemaScope
+    structured: bool
+
+
+_SETTINGS = {
+    "engine": "text-to-sql",
+    "rule": "text-to-sql",
+    "timeout": "text-to-sql",
+    "repeats": "text-to-sql",
+    "workers": "text-to-sql",
+    "labels": "fact_verification",
+    "bertscore": "qa",
+}
+"""Options of earlier versions -> the task of which they are settings now."""
+
+
+def check_names(given: Mapping[str, Any], known: Sequence[str]) -> None:
+    """See that every option has a name that there is.
+
+    Raises:
+        ConfigError: an unknown name, with near misses; or the name of an earlier version, with
+            what is written today.
+    """
+    for name, value in given.items():
+        if name == "scoring":
+            raise ConfigError(
+                "scoring is now written as settings of the task: write "
+                "text-to-sql:engine=duckdb,timeout=10 in place of the name of the task"
+            )
+        if name in _SETTINGS and name not in known:
+            raise ConfigError(
+                f"{name} is now a setting of the task: write {_SETTINGS[name]}:{name}={value} in "
+                "place of the name of the task"
+            )
+        if name not in known:
+            from target_bench.core.registry import unknown_name
+
+            raise ConfigError(unknown_name("option", name, known))
+
+
+def in_sweeps(axis: bool) -> "Iterator[tuple[str, Field[Any], type]]":
+    """(entry of a sweep's file, option, its dataclass): of the lists, or of the single values."""
+    for group in (RunOptions, PromptOptions):
+        for each in fields(group):
+            found = about(each)
+            if found.sweep is not None and found.axis == axis:
+                yield found.sweep, each, group
+
+
+def read_option(each: "Field[Any]", value: Any, name: str = "") -> Any:
+    """Return the value of an option from what a user gave.
+
+    Args:
+        each: the option.
+        value: what was given.
+        name: what a message calls it; default: its own name.
+
+    Raises:
+        ConfigError: it is invalid.
+    """
+    return about(each).read(name or each.name, value)

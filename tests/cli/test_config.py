@@ -1,0 +1,163 @@
+"""``run --config FILE``, and ``runs show --config``, which writes such a file."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench.core.prompt_writer import PromptOptions
+from target_bench.evaluation.run_config import OPTIONS, read_config
+from target_bench.evaluation.run_options import RunOptions, Selection, options_of
+from tests.builders import json_lines, ottqa_question, ottqa_table, write_ottqa
+from tests.cli.inside import Inside
+
+RUN = """
+corpora: mini
+tasks: {name: Text-to-SQL, timeout: 5, engine: duckdb}
+retrievers:
+  - {name: bm25, k1: 0.9, fields: [title, header]}
+generators: gold
+limit: 3
+top_k: [5, 1]
+schema_scope: tables
+structured: false
+"""
+
+
+def _results(out: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(out)["results"]
+    return found
+
+
+def _file(text: str) -> Path:
+    path = Path("run.yaml")
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_file_says_what_the_command_line_says(inside: Inside) -> None:
+    (by_file,) = _results(inside.good("run", "--config", _file(RUN), "--json"))
+    line = "run mini --task sql:timeout=5,engine=duckdb --generator gold --limit 3 --top-k 1,5"
+    line += " --schema-scope tables --free-text --json --retriever"
+    (by_line,) = _results(inside.good(*line.split(), "bm25:k1=0.9,fields=[title,header]"))
+    assert by_line["folder"] == by_file["folder"]
+
+
+def test_the_command_line_goes_before_the_file(inside: Inside) -> None:
+    file = _file("\n".join(line for line in RUN.splitlines() if "schema" not in line))
+    more = ("--limit", "2", "--retriever", "oracle", "--task", "qa", "--structured", "--json")
+    (result,) = _results(inside("run", "--config", file, *more).out)
+    assert (result["task"], result["retriever"]) == ("question_answering", "oracle")
+    assert result["counts"]["asked"] == 2
+    assert "recall@5" in result["scores"]
+    assert "recall@10" not in result["scores"]
+    found = _results(inside("run", "mini", "--config", file, *more, "--corpus", "MINI").out)
+    assert len(found) == 1
+
+
+def test_every_option_can_stand_in_a_file(inside: Inside) -> None:
+    """Under the name that it has in Python."""
+    lines = [f"{name}: {json.dumps(_value(name))}" for name in OPTIONS]
+    assert set(read_config(_file("\n".join(lines)))) == set(OPTIONS)
+
+
+def _value(name: str) -> Any:
+    default = OPTIONS[name].default
+    return str(default) if isinstance(default, Path) else default
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "corpora: mini\nretreivers: bm25\n",
+            "run.yaml:2: retreivers: unknown option 'retreivers'",
+        ),
+        ("corpora: mini\n\nlimit: 0\n", "run.yaml:3: limit=0: expected a whole number from 1"),
+        ("top_k: [1, x]\n", "run.yaml:1: top_k='x': a cutoff is a whole number from 1"),
+        ("engine: duckdb\n", "run.yaml:1: engine: engine is now a setting of the task"),
+        ("retrievers: [{k1: 3}]\n", "run.yaml:1: retrievers: a retriever is text, or has a name"),
+        ("retrievers: [3]\n", "run.yaml:1: retrievers=[3]: expected text, or a list of texts"),
+        ("- mini\n", "run.yaml:1: expected options such as corpora: [mini]"),
+        ("limit: 3\n", "name a corpus"),
+        ("corpora: mini\ncorpora: mini\n", "run.yaml:2: corpora is set in line 1"),
+        ("corpora: mini\nretrievers: bm52\n", "Did you mean bm25"),
+    ],
+)
+def test_invalid_files(inside: Inside, text: str, said: str) -> None:
+    assert said in inside.bad(2, "run", "--config", _file(text))
+    assert not Path("runs").exists()
+
+
+def test_all_problems_of_a_file_are_reported(inside: Inside) -> None:
+    message = inside.bad(2, "run", "--config", _file("limit: 0\ntop_j: 3\nstructured: 1\n"))
+    assert [line for line in message.splitlines() if "run.yaml:" in line] == message.splitlines()
+    assert len(message.splitlines()) == 3
+
+
+def test_an_entry_that_no_task_reads_is_reported(inside: Inside) -> None:
+    file = _file("corpora: mini\ntasks: qa\nretrievers: oracle\nlimit: 1\nschema_scope: tables\n")
+    inside.telling("run.yaml: schema_scope changes nothing here", "run", "--config", file)
+
+
+ROUND = {
+    "answers": (
+        "--task",
+        "text-to-sql:engine=duckdb",
+        "--retriever",
+        "bm25:k1=0.9",
+        "--generator",
+        "gold",
+        "--limit",
+        "3",
+        "--free-text",
+        "--tables",
+        "1",
+    ),
+    "rankings": ("--task", "retrieval", "--retriever", "tfidf", "--top-k", "3", "--split", "val"),
+    "one database": ("--task", "sql", "--retriever", "oracle", "--database", "mountain_huts"),
+    "distractors": ("--task", "retrieval", "--retriever", "random", "--distractors", "./more"),
+}
+
+
+@pytest.mark.parametrize("line", ROUND.values(), ids=ROUND)
+def test_a_run_shows_the_file_that_makes_it_again(
+    inside: Inside, tmp_path: Path, line: tuple[str, ...]
+) -> None:
+    folder = tmp_path / "more" / "tables"
+    folder.mkdir(parents=True)
+    for i in range(3):
+        (folder / f"t{i}.csv").write_text(f"a,b\n{i},{i}\n", encoding="utf-8")
+    queries = [{"query_id": "q", "query": "0", "table_id": "t0"}]
+    (tmp_path / "more" / "queries.jsonl").write_text(json_lines(queries), encoding="utf-8")
+    first = _results(inside("run", "mini", *line, "--json").out)[-1]
+    shown = inside.good("runs", "show", first["folder"], "--config")
+    again = inside("run", "--config", _file(shown)).out
+    assert f"{first['folder']}: " in again
+    assert ", reused" in again
+    assert inside.good("runs", "show", first["folder"], "--config") == shown
+
+
+def test_runs_that_no_file_makes_again(inside: Inside, tmp_path: Path) -> None:
+    write_ottqa(tmp_path / "data", [ottqa_table("Cup_0")], [ottqa_question("q1", "Cup_0")])
+    (result,) = _results(
+        inside.good(
+            "run", "mini", "--task", "qa", "--limit", "1", "--json", "--retriever", "oracle"
+        )
+    )
+    (ranked,) = Path("runs").glob("retrieval-for-*")
+    message = inside.bad(2, "runs", "show", ranked, "--config")
+    assert "these rankings are part of a run about question_answering" in message
+    path = Path(result["folder"]) / "generations.jsonl"
+    scored = _results(
+        inside("score", "mini", "--task", "qa", "--limit", "1", "--predictions", path, "--json").out
+    )[0]
+    assert "the generator of this run cannot be named" in inside.bad(
+        2, "runs", "show", scored["folder"], "--config"
+    )
+
+
+def test_options_of_all_groups_have_names_of_their_own() -> None:
+    groups = (Selection, RunOptions, PromptOptions)
+    assert len(OPTIONS) == sum(len(options_of(group)) for group in groups)

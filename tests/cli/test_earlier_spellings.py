@@ -1,0 +1,89 @@
+"""Spellings of earlier versions are answered with those of today."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from target_bench.cli.earlier_spellings import COMMANDS, OPTIONS
+from target_bench.cli.main import app
+from target_bench.core import registry
+from tests.cli.inside import Inside
+
+TOP = ("run", "score", "generate", "sweep", "compare", "report", "plot", "check", "list")
+GROUPS = {
+    "runs": "list show diff fsck gc export",
+    "leaderboard": "build submit verify",
+    "data": "pull cache verify-gold",
+    "train": "dense",
+}
+
+
+def test_what_stands_at_the_top() -> None:
+    command = get_command(app)
+    assert set(command.commands) == {*TOP, "describe", *GROUPS}  # type: ignore[attr-defined]
+    for group, names in GROUPS.items():
+        found = command.commands[group]  # type: ignore[attr-defined]
+        assert set(found.commands) == set(names.split())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_that_moved(inside: Inside, name: str) -> None:
+    message = inside.bad(2, name, "x", "--json")
+    assert message == (
+        f"Error: `target-bench {name}` is now `target-bench {COMMANDS[name]} x --json`\n"
+    )
+    assert f"\n  {name} " not in inside.good("--help")
+    assert inside.good(*COMMANDS[name].split(), "--help")
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("command", ["run", "score", "generate"])
+def test_options_that_became_settings(inside: Inside, option: str, command: str) -> None:
+    new = f"`--task {OPTIONS[option]}=1`"
+    for words in ((option, "1"), (f"{option}=1",)):
+        message = inside.bad(2, command, "mini", *words)
+        assert message == f"Error: `{option}` is now a setting of the task: {new}\n"
+    assert option not in inside.good(command, "--help")
+    task, _, setting = OPTIONS[option].partition(":")
+    assert hasattr(registry.create("task", task), setting)
+
+
+@pytest.mark.parametrize("kind", ["task", "retriever", "generator", "encoder", "index"])
+def test_every_plug_in_is_listed_and_described(inside: Inside, kind: registry.Kind) -> None:
+    plural = "indexes" if kind == "index" else f"{kind}s"
+    listed = inside.good("list", plural)
+    for name in registry.names(kind):
+        assert f" {name} " in listed
+        if not name.startswith("faiss"):
+            assert inside.good("describe", kind, name)
+
+
+def test_a_task_is_described(inside: Inside) -> None:
+    """By any of its names: what it is about, and each setting with type, default and meaning."""
+    text = inside.good("describe", "task", "Text to SQL")
+    for part in (
+        "task: Text-to-SQL (text_to_sql)",
+        "also called: sql, text2sql, nl2sql",
+        "input: the schema of the database",
+        "an answer is: a SQL statement",
+        "corpora: mini, spider, bird",
+        "ex[bird], ex[spider], ex[multiset]",
+    ):
+        assert part in text
+    words = " ".join(text.split())
+    assert "engine sqlite | duckdb sqlite" in words
+    assert "timeout float 30.0 seconds that one statement may take" in words
+    assert "workers int | null null" in words
+    assert "It has no settings." in inside.good("describe", "task", "table retrieval")
+
+
+def test_two_settings_of_one_task_in_one_run(inside: Inside) -> None:
+    run = ("run", "mini", "--retriever", "oracle", "--generator", "gold", "--limit", "2")
+    both = ("--task", "qa", "--task", "fv:labels=target", "--json")
+    found = json.loads(inside.good(*run, *both))["results"]
+    assert [result["task"] for result in found] == ["question_answering", "fact_verification"]
+    message = inside.bad(2, *run, "--task", "fv", "--task", "Fact Checking:labels=target")
+    assert "--task fact_verification is given twice" in message
+    assert len(list(Path("runs").glob("*-gold-*"))) == 2
