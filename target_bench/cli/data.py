@@ -271,7 +271,7 @@ def verify_gold(
 
     given = {"engine": engine, "timeout": timeout}
     settings = {name: value for name, value in given.items() if value is not None}
-    task = registry.build("task", "text_to_sql", settings)
+    task = registry.build("task", "text-to-sql", settings)
     with TerminalObserver() as observer:
         loaded = Loader(data_dir, observer).load(corpus, split, (), database)
         dataset = loaded.of_task(task.name).of_database(database).limited(limit).dataset
