@@ -68,7 +68,7 @@ def test_tolerance(inside: Inside) -> None:
     ("arguments", "message"),
     [
         (("bm26",), "Did you mean bm25"),
-        (("nowhere.py:Mine",), "there is not a file"),
+        (("nowhere.py:Mine",), "there is no file"),
         (("bm25:size=3",), "unknown setting 'size'"),
         (("bm25", "--skip", "speed"), "unknown check 'speed'"),
         ((), "name one plug-in"),

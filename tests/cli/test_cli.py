@@ -194,7 +194,7 @@ def test_failed_query_stops(tmp_path: Path, mine: str) -> None:
         (["mini", "--retriever", "bm25:k=1"], ["unknown setting 'k'", "k1"]),
         (["mini", "--retriever", "bm25:k1=high"], ["k1='high'", "number"]),
         (["mini", "--retriever", "bm25:fields=[title"], ["not closed"]),
-        (["mini", "--retriever", "nowhere.py:Mine"], ["there is not a file"]),
+        (["mini", "--retriever", "nowhere.py:Mine"], ["there is no file"]),
         (["mini", "--retriever", "no_such_module:Mine"], ["no module 'no_such_module'"]),
         (["mini", "--top-k", "0"], ["top_k=0", "from 1"]),
         (["mini", "--top-k", "5,-1"], ["top_k=-1"]),

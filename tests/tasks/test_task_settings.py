@@ -173,7 +173,7 @@ def test_settings_are_alternatives_in_a_sweep(tmp_path: Path) -> None:
         ("retrieval", "retrieval"),
         ("text_to_sql", "text_to_sql:engine=sqlite,timeout=5"),
         ("text_to_sql", "text_to_sql:engine=duckdb,timeout=5"),
-        ("fact_verification", "fact-verification:labels=target"),
+        ("fact_verification", "fact_verification:labels=target"),
     ]
     row = as_row(run_cell(found[2], Recorder()))
     assert (row["task"], row["state"], row["error"]) == ("text_to_sql", "done", None)
