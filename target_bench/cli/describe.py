@@ -87,10 +87,10 @@ def _print_corpus(name: str, split: str | None, data_dir: Path | None) -> None:
         query = dataset.queries[0]
         say(f"\nFirst query {query.id}: {query.text}")
         say(f"Answer: {query.answer}\n")
-        table = corpus[query.gold[0]]
-        print_tables(_sample(table))
-        if len(table.rows) > _SAMPLE_ROWS:
-            say(f"{len(table.rows) - _SAMPLE_ROWS} more rows")
+        for table in [corpus[table_id] for table_id in query.gold[:1]]:
+            print_tables(_sample(table))
+            if len(table.rows) > _SAMPLE_ROWS:
+                say(f"{len(table.rows) - _SAMPLE_ROWS} more rows")
 
 
 def _sample(table: "Table") -> "TextTable":

@@ -40,7 +40,6 @@ class Edits(Metric):
 def width(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int | None:
     found: int | None = request.param
     monkeypatch.setattr(text_tables, "terminal_width", lambda: found)
-    monkeypatch.setattr("target_bench.cli.descriptions.terminal_width", lambda: found)
     return found
 
 

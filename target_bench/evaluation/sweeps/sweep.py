@@ -68,7 +68,8 @@ class Sweep:
         if out is not None:
             config = config.model_copy(update={"out": Path(out)})
         if memory is not None:
-            config.chosen["memory"] = read_option(options_of(RunOptions)["memory"], memory)
+            option = options_of(RunOptions)["memory"]
+            config.chosen["memory"] = read_option(option, memory, "--memory: memory")
         folder = config.out.resolve()
         indexes = (config.chosen["indexes"] or folder / ".indexes").resolve()
         observer = observer or Observer()
