@@ -91,3 +91,17 @@ def test_no_circle() -> None:
         for module in free:
             del left[module]
     assert not left, f"modules import each other in a circle, or one that does: {sorted(left)}"
+
+
+def test_tasks_are_named_in_their_own_files_only() -> None:
+    """A new task is one file: no other module asks for one by its name."""
+    names = re.compile(r"question_answering|fact_verification|text_to_sql|\"retrieval\"")
+    rooms = ("tasks/", "corpora/", "core/built_in.py")
+    found = [
+        f"{path.relative_to(PACKAGE)}: {line.strip()}"
+        for path in _modules()
+        if not path.relative_to(PACKAGE).as_posix().startswith(rooms)
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if names.search(line)
+    ]
+    assert found == []

@@ -310,9 +310,11 @@ def test_a_submission(installed: Path, target_bench: Inside, open_page: OpenPage
     board.mkdir()
     card.write_text(CARD, encoding="utf-8")
     path = board / "teller.tbs.zip"
-    packed = target_bench("submit", str(folder), "-o", str(path), "--card", str(card))
+    packed = target_bench(
+        "leaderboard", "submit", str(folder), "-o", str(path), "--card", str(card)
+    )
     assert packed.code == 0, packed.err
-    found = target_bench("verify", str(path))
+    found = target_bench("leaderboard", "verify", str(path))
     assert found.code == 0, found.out + found.err
     assert "table_to_text, teller:Teller: word_recall 0.88" in found.out
     target_bench("leaderboard", "build", str(board), "-o", str(installed / "site"))

@@ -223,7 +223,7 @@ def clear(only: Only = None, debug: Debug = False) -> None:
 
 VERIFY_GOLD_HELP = """Run the gold SQL of a corpus: which fails, is empty, or differs between runs.
 
-It exits with 0 whatever it finds; with `--strict` it exits with 3 if a gold query fails, gives
+It exits with 0 for any result; with `--strict` it exits with 3 if a gold query fails, gives
 another result the second time, or has no database here.
 
 `target-bench data verify-gold spider` runs every statement twice; the report on a whole split is
@@ -271,7 +271,7 @@ def verify_gold(
 
     given = {"engine": engine, "timeout": timeout}
     settings = {name: value for name, value in given.items() if value is not None}
-    task = registry.build("task", "text_to_sql", settings)
+    task = registry.build("task", "text-to-sql", settings)
     with TerminalObserver() as observer:
         loaded = Loader(data_dir, observer).load(corpus, split, (), database)
         dataset = loaded.of_task(task.name).of_database(database).limited(limit).dataset

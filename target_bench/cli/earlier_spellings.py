@@ -22,7 +22,7 @@ OPTIONS = {
     "--timeout": "text-to-sql:timeout",
     "--repeats": "text-to-sql:repeats",
     "--workers": "text-to-sql:workers",
-    "--labels": "fact_verification:labels",
+    "--labels": "fact-verification:labels",
     "--bertscore": "qa:bertscore",
 }
 """Option of ``run``, ``score`` and ``generate`` -> the setting of a task that it has become."""

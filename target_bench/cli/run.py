@@ -21,6 +21,7 @@ from target_bench.cli.options import (
 )
 from target_bench.cli.output import agreed, announced, printed
 from target_bench.core import registry
+from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.evaluation.run_options import (
@@ -112,7 +113,7 @@ def _check_all(kind: registry.Kind, named: Sequence[str], modes: Collection[str]
     """See that the last of several plug-ins can be made before the first one runs.
 
     Raises:
-        ConfigError: nobody knows a name, or a setting cannot be.
+        ConfigError: an unknown name, or an invalid setting.
     """
     for text in named[1:]:
         if text not in modes:
@@ -128,14 +129,14 @@ def _pairs(
     if tasks:
         _check_names(tasks)
         return [(task, list(wanted)) for task in tasks]
-    pairs: list[tuple[str, str | list[str]]] = [] if answered else [("retrieval", list(wanted))]
+    pairs: list[tuple[str, str | list[str]]] = [] if answered else [(RANKING_TASK, list(wanted))]
     for name in wanted:
         own = sources.is_path(name)
         if own and answered:
-            raise ConfigError(f"{name}: name the task, --task qa or --task fact_verification")
+            raise ConfigError(f"{name}: name the task, --task qa or --task fact-verification")
         plugin = sources.loader(name)
         if answered or (plugin.embedded is not None and not own):
-            pairs += [(about, name) for about in plugin.info.tasks if about != "retrieval"]
+            pairs += [(about, name) for about in plugin.info.tasks if about != RANKING_TASK]
     return pairs
 
 
@@ -212,7 +213,7 @@ def score(
             )
         _score_stored(stored, task, chosen.data_dir, as_json, by or ())
         return
-    pairs = [(task or "retrieval", _wanted_corpora(corpus, chosen.corpora))]
+    pairs = [(task or RANKING_TASK, _wanted_corpora(corpus, chosen.corpora))]
     files = {"run_file": "--run", "predictions": "--predictions", "order": "--order"}
     written = [(name, flag) for name, flag in files.items() if on_line(context, name)]
     with _reported(pairs, chosen, as_json, written) as (target, results):
@@ -290,8 +291,8 @@ def generate(
     task: Annotated[
         str | None,
         typer.Option(
-            help="qa, fact_verification or text_to_sql, perhaps with settings, as in "
-            "fact_verification:labels=target. Default: as the run was asked for.",
+            help="qa, fact-verification or text-to-sql, perhaps with settings, as in "
+            "fact-verification:labels=target. Default: as the run was asked for.",
             show_default=False,
         ),
     ] = None,

@@ -23,8 +23,8 @@ HELP = """Run all cells of a sweep, and go on where an earlier time was stopped.
 
 A YAML file lists corpora, distractors, retrievers, generators and so on; the cells are the product
 of all lists. `--dry-run` shows the cells, what is done already and what the rest would cost. Exit
-codes: 0, 2 (the file cannot be), 3 (a cell or a query failed), 4 (a run folder cannot be written or
-read), 130 (interrupted).
+codes: 0, 2 (the file is invalid), 3 (a cell or a query failed), 4 (a run folder cannot be written
+or read), 130 (interrupted).
 """
 
 
@@ -65,7 +65,7 @@ def sweep(
     shards: Annotated[
         int | None,
         typer.Option(
-            help="On Ray: encode each corpus in so many tasks before the cells.",
+            help="On Ray: encode each corpus in this many tasks before the cells.",
             show_default=False,
         ),
     ] = None,

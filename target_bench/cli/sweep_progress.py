@@ -76,7 +76,7 @@ class SweepView(Observer):
         self._live.stop()
 
     def of_cell(self, number: int) -> Observer:
-        """Return what hears of one cell."""
+        """Return the observer of one cell."""
         return _CellView(self, number)
 
     def warning(self, message: str) -> None:
@@ -149,7 +149,7 @@ class SweepView(Observer):
 
 
 class _CellView(Observer):
-    """What goes on in one cell, told to the view."""
+    """The observer of one cell, which passes events on to the view."""
 
     def __init__(self, view: SweepView, number: int) -> None:
         self._view = view

@@ -114,7 +114,7 @@ def _config(plugin: object, parts: Mapping[str, object]) -> Any:
     try:
         return _masked(json.loads(json.dumps(own_settings, sort_keys=True)))
     except TypeError as error:
-        raise TypeError(f"its settings are no JSON: {error}") from error
+        raise TypeError(f"its settings are not JSON: {error}") from error
 
 
 def _masked(value: Any) -> Any:

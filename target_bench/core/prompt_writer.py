@@ -3,13 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Corpus
 from target_bench.core.option_fields import Read, choice, option, path, truth, whole
 from target_bench.core.schema import Generation, GenerationRequest, Query, Table, TableId
 from target_bench.core.serialization import Format
+
+if TYPE_CHECKING:
+    from target_bench.core.interfaces import Corpus
 
 SchemaScope = Literal["database", "tables"]
 """What a prompt shows: all tables of the first retrieved database, or the retrieved ones alone."""
@@ -124,7 +126,7 @@ class PromptWriter(Protocol):
     def identity(self) -> Mapping[str, Any]:
         """All of it that changes a request, as JSON."""
 
-    def tables(self, corpus: Corpus, ranking: Sequence[TableId]) -> Sequence[Table]:
+    def tables(self, corpus: "Corpus", ranking: Sequence[TableId]) -> Sequence[Table]:
         """Choose the tables of a prompt.
 
         Args:

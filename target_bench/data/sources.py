@@ -36,7 +36,7 @@ def loader(name: str | Path) -> CorpusLoader:
             raise ConfigError(f"{error} For the folder of this name write ./{name}") from error
         raise
     if not isinstance(found, CorpusLoader):
-        raise ConfigError(f"{name!r} is not a corpus: {type(found).__name__} is no CorpusLoader")
+        raise ConfigError(f"{name!r} is not a corpus: {type(found).__name__} is not a CorpusLoader")
     return found
 
 

@@ -193,7 +193,7 @@ def encoded_context(table: Table) -> bytes:
     """Return the context as JSON.
 
     Raises:
-        DataError: a value in it is no JSON.
+        DataError: a value in it is not JSON.
     """
     try:
         return encoded(dict(table.context))

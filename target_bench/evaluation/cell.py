@@ -27,7 +27,7 @@ class Cell:
         subject: what ranks; None for a task that retrieves nothing.
         options: the cutoffs, and how the retriever is run.
         out: the folder of all runs.
-        observer: hears of progress and warnings.
+        observer: gets progress and warnings.
         confirm: is asked before a retriever that may cost money goes to work, or None.
     """
 

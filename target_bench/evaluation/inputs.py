@@ -62,7 +62,7 @@ class Answering:
         """Return what answers the queries of a task.
 
         Raises:
-            ConfigError: nobody knows the name, a setting cannot be, or the object is no generator.
+            ConfigError: an unknown name, an invalid setting, or the object is not a generator.
         """
         generator = self.generator
         if isinstance(generator, Answerer):
@@ -94,7 +94,7 @@ def subject(retriever: RetrieverLike | str, observer: Observer) -> Subject:
     """Return what ranks.
 
     Raises:
-        ConfigError: nobody knows the name, a setting cannot be, or the object is no retriever.
+        ConfigError: an unknown name, an invalid setting, or the object is not a retriever.
     """
     label = retriever if isinstance(retriever, str) else type(retriever).__name__
     if label in MODES and isinstance(retriever, str):

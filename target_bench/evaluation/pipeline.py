@@ -126,7 +126,7 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
         confirm: is asked before requests that may cost money, or None.
 
     Raises:
-        ConfigError: the user does not want to pay, or a setting of the generator cannot be.
+        ConfigError: the user does not want to pay, or a setting of the generator is invalid.
         PluginError: the retriever failed, or the generator as a whole.
         StoreError: a run folder cannot be written or read.
     """

@@ -42,7 +42,7 @@ class ResumedRun:
     Args:
         run: the run.
         data_dir: as for ``TARGET``.
-        observer: hears of progress and warnings.
+        observer: gets progress and warnings.
         out: the folder of all runs; default: where the run folder lies.
 
     Raises:

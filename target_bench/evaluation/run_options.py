@@ -89,7 +89,7 @@ class RunOptions(Read):
     latency: int = field(
         default=0,
         metadata=option(
-            "Time so many single queries (at most 500) after the batches.",
+            "Time this many single queries (at most 500) after the batches.",
             whole(0),
             sweep="latency",
         ),
@@ -134,7 +134,7 @@ class Selection(Read):
     tasks: tuple[str, ...] = field(
         default=(),
         metadata=option(
-            "retrieval, qa, fact_verification or text_to_sql, perhaps with settings, as in "
+            "retrieval, qa, fact-verification or text-to-sql, perhaps with settings, as in "
             "text-to-sql:engine=duckdb (target-bench describe task text-to-sql lists them); may be "
             "repeated. Default: retrieval; with --generator what the corpus has answers for; of "
             "mini all.",
@@ -238,7 +238,7 @@ _SETTINGS = {
     "timeout": "text-to-sql",
     "repeats": "text-to-sql",
     "workers": "text-to-sql",
-    "labels": "fact_verification",
+    "labels": "fact-verification",
     "bertscore": "qa",
 }
 """Options of earlier versions -> the task of which they are settings now."""

@@ -47,7 +47,7 @@ class TARGET:
         data_dir: the folder with the release files, or one with a sub-folder a corpus; default:
             ``$TARGET_BENCH_DATA``.
         out: where run folders go.
-        observer: hears of progress and warnings.
+        observer: gets progress and warnings.
         loader: what loads corpora, to share them with another benchmark.
 
     Raises:

@@ -3,7 +3,7 @@
 A result is its rows in the order they came; values compare as Python compares them: 1 equals 1.0,
 '1' equals neither, NULL equals NULL. Give NaN as ``math.nan`` itself, or it equals nothing.
 
-Whoever wrote a statement chooses the rows, and so their hashes: Python's hashes of numbers are no
+Whoever wrote a statement chooses the rows, and so their hashes: Python's hashes of numbers are not
 secret, -1 and -2 have the same, and so have a text and its bytes. Rows are therefore counted by an
 encoding in bytes. Its hash is keyed by a secret of the process (unless PYTHONHASHSEED sets it, as
 workers never let it), so that time grows as the number of cells.

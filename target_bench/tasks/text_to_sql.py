@@ -108,7 +108,7 @@ class TextToSQL(Task[JudgedStatements]):
     outcome = "ex[bird]"
     leak_limits = LeakLimits(unsupported=0.25, verbatim=0.8, certain=0.9)
     prompt_note = (
-        "The first request. A generator whose answer was no SQL that can be run may have been "
+        "The first request. A generator whose answer was not SQL that can be run may have been "
         "asked once more, with that answer and what is wrong with it."
     )
     answer_schema = ANSWER_SCHEMA

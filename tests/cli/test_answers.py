@@ -236,7 +236,7 @@ def test_prompt_that_cannot_be(
         (["--generator", "replay:file=nowhere.txt"], ["nowhere.txt: there is no such file"]),
         (["--generator", "own.py:Nobody"], ["no 'Nobody'", "Own"]),
         (["--generator", "nowhere.py:Own"], ["there is no file"]),
-        (["--generator", "pathlib:Path"], ["no generator", "generate(request)"]),
+        (["--generator", "pathlib:Path"], ["not a generator", "generate(request)"]),
     ],
 )
 def test_mistakes(inside: Inside, own: str, arguments: list[str], parts: list[str]) -> None:

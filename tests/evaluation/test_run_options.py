@@ -137,7 +137,7 @@ def test_reading_twice_changes_nothing(
     [
         ({"engine": "duckdb"}, "write text-to-sql:engine=duckdb in place of the name of the task"),
         ({"timeout": 5}, "write text-to-sql:timeout=5"),
-        ({"labels": "target"}, "write fact_verification:labels=target"),
+        ({"labels": "target"}, "write fact-verification:labels=target"),
         ({"bertscore": "m"}, "write qa:bertscore=m"),
         ({"scoring": object()}, "write text-to-sql:engine=duckdb,timeout=10"),
         ({"lmit": 5}, "unknown option 'lmit'. Did you mean limit"),

@@ -19,7 +19,7 @@ def parquet_records(release: Release, path: Path) -> Iterator[tuple[str, dict[st
     """Yield (place, record) of every row of a Parquet file, read a batch at a time.
 
     Raises:
-        DataError: it is no Parquet file, two columns have the same name, or Python has no such
+        DataError: it is not a Parquet file, two columns have the same name, or Python has no such
             value.
     """
     number = 0
@@ -39,7 +39,7 @@ def parquet_table(release: Release, path: Path) -> "pyarrow.Table":
     """Return the whole file as an Arrow table.
 
     Raises:
-        DataError: it is no Parquet file.
+        DataError: it is not a Parquet file.
     """
     with _opened(release, path) as file, _errors(path):
         return file.read()

@@ -40,7 +40,7 @@ def check_generator(generator: object) -> GeneratorLike:
         raise ConfigError(f"{name} is a class; pass an object of it, as in generator={name}()")
     if not callable(getattr(generator, "generate", None)):
         raise ConfigError(
-            f"{type(generator).__name__} is no generator: it has no method generate. "
+            f"{type(generator).__name__} is not a generator: it has no method generate. "
             "A generator has generate(request), which returns text or a Generation."
         )
     return generator  # type: ignore[return-value]  # just checked
@@ -116,7 +116,7 @@ class GenerateStage:
         store: the run folder.
         retry_failed: ask again the queries that are recorded as failed.
         confirm: is asked before requests that may cost money, or None.
-        observer: hears of progress.
+        observer: gets progress.
     """
 
     answerer: Answerer

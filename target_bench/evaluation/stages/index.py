@@ -28,7 +28,7 @@ def prepare(
         corpus: the tables.
         memory: bytes to keep to, or None.
         saved: the folder of its index: read if it is there, else written. None: neither.
-        observer: hears that a retriever knows no budget.
+        observer: is notified that a retriever knows no budget.
     """
     if memory is not None:
         _limit(retriever, memory, observer)

@@ -76,7 +76,7 @@ class RetrieveStage:
         depth: how many tables a ranking holds.
         store: the run folder.
         options: how the retriever is run.
-        observer: hears of progress.
+        observer: gets progress.
         confirm: is asked before a retriever that may cost money goes to work, or None.
     """
 
@@ -108,7 +108,7 @@ class RetrieveStage:
             self._repeat_notes()
             return done, True
         self._begin()
-        with self.store.log() as log:  # a folder that cannot be written is told before the work
+        with self.store.log() as log:  # a folder that cannot be written is reported before the work
             if self.subject.rank is not None:
                 return done | self._ranked(self.subject.rank, todo, log), not todo
             if not todo and timed:  # killed after the last query
@@ -260,7 +260,7 @@ class RetrieveStage:
             f"retriever {self.subject.label} failed on query {query.id!r} of {self._where()}: "
             f"{retrieval.error}\n"
             f"The query is {query.text[:200]!r}.\n"
-            f"The {n_kept} queries that are answered are kept in {self.store.folder}. Mend the "
+            f"The {n_kept} queries that are answered are kept in {self.store.folder}. Fix the "
             "retriever and run again, or go on past failures, scored 0, with on_error='record' "
             "(on the command line --on-error record, in a sweep's file on_error: record)."
         )

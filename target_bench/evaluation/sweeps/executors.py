@@ -10,7 +10,7 @@ from target_bench.evaluation.sweeps.sweep_cell import CellOutcome, SweepCell
 
 
 class Executor(Protocol):
-    """Runs cells somewhere. Each is run by ``run_cell``, in whatever process.
+    """Runs cells somewhere. Each is run by ``run_cell``, in any process.
 
     An executor yields exactly one outcome a cell, as the cells are finished, in any order. A cell
     whose worker is lost is run once more, then yielded as ``cell.failed``; no error of a cell
@@ -23,7 +23,7 @@ class Executor(Protocol):
         Args:
             cells: those of one group wait for each other's index; while another one is there to
                 begin, begin that.
-            observer: hears, in the calling process, what ``run_cell`` tells in the workers; a
+            observer: gets, in the calling process, what ``run_cell`` reports in the workers; a
                 ``Relay`` there and ``Heard.tell`` here carry it over.
         """
         ...
@@ -41,7 +41,7 @@ def named(name: ExecutorName, **settings: Any) -> Executor:
     """Return an executor by its name, imported when asked for.
 
     Raises:
-        ConfigError: a setting that cannot be.
+        ConfigError: an invalid setting.
         MissingExtraError: what it needs is not installed.
     """
     module, _, attribute = _HOME[name].partition(":")

@@ -122,7 +122,7 @@ class _Worker:
 
 
 class _Crew:
-    """The processes, each with a pipe of its own: what dies takes nobody along."""
+    """Worker processes, one pipe each, so a crash affects only its own cell."""
 
     def __init__(self, n: int) -> None:
         self._n = n
@@ -180,7 +180,7 @@ class _Crew:
             yield _Lost(cell, _how(worker.process.exitcode))
 
     def end(self) -> None:
-        """End all workers, whatever they are doing: what they recorded is safe."""
+        """End all workers at once: what they recorded is safe."""
         for worker in self._workers:
             if not worker.dead:
                 worker.process.terminate()

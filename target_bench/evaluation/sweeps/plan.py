@@ -1,6 +1,6 @@
 """The dry stage of a sweep: everything is loaded and built once, and nothing is asked or written.
 
-What cannot be is told before anything runs; what is done already is told by the runs on disk.
+What is invalid is reported before anything runs; the runs on disk say what is done already.
 """
 
 import json
@@ -69,10 +69,10 @@ def planned(
         cells: those of one split stand together.
         document: the file they come from.
         indexes: the folder of saved indexes, for the retrievers that can save theirs.
-        observer: hears of loading.
+        observer: gets loading.
 
     Raises:
-        ConfigError: something that cannot be; the message has a line for each.
+        ConfigError: something is invalid; the message has a line for each.
         DataError: the same, if it is all about data.
     """
     planner = _Planner(document, indexes, observer)
@@ -95,7 +95,7 @@ class _Planner:
         self._problems: dict[tuple[int, str], Exception] = {}
 
     def look_at(self, placed: Placed) -> PlannedCell | None:
-        """Return what is there of a cell; None if it cannot be."""
+        """Return what is there of a cell; None if it is invalid."""
         cell, places = placed.cell, placed.places
         subject = None
         if cell.retriever is not None:
@@ -138,7 +138,7 @@ class _Planner:
         raise (DataError if data_only else ConfigError)("\n".join(said))
 
     def _told(self, place: Sequence[str | int], make: Callable[[], T]) -> T | None:
-        """Return what is made; None, and a problem with its line, if it cannot be."""
+        """Return what is made; None, and a problem with its line, if it is invalid."""
         try:
             return make()
         except (ConfigError, DataError) as error:

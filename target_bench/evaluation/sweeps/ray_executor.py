@@ -1,7 +1,7 @@
 """Cells on a Ray cluster; this file and the two beside it are all that knows Ray.
 
-A cell is a Ray task that yields what its observer hears, and last its outcome. A task whose worker
-or node is lost is begun again here, not by Ray, so that it is counted and told.
+A cell is a Ray task that yields the events of its observer, and last its outcome. A task whose
+worker or node is lost is begun again here, not by Ray, so that it is counted and reported.
 """
 
 import importlib.util
@@ -39,14 +39,14 @@ class Ray:
             machine that ends with the sweep. This process has to run on a node of the cluster.
         cpus: how many cores a cell takes.
         retries: how often a cell is begun again after its worker was lost.
-        shards: encode each corpus in so many tasks before the cells that need its vectors; 0: a
+        shards: encode each corpus in this many tasks before the cells that need its vectors; 0: a
             cell encodes its own.
         patience: seconds that a cell waits while no node could ever run it, as when the last one
             was lost and another is expected to join.
         runtime_env: as for ``ray.init``; only where this process is not connected yet.
 
     Raises:
-        ConfigError: a number that cannot be.
+        ConfigError: an invalid number.
         MissingExtraError: Ray is not installed.
     """
 

@@ -1,4 +1,4 @@
-"""An observer in a worker that sends on what it hears."""
+"""An observer in a worker that sends its events on."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

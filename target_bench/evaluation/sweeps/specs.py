@@ -38,7 +38,7 @@ def takes(kind: registry.Kind, text: str, setting: str) -> bool:
     try:
         spec = registry.parse(kind, text)
         parameters = signature(registry.resolve(kind, spec.target)).parameters
-    except (ConfigError, TypeError, ValueError):  # told where the plug-in is built
+    except (ConfigError, TypeError, ValueError):  # reported where the plug-in is built
         return False
     return setting in parameters and setting not in spec.settings
 

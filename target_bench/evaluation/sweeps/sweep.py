@@ -56,10 +56,10 @@ class Sweep:
             file: the YAML file.
             out: where runs go, in place of what the file says.
             memory: what all workers together should keep to, in place of what the file says.
-            observer: hears of loading.
+            observer: gets loading.
 
         Raises:
-            ConfigError: the file, or what it asks for, cannot be; with a line number each.
+            ConfigError: the file, or what it asks for, is invalid; with a line number each.
             DataError: a corpus is missing or broken.
         """
         path = Path(file)
@@ -98,7 +98,7 @@ class Sweep:
 
         Args:
             executor: where cells run; default: one process of this machine.
-            observer: hears of the cells, and of what goes on in them.
+            observer: gets the cells, and of what goes on in them.
 
         Raises:
             StoreError: the folder of runs cannot be written.
@@ -120,7 +120,7 @@ class Sweep:
             for outcome in coming:
                 yield outcome
                 cell = outcome.cell
-                observer.cell_finished(cell.number, str(cell), told(outcome))
+                observer.cell_finished(cell.number, str(cell), outcome_event(outcome))
         finally:
             close = getattr(coming, "close", None)  # of a generator: it ends its workers
             if close is not None:
@@ -141,8 +141,8 @@ def _sum(parts: Sequence[Estimate]) -> Estimate:
     )
 
 
-def told(outcome: CellOutcome) -> dict[str, Any]:
-    """Return an outcome as observers hear of it; see ``Observer.cell_finished``."""
+def outcome_event(outcome: CellOutcome) -> dict[str, Any]:
+    """Return an outcome as observers get it; see ``Observer.cell_finished``."""
     return {
         "state": outcome.state,
         "error": outcome.error,

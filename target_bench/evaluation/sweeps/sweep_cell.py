@@ -88,7 +88,7 @@ class SweepCell:
 
 @dataclass(frozen=True, slots=True)
 class CellOutcome:
-    """What became of a cell: picklable, and small whatever the number of queries.
+    """What became of a cell: picklable, and small for any number of queries.
 
     Attributes:
         cell: the cell.
@@ -140,7 +140,7 @@ def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
 
     Args:
         cell: the cell.
-        observer: hears that the cell begins, and through ``of_cell`` what goes on in it.
+        observer: is notified that the cell begins, and through ``of_cell`` what goes on in it.
     """
     observer.cell_started(cell.number, str(cell))
     start = time.perf_counter()

@@ -122,7 +122,7 @@ class SweepConfig(_Entry):
         """Return the sweep of a file.
 
         Raises:
-            ConfigError: entries that cannot be; the message names the line of each.
+            ConfigError: invalid entries; the message names the line of each.
         """
         if not isinstance(document.content, dict):
             raise ConfigError(f"{document.at(())}: expected entries such as corpora: [mini]")

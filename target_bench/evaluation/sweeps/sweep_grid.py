@@ -49,7 +49,7 @@ def cells(config: SweepConfig, document: Document) -> list[Placed]:
     """Return the cells of a sweep, those of one split together, numbered from 1.
 
     Raises:
-        ConfigError: a list, zip or filter that cannot be; the message names its line.
+        ConfigError: an invalid list, zip or filter; the message names its line.
     """
     axes = _axes(config, document)
     found: dict[SweepCell, Placed] = {}
@@ -75,7 +75,7 @@ def combined(
     """Every combination of the alternatives; those that are zipped go together, one by one.
 
     Raises:
-        ConfigError: a zip of what is no list, of lists of other lengths, or of one list twice.
+        ConfigError: a zip of anything but lists, of lists of other lengths, or of a list twice.
     """
     groups = [[z] if isinstance(z, str) else list(z) for z in zips]
     if zips and isinstance(zips[0], str):
@@ -249,7 +249,7 @@ def _tasks(config: SweepConfig, chosen: Mapping[str, Choice], document: Document
 
 
 def _split(corpus: str, split: str | None) -> str | None:
-    """Return the full name of a split; what cannot be is told where the corpus is loaded."""
+    """Return the full name of a split; an invalid one is reported where the corpus is loaded."""
     try:
         return sources.split_of(sources.loader(corpus), split)
     except (ConfigError, DataError):

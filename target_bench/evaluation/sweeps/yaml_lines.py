@@ -35,7 +35,7 @@ class Document:
         """Read a file.
 
         Raises:
-            ConfigError: it cannot be read, is no YAML, says nothing or says a thing twice.
+            ConfigError: it cannot be read, is not YAML, says nothing or says a thing twice.
         """
         try:
             written = file.read_bytes()

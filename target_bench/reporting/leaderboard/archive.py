@@ -97,7 +97,7 @@ class Archive:
         try:
             size = path.stat().st_size
             if not path.is_file():
-                raise DataError(f"{path}: is no file")
+                raise DataError(f"{path}: is not a file")
             self._file = path.open("rb")
         except OSError as error:
             raise DataError(f"{path}: cannot be read: {error.strerror}") from error
@@ -221,7 +221,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(text: str) -> Any:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")
 
 
 def _float(text: str) -> float:
@@ -246,7 +246,7 @@ def _check_end(file: io.BufferedReader, size: int) -> None:
     if size > LARGEST_ARCHIVE:
         raise RefusedError("sizes", f"{size:,} bytes, but at most {LARGEST_ARCHIVE:,} are read")
     if size < _END:
-        raise RefusedError("archive", "it is no zip file, or was cut off")
+        raise RefusedError("archive", "it is not a zip file, or was cut off")
     file.seek(max(0, size - _END - 20))
     tail = file.read()
     end, before = tail[-_END:], tail[:-_END]

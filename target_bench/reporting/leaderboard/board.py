@@ -45,7 +45,7 @@ def others(
         path: the submission that is checked, which may lie among them.
         fingerprint: of all that it holds.
         runs: its runs.
-        observer: hears of submissions that cannot be read, and are left out.
+        observer: gets submissions that cannot be read, and are left out.
 
     Raises:
         DataError: there is no such folder.

@@ -60,7 +60,7 @@ def _link(url: str) -> str:
         parts = urlsplit(url)
         host = parts.hostname
     except ValueError as error:
-        raise ValueError(f"is no address ({error})") from None
+        raise ValueError(f"is not an address ({error})") from None
     if parts.scheme not in ("http", "https") or not host:
         raise ValueError("should be an address that begins with https:// or http://")
     if not re.fullmatch(r"[!#$%&'()*+,\-./0-9:;=?@A-Z_a-z~\[\]]+", url):
@@ -74,7 +74,7 @@ _SCALES = {"k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
 
 
 def _number(value: object) -> object:
-    """``110M`` as 110,000,000; what is no text as it is."""
+    """``110M`` as 110,000,000; anything but text as it is."""
     if not isinstance(value, str) or re.fullmatch(r"[0-9]{1,16}", value):
         return value
     match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)\s?([kKmMbBtT])", value)
@@ -104,7 +104,7 @@ class Card(BaseModel):
         authors: who made it.
         retriever_kind: how it finds tables.
         parameters: of all models together, as a number or like ``110M``; 0 for none, None where
-            nobody knows.
+            it is not known.
         training_data: for each corpus of the runs, whether a model was trained on it.
         hardware: what it ran on.
         licence: under which the system may be used.
@@ -188,7 +188,7 @@ def answer(name: str, text: str, key: str | None = None) -> Any:
     try:
         Card.model_validate(given)
     except ValidationError as error:
-        told = [message for at, message in faults(error) if at[0] == name]
-        if told:
-            raise DataError("; ".join(told)) from None
+        messages = [message for at, message in faults(error) if at[0] == name]
+        if messages:
+            raise DataError("; ".join(messages)) from None
     return value

@@ -57,8 +57,8 @@ def read_card(path: Path) -> Card:
     try:
         return Card.model_validate(values)
     except ValidationError as error:
-        told = [_with_line(loc, message, lines) for loc, message in faults(error)]
-        raise DataError("\n".join(f"{path}{one}" for one in told)) from None
+        messages = [_with_line(loc, message, lines) for loc, message in faults(error)]
+        raise DataError("\n".join(f"{path}{one}" for one in messages)) from None
 
 
 def _check_events(text: str, path: Path) -> None:

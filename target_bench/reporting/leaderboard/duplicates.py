@@ -46,7 +46,7 @@ def copied(run: Checked, card: Card, other: Other) -> Iterator[tuple[Level, str]
 
     Compared are mistakes, because right tables are in every good ranking: the tables among the
     first ten of the other that answer nothing. Suspicious: 75% of them are here too and 50% at the
-    same rank; or 60% are at the same rank, whatever the others are; or 85% are here and 97% of
+    same rank; or 60% are at the same rank, for any others; or 85% are here and 97% of
     their pairs in the same order; or 30% of all rankings are the same, table for table. (BM25,
     TF-IDF and LSA share up to 83% of their mistakes on OTT-QA, FeTaQA, Spider and BIRD, 36% at the
     same rank, and 6% of their rankings; one BM25 with another k1 shares 80 to 99%, and is meant to
@@ -87,7 +87,7 @@ def _suspicious(found: Alike) -> bool:
 
 
 def _own(card: Card, other: Other) -> bool:
-    """Whether nobody is credited who is not credited for the other."""
+    """Whether everyone who is credited is credited for the other, too."""
     return {author.casefold() for author in card.authors} <= other.authors
 
 

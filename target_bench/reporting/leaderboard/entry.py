@@ -68,7 +68,7 @@ class RunEntry:
         query_ids: the n queries of the split, in the order of the dataset.
         per_query: metric name -> (n,) float64 value of each query alone; NaN where it is in no
             denominator.
-        slices: by what queries can be told apart -> (n) value of each, or None; names as in
+        slices: by what queries can be divided -> (n) value of each, or None; names as in
             ``runs.slices``, without the prefix.
         counts: the denominators of the rankings.
         answers: the denominators of the answers, or None.
@@ -175,7 +175,7 @@ class Entry:
         runs: its runs; an answer run names its retrieval by its place here.
         verdict: of the verification.
         findings: the reasons, and notes.
-        fingerprint: a hash of all that was submitted, whatever the compression.
+        fingerprint: a hash of all that was submitted, for any compression.
         checked_by: the version of target-bench that verified it.
     """
 

@@ -65,7 +65,7 @@ def pack(folders: Sequence[Path], card: Card, out: Path, partial: bool = False) 
         partial: take runs of a part of the queries too; the others will count as wrong.
 
     Raises:
-        ConfigError: a run that nobody else can check, or that is no result of a system; a card
+        ConfigError: a run that others cannot check, or that is not a result of a system; a card
             that says nothing about a corpus; a name of another form.
         StoreError: a run that is not finished, or damaged; a file that cannot be written.
     """
@@ -197,7 +197,7 @@ def _check_kind(asked: Asked, folder: Path) -> None:
         if found in _UPPER_BOUNDS:
             raise ConfigError(
                 f"{folder}: its {name} is {found}, an upper bound that reads the gold; "
-                "it is no result of a system"
+                "it is not a result of a system"
             )
 
 

@@ -62,7 +62,7 @@ class Submission:
         card: who made what.
         runs: what the runs are of.
         partial: whether it was packed as a part of the queries.
-        fingerprint: a hash of all that was submitted, whatever the compression.
+        fingerprint: a hash of all that was submitted, for any compression.
         hashes: the SHA-256 that each file should have.
     """
 

@@ -50,7 +50,7 @@ from target_bench.runs.run_identity import (
 )
 
 _BASELINES = ("bm25", "tfidf")
-"""By these it is told which queries are hard: none of them ranks a gold table first."""
+"""The retrievers that decide which queries are hard: none of them ranks a gold table first."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""What the user's machine is called and how its folders lie is nobody's business."""
+"""Removal of names of machines, users and folders from what is submitted."""
 
 import platform
 import re

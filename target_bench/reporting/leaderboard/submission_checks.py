@@ -103,7 +103,7 @@ def cutoff(run: Checked) -> Found:
 
 
 _NAMED = 5
-"""Scores that are named; of more their number is told."""
+"""Scores that are named; of more their number is given."""
 
 
 def scores(run: Checked) -> Found:

@@ -23,7 +23,7 @@ Cutoff = Annotated[int, Field(ge=1, le=MOST_TABLES)]
 Place = Annotated[int, Field(ge=0, lt=MOST_RUNS)]
 Number = Annotated[float, Field(strict=False)]
 LARGEST_TIME = 1e10
-"""Of seconds and milliseconds; more is no time, and its sums might be infinite."""
+"""Of seconds and milliseconds; more is not a time, and its sums might be infinite."""
 
 Time = Annotated[float, Field(strict=False, ge=-LARGEST_TIME, le=LARGEST_TIME)]
 Times = Annotated[dict[Name, Time], Field(max_length=20)]
@@ -161,8 +161,8 @@ def card_of(document: Any) -> Card:
     try:
         return Card.model_validate(document)
     except ValidationError as error:
-        told = "; ".join(message for _, message in faults(error)[:10])
-        raise RefusedError("card", f"card.json: {told}") from None
+        messages = "; ".join(message for _, message in faults(error)[:10])
+        raise RefusedError("card", f"card.json: {messages}") from None
 
 
 def _checked(model: type[ModelT], document: Any, name: str) -> ModelT:

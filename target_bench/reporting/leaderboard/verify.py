@@ -63,7 +63,7 @@ def verify(
         path: the submission.
         against: a folder of submissions that are there already, or None.
         data_dir: as for ``TARGET``.
-        observer: hears of progress and warnings.
+        observer: gets progress and warnings.
         minutes: how long it may take, all in all.
 
     Raises:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _FEW = 12
-"""Up to so many cutoffs each has a mark."""
+"""Up to this many cutoffs each has a mark."""
 
 
 def recall_at_k(

@@ -25,7 +25,7 @@ COLOURS = (
     "#000000",
     "#8C6D31",
 )
-"""Told apart by all kinds of colour vision (Okabe & Ito 2008; brown in place of yellow)."""
+"""Distinguishable by all kinds of colour vision (Okabe & Ito 2008; brown in place of yellow)."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", ":", "-.")
@@ -73,7 +73,7 @@ def settings() -> Any:
 
 
 def figure(width: float, height: float, columns: int = 1) -> "tuple[Figure, list[Axes]]":
-    """Return an empty picture of so many inches, with axes beside each other."""
+    """Return an empty picture of this many inches, with axes beside each other."""
     from matplotlib.figure import Figure
 
     drawn = Figure(figsize=(width, height), layout="constrained")

@@ -58,20 +58,20 @@ const detail = (() => {
   function answer(run) {
     if (!run.answer) return [];
     const { text, error } = run.answer;
-    const told = [];
-    if (run.answer.input_tokens !== undefined) told.push(`${page.count(run.answer.input_tokens)} tokens in`);
-    if (run.answer.output_tokens !== undefined) told.push(`${page.count(run.answer.output_tokens)} out`);
-    if (run.answer.seconds !== undefined) told.push(`${run.answer.seconds.toPrecision(3)} s`);
-    if (run.answer.cost !== undefined) told.push(`cost ${run.answer.cost.toPrecision(3)}`);
-    if (run.answer.finish_reason) told.push(`ended: ${run.answer.finish_reason}`);
-    if (run.answer.truncated) told.push("from tables cut short");
-    if (run.answer.cached) told.push("recorded before");
+    const facts = [];
+    if (run.answer.input_tokens !== undefined) facts.push(`${page.count(run.answer.input_tokens)} tokens in`);
+    if (run.answer.output_tokens !== undefined) facts.push(`${page.count(run.answer.output_tokens)} out`);
+    if (run.answer.seconds !== undefined) facts.push(`${run.answer.seconds.toPrecision(3)} s`);
+    if (run.answer.cost !== undefined) facts.push(`cost ${run.answer.cost.toPrecision(3)}`);
+    if (run.answer.finish_reason) facts.push(`ended: ${run.answer.finish_reason}`);
+    if (run.answer.truncated) facts.push("from tables cut short");
+    if (run.answer.cached) facts.push("recorded before");
     return section(
       "Answer",
       error !== undefined
         ? el("p", { class: "note data" }, "failed: ", ...shown.nodes(error))
         : shown.plain(text) ? said(text) : el("p", { class: "soft", text: "(empty)" }),
-      told.length ? el("p", { class: "small soft data", text: told.join(" · ") }) : null,
+      facts.length ? el("p", { class: "small soft data", text: facts.join(" · ") }) : null,
     );
   }
 

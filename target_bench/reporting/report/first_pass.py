@@ -62,7 +62,7 @@ def first_pass(
         runs: the runs.
         dataset: their queries.
         depth: how many tables of each ranking the report shows.
-        observer: hears of progress.
+        observer: gets progress.
     """
     observer.stage("report: read rankings", total=len(dataset.queries))
     columns = [RunColumns(RecallCurve(run.depth), outcome_metric(run)) for run in runs]

@@ -128,10 +128,10 @@ _TOLD = ("input_tokens", "output_tokens", "cost", "seconds", "finish_reason", "t
 
 
 def _generation(record: dict[str, Any]) -> dict[str, Any]:
-    told = {name: record[name] for name in _TOLD if record.get(name) not in (None, False)}
+    facts = {name: record[name] for name in _TOLD if record.get(name) not in (None, False)}
     if record.get("error") is not None:
-        told["error"] = cut(str(record["error"]))
-    return told | {"text": cut(str(record.get("text", "")))}
+        facts["error"] = cut(str(record["error"]))
+    return facts | {"text": cut(str(record.get("text", "")))}
 
 
 def _plain(value: Any) -> Any:

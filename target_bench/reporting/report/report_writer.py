@@ -80,7 +80,7 @@ def write_report(
         prompts: files with prompts of the user's own that runs were asked with.
         by: the properties of queries, as ``difficulty``, that scores are drawn by; default: the
             first ones that put queries together.
-        observer: hears of progress and warnings.
+        observer: gets progress and warnings.
 
     Returns:
         The file.

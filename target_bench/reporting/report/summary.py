@@ -144,7 +144,7 @@ class Sliced:
     """A metric over the queries of each value of a slice.
 
     Attributes:
-        name: what the queries are told apart by.
+        name: what divides the queries.
         values: the values, the most frequent first, or ascending where they are numbers.
         n: how many queries have each.
         means: one list a run: the mean over each; NaN where it has none.

@@ -55,7 +55,7 @@ def script_json(value: Any) -> Any:
     It is ASCII, and what could end or begin an element is written ``\u003c`` and the like.
 
     Raises:
-        ValueError: a number is no number of JSON (NaN, infinity).
+        ValueError: a number is not a number of JSON (NaN, infinity).
     """
     from markupsafe import Markup
 

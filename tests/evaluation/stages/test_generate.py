@@ -189,8 +189,8 @@ def test_own_errors_end_the_run(tmp_path: Path) -> None:
     ("generator", "part"),
     [
         (Own, "Own is a class; pass an object of it"),
-        (object(), "object is no generator: it has no method generate"),
-        (None, "NoneType is no generator"),
+        (object(), "object is not a generator: it has no method generate"),
+        (None, "NoneType is not a generator"),
     ],
 )
 def test_no_generator(tmp_path: Path, generator: object, part: str) -> None:

@@ -14,7 +14,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, Score
 from target_bench.evaluation.sweeps import CellOutcome, Sweep, SweepCell, run_cell
-from target_bench.evaluation.sweeps.sweep import told
+from target_bench.evaluation.sweeps.sweep import outcome_event
 from target_bench.evaluation.target import TARGET
 from tests.builders import only
 from tests.evaluation.sweeps.workplace import TWELVE, contents, produced, write
@@ -255,7 +255,7 @@ def test_executor_that_forgets_a_cell(folder: Path) -> None:
 def test_scores_over_no_query_are_json(folder: Path) -> None:
     score = Score(float("nan"), float("nan"), float("nan"), 0, "x")
     cell = _load(folder, "corpora: mini\nretrievers: bm25\n").cells[0].cell
-    found = told(CellOutcome(cell, 1.0, scores={"ex[bird]": score}))
+    found = outcome_event(CellOutcome(cell, 1.0, scores={"ex[bird]": score}))
     assert json.loads(json.dumps(found, allow_nan=False))["scores"] == {"ex[bird]": None}
 
 

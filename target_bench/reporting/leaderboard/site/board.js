@@ -28,8 +28,8 @@
   /* With what tells a row from those that are called the same. */
   function fullName(row) {
     const alike = board.rows.filter((other) => other.name === row.name && other.generator === row.generator);
-    const told = alike.length > 1 ? `${row.name} (${table.told(row)})` : row.name;
-    return [told, row.generator].filter(Boolean).join(" + ");
+    const label = alike.length > 1 ? `${row.name} (${table.rowLabel(row)})` : row.name;
+    return [label, row.generator].filter(Boolean).join(" + ");
   }
 
   function drawCharts() {

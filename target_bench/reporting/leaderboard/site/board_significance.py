@@ -28,7 +28,7 @@ class PValues(NamedTuple):
 
 
 def resamples(systems: int) -> int:
-    """How many random swaps so many systems are tested under."""
+    """How many random swaps this many systems are tested under."""
     return max(RESAMPLES, round(systems / _SMALLEST))
 
 

@@ -246,7 +246,7 @@ def _time(run: Measured) -> list[float]:
 
 
 def _declared(run: Measured) -> dict[str, list[float]]:
-    """Return what is no score: times, tokens, failures; without what is not known."""
+    """Return what is not a score: times, tokens, failures; without what is not known."""
     if run.answers is None:
         found = {
             "ms": run.milliseconds,

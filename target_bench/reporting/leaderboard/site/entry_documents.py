@@ -44,7 +44,7 @@ def _spec(record: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 class ScoreDocument(_Strict):
-    """A score; what is no number is null."""
+    """A score; anything but a number is null."""
 
     value: Finite | None
     low: Finite | None

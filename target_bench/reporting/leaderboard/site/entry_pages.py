@@ -46,10 +46,10 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Sliced:
-    """A metric by what queries can be told apart by.
+    """A metric by what queries can be divided.
 
     Attributes:
-        name: what they are told apart by.
+        name: what divides them.
         parts: its values, the most frequent first, or ascending where they are numbers.
         left_out: how many rarer values are not listed.
     """

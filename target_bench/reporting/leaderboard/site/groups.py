@@ -166,7 +166,7 @@ class Groups:
             group.add(member_of(entry, run), run, _measured(run, place, on))
 
     def arrange(self) -> None:
-        """Have the rows in the order of their ids, whatever the files are called."""
+        """Have the rows in the order of their ids, for any names of files."""
         for group in self.by_data.values():
             group.members = dict(sorted(group.members.items(), key=_order))
             group.values = {

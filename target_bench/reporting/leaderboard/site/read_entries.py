@@ -36,7 +36,7 @@ def entries(folder: Path) -> Iterator[tuple[Path, Entry]]:
     """Every entry in a folder with its file, rejected ones too, one at a time.
 
     Raises:
-        DataError: there is no such folder or no entry in it, a file cannot be read or is no
+        DataError: there is no such folder or no entry in it, a file cannot be read or is not an
             entry, or two have the same id; the message names file and field.
     """
     seen: dict[str, Path] = {}
@@ -59,7 +59,7 @@ def read(path: Path) -> Entry:
     """Return the entry in a file, checked field by field.
 
     Raises:
-        DataError: it cannot be read, is too large, or is no entry.
+        DataError: it cannot be read, is too large, or is not an entry.
     """
     try:
         if path.is_symlink() or not path.is_file():
@@ -81,7 +81,7 @@ def read(path: Path) -> Entry:
 
 
 def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number of JSON")
+    raise ValueError(f"{text} is not a number of JSON")
 
 
 def _checked(run: RunEntry, place: int) -> RunEntry:

@@ -21,13 +21,13 @@ def check(out: Path, submissions: Path) -> None:
     """See that a folder may be replaced.
 
     Raises:
-        ConfigError: it is a file or link, holds what is no part of an earlier site, or is the
+        ConfigError: it is a file or link, holds files that are not of an earlier site, or is the
             folder of submissions, the one that the program runs in, or above one of them.
     """
     if Path.cwd().is_relative_to(out.resolve()):
         raise ConfigError(f"-o {out}: is the folder you are in, or above it; name another folder")
     if out.is_symlink() or (out.exists() and not out.is_dir()):
-        raise ConfigError(f"-o {out}: is no folder; name a new or empty one")
+        raise ConfigError(f"-o {out}: is not a folder; name a new or empty one")
     if submissions.resolve().is_relative_to(out.resolve()):
         raise ConfigError(f"-o {out}: holds the submissions; name another folder")
     if not out.exists():
@@ -38,8 +38,8 @@ def check(out: Path, submissions: Path) -> None:
     others = sorted(there - _known(out))
     if MARKER not in there:
         raise ConfigError(
-            f"-o {out}: holds {others[0]!a} and is no site that target-bench built; name a new or "
-            "empty folder"
+            f"-o {out}: holds {others[0]!a} and is not a site that target-bench built; name a new "
+            "or empty folder"
         )
     if others:
         raise ConfigError(

@@ -69,10 +69,10 @@ def build(
         title: of the overview.
         baseline: id of the entry that the others are compared with; default: the entry ``bm25``,
             else the first with a retriever ``bm25``.
-        observer: hears of progress.
+        observer: gets progress.
 
     Raises:
-        ConfigError: ``out`` holds something that is no earlier site, or there is no such baseline.
+        ConfigError: ``out`` holds more than an earlier site, or there is no such baseline.
         DataError: an entry is none, or there is none.
         StoreError: the site cannot be written.
     """

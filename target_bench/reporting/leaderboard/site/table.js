@@ -51,7 +51,7 @@ const table = (() => {
     let sum = 0;
     for (const group of groups) {
       const cell = cellOf(group, row, group.columns[0]);
-      if (typeof cell?.[0] !== "number") return null; // a score over no query is no number
+      if (typeof cell?.[0] !== "number") return null; // a score over no query is not a number
       sum += cell[0];
     }
     return sum / groups.length;
@@ -104,7 +104,7 @@ const table = (() => {
     if (!column.cell || column.column.kind) return [];
     const [value, , , best, baseline] = column.cell(row) ?? [];
     const found = [];
-    if (best !== null && best !== undefined && best >= board.level && !column.best?.(row)) found.push(["≈", "not told apart from the best"]);
+    if (best !== null && best !== undefined && best >= board.level && !column.best?.(row)) found.push(["≈", "not significantly different from the best"]);
     if (baseline !== null && baseline !== undefined && baseline < board.level) {
       const better = column.column.lower ? value < baselineValue(column) : value > baselineValue(column);
       found.push(better ? ["▲", "better than the baseline"] : ["▼", "worse than the baseline"]);
@@ -167,14 +167,14 @@ const table = (() => {
     const alike = board.rows.some((other) => other.page !== row.page && other.name === row.name && other.retriever === row.retriever);
     return alike ? `entry ${row.page.replace(/\.html$/, "")}` : null;
   }
-  const told = (row) => [row.retriever, entryOf(row)].filter(Boolean).join(", ");
+  const rowLabel = (row) => [row.retriever, entryOf(row)].filter(Boolean).join(", ");
   function nameCell(row) {
     const one = board.rows[row];
     const link = page.el("a", { class: "data", href: `${board.root}entries/${one.page}`, text: one.name });
     const th = page.el("th", { scope: "row", class: "system" }, link);
     if (one.baseline) th.append(" ", page.el("span", { class: "badge", text: "baseline" }));
     if (one.suspicious) th.append(" ", page.el("span", { class: "badge warn", text: "suspicious" }));
-    th.append(page.el("span", { class: "range data", text: told(one) }));
+    th.append(page.el("span", { class: "range data", text: rowLabel(one) }));
     if (one.generator !== null) th.append(page.el("span", { class: "range data" }, "answers: ", page.el("span", { class: "data", text: one.generator })));
     return th;
   }
@@ -244,5 +244,5 @@ const table = (() => {
     [board, state] = [found, its];
     sortBy(initial(columns()));
   }
-  return { setUp, narrow, draw, matrix, shownGroups, told, parameters, milliseconds };
+  return { setUp, narrow, draw, matrix, shownGroups, rowLabel, parameters, milliseconds };
 })();

@@ -94,7 +94,7 @@ RAW: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "Expecting value"),
     "cut": (b'{"format": 1, "id"', "holds no entry"),
     "list": (b"[]", "holds no entry"),
-    "NaN": (b'{"format": NaN}', "NaN is no number of JSON"),
+    "NaN": (b'{"format": NaN}', "NaN is not a number of JSON"),
     "deep": (b"[" * 100_000 + b"]" * 100_000, "recursion"),
     "binary": (bytes(range(256)), "holds no entry"),
     "long number": (b'{"format": ' + b"9" * 5000 + b"}", "holds no entry"),

@@ -145,7 +145,7 @@ def test_files_links_and_the_submissions_are_not_replaced(tmp_path: Path) -> Non
     (tmp_path / "file").write_text("")
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
     for name in ("file", "link"):
-        with pytest.raises(ConfigError, match="is no folder"):
+        with pytest.raises(ConfigError, match="is not a folder"):
             build(given, tmp_path / name)
     for out in (given, tmp_path):
         with pytest.raises(ConfigError, match="holds the submissions"):
