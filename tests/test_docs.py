@@ -130,7 +130,7 @@ def _commands(document: Path) -> list[list[str]]:
     lines = shell.replace("\\\n", " ").splitlines()
     parts = [part for line in lines for part in re.split(r" && | \| |; ", line)]
     return [
-        shlex.split(part.replace("...", "x"), comments=True)[1:]
+        shlex.split(part.partition(" > ")[0].replace("...", "x"), comments=True)[1:]
         for part in parts
         if part.startswith("target-bench ")
     ]
