@@ -130,7 +130,7 @@ def test_what_is_no_site_stays(tmp_path: Path) -> None:
     given, out = write(tmp_path / "in", board()), tmp_path / "site"
     out.mkdir()
     (out / "thesis.tex").write_text("mine")
-    with pytest.raises(ConfigError, match=r"holds 'thesis\.tex' and is no site"):
+    with pytest.raises(ConfigError, match=r"holds 'thesis\.tex' and is not a site"):
         build(given, out)
     (out / "thesis.tex").unlink()
     build(given, out)
