@@ -26,7 +26,7 @@ def test_what_cannot_be_built(inside: Inside) -> None:
     )
     Path("site").mkdir()
     Path("site/mine").write_text("")
-    assert "is no site" in inside.bad(2, "leaderboard", "build", "submissions")
+    assert "is not a site" in inside.bad(2, "leaderboard", "build", "submissions")
     Path("submissions/0.entry.json").write_text("{}")
     said = inside.bad(2, "leaderboard", "build", "submissions", "-o", "other")
     assert "submissions/0.entry.json: holds no entry" in said
