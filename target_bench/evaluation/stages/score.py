@@ -18,6 +18,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.interfaces import Dataset, Ranking
 from target_bench.core.metric import Metric
 from target_bench.core.metric_spec import MetricSpec
+from target_bench.core.option_fields import cutoffs
 from target_bench.core.schema import (
     AnswerCounts,
     Counts,
@@ -29,6 +30,7 @@ from target_bench.core.schema import (
 )
 from target_bench.core.task import Predictions, Task
 from target_bench.data.select import make_task, of_task
+from target_bench.evaluation.run_options import TOP_K
 from target_bench.metrics import intervals
 from target_bench.metrics.headlines import in_order
 from target_bench.metrics.named import is_built_in, spec_of
@@ -69,7 +71,7 @@ class Scored(Generic[CountsT]):
 def score_rankings(
     dataset: Dataset,
     rankings: Mapping[str, Retrieval | Ranking],
-    top_k: int | Sequence[int] = 10,
+    top_k: int | Sequence[int] = TOP_K,
     task: Task[Any] | str = RANKING_TASK,
 ) -> Scored[Counts]:
     """Score rankings in memory. Nothing is read from or written to a folder.
@@ -103,7 +105,7 @@ def score_rankings(
 
     Queries without gold tables are in the counts and in no score.
     """
-    ks = cutoffs(top_k)
+    ks = cutoffs("top_k", top_k)
     check_known("ranking", rankings, dataset)
     depth, queries = ks[-1], dataset.queries
     found = [_retrieval(query.id, rankings, depth, dataset) for query in queries]
@@ -190,21 +192,6 @@ def over_no_query(
         name: replace(score, value=nan, low=nan, high=nan, n=0) for name, score in scores.items()
     }
     return none, {name: np.full_like(found, nan) for name, found in per_query.items()}
-
-
-def cutoffs(top_k: int | Sequence[int]) -> list[int]:
-    """One cutoff or several, ascending, each once.
-
-    Raises:
-        ConfigError: one is not a whole number from 1, or there is none.
-    """
-    given = list(top_k) if isinstance(top_k, Sequence) else [top_k]
-    for k in given:
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise ConfigError(f"top_k={k!r}: a cutoff is a whole number from 1")
-    if not given:
-        raise ConfigError("top_k is empty: name at least one cutoff")
-    return sorted({int(k) for k in given})
 
 
 def answer_task(task: Task[Any] | str) -> Task[Any]:

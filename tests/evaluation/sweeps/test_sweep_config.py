@@ -63,14 +63,8 @@ def test_all_problems_are_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as error:
         _config(tmp_path, "corpora: [{nmae: mini}]\nk: [0]\nlimit: a\n")
     told = str(error.value).splitlines()
-    assert [line.rpartition("s.yaml")[2].split(":")[1] for line in told] == [
-        "1",
-        "1",
-        "1",
-        "2",
-        "3",
-    ]
-    assert "s.yaml:1: the entry retrievers is missing" in str(error.value)
+    assert [line.rpartition("s.yaml")[2].split(":")[1] for line in told] == ["1", "1", "2", "3"]
+    assert "s.yaml:1: corpora[0]: the entry name is missing" in str(error.value)
 
 
 def test_no_mapping(tmp_path: Path) -> None:

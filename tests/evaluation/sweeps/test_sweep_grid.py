@@ -200,3 +200,8 @@ def test_filters_that_cannot_be(tmp_path: Path, rules: str, told: str) -> None:
     with pytest.raises(ConfigError) as error:
         _cells(tmp_path, f"{FILTERED}{rules}\n")
     assert told in str(error.value)
+
+
+def test_a_task_that_retrieves_needs_retrievers(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"s.yaml:1: the entry retrievers is missing"):
+        _cells(tmp_path, "corpora: mini\n")
