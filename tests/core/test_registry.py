@@ -229,5 +229,5 @@ def test_nan_is_a_number_too() -> None:
 
 
 def test_a_path_is_no_module(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="there is not a file"):
+    with pytest.raises(ConfigError, match="there is no file"):
         create("retriever", f"{tmp_path}/gone.py:Class")

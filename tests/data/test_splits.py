@@ -170,7 +170,7 @@ def test_plugin_without_data_says_what_to_get(plugin: str) -> None:
 def test_plugin_of_another_kind(plugin: str) -> None:
     with pytest.raises(ConfigError, match="is not a corpus: NoCorpus is not a CorpusLoader"):
         splits.load(plugin.replace(":Shop", ":NoCorpus"))
-    with pytest.raises(ConfigError, match="there is not a file"):
+    with pytest.raises(ConfigError, match="there is no file"):
         splits.load("nowhere/corpus.py:Shop")
     with pytest.raises(ConfigError, match=r"no 'Shopp'.*Classes and functions there: .*Shop"):
         splits.load(plugin.replace(":Shop", ":Shopp"))

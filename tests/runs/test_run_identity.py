@@ -251,9 +251,9 @@ def test_class_typed_into_a_real_interpreter() -> None:
 @pytest.mark.parametrize(
     ("settings", "fault"),
     [
-        ({"weight": object()}, "no JSON"),
-        ({"weight": {1, 2}}, "no JSON"),
-        ({"fields": b"title"}, "no JSON"),
+        ({"weight": object()}, "not JSON"),
+        ({"weight": {1, 2}}, "not JSON"),
+        ({"fields": b"title"}, "not JSON"),
     ],
 )
 def test_settings_that_are_no_json(settings: dict[str, Any], fault: str) -> None:
