@@ -12,7 +12,6 @@ from unittest import SkipTest
 from target_bench.core import registry
 from target_bench.core.errors import DataError, PluginError
 from target_bench.core.release import Release
-from target_bench.core.schema import Query
 from target_bench.data import cache_parts, sources
 from target_bench.data.databases import connection
 from target_bench.testing.checks import (
@@ -192,21 +191,18 @@ def check_answers(source: Source) -> None:
     A query that does not say what task it is about is judged where the corpus has one such task.
     """
     for dataset in source.datasets():
-        tasks = {name: registry.create("task", name) for name in dataset.info.tasks}
-        tasks = {name: task for name, task in tasks.items() if callable(getattr(task, "parse", 0))}
+        made = {name: make_task(name) for name in dataset.info.tasks}
+        tasks = {name: task for name, task in made.items() if not task.ranks}
         default = next(iter(tasks)) if len(tasks) == 1 else None
         for name, task in tasks.items():
             queries = [q for q in dataset.queries if q.metadata.get("task", default) == name]
-            if queries and not any(any(_answers(query)) for query in queries):
+            labelled = [query for query in queries if task.has_reference(query)]
+            if queries and not labelled:
                 raise CheckError(f"{dataset.split}: no query of the task {name} has an answer")
             try:
-                task.metrics(queries)
+                task.check(labelled)
             except DataError as error:
                 raise CheckError(f"{dataset.split}: {error}") from error
-
-
-def _answers(query: Query) -> tuple[str, ...]:
-    return (query.answer,) if isinstance(query.answer, str) else query.answer
 
 
 def check_fingerprint(source: Source) -> None:
