@@ -14,6 +14,7 @@ from target_bench.core.errors import DataError, PluginError
 from target_bench.core.release import Release
 from target_bench.data import cache_parts, sources
 from target_bench.data.databases import connection
+from target_bench.data.select import make_task
 from target_bench.testing.checks import (
     Check,
     CheckError,

@@ -72,7 +72,7 @@ def test_what_was_pulled_is_used_without_the_hub(server: Hub) -> None:
 def test_looking_for_a_pull_does_not_import_the_library(server: Hub) -> None:
     hub.pull("ottqa")
     code = (
-        "import sys; from target_bench.corpora import hub; assert hub.pulled('ottqa');"
+        "import sys; from target_bench.data import hub; assert hub.pulled('ottqa');"
         "assert hub.hashes(hub.pulled('ottqa')); assert 'huggingface_hub' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -141,7 +141,7 @@ def test_small_corpora(spec: str) -> None:
         ({"b": 1.5}, "b is from 0 to 1"),
         ({"b": [0.5, 0.5, 0.5, -1]}, "b is from 0 to 1"),
         ({"k1": -1}, "k1 is at least 0"),
-        ({"tokens": "("}, "no regular expression"),
+        ({"tokens": "("}, "not a regular expression"),
     ],
 )
 def test_bad_settings(arguments: dict[str, Any], message: str) -> None:

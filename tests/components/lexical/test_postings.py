@@ -150,7 +150,7 @@ def test_temporary_files_go_with_the_retriever(
 
 _PROGRAM = """
 import sys, tempfile
-from target_bench.retrievers import postings
+from target_bench.components.lexical import postings
 tempfile.tempdir = sys.argv[1]
 postings._PIECE_TABLES, postings._COUNTS_SHARE = 1, 2**24
 formula = postings.Formula("lucene", 0.5, 0.75, 0.5, [1.0])
