@@ -150,7 +150,7 @@ def check(folder: Path, files: Mapping[str, str]) -> None:
         if path in record.files and record.files[path].sha256 != sha256:
             raise DataError(
                 f"{folder / path}: damaged (not what was fetched). Fetch it again: target-bench "
-                f"pull {record.name}"
+                f"data pull {record.name}"
             )
 
 
