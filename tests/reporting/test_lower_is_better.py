@@ -84,6 +84,7 @@ def test_intervals_of_parts_keep_to_its_scale(runs: tuple[Path, Path]) -> None:
 
 
 def test_plots(runs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
     labels: list[str] = []
 
     def saved(drawn: Any, _: Path) -> None:
@@ -179,5 +180,6 @@ def _rows(page: "Page") -> list[str]:
 def test_a_score_of_all_queries_is_drawn_without_the_plugin(
     runs: tuple[Path, Path], tmp_path: Path, inside: Inside
 ) -> None:
+    pytest.importorskip("matplotlib")
     draw.pareto(runs, tmp_path / "b.svg", "edits_root")
     assert "2 finished" in inside.good("runs", "fsck", *runs)
