@@ -179,8 +179,8 @@ def test_no_plug_in_reads_docstrings() -> None:
         if re.search(r"__doc__|getdoc|getsource\b", file.read_text(encoding="utf-8"))
     }
     assert readers == {
-        "cli/list_plugins.py",
-        "cli/descriptions.py",
+        "cli/describe.py",
+        "cli/plugins.py",
         "reporting/leaderboard/submission_checks.py",
         "core/code_tree.py",
         "testing/checks.py",
