@@ -50,16 +50,20 @@ def test_a_run_enters_its_own_files(tmp_path: Path) -> None:
         for file in files.split(", ")
     }
     assert int(number) == len(entered)
-    assert {"retrievers/bm25.py", "./evaluator.py", "corpora/mini/loader.py"} <= entered
-    assert "./errors.py" not in entered, "imported, and no function of it is called"
-    assert not [name for name in entered if name.startswith(("report/", "sweeps/", "testing/"))]
+    assert {"retrievers/bm25.py", "evaluation/target.py", "corpora/mini/loader.py"} <= entered
+    assert "core/errors.py" not in entered, "imported, and no function of it is called"
+    assert not [
+        name
+        for name in entered
+        if name.startswith(("reporting/", "evaluation/sweeps/", "testing/"))
+    ]
 
 
 def test_commands_add_up_until_one_fails(tmp_path: Path) -> None:
     done = _traced("list corpora", "run no-such-corpus", "list retrievers", folder=tmp_path)
     assert done.returncode == 1
     assert done.stderr.endswith("failed: target-bench run no-such-corpus\n")
-    assert "listing.py" in done.stdout
+    assert "plugins.py" in done.stdout
     assert "run.py" in done.stdout
     assert done.stdout.count("files of target_bench entered: ") == 1
 

@@ -23,7 +23,7 @@ _NEARLY_ALL = 0.95
 
 
 def duplicate(run: Checked, card: Card, other: Other) -> Iterator[tuple[Level, str]]:
-    """Yield the predictions are not those of another submission.
+    """The predictions are not those of another submission.
 
     A run whose predictions are equal to another's on at least 95% of the queries of the split, and
     differ on none, is rejected. It is noted where all authors are authors of the other too, unless
@@ -42,7 +42,7 @@ def duplicate(run: Checked, card: Card, other: Other) -> Iterator[tuple[Level, s
 
 
 def copied(run: Checked, card: Card, other: Other) -> Iterator[tuple[Level, str]]:
-    """Yield the predictions are not another's with noise.
+    """The predictions are not another's with noise.
 
     Compared are mistakes, because right tables are in every good ranking: the tables among the
     first ten of the other that answer nothing. Suspicious: 75% of them are here too and 50% at the

@@ -24,7 +24,7 @@ Found = Iterator[tuple[Level, str]]
 
 
 def data(_run: Checked) -> Found:
-    """Yield the run is of the tables, queries and gold answers that the verifier has.
+    """The run is of the tables, queries and gold answers that the verifier has.
 
     Corpus and fingerprints have to be the same, or the submission is refused; the message names
     the source files that differ. Only registered corpora are loaded.

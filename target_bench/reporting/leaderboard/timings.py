@@ -15,7 +15,7 @@ APART = 1000
 
 
 def timings(run: Checked) -> Iterator[tuple[Level, str]]:
-    """Check that declared times are possible; a missing time is not a fault.
+    """Declared times are possible; a missing time is not a fault.
 
     Rejected: a negative time; a retriever that took less than a microsecond a query, or took
     time for no query; answers that took less than a microsecond each; percentiles that fall
