@@ -308,7 +308,10 @@ def _prepare(place: Place) -> None:
         given = queries[i - 1 if i % 3 == 2 else i].answer
         answers[query.id] = given if isinstance(given, str) else given[0]
     place.answers.write_text(json.dumps(answers), encoding="utf-8")
-    silent: Say = lambda _: None  # noqa: E731
+
+    def silent(_: str) -> None:
+        """Say nothing."""
+
     for name in ("own", "sql", "dense", "answers", "indexes"):
         for _, make in STEPS[name](place, place.root / "new", silent):
             shutil.rmtree(place.root / "new", ignore_errors=True)

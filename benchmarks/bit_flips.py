@@ -68,7 +68,7 @@ class Measured:
 
 def measured(place: Place, step: str) -> Measured:
     """What a step gives, in a process of its own."""
-    return apart(partial(_measured, place, step))  # type: ignore[no-any-return]
+    return apart(partial(_measured, place, step))  # type: ignore[no-any-return]  # what comes out of a process is untyped
 
 
 def _measured(place: Place, step: str) -> Measured:

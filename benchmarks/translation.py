@@ -163,7 +163,7 @@ def without(names: Iterable[str]) -> Iterator[None]:
 
 
 def _agreeing(cases: list[Case], engines: Engines, off: Iterable[str] | None) -> set[int]:
-    """The places of those that agree without some repairs; without any if there is no list."""
+    """Find the places of the cases that agree without the repairs ``off``; None: without any."""
     with without(off or ()):
         return {
             place for place, case in enumerate(cases) if _agrees(case, engines, bare=off is None)

@@ -27,7 +27,7 @@ INTERRUPTED = 130
 
 @contextmanager
 def printed(as_json: bool) -> "Iterator[tuple[Observer, list[Result]]]":
-    """Return an observer, and a list for results, which are printed at the end.
+    """Give an observer, and a list for results, which are printed at the end.
 
     Results of one corpus stand together, corpora in the order of their first results.
 

@@ -259,7 +259,7 @@ def _reported(
     as_json: bool,
     written: Iterable[tuple[str, str]],
 ) -> "Iterator[tuple[TARGET, list[Result]]]":
-    """Return a benchmark, and a list for its results, which are printed at the end."""
+    """Give a benchmark, and a list for its results, which are printed at the end."""
     from target_bench.evaluation.target import TARGET
 
     with printed(as_json) as (observer, results):

@@ -104,7 +104,7 @@ def unrecorded(requests: Iterable[T], key: Callable[[T], str]) -> Iterator[T]:
 
 @contextmanager
 def _as_it_stands() -> Iterator[sqlite3.Connection | None]:
-    """Return the file, read-only; None if it is not there or cannot be used."""
+    """Open the file, read-only; None if it is not there or cannot be used."""
     try:
         database = sqlite3.connect(f"{file().resolve().as_uri()}?mode=ro", _BUSY, uri=True)
     except sqlite3.Error:

@@ -12,7 +12,7 @@ from target_bench.core.files import sync
 
 @contextmanager
 def whole(folder: Path) -> Iterator[Path]:
-    """Return a folder to write into, beside the final one; it gets its name when the block is left.
+    """Make a folder to write into, beside the final one; it gets its name when the block is left.
 
     Where the block raises, or is interrupted, nothing is left.
 

@@ -216,7 +216,7 @@ def _cores() -> int:
 
 @contextmanager
 def _environment(threads: int) -> Iterator[None]:
-    """Return the environment of a worker: libraries read it when they are loaded."""
+    """Set the environment of a worker: libraries read it when they are loaded."""
     earlier = {name: os.environ.get(name) for name in _THREADS}
     for name, value in earlier.items():
         asked = int(value) if value and value.isdigit() else threads

@@ -91,7 +91,7 @@ class Site:
 
 @contextmanager
 def marked(cells: Sequence[SweepCell]) -> Iterator[tuple[Path, ...]]:
-    """Return a file in each folder of runs: a node that shows it shares that folder."""
+    """Leave a file in each folder of runs: a node that shows it shares that folder."""
     with ExitStack() as stack:
         marks = []
         for out in sorted({cell.out.resolve() for cell in cells}):

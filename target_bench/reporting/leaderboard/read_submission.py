@@ -180,7 +180,7 @@ class Some:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Submission]:
-    """Return a submission, its documents checked.
+    """Open a submission, its documents checked.
 
     Raises:
         RefusedError: it is not what a submission is.

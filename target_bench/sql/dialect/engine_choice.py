@@ -45,10 +45,10 @@ class NativeDialect:
         return Statement(file, sql, repeat)
 
     def in_sqlite(self, file: Path, sql: str) -> None:
-        """Return nothing: there is no other engine."""
+        """Find none: there is no other engine."""
 
     def copy_of(self, file: Path) -> None:
-        """Return nothing: there is no copy."""
+        """Find none: there is no copy."""
 
     def notes(self, file: Path) -> tuple[str, ...]:  # noqa: ARG002 (the protocol's argument)
         """Return no notes: there is no copy."""

@@ -248,7 +248,7 @@ class Sums:
 
 
 def _times(run: RunEntry) -> list[tuple[str, str, float]]:
-    """Yield (what, unit, number) of everything that was timed, as declared, if it may be shown."""
+    """List (what, unit, number) of everything that was timed, as declared, if it may be shown."""
     found: list[tuple[str, str, float]] = []
     times = run.times
     if times.index is not None:
