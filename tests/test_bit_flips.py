@@ -9,6 +9,8 @@ import pytest
 
 from tests.builders import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs to fork")
 def test_no_flipped_bit_changes_a_score_in_silence(tmp_path: Path) -> None:

@@ -23,7 +23,10 @@ EXAMPLE = re.compile(
 )
 """An example that needs optional packages names them after its language, and stands alone."""
 
-pytestmark = pytest.mark.filterwarnings("default::UserWarning")  # what a run tells its user
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("default::UserWarning"),  # what a run tells its user
+]
 
 
 def _examples(document: Path) -> list[tuple[str, str, str]]:

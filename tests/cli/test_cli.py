@@ -1,4 +1,4 @@
-"""The command itself, in a process of its own."""
+"""The command itself: in a process of its own where a process is the point."""
 
 import inspect
 import json
@@ -13,6 +13,9 @@ import pytest
 from target_bench.core import registry
 from target_bench.data.splits import load
 from tests.builders import ottqa_question, ottqa_table, write_ottqa
+from tests.cli.inside import Done, Inside
+
+pytestmark = pytest.mark.slow
 
 RETRIEVER = """
 class Mine:
@@ -46,13 +49,22 @@ def _command(folder: Path, *arguments: str, **environment: str) -> subprocess.Co
     )
 
 
-def _is_message(done: subprocess.CompletedProcess[str], code: int, *parts: str) -> None:
+def _is_message(done: Done, code: int, *parts: str) -> None:
     """A message on standard error, no traceback, nothing on standard output."""
-    assert done.returncode == code, done.stderr
-    assert done.stdout == ""
-    assert "Traceback" not in done.stderr
+    assert done.code == code, done.err
+    assert done.out == ""
+    assert "Traceback" not in done.err
     for part in parts:
-        assert part in done.stderr
+        assert part in done.err
+
+
+@pytest.fixture
+def inside(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Inside:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TARGET_BENCH_DATA", raising=False)
+    return Inside(capsys, monkeypatch)
 
 
 @pytest.fixture
@@ -85,11 +97,10 @@ def test_run_mini(tmp_path: Path) -> None:
     assert again.stdout.count("reused") == 4 * len(names)
 
 
-def test_json(tmp_path: Path) -> None:
+def test_json(tmp_path: Path, inside: Inside) -> None:
     """One document on standard output and nothing else there."""
     arguments = ("--retriever", "bm25:k1=0.9", "--retriever", "oracle", "--top-k", "10,1", "--json")
-    done = _command(
-        tmp_path,
+    done = inside(
         "run",
         "MINI",
         *arguments,
@@ -100,8 +111,8 @@ def test_json(tmp_path: Path) -> None:
         "--split",
         "dev",
     )
-    assert (done.returncode, done.stderr) == (0, "")
-    document = json.loads(done.stdout)
+    assert (done.code, done.err) == (0, "")
+    document = json.loads(done.out)
     assert set(document) == {"results"}
     assert [r["retriever"] for r in document["results"]] == ["bm25:k1=0.9", "oracle"]
     for result in document["results"]:
@@ -123,62 +134,65 @@ def test_json(tmp_path: Path) -> None:
         assert (tmp_path / result["folder"] / "retrieval.jsonl").is_file()
 
 
-def test_limit(tmp_path: Path) -> None:
+def test_limit(inside: Inside) -> None:
     retrieval = ("run", "mini", "--task", "retrieval", "--retriever", "bm25")
-    done = _command(tmp_path, *retrieval, "--limit", "7", "--json")
-    (result,) = json.loads(done.stdout)["results"]
+    done = inside(*retrieval, "--limit", "7", "--json")
+    (result,) = json.loads(done.out)["results"]
     assert result["n_queries"] == result["scores"]["recall@1"]["n"] == 7
 
 
-def test_several_corpora_in_the_order_asked(tmp_path: Path) -> None:
+def test_several_corpora_in_the_order_asked(
+    tmp_path: Path, inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Warnings go to standard error; corpora keep their order, retrievers theirs."""
     tables = [ottqa_table("Cup_0"), ottqa_table("Cup_1", data=[])]
     write_ottqa(tmp_path / "data" / "ottqa", tables, [ottqa_question("q1", "Cup_1", question="")])
     arguments = ("run", "--corpus", "OTT-QA", "--corpus", "mini", "--retriever", "bm25")
     more = ("--retriever", "no-context", "--json", "--task", "Table Retrieval")
-    done = _command(tmp_path, *arguments, *more, "--data-dir", "data")
-    assert done.returncode == 0
-    results = json.loads(done.stdout)["results"]
+    done = inside(*arguments, *more, "--data-dir", "data")
+    assert done.code == 0
+    results = json.loads(done.out)["results"]
     assert [(r["corpus"], r["retriever"]) for r in results] == [
         ("ottqa", "bm25"),
         ("ottqa", "no-context"),
         ("mini", "bm25"),
         ("mini", "no-context"),
     ]
-    assert done.stderr.count("Warning: ottqa validation: 1 of 1 queries are empty") == 1
-    assert done.stderr.count("Warning: top_k=10 is more than the 2 tables") == 1
-    printed = _command(tmp_path, *arguments, TARGET_BENCH_DATA="data")
-    assert printed.stdout.index("ottqa validation") < printed.stdout.index("mini test")
+    assert done.err.count("Warning: ottqa validation: 1 of 1 queries are empty") == 1
+    assert done.err.count("Warning: top_k=10 is more than the 2 tables") == 1
+    monkeypatch.setenv("TARGET_BENCH_DATA", "data")
+    printed = inside(*arguments)
+    assert printed.out.index("ottqa validation") < printed.out.index("mini test")
 
 
-def test_own_retriever(tmp_path: Path, mine: str) -> None:
-    done = _command(tmp_path, "run", "mini", "--retriever", f"{mine}:bad=zzz", "--top-k", "120")
-    assert done.returncode == 0
-    assert "mine.py:Mine" in done.stdout
-    assert "1.000" in done.stdout
+def test_own_retriever(inside: Inside, mine: str) -> None:
+    done = inside("run", "mini", "--retriever", f"{mine}:bad=zzz", "--top-k", "120")
+    assert done.code == 0
+    assert "mine.py:Mine" in done.out
+    assert "1.000" in done.out
 
 
-def test_failed_query_stops(tmp_path: Path, mine: str) -> None:
+def test_failed_query_stops(tmp_path: Path, inside: Inside, mine: str) -> None:
     query = load("mini").queries[9]
     spec = f"{mine}:bad={json.dumps(query.text)}"
     arguments = ("run", "mini", "--task", "retrieval", "--retriever", spec, "--json")
-    done = _command(tmp_path, *arguments)
+    done = inside(*arguments)
     _is_message(done, 3, "Mine", "RuntimeError: the index is gone", query.id, "--on-error record")
     (kept,) = (tmp_path / "runs").glob("*/retrieval.jsonl")
     assert len(kept.read_text(encoding="utf-8").splitlines()) == 9
 
-    recorded = _command(tmp_path, *arguments, "--on-error", "record")
-    assert recorded.returncode == 3
-    (result,) = json.loads(recorded.stdout)["results"]
+    recorded = inside(*arguments, "--on-error", "record")
+    assert recorded.code == 3
+    (result,) = json.loads(recorded.out)["results"]
     assert result["counts"]["failed"] == 1
     assert result["n_queries"] == 280
-    assert "failed on 1 of 280 queries of mini (scored 0)" in recorded.stderr
-    assert f"the first is {query.id!r}: raised RuntimeError" in recorded.stderr
-    assert "Traceback" not in recorded.stderr
+    assert "failed on 1 of 280 queries of mini (scored 0)" in recorded.err
+    assert f"the first is {query.id!r}: raised RuntimeError" in recorded.err
+    assert "Traceback" not in recorded.err
 
-    table = _command(tmp_path, *arguments[:-1], "--on-error", "record")
-    assert table.returncode == 3
-    assert "279 of 280 answered, 1 failed" in table.stdout
+    table = inside(*arguments[:-1], "--on-error", "record")
+    assert table.code == 3
+    assert "279 of 280 answered, 1 failed" in table.out
 
 
 @pytest.mark.parametrize(
@@ -210,19 +224,19 @@ def test_failed_query_stops(tmp_path: Path, mine: str) -> None:
         (["--corpus", "mini", "--no-such-option"], ["--no-such-option"]),
     ],
 )
-def test_mistakes(tmp_path: Path, arguments: list[str], parts: list[str]) -> None:
-    _is_message(_command(tmp_path, "run", *arguments, "--json"), 2, *parts)
+def test_mistakes(inside: Inside, arguments: list[str], parts: list[str]) -> None:
+    _is_message(inside("run", *arguments, "--json"), 2, *parts)
 
 
-def test_data_that_is_broken(tmp_path: Path) -> None:
+def test_data_that_is_broken(tmp_path: Path, inside: Inside) -> None:
     write_ottqa(tmp_path, [ottqa_table("Cup_0")], [ottqa_question("q1", "Cup_9")])
-    done = _command(tmp_path, "run", "ottqa", "--data-dir", ".", "--retriever", "bm25")
+    done = inside("run", "ottqa", "--data-dir", ".", "--retriever", "bm25")
     _is_message(done, 2, "'q1'", "Cup_9", "not among the 1 tables")
 
 
-def test_run_folder_that_cannot_be_made(tmp_path: Path) -> None:
+def test_run_folder_that_cannot_be_made(tmp_path: Path, inside: Inside) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    done = _command(tmp_path, "run", "mini", "--retriever", "oracle", "--out", "file/runs")
+    done = inside("run", "mini", "--retriever", "oracle", "--out", "file/runs")
     _is_message(done, 4, "cannot be created", "--out")
 
 
@@ -258,38 +272,38 @@ def test_debug_shows_the_traceback(tmp_path: Path, arguments: tuple[str, ...]) -
         ),
     ],
 )
-def test_list(tmp_path: Path, what: str, parts: list[str]) -> None:
-    done = _command(tmp_path, "list", what)
-    assert (done.returncode, done.stderr) == (0, "")
+def test_list(inside: Inside, what: str, parts: list[str]) -> None:
+    done = inside("list", what)
+    assert (done.code, done.err) == (0, "")
     for part in parts:
-        assert part in done.stdout
+        assert part in done.out
 
 
-def test_describe_corpus(tmp_path: Path) -> None:
-    done = _command(tmp_path, "describe", "corpus", "Mini", "--split", "val")
-    assert (done.returncode, done.stderr) == (0, "")
+def test_describe_corpus(tmp_path: Path, inside: Inside) -> None:
+    done = inside("describe", "corpus", "Mini", "--split", "val")
+    assert (done.code, done.err) == (0, "")
     for part in ("split validation", "139", "9.525180", "4.395683", "Apache-2.0", "First query"):
-        assert part in done.stdout
+        assert part in done.out
     write_ottqa(tmp_path, [ottqa_table("[b]Cup")], [ottqa_question("[i]", "[b]Cup")])
-    done = _command(tmp_path, "describe", "corpus", "ottqa", "--data-dir", ".")
-    assert (done.returncode, done.stderr) == (0, "")
+    done = inside("describe", "corpus", "ottqa", "--data-dir", ".")
+    assert (done.code, done.err) == (0, "")
     for part in ("2.000000", "MIT", "ICLR 2021", "[b]Cup", "[i]", "Winner", "Ann"):
-        assert part in done.stdout
+        assert part in done.out
 
 
 @pytest.mark.parametrize("name", ["bm25", "tfidf", "random"])
-def test_describe_retriever(tmp_path: Path, name: str) -> None:
-    done = _command(tmp_path, "describe", "retriever", name)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "setting" in done.stdout
+def test_describe_retriever(inside: Inside, name: str) -> None:
+    done = inside("describe", "retriever", name)
+    assert (done.code, done.err) == (0, "")
+    assert "setting" in done.out
     for parameter in inspect.signature(registry.resolve("retriever", name)).parameters:
-        assert re.search(rf"^ {parameter} .*\w", done.stdout, re.MULTILINE)
+        assert re.search(rf"^ {parameter} .*\w", done.out, re.MULTILINE)
 
 
-def test_describe_own_retriever(tmp_path: Path, mine: str) -> None:
-    done = _command(tmp_path, "describe", "retriever", mine)
-    assert done.returncode == 0
-    assert re.search(r"^ bad +.*nothing", done.stdout, re.MULTILINE)
+def test_describe_own_retriever(inside: Inside, mine: str) -> None:
+    done = inside("describe", "retriever", mine)
+    assert done.code == 0
+    assert re.search(r"^ bad +.*nothing", done.out, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -305,14 +319,14 @@ def test_describe_own_retriever(tmp_path: Path, mine: str) -> None:
         (["runn", "mini"], "runn"),
     ],
 )
-def test_other_mistakes(tmp_path: Path, arguments: list[str], part: str) -> None:
-    _is_message(_command(tmp_path, *arguments), 2, part)
+def test_other_mistakes(inside: Inside, arguments: list[str], part: str) -> None:
+    _is_message(inside(*arguments), 2, part)
 
 
 @pytest.mark.parametrize("mode", ["oracle", "no-context"])
-def test_describe_mode(tmp_path: Path, mode: str) -> None:
+def test_describe_mode(inside: Inside, mode: str) -> None:
     """What ``list retrievers`` shows can be described."""
-    assert _command(tmp_path, "describe", "retriever", mode).returncode == 0
+    assert inside("describe", "retriever", mode).code == 0
 
 
 def test_help(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from tests.evaluation.sweeps.workplace import (
 )
 from tests.runs.processes import CAN_MOUNT, finish, in_own_mounts, with_read_only
 
+pytestmark = pytest.mark.slow
+
 SMALL = """
 corpora: {name: mini, limit: 9}
 retrievers: ["plugins.py:Slow", bm25]

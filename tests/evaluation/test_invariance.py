@@ -22,6 +22,8 @@ from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
 from tests.builders import Recorder, only, same_scores
 
+pytestmark = pytest.mark.slow
+
 RETRIEVERS = ("bm25", "tfidf", "lsa", "random:seed=3")
 
 

@@ -16,6 +16,8 @@ from tests.runs.processes import (
     write_slow,
 )
 
+pytestmark = pytest.mark.slow
+
 PAGE = 4096
 ROOMS = (1, 2, 3, 4, 12, 24, -6, -4, -3, -2, -1)
 """Pages, or how many are missing to what a run takes: none, a part or all of each file fits."""

@@ -28,6 +28,8 @@ from tests.runs.processes import (
     write_slow,
 )
 
+pytestmark = pytest.mark.slow
+
 KILLS = 30
 SECONDS = "0.002"
 

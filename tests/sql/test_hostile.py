@@ -13,6 +13,8 @@ from target_bench.sql.engines.limits import Limits
 from target_bench.sql.workers.pool import Pool, Statement
 from tests.sql.written import duckdb_file, sqlite_file, state
 
+pytestmark = pytest.mark.slow
+
 DEADLINE = 1.0
 LATE = DEADLINE + 0.5
 

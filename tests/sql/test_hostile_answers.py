@@ -25,6 +25,8 @@ from target_bench.sql.workers.trial import Trials
 from tests.sql.hostile import ANSWERS, COLLIDING, JOINS
 from tests.sql.judged import in_order
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = """
 CREATE TABLE hut (id INTEGER PRIMARY KEY, name TEXT, h INTEGER);
 INSERT INTO hut VALUES (1, 'a', 2), (2, 'b', 3), (3, 'b', 4), (4, 'd', 9), (5, 'e', 9);

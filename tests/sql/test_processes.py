@@ -11,7 +11,10 @@ import pytest
 
 from target_bench.sql.workers.pool import Pool, Statement
 
-pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="reads /proc")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path("/proc").is_dir(), reason="reads /proc"),
+]
 
 SCRIPT = """
 import sys

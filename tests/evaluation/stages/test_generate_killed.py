@@ -12,6 +12,8 @@ from tests.builders import rewrite
 from tests.evaluation.stages.answering import QUESTIONS, Own, answered, ids
 from tests.runs.processes import command, finish, start
 
+pytestmark = pytest.mark.slow
+
 KILLS = 4
 SECONDS = "0.01"
 

@@ -8,6 +8,8 @@ import pytest
 from target_bench.evaluation.sweeps import Local, Sweep
 from tests.builders import ROOT, Recorder, ottqa_question, ottqa_table, write_ottqa
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = ROOT / "examples" / "ablations"
 CELLS = {"title": 4, "rows": 10, "format": 12, "k": 3, "distractors": 12}
 DENSE = {"title-dense": 2, "rows-dense": 5, "serializers-dense": 8}

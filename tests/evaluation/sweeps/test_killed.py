@@ -4,8 +4,12 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.evaluation.sweeps.workplace import TWELVE, write
 from tests.runs.processes import start
+
+pytestmark = pytest.mark.slow
 
 
 def test_killed_at_random_moments(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from tests.builders import Recorder
 from tests.evaluation.sweeps.workplace import TWELVE, contents, produced, ran, sweep, write
 from tests.runs.processes import start
 
+pytestmark = pytest.mark.slow
+
 SMALL = "corpora: {name: mini, limit: 9}\nretrievers:\n"
 
 

@@ -14,6 +14,8 @@ from tests.cli.inside import Inside
 from tests.reporting.leaderboard.forging import Files, packed, run_of, with_lines
 from tests.sql.hostile import ANSWERS, COLLIDING, JOINS
 
+pytestmark = pytest.mark.slow
+
 LATE = 240.0
 SHORT = [text for text in ANSWERS.values() if len(text) <= LONGEST_ANSWER][:20]
 

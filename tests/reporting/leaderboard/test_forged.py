@@ -25,6 +25,8 @@ from tests.reporting.leaderboard.forging import (
     with_lines,
 )
 
+pytestmark = pytest.mark.slow
+
 RANKINGS = "runs/0/retrieval.jsonl"
 QUERIES = {query.id: query for query in corpora.load("mini").queries}
 
