@@ -1,15 +1,15 @@
 """Name -> plug-in: built-ins, entry points, ``module:Class`` and ``path/file.py:Class``.
 
-Names of built-ins stand in ``built_in``. Targets are strings, imported when asked for.
+Names of built-ins stand in ``built_in``. Targets are strings, imported when asked for. Settings are
+``key=value,key=value``, values in YAML flow style. The packages that target-bench declares are
+checked here too, before any plug-in is built.
 """
 
 import importlib
-import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,14 +18,15 @@ from typing import TYPE_CHECKING, Any
 from target_bench.core.built_in import BUILT_IN as BUILT_IN
 from target_bench.core.built_in import Kind as Kind
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.plugin_specs import parse_settings
+from target_bench.core.plugin_files import FILE_MODULE
 from target_bench.core.redaction import masked_settings
+from target_bench.core.unknown_names import unknown_name
+from target_bench.core.yaml_values import yaml_value
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-FILE_MODULE = "_target_bench_plugin_"
-"""How the module of a plug-in named by its file is called, followed by its path."""
+DISTRIBUTION = "target-bench"
 
 BASELINES = ("bm25", "tfidf", "lsa", "random")
 """The retrievers that need no model: what is compared if nothing is named."""
@@ -74,6 +75,54 @@ def parse(kind: Kind, text: str) -> Spec:
         if match:
             return Spec(match["target"], parse_settings(match["settings"] or "", text))
     return Spec(name, parse_settings(rest, text))
+
+
+def parse_settings(text: str, whole: str) -> dict[str, Any]:
+    """Read ``key=value,key=value``; ``whole`` is the text that an error message quotes.
+
+    Raises:
+        ConfigError: a part is not ``key=value``, a key stands twice, or a value is not YAML.
+    """
+    settings: dict[str, Any] = {}
+    for item in _split_at_commas(text, whole):
+        key, equals, value = item.partition("=")
+        key = key.strip()
+        if not equals or not key.isidentifier():
+            raise ConfigError(
+                f"{whole!r}: expected key=value, found {item!r}. "
+                "Settings look like bm25:fields=[title,header],k1=0.9"
+            )
+        if key in settings:
+            raise ConfigError(f"{whole!r}: {key} is set twice")
+        try:
+            settings[key] = yaml_value(value)
+        except ValueError as error:
+            raise ConfigError(
+                f"{whole!r}: the value of {key} is not YAML: {value!r}. "
+                "Quote text that holds brackets, commas or quotes."
+            ) from error
+    return settings
+
+
+def _split_at_commas(text: str, whole: str) -> list[str]:
+    """Split at the commas outside brackets and quotes."""
+    items, depth, quote, start = [], 0, "", 0
+    for i, char in enumerate(text):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        elif char in "[{(":
+            depth += 1
+        elif char in ")}]":
+            depth -= 1
+        elif char == "," and depth == 0:
+            items.append(text[start:i])
+            start = i + 1
+    if depth or quote:
+        raise ConfigError(f"{whole!r}: a bracket or quote is not closed")
+    items.append(text[start:])
+    return [item for item in items if item.strip()]
 
 
 def create(kind: Kind, text: str, also: Iterable[str] = ()) -> Any:
@@ -168,19 +217,6 @@ def anywhere(target: str) -> str:
     return f"{Path(path).resolve()}:{name}"
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
-    """Return the message for an unknown name: near misses, then the list."""
-    import difflib
-
-    known = list(known)
-    near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
-    hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    if name.endswith(".py"):
-        hint = f" To name a class in a file write {name}:Class."
-    listing = ", ".join(known) or "none"
-    return f"unknown {kind} {name!r}.{hint} Known: {listing}."
-
-
 def _find(kind: Kind, name: str) -> str | None:
     return _find_exact(kind, name) or _find_exact(kind, canonical(kind, name))
 
@@ -234,23 +270,10 @@ def _import(path: str, asked: str) -> Any:
 
 
 def _import_file(target: str) -> Any:
+    from target_bench.core.plugin_files import module_of
+
     file_name, _, attribute = target.rpartition(":")
-    path = Path(file_name).resolve()
-    if not path.is_file():
-        raise ConfigError(f"{target!r}: there is no file {path}")
-    name = f"{FILE_MODULE}{normalise(str(path))}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        with _without_bytecode():
-            spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        del sys.modules[name]
-        raise ConfigError(f"{target!r}: {path} raised {type(error).__name__}: {error}") from error
-    return _attribute(module, attribute, target)
+    return _attribute(module_of(Path(file_name).resolve(), target), attribute, target)
 
 
 def _as_named(target: str) -> str:
@@ -259,17 +282,6 @@ def _as_named(target: str) -> str:
     if not module.startswith(FILE_MODULE):
         return target
     return f"{Path(sys.modules[module].__file__ or module).name}:{name}"
-
-
-@contextmanager
-def _without_bytecode() -> Iterator[None]:
-    """Leave no compiled file beside a user's: on a full disk Python would leave half of one."""
-    earlier = sys.dont_write_bytecode
-    sys.dont_write_bytecode = True
-    try:
-        yield
-    finally:
-        sys.dont_write_bytecode = earlier
 
 
 def _attribute(module: Any, attribute: str, asked: str) -> Any:
@@ -341,3 +353,50 @@ def _converted(value: Any, annotation: Any, what: str) -> Any:
         if "valid string" in problems:
             problems += ". Text that looks like something else is put into quotes, as in '42'"
         raise ConfigError(f"{what}: {problems}") from error
+
+
+def unmet_requirements() -> list[str]:
+    """Return the faults of the installed versions of required packages, a sentence each.
+
+    Optional packages are not looked at. Where target-bench itself is not installed (its source
+    folder is on the path), nothing is declared and the list is empty.
+    """
+    from importlib.metadata import PackageNotFoundError, requires, version
+
+    from packaging.requirements import Requirement
+
+    try:
+        declared = [Requirement(line) for line in requires(DISTRIBUTION) or ()]
+    except PackageNotFoundError:
+        return []
+    found = []
+    for needed in (one for one in declared if not one.marker or one.marker.evaluate({"extra": ""})):
+        wanted = f"{needed.name}{needed.specifier}"
+        try:
+            installed = version(needed.name)
+        except PackageNotFoundError:
+            found.append(f"target-bench needs {wanted}, which is not installed.")
+            continue
+        if not needed.specifier.contains(installed, prereleases=True):
+            found.append(f"{needed.name} {installed} is installed; target-bench needs {wanted}.")
+    return found
+
+
+@cache
+def check_requirements() -> None:
+    """Check the installed versions of the required packages; once a process.
+
+    Raises:
+        ConfigError: a required package is missing or of a version that does not work.
+    """
+    found = unmet_requirements()
+    if found:
+        raise ConfigError(unmet_message(found))
+
+
+def unmet_message(found: list[str]) -> str:
+    """Return a message of the conflicts and what to do about them."""
+    return (
+        f"{' '.join(found)} Another package may have changed the version: install that package in "
+        f"an environment of its own, and restore this one with: pip install '{DISTRIBUTION}'"
+    )

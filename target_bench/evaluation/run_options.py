@@ -263,7 +263,7 @@ def check_names(given: Mapping[str, Any], known: Sequence[str]) -> None:
                 "place of the name of the task"
             )
         if name not in known:
-            from target_bench.core.registry import unknown_name
+            from target_bench.core.unknown_names import unknown_name
 
             raise ConfigError(unknown_name("option", name, known))
 

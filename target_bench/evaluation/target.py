@@ -64,10 +64,10 @@ class TARGET:
         observer: Observer | None = None,
         loader: "Loader | None" = None,
     ) -> None:
-        from target_bench.core import registry, requirements
+        from target_bench.core import registry
         from target_bench.data.select import Loader, once, tasks_and_corpora
 
-        requirements.check()
+        registry.check_requirements()
 
         wanted = tasks or (RANKING_TASK,)
         self._pairs = once(pair for task in wanted for pair in tasks_and_corpora(task))

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, get_args
 from unittest import SkipTest
 
-from target_bench.core import registry
+from target_bench.core import registry, unknown_names
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError
 from target_bench.core.interfaces import Dataset
@@ -255,7 +255,7 @@ def task_checks(
     names = [function.__name__.removeprefix("check_") for function in CHECKS]
     for left_out in skip or {}:
         if left_out not in names:
-            raise ConfigError(f"skip: {registry.unknown_name('check', left_out, names)}")
+            raise ConfigError(f"skip: {unknown_names.unknown_name('check', left_out, names)}")
     return [
         Check(
             name,
