@@ -4,11 +4,10 @@ Everything public is importable from here and loaded on first use, so that
 ``from target_bench import Retriever`` costs little more than ``import numpy``.
 """
 
-import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from target_bench.core.moved import MovedFinder
+from target_bench.core import moved
 from target_bench.core.version import __version__
 
 if TYPE_CHECKING:
@@ -169,7 +168,7 @@ __all__ = [  # noqa: RUF022 (the order a reader wants)
 ]
 
 
-sys.meta_path.append(MovedFinder())
+moved.register(__name__)
 
 
 def __getattr__(name: str) -> Any:

@@ -134,11 +134,28 @@ def test_imports_of_the_documentation_of_0_1_0(line: str) -> None:
     exec(line, {})
 
 
-def test_an_earlier_name_is_the_module_of_today() -> None:
+def test_an_earlier_name_gives_what_the_module_of_today_has() -> None:
     from target_bench.core.moved import MOVED
 
-    for earlier in ("target_bench.interfaces", "target_bench.sweeps"):
-        import_module(earlier)
-        assert sys.modules[earlier] is sys.modules[MOVED[earlier]]
+    for earlier in ("target_bench.interfaces", "target_bench.sweeps", "target_bench.training"):
+        of_today = import_module(MOVED[earlier])
+        for name in (name for name in vars(of_today) if not name.startswith("_")):
+            assert getattr(import_module(earlier), name) is getattr(of_today, name)
     with pytest.raises(ModuleNotFoundError):
         import_module("target_bench.pipeline")
+    with pytest.raises(ImportError):
+        exec("from target_bench.interfaces import Nothing", {})
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import target_bench.retrievers.compat as moved; moved.Compat",
+        "import target_bench.sweeps.ray as moved; moved.Ray",
+        "import target_bench.sweeps; target_bench.sweeps.Sweep",
+        "import target_bench.retrievers.compat; target_bench.retrievers.compat.Compat",
+    ],
+)
+def test_whole_modules_are_imported_under_earlier_names(line: str) -> None:
+    done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

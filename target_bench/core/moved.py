@@ -1,11 +1,9 @@
 """Modules that the documentation of version 0.1.0 named, importable under their earlier names."""
 
 import sys
-from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
 MOVED = {
     "target_bench.embeddings": "target_bench.components.embedding_cache.embeddings",
@@ -22,21 +20,21 @@ MOVED = {
 """Earlier name -> name of today."""
 
 
-class MovedFinder(MetaPathFinder, Loader):
-    """Import a module of today where its earlier name is asked for."""
+class MovedModule(ModuleType):
+    """A module under its earlier name, which imports that of today when a name of it is asked for."""
 
-    def find_spec(
-        self,
-        fullname: str,
-        path: Sequence[str] | None,  # noqa: ARG002 (the protocol's arguments)
-        target: ModuleType | None = None,  # noqa: ARG002
-    ) -> ModuleSpec | None:
-        """Return a spec for an earlier name; None for every other."""
-        return ModuleSpec(fullname, self) if fullname in MOVED else None
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked by the import system
+            raise AttributeError(name)
+        return getattr(import_module(MOVED[self.__name__]), name)
 
-    def create_module(self, spec: ModuleSpec) -> None:
-        """Leave the module to ``exec_module``."""
 
-    def exec_module(self, module: ModuleType) -> None:
-        """Put the module of today in the place of the empty one."""
-        sys.modules[module.__name__] = import_module(MOVED[module.__name__])
+def register(package: str) -> None:
+    """Make the earlier names of modules in a package importable; called when it is imported."""
+    for earlier in MOVED:
+        parent, _, name = earlier.rpartition(".")
+        module = MovedModule(earlier)
+        if parent == package:
+            setattr(sys.modules[package], name, module)
+        if parent == package or (parent in MOVED and parent.startswith(f"{package}.")):
+            sys.modules[earlier] = module

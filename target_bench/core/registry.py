@@ -70,7 +70,7 @@ def parse(kind: Kind, text: str) -> Spec:
         ConfigError: the settings are not ``key=value`` pairs with values in YAML flow style.
     """
     name, _, rest = text.partition(":")
-    if rest and not _is_known(kind, name):
+    if rest and _find(kind, name) is None:
         match = _FILE.fullmatch(text) or _MODULE.fullmatch(text)
         if match:
             return Spec(match["target"], parse_settings(match["settings"] or "", text))
@@ -226,10 +226,6 @@ def _find_exact(kind: Kind, name: str) -> str | None:
         return BUILT_IN[kind][name]
     entry = _entry_points(kind).get(name)
     return entry.value if entry else None
-
-
-def _is_known(kind: Kind, name: str) -> bool:
-    return _find(kind, name) is not None
 
 
 def _entry_points(kind: Kind) -> dict[str, "EntryPoint"]:
