@@ -11,6 +11,7 @@ from target_bench.core import moved
 from target_bench.core.version import __version__
 
 if TYPE_CHECKING:
+    from target_bench.core.contract import Generator, Retriever
     from target_bench.core.errors import (
         ConfigError,
         DataError,
@@ -20,28 +21,21 @@ if TYPE_CHECKING:
         TargetBenchError,
     )
     from target_bench.core.grid import CellGrid, GridCell
-    from target_bench.core.interfaces import (
-        Corpus,
-        CorpusLoader,
-        Dataset,
-        Generator,
-        Ranked,
-        Retriever,
-    )
-    from target_bench.core.metric import Metric
-    from target_bench.core.metric_spec import MetricSpec
+    from target_bench.core.metric import Metric, MetricSpec, Score
     from target_bench.core.observer import Observer
     from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
-    from target_bench.core.release import Release
+    from target_bench.core.ranking import Ranked
+    from target_bench.core.release import CorpusLoader, Release
     from target_bench.core.schema import (
+        Corpus,
         CorpusInfo,
+        Dataset,
         Generation,
         GenerationRequest,
         Judgement,
         Message,
         Query,
         Retrieval,
-        Score,
         Table,
         TableId,
     )

@@ -16,8 +16,7 @@ from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from target_bench.core.metric import Metric
-    from target_bench.core.metric_spec import MetricSpec
+    from target_bench.core.metric import Metric, MetricSpec
     from target_bench.core.schema import Table
     from target_bench.core.text_tables import TextTable
 

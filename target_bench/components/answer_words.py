@@ -3,8 +3,7 @@
 import re
 from functools import lru_cache
 
-from target_bench.core.interfaces import Corpus
-from target_bench.core.schema import TableId
+from target_bench.core.schema import Corpus, TableId
 from target_bench.core.serialization import cell_text
 
 

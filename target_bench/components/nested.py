@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from target_bench.core import contract, registry
 from target_bench.core.errors import ConfigError, PluginError
-from target_bench.core.interfaces import Corpus, Ranked, Ranking
+from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.redaction import masked_settings
-from target_bench.core.schema import Query
+from target_bench.core.schema import Corpus, Query
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,15 +15,15 @@ from target_bench.core import (
     built_in,
     code_tree,
     contract,
-    interfaces,
+    faults,
     ranking,
     registry,
     release,
     schema,
     serialization,
 )
+from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import constructor_arguments
 from target_bench.core.plugin_files import FILE_MODULE
 from target_bench.core.redaction import is_secret
 
@@ -35,7 +35,7 @@ def _files_of(*modules: ModuleType) -> frozenset[Path]:
     return frozenset(Path(module.__file__ or "") for module in modules)
 
 
-_SHARED = _files_of(contract, interfaces, ranking, release, schema, serialization)
+_SHARED = _files_of(contract, faults, ranking, release, schema, serialization)
 """Modules that change what any plug-in gives, whether it imports them or not."""
 
 _NAMING = _files_of(built_in, registry, code_tree, sys.modules[__name__])

@@ -11,7 +11,7 @@ from target_bench.core.schema import Generation, GenerationRequest, Query, Table
 from target_bench.core.serialization import Format
 
 if TYPE_CHECKING:
-    from target_bench.core.interfaces import Corpus
+    from target_bench.core.schema import Corpus
 
 SchemaScope = Literal["database", "tables"]
 """What a prompt shows: all tables of the first retrieved database, or the retrieved ones alone."""

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from target_bench.core.answer_options import ANSWER_OPTIONS
-from target_bench.core.interfaces import Corpus, Dataset
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions, PromptWriter
 from target_bench.core.schema import (
     AnswerKind,
+    Corpus,
+    Dataset,
     Generation,
     Judgement,
     Query,

@@ -13,9 +13,8 @@ from typing import Any, TypeVar
 
 from target_bench.core.errors import DataError, PluginError, TargetBenchError
 from target_bench.core.identity import code_hash
-from target_bench.core.interfaces import Corpus, CorpusLoader
-from target_bench.core.release import Release
-from target_bench.core.schema import Query, Table, TableId
+from target_bench.core.release import CorpusLoader, Release
+from target_bench.core.schema import Corpus, Query, Table, TableId
 from target_bench.data.arrow import ArrowCorpus, write_tables
 from target_bench.data.databases.lazy_rows import LazyRows
 from target_bench.data.ragged import rectangular

@@ -11,8 +11,7 @@ from typing import Any
 
 from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid
-from target_bench.core.interfaces import Corpus, Dataset
-from target_bench.core.schema import Cell, CorpusInfo, Query, Table, TableId
+from target_bench.core.schema import Cell, Corpus, CorpusInfo, Dataset, Query, Table, TableId
 from target_bench.data.databases.lazy_rows import LazyRows
 from target_bench.data.titles import has_title
 

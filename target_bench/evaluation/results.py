@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from target_bench.core import text_tables
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.schema import AnswerCounts, Counts, Score
+from target_bench.core.metric import AnswerCounts, Counts, Score
 from target_bench.core.task import SummaryBlock
 from target_bench.core.text_tables import Column, TextTable
 from target_bench.metrics.headlines import ranking_metrics, table_metrics

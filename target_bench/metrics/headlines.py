@@ -13,8 +13,8 @@ from math import inf
 from statistics import median
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.metric_spec import RANKINGS, MetricSpec, split
-from target_bench.core.schema import Query, Score
+from target_bench.core.metric import RANKINGS, MetricSpec, Score, split
+from target_bench.core.schema import Query
 from target_bench.metrics.named import Scores, specs_of
 
 MOST_WORDS = 4

@@ -11,8 +11,7 @@ from typing import Any
 from target_bench.core import registry
 from target_bench.core.built_in import BUILT_IN
 from target_bench.core.errors import ConfigError
-from target_bench.core.metric import Metric
-from target_bench.core.metric_spec import MetricSpec, split
+from target_bench.core.metric import Metric, MetricSpec, split
 
 Scores = Iterable[str] | Mapping[str, Any]
 """Names of metrics, or name -> score: a ``Score``, what ``Score.to_json`` wrote, or a number."""

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.metric import Metric, MetricDefinition, by_name
-from target_bench.core.metric_spec import RANKINGS, MetricSpec
+from target_bench.core.metric import RANKINGS, Metric, MetricDefinition, MetricSpec, by_name
 from target_bench.metrics.judged_rankings import JudgedRankings
 
 Floats = NDArray[np.float64]

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import numpy as np
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.core.metric_spec import MetricSpec
+from target_bench.core.metric import MetricSpec
 from target_bench.evaluation.results import Result
 from target_bench.metrics import intervals, significance
 from target_bench.metrics.headlines import headline, main_metrics

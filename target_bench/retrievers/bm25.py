@@ -21,11 +21,11 @@ from target_bench.components.lexical.analysis import (
     serializers,
 )
 from target_bench.components.lexical.postings import Formula, Postings, Weighing
-from target_bench.components.top_k import rank_product, rank_scores
 from target_bench.core.array_files import read_json, write_json
+from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.interfaces import Corpus, Ranked, Ranking, Retriever
-from target_bench.core.schema import TableId
+from target_bench.core.ranking import Ranked, Ranking, rank_product, rank_scores
+from target_bench.core.schema import Corpus, TableId
 from target_bench.core.serialization import Field, Format, RowLimit
 
 SMALLEST_MEMORY = 16 * 2**20

@@ -24,7 +24,7 @@ from target_bench.components.lexical.analysis import (
 )
 from target_bench.components.lexical.postings import Counted, Weighing
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Corpus
+from target_bench.core.schema import Corpus
 from target_bench.core.serialization import Format, RowLimit
 from target_bench.retrievers.bm25 import BM25, Fields
 

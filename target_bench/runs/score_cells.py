@@ -2,7 +2,7 @@
 
 from math import isnan
 
-from target_bench.core.schema import Score
+from target_bench.core.metric import Score
 from target_bench.core.text_tables import Column
 from target_bench.metrics.named import spec_of
 

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.metric import Metric
-from target_bench.core.schema import Query, Score
+from target_bench.core.metric import Metric, Score
+from target_bench.core.schema import Query
 from target_bench.metrics import intervals
 from target_bench.metrics.significance import of_mean
 from target_bench.runs.measured import Measured, MissingPluginError

@@ -15,12 +15,13 @@ from target_bench.components.prompts.prompting import prompt_of
 from target_bench.components.prompts.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
 from target_bench.core.answer_options import ANSWER_OPTIONS
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Corpus, Dataset
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import (
     NO_DATABASE,
     AnswerKind,
+    Corpus,
+    Dataset,
     Generation,
     Judgement,
     Query,

@@ -11,10 +11,9 @@ from unittest import SkipTest
 from target_bench.core import registry, unknown_names
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Dataset
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.schema import AnswerKind, Generation, Judgement, Query, Retrieval
+from target_bench.core.schema import AnswerKind, Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import Predictions, SummaryBlock, TableSource, Task
 from target_bench.data.select import make_task, of_task
 from target_bench.data.splits import load

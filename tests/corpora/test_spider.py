@@ -11,7 +11,7 @@ import pytest
 
 from target_bench import corpora
 from target_bench.core.errors import DataError
-from target_bench.core.interfaces import Dataset
+from target_bench.core.schema import Dataset
 from target_bench.core.serialization import Serializer
 from tests.builders import HOWS, How, zipped
 from tests.data.releases import (

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from target_bench import Query, Table, TableId, corpora
-from target_bench.core.interfaces import CorpusLoader
-from target_bench.core.release import Release
+from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import CorpusInfo
 from target_bench.core.serialization import Serializer
 from target_bench.data.read_split import read

@@ -2,7 +2,8 @@
 
 import pytest
 
-from target_bench.core.schema import Query, Score, TableId
+from target_bench.core.metric import Score
+from target_bench.core.schema import Query, TableId
 from target_bench.evaluation.target import TARGET
 from target_bench.metrics.headlines import (
     answer_metrics,

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from target_bench.core import registry
 from target_bench.core.built_in import BUILT_IN
 from target_bench.core.errors import ConfigError
-from target_bench.core.metric import Metric
-from target_bench.core.metric_spec import MetricSpec, split
-from target_bench.core.schema import Query, Score, TableId
+from target_bench.core.metric import Metric, MetricSpec, Score, split
+from target_bench.core.schema import Query, TableId
 from target_bench.data.splits import load
 from target_bench.evaluation.stages.score import _computed
 from target_bench.metrics import headlines

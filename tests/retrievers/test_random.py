@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.core.interfaces import Retriever
+from target_bench.core.contract import Retriever
 from target_bench.data.tables import MemoryCorpus
 from tests.retrievers.tables import (
     QUERIES,

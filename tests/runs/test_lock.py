@@ -13,8 +13,7 @@ from pathlib import Path
 import portalocker
 import pytest
 
-from target_bench.core.interfaces import Corpus
-from target_bench.core.schema import TableId
+from target_bench.core.schema import Corpus, TableId
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
 from target_bench.runs.store import Run

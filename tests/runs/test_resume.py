@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.core.interfaces import Dataset
-from target_bench.core.schema import TableId
+from target_bench.core.schema import Dataset, TableId
 from target_bench.data.splits import load
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET

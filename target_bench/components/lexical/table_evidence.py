@@ -26,8 +26,7 @@ from target_bench.core.array_files import (
     write_json,
     write_sparse,
 )
-from target_bench.core.interfaces import Corpus
-from target_bench.core.schema import Table
+from target_bench.core.schema import Corpus, Table
 from target_bench.core.serialization import RowLimit, Serializer, cell_text
 
 Floats = NDArray[np.float64]

@@ -13,10 +13,10 @@ import yaml
 from target_bench.core import serialization
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import own_hash
-from target_bench.core.interfaces import Corpus
 from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
 from target_bench.core.schema import (
     AnswerKind,
+    Corpus,
     Generation,
     GenerationRequest,
     Message,

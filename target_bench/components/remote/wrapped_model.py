@@ -20,8 +20,8 @@ from target_bench.components.remote.answer_cache import (
     unrecorded,
 )
 from target_bench.components.remote.failures import Failure, Kind, Refused
+from target_bench.core.contract import Generator
 from target_bench.core.errors import ConfigError, TargetBenchError
-from target_bench.core.interfaces import Generator
 from target_bench.core.model_objects import Foreign
 from target_bench.core.observer import Observer
 from target_bench.core.redaction import may_be_a_word, without_secrets

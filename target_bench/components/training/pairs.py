@@ -10,8 +10,7 @@ from target_bench.components.training.training_record import Used, words_hash
 from target_bench.core import contract, registry
 from target_bench.core.contract import is_paid
 from target_bench.core.errors import ConfigError, PluginError
-from target_bench.core.interfaces import Dataset
-from target_bench.core.schema import Query, TableId
+from target_bench.core.schema import Dataset, Query, TableId
 from target_bench.core.serialization import Serializer
 
 _MOST_AVOIDED = 50

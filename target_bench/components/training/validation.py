@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from target_bench.core import registry
-from target_bench.core.interfaces import Dataset
+from target_bench.core.schema import Dataset
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 from target_bench.metrics.judged_rankings import judge
 from target_bench.metrics.retrieval import at_cutoffs

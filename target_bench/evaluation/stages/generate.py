@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from target_bench.core import cache_use
+from target_bench.core.contract import Generator, generation_fault
 from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
-from target_bench.core.generation_contract import generation_fault
-from target_bench.core.interfaces import Dataset, Generator
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import Prompted, PromptWriter
 from target_bench.core.redaction import without_secrets
-from target_bench.core.schema import Generation, GenerationRequest, Query, Retrieval
+from target_bench.core.schema import Dataset, Generation, GenerationRequest, Query, Retrieval
 from target_bench.core.task import Task
 from target_bench.core.tokens import estimated_tokens
 from target_bench.evaluation.stages.consent import Confirm, Estimate, ask

@@ -12,9 +12,8 @@ from target_bench.core import cache_use, contract
 from target_bench.core.cache_use import Watch
 from target_bench.core.contract import RetrieverLike, is_paid
 from target_bench.core.errors import PluginError, StoreError, TargetBenchError
-from target_bench.core.interfaces import Dataset
 from target_bench.core.observer import Observer
-from target_bench.core.schema import Query, Retrieval
+from target_bench.core.schema import Dataset, Query, Retrieval
 from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.stages import index
 from target_bench.evaluation.stages.consent import Confirm, Estimate, ask

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.interfaces import Dataset
-from target_bench.core.metric_spec import MetricSpec
+from target_bench.core.metric import MetricSpec
+from target_bench.core.schema import Dataset
 from target_bench.metrics.headlines import (
     answer_metrics,
     deciding_metric,

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any
 
-from target_bench.core.metric_spec import MetricSpec
-from target_bench.core.schema import Score
+from target_bench.core.metric import MetricSpec, Score
 from target_bench.metrics.headlines import answer_metrics, ranking_metrics
 from target_bench.metrics.named import spec_of
 from target_bench.reporting.leaderboard.entry import Entry

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from target_bench.core import registry
 from target_bench.core.errors import DataError
-from target_bench.core.metric_spec import MetricSpec
-from target_bench.core.schema import AnswerCounts, Counts, Score
+from target_bench.core.metric import AnswerCounts, Counts, MetricSpec, Score
 from target_bench.data.select import task_class
 from target_bench.metrics import headlines
 from target_bench.metrics.named import spec_of
