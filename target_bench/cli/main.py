@@ -10,7 +10,7 @@ from target_bench.cli.earlier_spellings import Commands, TaskCommand
 from target_bench.cli.options import debugging
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, TargetBenchError
-from target_bench.core.redaction import without_secrets
+from target_bench.core.settings import without_secrets
 
 INTERNAL_ERROR = 1
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from target_bench.core import contract, registry
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.ranking import Ranked, Ranking
-from target_bench.core.redaction import masked_settings
 from target_bench.core.schema import Corpus, Query
+from target_bench.core.settings import masked_settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.faults import CheckedRanking, Fault
 from target_bench.core.observer import Observer
 from target_bench.core.ranking import Ranked, Ranking, Settled, settled
-from target_bench.core.redaction import without_secrets
 from target_bench.core.schema import (
     Corpus,
     Generation,
@@ -28,6 +27,7 @@ from target_bench.core.schema import (
     Query,
     Retrieval,
 )
+from target_bench.core.settings import without_secrets
 
 
 def constructor_arguments(plugin: object) -> dict[str, Any]:

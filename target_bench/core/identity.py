@@ -25,7 +25,7 @@ from target_bench.core import (
 from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import ConfigError
 from target_bench.core.plugin_files import FILE_MODULE
-from target_bench.core.redaction import is_secret
+from target_bench.core.settings import is_secret
 
 _NAME = __name__.partition(".")[0]
 _PACKAGE = Path(sys.modules[_NAME].__path__[0])

@@ -12,7 +12,7 @@ from pydantic import BaseModel, SecretBytes, SecretStr
 
 from target_bench.core.contract import constructor_arguments
 from target_bench.core.identity import class_name, code_hash, installed_version
-from target_bench.core.redaction import is_secret, without_secrets
+from target_bench.core.settings import is_secret, without_secrets
 
 _CHANGES_NO_ANSWER = frozenset(
     (

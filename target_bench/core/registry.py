@@ -1,8 +1,7 @@
 """Name -> plug-in: built-ins, entry points, ``module:Class`` and ``path/file.py:Class``.
 
-Names of built-ins stand in ``built_in``. Targets are strings, imported when asked for. Settings are
-``key=value,key=value``, values in YAML flow style. The packages that target-bench declares are
-checked here too, before any plug-in is built.
+Names of built-ins stand in ``built_in``. Targets are strings, imported when asked for. The packages
+that target-bench declares are checked here too, before any plug-in is built.
 """
 
 import importlib
@@ -19,9 +18,8 @@ from target_bench.core.built_in import BUILT_IN as BUILT_IN
 from target_bench.core.built_in import Kind as Kind
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.plugin_files import FILE_MODULE
-from target_bench.core.redaction import masked_settings
+from target_bench.core.settings import masked_settings, parse_settings
 from target_bench.core.unknown_names import unknown_name
-from target_bench.core.yaml_values import yaml_value
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -75,54 +73,6 @@ def parse(kind: Kind, text: str) -> Spec:
         if match:
             return Spec(match["target"], parse_settings(match["settings"] or "", text))
     return Spec(name, parse_settings(rest, text))
-
-
-def parse_settings(text: str, whole: str) -> dict[str, Any]:
-    """Read ``key=value,key=value``; ``whole`` is the text that an error message quotes.
-
-    Raises:
-        ConfigError: a part is not ``key=value``, a key stands twice, or a value is not YAML.
-    """
-    settings: dict[str, Any] = {}
-    for item in _split_at_commas(text, whole):
-        key, equals, value = item.partition("=")
-        key = key.strip()
-        if not equals or not key.isidentifier():
-            raise ConfigError(
-                f"{whole!r}: expected key=value, found {item!r}. "
-                "Settings look like bm25:fields=[title,header],k1=0.9"
-            )
-        if key in settings:
-            raise ConfigError(f"{whole!r}: {key} is set twice")
-        try:
-            settings[key] = yaml_value(value)
-        except ValueError as error:
-            raise ConfigError(
-                f"{whole!r}: the value of {key} is not YAML: {value!r}. "
-                "Quote text that holds brackets, commas or quotes."
-            ) from error
-    return settings
-
-
-def _split_at_commas(text: str, whole: str) -> list[str]:
-    """Split at the commas outside brackets and quotes."""
-    items, depth, quote, start = [], 0, "", 0
-    for i, char in enumerate(text):
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "'\"":
-            quote = char
-        elif char in "[{(":
-            depth += 1
-        elif char in ")}]":
-            depth -= 1
-        elif char == "," and depth == 0:
-            items.append(text[start:i])
-            start = i + 1
-    if depth or quote:
-        raise ConfigError(f"{whole!r}: a bracket or quote is not closed")
-    items.append(text[start:])
-    return [item for item in items if item.strip()]
 
 
 def create(kind: Kind, text: str, also: Iterable[str] = ()) -> Any:

@@ -38,8 +38,7 @@ from typing import Any
 
 from target_bench.core import registry, unknown_names
 from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.core.files import CACHE_VARIABLE, cache_root
-from target_bench.core.seals import sealed, unsealed
+from target_bench.core.files import CACHE_VARIABLE, cache_root, sealed, unsealed
 from target_bench.data.hub_client import MAIN, Facts, Hub, Listing, short
 
 FORMAT = 1

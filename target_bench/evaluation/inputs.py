@@ -14,7 +14,7 @@ from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptOptions, PromptWriter
-from target_bench.core.redaction import masked_settings
+from target_bench.core.settings import masked_settings
 from target_bench.core.task import Task
 from target_bench.data.select import Loaded
 from target_bench.evaluation.stages.consent import Confirm

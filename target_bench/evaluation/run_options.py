@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.option_fields import (
+from target_bench.core.prompt_writer import PromptOptions, SchemaScope
+from target_bench.core.schema import OnError
+from target_bench.core.serialization import Format
+from target_bench.core.settings import (
     Read,
     about,
     amount,
@@ -19,9 +22,6 @@ from target_bench.core.option_fields import (
     truth,
     whole,
 )
-from target_bench.core.prompt_writer import PromptOptions, SchemaScope
-from target_bench.core.schema import OnError
-from target_bench.core.serialization import Format
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from target_bench.core.contract import Retriever, constructor_arguments
 from target_bench.core.errors import ConfigError, DataError, MissingExtraError, PluginError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.ranking import Ranked, Ranking
-from target_bench.core.redaction import looks_secret, without_secrets
 from target_bench.core.schema import Corpus
 from target_bench.core.serialization import Field, Format, RowLimit, Serializer
+from target_bench.core.settings import looks_secret, without_secrets
 from target_bench.core.vectors import Vectors
 
 _KEY = "QDRANT_API_KEY"

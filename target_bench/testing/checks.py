@@ -11,8 +11,8 @@ from target_bench.core import registry, unknown_names
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.observer import Observer
 from target_bench.core.plugin_files import FILE_MODULE
-from target_bench.core.redaction import masked_settings
 from target_bench.core.registry import Kind
+from target_bench.core.settings import masked_settings
 
 Status = Literal["passed", "failed", "skipped"]
 

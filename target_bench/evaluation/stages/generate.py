@@ -10,11 +10,12 @@ from target_bench.core.contract import Generator, generation_fault
 from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import Prompted, PromptWriter
-from target_bench.core.redaction import without_secrets
 from target_bench.core.schema import Dataset, Generation, GenerationRequest, Query, Retrieval
+from target_bench.core.settings import without_secrets
 from target_bench.core.task import Task
 from target_bench.core.tokens import estimated_tokens
 from target_bench.evaluation.stages.consent import Confirm, Estimate, ask
+from target_bench.runs import times
 from target_bench.runs.answer_log import Answered
 from target_bench.runs.environment import environment
 from target_bench.runs.store import Run
@@ -190,7 +191,7 @@ class GenerateStage:
         self.observer.stage(f"{self.answerer.label}: generate", total=len(todo))
         found: dict[str, Answered] = {}
         start = time.perf_counter()
-        with cache_use.watched() as watch:
+        with times.watched() as watch:
             try:
                 with self.store.generation_log() as log:
                     for answered in self._answers(todo):

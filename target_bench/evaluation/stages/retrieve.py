@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.components.training import exposure
-from target_bench.core import cache_use, contract
-from target_bench.core.cache_use import Watch
+from target_bench.core import contract
 from target_bench.core.contract import RetrieverLike, is_paid
 from target_bench.core.errors import PluginError, StoreError, TargetBenchError
 from target_bench.core.observer import Observer
@@ -18,11 +17,12 @@ from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.stages import index
 from target_bench.evaluation.stages.consent import Confirm, Estimate, ask
 from target_bench.evaluation.stages.latency import measure
+from target_bench.runs import times
 from target_bench.runs.environment import environment
 from target_bench.runs.manifest import NO_CONTEXT, MixedIn
 from target_bench.runs.record_log import RetrievalLog
 from target_bench.runs.store import Run
-from target_bench.runs.times import Took, has_latency, latency_entries, retrieval_entries
+from target_bench.runs.times import Took, Watch, has_latency, latency_entries, retrieval_entries
 
 Rank = Callable[[Query, int], Retrieval]
 """(query, k) -> its retrieval, where no retriever is asked."""
@@ -116,7 +116,7 @@ class RetrieveStage:
             assert self.subject.retriever is not None
             retriever = self.subject.retriever
             self._ask_for_consent(retriever, len(todo))
-            with cache_use.watched() as watch:
+            with times.watched() as watch:
                 embed = Took(self._embed(retriever), watch.used())
                 try:
                     found = self._retrieve(retriever, todo, log, embed, watch, len(done))

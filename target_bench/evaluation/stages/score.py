@@ -16,9 +16,9 @@ from target_bench.core import contract
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import AnswerCounts, Counts, Metric, MetricSpec, Score
-from target_bench.core.option_fields import cutoffs
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
+from target_bench.core.settings import cutoffs
 from target_bench.core.task import Predictions, Task
 from target_bench.data.select import make_task, of_task
 from target_bench.evaluation.run_options import TOP_K
