@@ -11,6 +11,7 @@ from target_bench.core import moved
 from target_bench.core.version import __version__
 
 if TYPE_CHECKING:
+    from target_bench.components.table_text import Serializer
     from target_bench.core.contract import Generator, Retriever
     from target_bench.core.errors import (
         ConfigError,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
         Table,
         TableId,
     )
-    from target_bench.core.serialization import Serializer
     from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, Task
     from target_bench.core.vectors import Encoder, TextKind, VectorIndex, Vectors
     from target_bench.evaluation.results import Result, Results
@@ -84,7 +84,7 @@ _HOME = {
     "Score": "core.metric",
     "Table": "core.schema",
     "TableId": "core.schema",
-    "Serializer": "core.serialization",
+    "Serializer": "components.table_text",
     "judge_answers": "evaluation.stages.judge",
     "Scored": "evaluation.stages.score",
     "score_answers": "evaluation.stages.score",

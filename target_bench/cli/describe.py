@@ -93,7 +93,7 @@ def _print_corpus(name: str, split: str | None, data_dir: Path | None) -> None:
 
 
 def _sample(table: "Table") -> "TextTable":
-    from target_bench.core.serialization import cell_text
+    from target_bench.components.table_text import cell_text
     from target_bench.core.text_tables import Column, TextTable
 
     rows = [[cell_text(cell) for cell in row] for row in table.rows[:_SAMPLE_ROWS]]

@@ -7,6 +7,7 @@ import sys
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -20,7 +21,6 @@ from target_bench.core import (
     registry,
     release,
     schema,
-    serialization,
 )
 from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import ConfigError
@@ -35,7 +35,13 @@ def _files_of(*modules: ModuleType) -> frozenset[Path]:
     return frozenset(Path(module.__file__ or "") for module in modules)
 
 
-_SHARED = _files_of(contract, faults, ranking, release, schema, serialization)
+def _file_of(name: str) -> Path:
+    found = find_spec(name.partition(":")[0])
+    return Path((found and found.origin) or "")
+
+
+_SERIALIZER = "target_bench.components.table_text:Serializer"
+_SHARED = _files_of(contract, faults, ranking, release, schema) | {_file_of(_SERIALIZER)}
 """Modules that change what any plug-in gives, whether it imports them or not."""
 
 _NAMING = _files_of(built_in, registry, code_tree, sys.modules[__name__])

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.schema import Generation, GenerationRequest, Query, Table, TableId
-from target_bench.core.serialization import Format
+from target_bench.core.schema import Format, Generation, GenerationRequest, Query, Table, TableId
 from target_bench.core.settings import Read, choice, option, path, truth, whole
 
 if TYPE_CHECKING:

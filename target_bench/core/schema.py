@@ -352,3 +352,6 @@ class Dataset:
     notes: tuple[str, ...] = ()
     distractors: tuple[Distractors, ...] = ()
     databases: Mapping[str, Path] = field(default_factory=dict)
+
+
+Format = Literal["text", "markdown", "csv", "json", "html", "sentences"]

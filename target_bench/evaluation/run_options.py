@@ -7,8 +7,7 @@ from typing import Any, TypedDict, TypeVar
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions, SchemaScope
-from target_bench.core.schema import OnError
-from target_bench.core.serialization import Format
+from target_bench.core.schema import Format, OnError
 from target_bench.core.settings import (
     Read,
     about,

@@ -89,9 +89,9 @@ def test_modules_in_other_places(copy: Path, ours: dict[str, list[str]]) -> None
     (copy / "inner_room" / "__init__.py").touch()
     moves = {
         "core.ranking": "inner_room.order",
-        "core.serialization": "inner_room.writing_tables",
+        "components.table_text": "inner_room.writing_tables",
         "retrievers.bm25": "retrievers.okapi",
-        "components.top_k": "inner_room.top_k",
+        "core.release": "inner_room.release_files",
         "retrievers.dense": "inner_room.with_vectors",
         "components.encoders.lsa": "inner_room.topics",
         "core.cache_use": "inner_room.used_caches",
