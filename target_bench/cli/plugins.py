@@ -68,7 +68,7 @@ def _plugins(kind: registry.Kind, modes: Mapping[str, Any] | None = None) -> Lis
 
 
 def _metrics() -> Listing:
-    from target_bench.metrics.named import all_specs
+    from target_bench.metrics.run_scores import all_specs
 
     rows = [
         [

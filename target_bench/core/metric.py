@@ -113,9 +113,9 @@ class MetricSpec:
         """Return field name -> value, of the fields that differ from their default."""
         written = asdict(self)
         return {
-            field.name: _plain(written[field.name])
+            field.name: list(value) if isinstance(value, tuple) else value
             for field in fields(self)
-            if field.name == "name" or written[field.name] != field.default
+            if (value := written[field.name]) != field.default or field.name == "name"
         }
 
     @classmethod
@@ -150,10 +150,6 @@ def split(name: str) -> tuple[str, int | None]:
     if found is None:
         raise ConfigError(f"metric {name!r}: expected a name, or a name and a cutoff as recall@10")
     return found["name"], int(found["k"]) if found["k"] else None
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _is_number(value: Any) -> bool:
