@@ -6,7 +6,6 @@ import json
 import sys
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -25,6 +24,7 @@ from target_bench.core import (
 from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import ConfigError
 from target_bench.core.plugin_files import FILE_MODULE
+from target_bench.core.registry import installed_version
 from target_bench.core.settings import is_secret
 
 _NAME = __name__.partition(".")[0]
@@ -261,11 +261,3 @@ def _source_file(thing: type | FunctionType) -> Path:
     if name is None or not Path(name).is_file():
         raise OSError(f"no source file for {thing.__name__}")
     return Path(name)
-
-
-def installed_version(distribution: str) -> str | None:
-    """Return the version of an installed package, or None."""
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return None

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -346,3 +347,11 @@ def unmet_message(found: list[str]) -> str:
         f"{' '.join(found)} Another package may have changed the version: install that package in "
         f"an environment of its own, and restore this one with: pip install '{DISTRIBUTION}'"
     )
+
+
+def installed_version(distribution: str) -> str | None:
+    """Return the version of an installed package, or None."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None

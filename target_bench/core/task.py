@@ -160,7 +160,7 @@ class Task(ABC, Generic[ExamplesT]):
         """Return whether a query can be scored. Default: it has gold tables, or a reference."""
         if self.ranks:
             return bool(query.gold)
-        return any(query.references)
+        return any(query.answer)  # a text, or one of several, that is not empty
 
     def check(self, queries: Sequence[Query]) -> None:
         """Check the references of queries that have one, before anything is asked.

@@ -152,9 +152,9 @@ class Tables(Part):
 def _sound(release: Release, table: Table) -> Table:
     """Return the table with rows as long as its header and, if it has a name, with a title."""
     if not isinstance(table.rows, LazyRows):
-        place = f"table {table.id}"
+        table_id = table.id
         header, rows = rectangular(
-            release, table.header, table.rows, lambda number: f"{place}, row {number + 1}"
+            release, table.header, table.rows, lambda row: f"table {table_id}, row {row + 1}"
         )
         if rows is not table.rows:
             table = replace(table, header=header, rows=rows)

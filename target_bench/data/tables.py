@@ -342,7 +342,7 @@ def _check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None
             raise DataError(f"{where}: query id {query.id!r} occurs twice; ids must be unique")
         seen.add(query.id)
         for table_id in query.gold:
-            if table_id not in corpus:
+            if table_id not in corpus.positions:
                 raise DataError(
                     f"{where}: query {query.id!r} has gold table {table_id}, which is not among "
                     f"the {len(corpus)} tables"

@@ -208,7 +208,7 @@ def _with_tables(cell: Cell, task: Task[Any]) -> tuple[Result, dict[str, Retriev
 def _given(query: Query, task: Task[Any], dataset: Dataset) -> Retrieval:
     tables = tuple(task.given_tables(query, dataset.corpus))
     for table in tables:
-        if table not in dataset.corpus:
+        if table not in dataset.corpus.positions:
             raise DataError(
                 f"{dataset.info.name} {dataset.split}: query {query.id!r} is given the table "
                 f"{table}, which is not in the corpus"

@@ -122,7 +122,7 @@ class TARGET:
         check_names(given, [*options_of(RunOptions, PromptOptions)])
         chosen, prompting = of(RunOptions, given), of(PromptOptions, given)
         subject = self._subject(retriever)
-        if subject is not None:
+        if subject is not None and prompting.tables is not None:
             prompting.check_tables(chosen.top_k[-1])
         answering = inputs.Answering(generator, prompting, confirm=confirm)
         cells = [

@@ -290,11 +290,11 @@ def _installed(name: str) -> MetricSpec | None:
 
 def in_order(scores: Mapping[str, Score], queries: Sequence[Query]) -> dict[str, Score]:
     """Sort scores of answers in the order in which they are recorded: see the module."""
-    if not have_short_answers(queries):
-        return dict(scores)
     specs = specs_of(scores)
     ranked = sorted((name for name in scores if specs[name].rank is not None), key=_by_rank(specs))
     first = [name for name in ranked if specs[name].references == "short"]
+    if not first or not have_short_answers(queries):
+        return dict(scores)
     return {name: scores[name] for name in [*first, *(n for n in scores if n not in first)]}
 
 

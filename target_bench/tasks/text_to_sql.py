@@ -220,7 +220,7 @@ class TextToSQL(Task[JudgedStatements]):
 
     def settings(self) -> list[str]:
         """Return what changes a score besides metrics: versions of rules and engines, the limit."""
-        from target_bench.core.identity import installed_version
+        from target_bench.core.registry import installed_version
 
         versions = [METRICS_VERSION, JUDGING_VERSION, f"sqlite:{sqlite3.sqlite_version}"]
         if self.engine == "duckdb":

@@ -203,7 +203,8 @@ class GenerateStage:
                 took = None
                 if self.answerer.generator is not None:
                     cached = any(a.generation.cached for a in found.values())
-                    cache_use.answered(self.answerer.generator, cached)
+                    if cached:
+                        cache_use.answered(self.answerer.generator, any_cached=True)
                     took = Took(time.perf_counter() - start, watch.used(), len(found))
                 self.store.write_manifest(**generation_entries(self.store.manifest, took))
         return found

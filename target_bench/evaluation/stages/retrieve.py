@@ -134,7 +134,7 @@ class RetrieveStage:
                 len(tables) > self.depth
                 or len(set(tables)) < len(tables)
                 or (scores and len(scores) != len(tables))
-                or not all(table in corpus for table in tables)
+                or not all(table in corpus.positions for table in tables)
             ):
                 raise StoreError(
                     f"{self.store.folder / 'retrieval.jsonl'}: query {query_id!r} holds a ranking "
@@ -191,7 +191,9 @@ class RetrieveStage:
         """Say, and record, what the retriever has to tell of its work."""
         notes = getattr(retriever, "notes", None)  # optional; users' own may lack it
         found = [str(note) for note in notes()] if callable(notes) else []
-        found += exposure.notes(retriever, self.dataset)
+        parts = getattr(retriever, "parts", None)
+        if hasattr(retriever, "weights_folder") or (callable(parts) and parts()):
+            found += exposure.notes(retriever, self.dataset)
         for note in found:
             self.observer.warning(f"{self.subject.label}: {note}")
         if found:
