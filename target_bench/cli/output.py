@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TextIO
 
 import typer
 
+from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
-from target_bench.core.observer import Observer
 
 if TYPE_CHECKING:
     from rich.progress import TaskID

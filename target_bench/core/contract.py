@@ -1,10 +1,11 @@
-"""Retrievers and generators: what each is, how it is asked, and which answers are valid.
+"""Retrievers and generators: what each is, how it is asked and observed, which answers are valid.
 
 Fewer tables than asked, or none, is an answer. None, NaN, an unknown id, a repeated table, more
 than k tables or an exception is a fault, recorded as the error of that one query.
 """
 
 import inspect
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,13 +14,16 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, ClassVar, Protocol
 
-import numpy as np
-
 from target_bench.core import faults
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.faults import CheckedRanking, Fault
-from target_bench.core.observer import Observer
-from target_bench.core.ranking import Ranked, Ranking, Settled, settled
+from target_bench.core.faults import Fault
+from target_bench.core.ranking import (
+    CheckedRanking,
+    Ranked,
+    Ranking,
+    listed,
+    settled_arrays,
+)
 from target_bench.core.schema import (
     Corpus,
     Generation,
@@ -28,6 +32,54 @@ from target_bench.core.schema import (
     Retrieval,
 )
 from target_bench.core.settings import without_secrets
+
+
+class Observer:
+    """The interface for progress and warnings. Override what interests you; defaults are silent.
+
+    Warnings go to Python's ``warnings`` unless ``warning`` is overridden. A sweep runs many cells,
+    some at the same time: it reports which cell begins and ends, and reports progress in a cell to
+    ``of_cell`` of that cell. All calls come in the process and thread that called the sweep.
+    """
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        """Begin a stage (load, embed, retrieve, score) of ``total`` steps where known."""
+
+    def advance(self, steps: int) -> None:
+        """Count ``steps`` more steps of the current stage as done."""
+
+    def answered(self, generation: Generation) -> None:
+        """Report an answer of a generator, or its failure: text, tokens, cost and seconds."""
+
+    def waiting(self, reason: str, seconds: float) -> None:
+        """Report that nothing happens for a while, and why."""
+
+    def warning(self, message: str) -> None:
+        """Warn the user of something; the run goes on."""
+        warnings.warn(message, stacklevel=3)
+
+    def of_cell(self, number: int) -> "Observer":  # noqa: ARG002 (for those that tell them apart)
+        """Return the observer of the stages, answers and warnings of a cell. Default: this one."""
+        return self
+
+    def cell_started(self, number: int, name: str) -> None:
+        """Report that a cell of a sweep begins; again if its worker was lost and it runs again.
+
+        Args:
+            number: its place in the sweep, from 1.
+            name: what it runs.
+        """
+
+    def cell_finished(self, number: int, name: str, outcome: Mapping[str, Any]) -> None:
+        """Report that a cell is finished, or failed.
+
+        Args:
+            number: its place in the sweep, from 1.
+            name: what it ran.
+            outcome: as JSON: ``state`` (done, reused, failed), ``error``, ``folder``, ``seconds``,
+                ``scores`` (metric -> value), ``n_queries``, ``failed_queries``, ``input_tokens``,
+                ``output_tokens`` and ``cost``.
+        """
 
 
 def constructor_arguments(plugin: object) -> dict[str, Any]:
@@ -229,7 +281,9 @@ def retrieve(
     texts = [query.text for query in queries]
     answers = _batch_answers(retriever, texts, top_k) if _has_batch(retriever) else None
     if answers is None:
-        answers = list(_single_answers(retriever, texts, top_k, stop))
+        answers = list(
+            faults.single_answers(lambda text: _ask(retriever, [text], top_k)[0], texts, stop)
+        )
     checked: Sequence[CheckedRanking | Fault] | None = None
     if isinstance(answers, Ranked):
         checked = _from_arrays(answers, top_k, len(corpus))
@@ -237,7 +291,9 @@ def retrieve(
         answers = [faults.item(answers, i) for i in range(len(answers))]
         read = [faults.checked(answer, top_k, corpus.positions) for answer in answers]
         scored = [isinstance(c, CheckedRanking) and bool(c.scores) for c in read]
-        ordered = iter(_in_order([c for c in read if isinstance(c, CheckedRanking) and c.scores]))
+        ordered = iter(
+            faults.in_order([c for c in read if isinstance(c, CheckedRanking) and c.scores])
+        )
         checked = [next(ordered) if yes else c for c, yes in zip(read, scored, strict=True)]
     return [_retrieval(q.id, c, corpus) for q, c in zip(queries, checked, strict=False)]
 
@@ -259,7 +315,7 @@ def given(query_id: str, ranking: Any, top_k: int, corpus: Corpus) -> Retrieval:
         fault = str(checked).replace("returned", "holds", 1)
         raise DataError(f"query {query_id!r}: its ranking {fault}")
     if checked.scores:
-        (checked,) = _in_order([checked])
+        (checked,) = faults.in_order([checked])
     whole = _retrieval(query_id, checked, corpus)
     return replace(whole, tables=whole.tables[:top_k], scores=whole.scores[:top_k])
 
@@ -282,40 +338,7 @@ def _from_arrays(answers: Ranked, top_k: int, n_tables: int) -> list[CheckedRank
     found = settled_arrays(answers, top_k, n_tables)
     if found is None:
         return None
-    return _rankings(found, (found.rows >= 0).sum(axis=1).tolist())
-
-
-def settled_arrays(answers: Ranked, top_k: int, n_tables: int) -> Settled | None:
-    """Return rankings given as arrays, sorted by their scores; None if one is invalid."""
-    rows, scores = np.asarray(answers.rows, dtype=np.int64), np.asarray(answers.scores)
-    if rows.shape != scores.shape or rows.shape[1] > top_k or (rows >= n_tables).any():
-        return None
-    filled = rows >= 0
-    places = np.sort(rows, axis=1)
-    repeated = (places[:, 1:] == places[:, :-1]) & (places[:, 1:] >= 0)
-    gaps = filled[:, 1:] & ~filled[:, :-1]
-    if repeated.any() or gaps.any() or not np.isfinite(scores[filled]).all():
-        return None
-    return settled(rows, scores)
-
-
-def _rankings(found: Settled, lengths: Iterable[int]) -> list[CheckedRanking]:
-    arrays = (found.rows, found.scores, found.moved, found.tied)
-    return [
-        CheckedRanking(places[:n], scores[:n], *flags)
-        for n, places, scores, *flags in zip(lengths, *(a.tolist() for a in arrays), strict=True)
-    ]
-
-
-def _in_order(rankings: list[CheckedRanking]) -> list[CheckedRanking]:
-    """Return scored rankings, each sorted by its scores."""
-    lengths = [len(ranking.places) for ranking in rankings]
-    rows = np.full((len(rankings), max(lengths, default=0)), -1, dtype=np.int64)
-    filled = np.arange(rows.shape[1]) < np.array(lengths, dtype=np.int64)[:, None]
-    rows[filled] = [place for ranking in rankings for place in ranking.places]
-    scores = np.zeros(rows.shape)
-    scores[filled] = [score for ranking in rankings for score in ranking.scores]
-    return _rankings(settled(rows, scores), lengths)
+    return listed(found, (found.rows >= 0).sum(axis=1).tolist())
 
 
 def _batch_answers(retriever: RetrieverLike, texts: list[str], top_k: int) -> Sequence[Any] | None:
@@ -329,21 +352,6 @@ def _batch_answers(retriever: RetrieverLike, texts: list[str], top_k: int) -> Se
         return [fault] * len(texts)
     except (Exception, SystemExit):
         return None
-
-
-def _single_answers(
-    retriever: RetrieverLike, texts: list[str], top_k: int, stop: bool
-) -> Iterator[Any]:
-    for text in texts:
-        try:
-            answer = _ask(retriever, [text], top_k)[0]
-        except Fault as fault:
-            answer = fault
-        except (Exception, SystemExit) as error:
-            answer = Fault(f"raised {type(error).__name__}: {error}")
-        yield answer
-        if stop and isinstance(answer, Fault):
-            return
 
 
 def _ask(retriever: RetrieverLike, texts: list[str], top_k: int) -> Sequence[Any]:

@@ -1,25 +1,21 @@
 """Reading of a retriever's answer one table at a time: what it breaks of the contract, in words."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from target_bench.core.ranking import (
+    CheckedRanking,
+    listed,
+    settled,
+)
 from target_bench.core.schema import TableId
 
 
 class Fault(Exception):  # noqa: N818 (a fault of the plug-in, recorded and seldom raised)
     """A retriever's breach of its contract on one query."""
-
-
-@dataclass(slots=True)
-class CheckedRanking:
-    """Places in the corpus, and scores if the retriever gave them; the rest as in ``Retrieval``."""
-
-    places: list[int]
-    scores: list[float]
-    resorted: bool = False
-    tied: bool = False
 
 
 def item(answers: Sequence[Any], i: int) -> Any:
@@ -122,3 +118,34 @@ def _place(table: Any, positions: Mapping[tuple[str, str], int]) -> int:
 
 def _shown(table: Any) -> str:
     return str(table) if isinstance(table, TableId) else repr(table)
+
+
+def in_order(rankings: list[CheckedRanking]) -> list[CheckedRanking]:
+    """Return scored rankings, each sorted by its scores."""
+    lengths = [len(ranking.places) for ranking in rankings]
+    rows = np.full((len(rankings), max(lengths, default=0)), -1, dtype=np.int64)
+    filled = np.arange(rows.shape[1]) < np.array(lengths, dtype=np.int64)[:, None]
+    rows[filled] = [place for ranking in rankings for place in ranking.places]
+    scores = np.zeros(rows.shape)
+    scores[filled] = [score for ranking in rankings for score in ranking.scores]
+    return listed(settled(rows, scores), lengths)
+
+
+def single_answers(ask: Callable[[str], Any], texts: list[str], stop: bool) -> Iterator[Any]:
+    """Ask for one ranking after the other; yield each, or the fault of one that raised.
+
+    Args:
+        ask: query -> what the retriever gives.
+        texts: the queries.
+        stop: ask nothing after a fault.
+    """
+    for text in texts:
+        try:
+            answer = ask(text)
+        except Fault as fault:
+            answer = fault
+        except (Exception, SystemExit) as error:
+            answer = Fault(f"raised {type(error).__name__}: {error}")
+        yield answer
+        if stop and isinstance(answer, Fault):
+            return

@@ -20,7 +20,20 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from target_bench.core.schema import TableId
+from target_bench.core.schema import (
+    TableId,
+)
+
+
+@dataclass(slots=True)
+class CheckedRanking:
+    """Places in the corpus, and scores if the retriever gave them; the rest as in ``Retrieval``."""
+
+    places: list[int]
+    scores: list[float]
+    resorted: bool = False
+    tied: bool = False
+
 
 RULE = "as-given"
 """Names the rule by which scores rank; part of the identity of a run."""
@@ -349,3 +362,26 @@ def _bound(scores: Floats, k: int, offset: Floats | None = None) -> float:
     least: float = np.partition(maxima, n_groups - k)[n_groups - k]
     ranked = least if offset is None else least + abs(float(offset[0]))
     return max(0.0, least - _SLACK * ranked)
+
+
+def settled_arrays(answers: Ranked, top_k: int, n_tables: int) -> Settled | None:
+    """Return rankings given as arrays, sorted by their scores; None if one is invalid."""
+    rows, scores = np.asarray(answers.rows, dtype=np.int64), np.asarray(answers.scores)
+    if rows.shape != scores.shape or rows.shape[1] > top_k or (rows >= n_tables).any():
+        return None
+    filled = rows >= 0
+    places = np.sort(rows, axis=1)
+    repeated = (places[:, 1:] == places[:, :-1]) & (places[:, 1:] >= 0)
+    gaps = filled[:, 1:] & ~filled[:, :-1]
+    if repeated.any() or gaps.any() or not np.isfinite(scores[filled]).all():
+        return None
+    return settled(rows, scores)
+
+
+def listed(found: Settled, lengths: Iterable[int]) -> list[CheckedRanking]:
+    """Return rankings one by one, each of its length."""
+    arrays = (found.rows, found.scores, found.moved, found.tied)
+    return [
+        CheckedRanking(places[:n], scores[:n], *flags)
+        for n, places, scores, *flags in zip(lengths, *(a.tolist() for a in arrays), strict=True)
+    ]

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.built_in import RANKING_TASK
+from target_bench.core.contract import Observer
 from target_bench.core.errors import DataError
 from target_bench.core.metric import Counts, Score
-from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import Task
 from target_bench.data.select import make_task

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from target_bench.core import cache_use
-from target_bench.core.contract import Generator, generation_fault
+from target_bench.core.contract import Generator, Observer, generation_fault
 from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
-from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import Prompted, PromptWriter
 from target_bench.core.schema import Dataset, Generation, GenerationRequest, Query, Retrieval
 from target_bench.core.settings import without_secrets

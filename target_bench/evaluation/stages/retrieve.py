@@ -9,9 +9,8 @@ from typing import Any
 
 from target_bench.components.training import exposure
 from target_bench.core import contract
-from target_bench.core.contract import RetrieverLike, is_paid
+from target_bench.core.contract import Observer, RetrieverLike, is_paid
 from target_bench.core.errors import PluginError, StoreError, TargetBenchError
-from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Query, Retrieval
 from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.stages import index

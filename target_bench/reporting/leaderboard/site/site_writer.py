@@ -7,8 +7,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError
-from target_bench.core.observer import Observer
 from target_bench.core.version import __version__
 from target_bench.reporting.leaderboard.entry import Entry
 from target_bench.reporting.leaderboard.site import boards, site_folder
