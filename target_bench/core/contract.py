@@ -9,6 +9,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from types import NoneType
@@ -281,20 +282,13 @@ def retrieve(
     texts = [query.text for query in queries]
     answers = _batch_answers(retriever, texts, top_k) if _has_batch(retriever) else None
     if answers is None:
-        answers = list(
-            faults.single_answers(lambda text: _ask(retriever, [text], top_k)[0], texts, stop)
-        )
+        one = partial(_ask_one, retriever, top_k)
+        answers = list(faults.single_answers(one, texts, stop))
     checked: Sequence[CheckedRanking | Fault] | None = None
     if isinstance(answers, Ranked):
         checked = _from_arrays(answers, top_k, len(corpus))
     if checked is None:
-        answers = [faults.item(answers, i) for i in range(len(answers))]
-        read = [faults.checked(answer, top_k, corpus.positions) for answer in answers]
-        scored = [isinstance(c, CheckedRanking) and bool(c.scores) for c in read]
-        ordered = iter(
-            faults.in_order([c for c in read if isinstance(c, CheckedRanking) and c.scores])
-        )
-        checked = [next(ordered) if yes else c for c, yes in zip(read, scored, strict=True)]
+        checked = faults.all_checked(answers, top_k, corpus.positions)
     return [_retrieval(q.id, c, corpus) for q, c in zip(queries, checked, strict=False)]
 
 
@@ -336,9 +330,7 @@ def _retrieval(query_id: str, checked: "CheckedRanking | Fault", corpus: Corpus)
 def _from_arrays(answers: Ranked, top_k: int, n_tables: int) -> list[CheckedRanking] | None:
     """Return the rankings, or None if one is invalid: the general way then says which, and why."""
     found = settled_arrays(answers, top_k, n_tables)
-    if found is None:
-        return None
-    return listed(found, (found.rows >= 0).sum(axis=1).tolist())
+    return found and listed(found, (found.rows >= 0).sum(axis=1).tolist())
 
 
 def _batch_answers(retriever: RetrieverLike, texts: list[str], top_k: int) -> Sequence[Any] | None:
@@ -363,6 +355,10 @@ def _ask(retriever: RetrieverLike, texts: list[str], top_k: int) -> Sequence[Any
         n = "None" if answers is None else f"{len(answers)} rankings"
         raise Fault(f"retrieve_batch returned {n} for {len(texts)} queries")
     return answers if isinstance(answers, Ranked) else list(answers)
+
+
+def _ask_one(retriever: RetrieverLike, top_k: int, text: str) -> Any:
+    return _ask(retriever, [text], top_k)[0]
 
 
 def is_paid(plugin: object) -> bool:

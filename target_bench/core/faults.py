@@ -18,8 +18,17 @@ class Fault(Exception):  # noqa: N818 (a fault of the plug-in, recorded and seld
     """A retriever's breach of its contract on one query."""
 
 
-def item(answers: Sequence[Any], i: int) -> Any:
-    """Return one ranking of a batch, or the fault that it cannot be read."""
+def all_checked(
+    answers: Sequence[Any], top_k: int, positions: Mapping[tuple[str, str], int]
+) -> list[CheckedRanking | Fault]:
+    """Return the rankings of a batch, each sorted by its scores, or its first fault."""
+    read = [checked(_item(answers, i), top_k, positions) for i in range(len(answers))]
+    scored = [isinstance(c, CheckedRanking) and bool(c.scores) for c in read]
+    ordered = iter(in_order([c for c in read if isinstance(c, CheckedRanking) and c.scores]))
+    return [next(ordered) if yes else c for c, yes in zip(read, scored, strict=True)]
+
+
+def _item(answers: Sequence[Any], i: int) -> Any:
     try:
         return answers[i]
     except Exception as error:
