@@ -330,7 +330,7 @@ def _retrieval(query_id: str, checked: "CheckedRanking | Fault", corpus: Corpus)
 def _from_arrays(answers: Ranked, top_k: int, n_tables: int) -> list[CheckedRanking] | None:
     """Return the rankings, or None if one is invalid: the general way then says which, and why."""
     found = settled_arrays(answers, top_k, n_tables)
-    return found and listed(found, (found.rows >= 0).sum(axis=1).tolist())
+    return None if found is None else listed(found, (found.rows >= 0).sum(axis=1).tolist())
 
 
 def _batch_answers(retriever: RetrieverLike, texts: list[str], top_k: int) -> Sequence[Any] | None:
