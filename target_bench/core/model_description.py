@@ -11,8 +11,8 @@ from typing import Any
 from pydantic import BaseModel, SecretBytes, SecretStr
 
 from target_bench.core.contract import constructor_arguments
-from target_bench.core.identity import class_name, code_hash
-from target_bench.core.registry import installed_version
+from target_bench.core.identity import code_hash
+from target_bench.core.registry import class_name, installed_version
 from target_bench.core.settings import is_secret, without_secrets
 
 _CHANGES_NO_ANSWER = frozenset(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from target_bench.core.built_in import BUILT_IN as BUILT_IN
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 DISTRIBUTION = "target-bench"
+
+_NAME = __name__.partition(".")[0]
 
 BASELINES = ("bm25", "tfidf", "lsa", "random")
 """The retrievers that need no model: what is compared if nothing is named."""
@@ -355,3 +358,23 @@ def installed_version(distribution: str) -> str | None:
         return version(distribution)
     except PackageNotFoundError:
         return None
+
+
+def is_own_code(thing: type) -> bool:
+    """Return whether a class is of this package."""
+    return thing.__module__.partition(".")[0] == _NAME
+
+
+def class_name(thing: type | FunctionType) -> str:
+    """Return the name of a class or function in an identity.
+
+    Returns:
+        ``BM25`` for one of this package, wherever it lies in it; ``mine.py:Mine`` for one of a
+        plug-in that was named by its file; else ``module:Class``.
+    """
+    module, name = thing.__module__, thing.__qualname__
+    if module.partition(".")[0] == _NAME:
+        return name
+    if module.startswith(FILE_MODULE):
+        module = Path(sys.modules[module].__file__ or "").name
+    return f"{module}:{name}"

@@ -303,3 +303,12 @@ def masked_settings(text: str) -> str:
         return f"{setting[1]}=***" if is_secret(setting[1]) else setting[0]
 
     return without_secrets(_SETTING.sub(shown, text))
+
+
+def masked(value: Any) -> Any:
+    """Return JSON without the values of settings named like secrets, at any depth."""
+    if isinstance(value, list):
+        return [masked(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: "***" if is_secret(name) else masked(item) for name, item in value.items()}

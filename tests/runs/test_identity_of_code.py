@@ -20,7 +20,8 @@ import json
 from target_bench.core import registry
 from target_bench.core.built_in import BUILT_IN
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.identity import class_name, code_hash
+from target_bench.core.identity import code_hash
+from target_bench.core.registry import class_name
 
 found = {}
 for kind in ("retriever", "encoder", "index", "generator", "corpus"):
@@ -182,6 +183,6 @@ def test_no_plug_in_reads_docstrings() -> None:
         "cli/describe.py",
         "cli/plugins.py",
         "reporting/leaderboard/submission_checks.py",
-        "core/code_tree.py",
+        "core/plugin_sources.py",
         "testing/checks.py",
     }
