@@ -34,16 +34,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.bit_flip_steps import (
-    KINDS,
-    STEPS,
-    Figures,
-    Kind,
-    Place,
-    apart,
-    begun,
-    prepare,
-)
+from benchmarks.bit_flip_steps import KINDS, STEPS, Figures, Kind, Place, apart, begun, prepare
 from target_bench.core.errors import TargetBenchError
 
 OUTCOMES = ("no effect", "made again", "refused", "other, said", "other, silent", "traceback")

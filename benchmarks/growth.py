@@ -34,9 +34,8 @@ from rich.console import Console
 from rich.table import Table
 
 from target_bench import corpora
-from target_bench.components.lexical.analysis import Analyzer, distinct
-from target_bench.core.interfaces import Dataset
-from target_bench.core.serialization import Serializer
+from target_bench.components.table_text import Analyzer, Serializer, distinct
+from target_bench.core.schema import Dataset
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.bm25 import BM25
 

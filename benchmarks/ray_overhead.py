@@ -26,8 +26,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from target_bench.core.interfaces import Corpus, Ranking, Retriever
-from target_bench.core.observer import Observer
+from target_bench.core.contract import Observer, Retriever
+from target_bench.core.ranking import Ranking
+from target_bench.core.schema import Corpus
 from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.sweeps.executors import Executor
 from target_bench.evaluation.sweeps.local_executor import Local

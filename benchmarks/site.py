@@ -26,7 +26,7 @@ from playwright.sync_api import sync_playwright
 from rich.console import Console
 from rich.table import Table
 
-from target_bench.core.schema import AnswerCounts, Counts, Score
+from target_bench.core.metric import AnswerCounts, Counts, Score
 from target_bench.reporting.leaderboard import entry
 from target_bench.reporting.leaderboard.card import Card, Kind
 from target_bench.reporting.leaderboard.entry import SUFFIX, Entry, RunEntry

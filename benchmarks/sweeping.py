@@ -26,7 +26,7 @@ from target_bench.evaluation.sweeps import Local, Sweep
 PLUGINS = """
 import time
 import numpy
-from target_bench.core.interfaces import Generator
+from target_bench.core.contract import Generator
 
 
 class Work:

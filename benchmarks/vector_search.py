@@ -70,7 +70,7 @@ def _vectors(path: Path | None) -> tuple[Vectors, Vectors]:
         return stored["queries"], stored["tables"]
     from target_bench import corpora
     from target_bench.components.encoders.retriever_encoding import Encoding
-    from target_bench.core.serialization import Serializer
+    from target_bench.components.table_text import Serializer
 
     dataset, write, encoding = corpora.load("tabfact"), Serializer(), Encoding("minilm")
     queries = encoding.queries([query.text for query in dataset.queries])

@@ -4,14 +4,15 @@ Everything public is importable from here and loaded on first use, so that
 ``from target_bench import Retriever`` costs little more than ``import numpy``.
 """
 
-import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from target_bench.core.moved import MovedFinder
+from target_bench.core import moved
 from target_bench.core.version import __version__
 
 if TYPE_CHECKING:
+    from target_bench.components.table_text import Serializer
+    from target_bench.core.contract import Generator, Observer, Retriever
     from target_bench.core.errors import (
         ConfigError,
         DataError,
@@ -21,32 +22,23 @@ if TYPE_CHECKING:
         TargetBenchError,
     )
     from target_bench.core.grid import CellGrid, GridCell
-    from target_bench.core.interfaces import (
-        Corpus,
-        CorpusLoader,
-        Dataset,
-        Generator,
-        Ranked,
-        Retriever,
-    )
-    from target_bench.core.metric import Metric
-    from target_bench.core.metric_spec import MetricSpec
-    from target_bench.core.observer import Observer
+    from target_bench.core.metric import Metric, MetricSpec, Score
     from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
-    from target_bench.core.release import Release
+    from target_bench.core.ranking import Ranked
+    from target_bench.core.release import CorpusLoader, Release
     from target_bench.core.schema import (
+        Corpus,
         CorpusInfo,
+        Dataset,
         Generation,
         GenerationRequest,
         Judgement,
         Message,
         Query,
         Retrieval,
-        Score,
         Table,
         TableId,
     )
-    from target_bench.core.serialization import Serializer
     from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, Task
     from target_bench.core.vectors import Encoder, TextKind, VectorIndex, Vectors
     from target_bench.evaluation.results import Result, Results
@@ -68,15 +60,15 @@ _HOME = {
     "read_run": "runs.read",
     "CellGrid": "core.grid",
     "GridCell": "core.grid",
-    "Corpus": "core.interfaces",
-    "CorpusLoader": "core.interfaces",
-    "Dataset": "core.interfaces",
-    "Generator": "core.interfaces",
+    "Corpus": "core.schema",
+    "CorpusLoader": "core.release",
+    "Dataset": "core.schema",
+    "Generator": "core.contract",
     "Metric": "core.metric",
-    "MetricSpec": "core.metric_spec",
-    "Observer": "core.observer",
-    "Ranked": "core.interfaces",
-    "Retriever": "core.interfaces",
+    "MetricSpec": "core.metric",
+    "Observer": "core.contract",
+    "Ranked": "core.ranking",
+    "Retriever": "core.contract",
     "Prompted": "core.prompt_writer",
     "PromptOptions": "core.prompt_writer",
     "PromptWriter": "core.prompt_writer",
@@ -88,10 +80,10 @@ _HOME = {
     "Message": "core.schema",
     "Query": "core.schema",
     "Retrieval": "core.schema",
-    "Score": "core.schema",
+    "Score": "core.metric",
     "Table": "core.schema",
     "TableId": "core.schema",
-    "Serializer": "core.serialization",
+    "Serializer": "components.table_text",
     "judge_answers": "evaluation.stages.judge",
     "Scored": "evaluation.stages.score",
     "score_answers": "evaluation.stages.score",
@@ -169,7 +161,7 @@ __all__ = [  # noqa: RUF022 (the order a reader wants)
 ]
 
 
-sys.meta_path.append(MovedFinder())
+moved.register(__name__)
 
 
 def __getattr__(name: str) -> Any:

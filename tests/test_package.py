@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 
 import target_bench
-from target_bench.core import interfaces, vectors
+from target_bench.core import contract, metric, release, schema, task, vectors
 
 ROOT = Path(__file__).parent.parent
 SPEC = spec_from_file_location("startup", ROOT / "benchmarks" / "startup.py")
@@ -64,7 +64,9 @@ def test_every_public_name_resolves(name: str) -> None:
     assert name in dir(target_bench)
 
 
-@pytest.mark.parametrize("module", [interfaces, vectors], ids=["interfaces", "vectors"])
+@pytest.mark.parametrize(
+    "module", [contract, schema, release, metric, task, vectors], ids=lambda module: module.__name__
+)
 def test_every_contract_is_public(module: ModuleType) -> None:
     classes = inspect.getmembers(module, inspect.isclass)
     own = [(name, cls) for name, cls in classes if cls.__module__ == module.__name__]
@@ -120,6 +122,7 @@ def test_data_ships_with_the_package() -> None:
 
 EARLIER = (
     "from target_bench.interfaces import Generator",
+    "from target_bench.interfaces import Corpus, CorpusLoader, Dataset, Metric, Ranked, Retriever",
     "from target_bench.placement import hold",
     "from target_bench.report import Limits, write_report",
     "from target_bench.retrievers.compat import Compat",
@@ -134,11 +137,30 @@ def test_imports_of_the_documentation_of_0_1_0(line: str) -> None:
     exec(line, {})
 
 
-def test_an_earlier_name_is_the_module_of_today() -> None:
+def test_an_earlier_name_gives_what_the_module_of_today_has() -> None:
     from target_bench.core.moved import MOVED
 
-    for earlier in ("target_bench.interfaces", "target_bench.sweeps"):
-        import_module(earlier)
-        assert sys.modules[earlier] is sys.modules[MOVED[earlier]]
+    for earlier in ("target_bench.interfaces", "target_bench.sweeps", "target_bench.training"):
+        found = {
+            n: v for home in reversed(MOVED[earlier]) for n, v in vars(import_module(home)).items()
+        }
+        for name in (name for name in found if not name.startswith("_")):
+            assert getattr(import_module(earlier), name) is found[name]
     with pytest.raises(ModuleNotFoundError):
         import_module("target_bench.pipeline")
+    with pytest.raises(ImportError):
+        exec("from target_bench.interfaces import Nothing", {})
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import target_bench.retrievers.compat as moved; moved.Compat",
+        "import target_bench.sweeps.ray as moved; moved.Ray",
+        "import target_bench.sweeps; target_bench.sweeps.Sweep",
+        "import target_bench.retrievers.compat; target_bench.retrievers.compat.Compat",
+    ],
+)
+def test_whole_modules_are_imported_under_earlier_names(line: str) -> None:
+    done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

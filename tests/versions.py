@@ -19,6 +19,7 @@ from target_bench.metrics import (
     intervals,
     labels,
     retrieval,
+    run_scores,
     sql,
     text,
 )
@@ -72,7 +73,7 @@ FAMILIES = {
     "labels": Scoring(
         " ".join(classification.LABEL_RULES.values()), "classification.LABEL_RULES", (labels,)
     ),
-    "intervals": Scoring(intervals.SIGNATURE, "metrics.intervals.SIGNATURE", (intervals,)),
+    "intervals": Scoring(run_scores.SIGNATURE, "metrics.run_scores.SIGNATURE", (intervals,)),
     "retrieval": Scoring(retrieval.VERSION, "metrics.retrieval.VERSION", (retrieval, ranked)),
     "text": Scoring(text.VERSION, "metrics.text.VERSION", (text, bertscore, question_answering)),
     "classification": Scoring(

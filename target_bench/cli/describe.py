@@ -16,8 +16,7 @@ from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from target_bench.core.metric import Metric
-    from target_bench.core.metric_spec import MetricSpec
+    from target_bench.core.metric import Metric, MetricSpec
     from target_bench.core.schema import Table
     from target_bench.core.text_tables import TextTable
 
@@ -94,7 +93,7 @@ def _print_corpus(name: str, split: str | None, data_dir: Path | None) -> None:
 
 
 def _sample(table: "Table") -> "TextTable":
-    from target_bench.core.serialization import cell_text
+    from target_bench.components.table_text import cell_text
     from target_bench.core.text_tables import Column, TextTable
 
     rows = [[cell_text(cell) for cell in row] for row in table.rows[:_SAMPLE_ROWS]]
@@ -107,7 +106,7 @@ def _print_task(name: str) -> None:
     """Print what a task is about, its metrics and its settings."""
     from target_bench.core.text_tables import say
     from target_bench.data import sources
-    from target_bench.metrics.named import all_specs
+    from target_bench.metrics.run_scores import all_specs
 
     task = registry.resolve("task", registry.parse("task", name).target)
     short = task.name
@@ -130,7 +129,7 @@ def _print_task(name: str) -> None:
 
 def _print_metric(name: str) -> None:
     """Print the declaration of a metric, the tasks that use it, and its signature."""
-    from target_bench.metrics.named import parse
+    from target_bench.metrics.run_scores import parse
 
     spec, k = parse(name, needs_cutoff=False)
     tasks = [task for task in registry.names("task") if _scores(task) == spec.of]
@@ -160,7 +159,7 @@ def _print_metric(name: str) -> None:
 
 def _made(name: str, spec: "MetricSpec", k: int | None) -> "Metric[Any] | None":
     """Return the metric with default settings; None where it needs a setting or a cutoff."""
-    from target_bench.metrics.named import named
+    from target_bench.metrics.run_scores import named
 
     if ":" not in name:
         return named(spec.at(k)) if spec.at_k == (k is not None) else None

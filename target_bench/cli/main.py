@@ -8,9 +8,9 @@ import typer
 from target_bench.cli import compare, data, describe, leaderboard, plugins, run, runs, sweep, train
 from target_bench.cli.earlier_spellings import Commands, TaskCommand
 from target_bench.cli.options import debugging
-from target_bench.core import requirements
+from target_bench.core import registry
 from target_bench.core.errors import ConfigError, TargetBenchError
-from target_bench.core.redaction import without_secrets
+from target_bench.core.settings import without_secrets
 
 INTERNAL_ERROR = 1
 
@@ -51,9 +51,9 @@ def _exit_code() -> int:
         _say(f"Error: {error}")
         return error.exit_code
     except Exception as error:
-        found = requirements.conflicts()
+        found = registry.unmet_requirements()
         if found:
-            _say(f"Error: {requirements.message(found)}")
+            _say(f"Error: {registry.unmet_message(found)}")
             return ConfigError.exit_code
         _say(
             f"Internal error: {type(error).__name__}: {error}\n"

@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from target_bench.core import registry
-from target_bench.core.option_fields import about, amount, cutoffs
+from target_bench.core.settings import about, amount, cutoffs
 from target_bench.evaluation.run_options import RunOptions, Selection, options_of
 
 _STATE = {"debug": False}

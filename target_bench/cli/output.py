@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, TextIO
 
 import typer
 
+from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
-from target_bench.core.observer import Observer
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from target_bench.core.schema import AnswerCounts
+    from target_bench.core.metric import AnswerCounts
     from target_bench.evaluation.results import Result, Results
     from target_bench.evaluation.stages.consent import Estimate
 

@@ -68,7 +68,7 @@ def _plugins(kind: registry.Kind, modes: Mapping[str, Any] | None = None) -> Lis
 
 
 def _metrics() -> Listing:
-    from target_bench.metrics.named import all_specs
+    from target_bench.metrics.run_scores import all_specs
 
     rows = [
         [
@@ -223,7 +223,7 @@ class _Asked:
 
 def _report(asked: _Asked, reasons: Mapping[str, str]) -> "Report":
     from target_bench import testing
-    from target_bench.core.redaction import masked_settings
+    from target_bench.core.settings import masked_settings
 
     name = asked.plugin()
     with TerminalObserver() as observer, redirect_stdout(sys.stderr):
@@ -269,7 +269,7 @@ def _ask_for_consent(name: str, yes: bool) -> None:
     """
     from target_bench import testing
     from target_bench.core.contract import is_paid
-    from target_bench.core.redaction import masked_settings
+    from target_bench.core.settings import masked_settings
     from target_bench.evaluation.stages.consent import Estimate, ask
 
     if is_paid(registry.create("generator", name)):

@@ -13,10 +13,9 @@ from rich.padding import Padding
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
-from target_bench.core.observer import Observer
+from target_bench.core.contract import Observer
 from target_bench.core.schema import Generation
-from target_bench.metrics.headlines import headline
-from target_bench.metrics.named import spec_of
+from target_bench.metrics.run_scores import headline, spec_of
 
 QUIET, NORMAL, VERBOSE = 0, 1, 2
 _SHOWN_FAILURES = 5

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 import typer
 
 from target_bench.cli.options import AsJson, Corpora, DataDir, Debug
+from target_bench.components.table_text import Field, RowLimit
 from target_bench.core.errors import ConfigError
-from target_bench.core.serialization import Field, Format, RowLimit
+from target_bench.core.schema import Format
 
 if TYPE_CHECKING:
     from target_bench.components.training.fine_tuning import Settings, Trained

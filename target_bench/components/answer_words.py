@@ -3,9 +3,8 @@
 import re
 from functools import lru_cache
 
-from target_bench.core.interfaces import Corpus
-from target_bench.core.schema import TableId
-from target_bench.core.serialization import cell_text
+from target_bench.components.table_text import cell_text
+from target_bench.core.schema import Corpus, TableId
 
 
 def words(text: str) -> str:

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from inspect import isclass
 from typing import Any, ClassVar
 
+from target_bench.components.table_text import Field, RowLimit, Serializer
+from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError, PluginError
-from target_bench.core.identity import class_name, code_hash
-from target_bench.core.interfaces import Corpus, Ranking, Retriever
+from target_bench.core.identity import code_hash
 from target_bench.core.model_description import Description
 from target_bench.core.model_objects import Foreign, called, found_at, n_required
-from target_bench.core.schema import NO_DATABASE, Table, TableId
-from target_bench.core.serialization import Field, Format, RowLimit, Serializer
+from target_bench.core.ranking import Ranking
+from target_bench.core.registry import class_name
+from target_bench.core.schema import NO_DATABASE, Corpus, Format, Table, TableId
 
 
 @dataclass(frozen=True, slots=True)

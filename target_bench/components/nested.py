@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core import contract, registry
+from target_bench.core import contract, ranking, registry
 from target_bench.core.errors import ConfigError, PluginError
-from target_bench.core.interfaces import Corpus, Ranked, Ranking
-from target_bench.core.redaction import masked_settings
-from target_bench.core.schema import Query
+from target_bench.core.ranking import Ranked, Ranking
+from target_bench.core.schema import Corpus, Query
+from target_bench.core.settings import masked_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Inner:
         """
         answers = self._answers(queries, k)
         if isinstance(answers, Ranked) and len(answers) == len(queries):
-            found = contract.settled_arrays(answers, k, len(self._corpus))
+            found = ranking.settled_arrays(answers, k, len(self._corpus))
             if found is not None:
                 return Candidates(found.rows, found.scores, self.label)
         return self._checked(answers, len(queries), k)

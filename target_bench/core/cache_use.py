@@ -10,81 +10,56 @@ from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 
 ANSWERS = "recorded answers"
 """What the cache of answers is called, and the one store of it."""
 
-_lock = Lock()
-_noted: Counter[str] = Counter()
+lock = Lock()
+noted: Counter[str] = Counter()
 _off: ContextVar[bool] = ContextVar("target_bench_caches_off", default=False)
 
 
-class Watch:
-    """A record of the caches that are read from now on."""
+class Watching(Protocol):
+    """What watches a run (``runs.times.Watch``).
 
-    def __init__(self) -> None:
-        self._earlier = Counter(_noted)
-        self.made: dict[Hashable, set[Hashable]] = {}
-
-    def used(self) -> list[str]:
-        """Return the caches read since the last call, or since the watch began; sorted."""
-        with _lock:
-            now = Counter(_noted)
-        found = sorted(now - self._earlier)
-        self._earlier = now
-        return found
-
-
-_watches: list[Watch] = []
-_watching: ContextVar[Watch | None] = ContextVar("target_bench_watch", default=None)
-
-
-@contextmanager
-def watched() -> Iterator[Watch]:
-    """Watch a run. What it makes itself and finds again is not a loan: a cold run does so too.
-
-    Its threads are those that run in a copy of its context. What other threads make is the run's
-    if it is the only one that is watched; else its owner is unknown, and it is a loan to all.
+    Attributes:
+        made: the entries that the run has computed, by store.
     """
-    with _lock:
-        watch = Watch()
-        _watches.append(watch)
-    token = _watching.set(watch)
-    try:
-        yield watch
-    finally:
-        _watching.reset(token)
-        with _lock:
-            _watches.remove(watch)
+
+    made: dict[Hashable, set[Hashable]]
+
+
+watches: list[Watching] = []
+watching: ContextVar[Watching | None] = ContextVar("target_bench_watch", default=None)
 
 
 def _made_here() -> dict[Hashable, set[Hashable]]:
     """Return the entries that the run of this thread has made, by store."""
-    watch = _watching.get()
-    if watch in _watches:
+    watch = watching.get()
+    if watch in watches:
         return watch.made
-    return _watches[0].made if len(_watches) == 1 else {}
+    return watches[0].made if len(watches) == 1 else {}
 
 
 def note(cache: str) -> None:
     """Note that something was read from the cache of this name."""
-    with _lock:
-        _noted[cache] += 1
+    with lock:
+        noted[cache] += 1
 
 
 def made(store: Hashable, keys: Iterable[Hashable]) -> None:
     """Record that this run has computed these entries of a store."""
-    with _lock:
+    with lock:
         _made_here().setdefault(store, set()).update(keys)
 
 
 def found(cache: str, store: Hashable, keys: Iterable[Hashable]) -> None:
     """Note a read of these entries of a store, unless this run has made all of them."""
-    with _lock:
+    with lock:
         here = _made_here().get(store, set())
         if not all(key in here for key in keys):
-            _noted[cache] += 1
+            noted[cache] += 1
 
 
 def answered(generator: Any, any_cached: bool) -> None:

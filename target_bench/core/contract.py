@@ -1,21 +1,214 @@
-"""Calls of a retriever, and validation of its answers against the contract.
+"""Retrievers and generators: what each is, how it is asked and observed, which answers are valid.
 
 Fewer tables than asked, or none, is an answer. None, NaN, an unknown id, a repeated table, more
 than k tables or an exception is a fault, recorded as the error of that one query.
 """
 
-import math
+import inspect
+import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import replace
+from functools import partial
+from math import isfinite
+from pathlib import Path
+from types import NoneType
+from typing import Any, ClassVar, Protocol
 
-import numpy as np
-
+from target_bench.core import faults
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.interfaces import Corpus, Ranked, Ranking, Retriever
-from target_bench.core.ranking import Settled, settled
-from target_bench.core.redaction import without_secrets
-from target_bench.core.schema import Query, Retrieval, TableId
+from target_bench.core.faults import Fault
+from target_bench.core.ranking import CheckedRanking, Ranked, Ranking, listed, settled_arrays
+from target_bench.core.schema import Corpus, Generation, GenerationRequest, Query, Retrieval
+from target_bench.core.settings import without_secrets
+
+
+class Observer:
+    """The interface for progress and warnings. Override what interests you; defaults are silent.
+
+    Warnings go to Python's ``warnings`` unless ``warning`` is overridden. A sweep runs many cells,
+    some at the same time: it reports which cell begins and ends, and reports progress in a cell to
+    ``of_cell`` of that cell. All calls come in the process and thread that called the sweep.
+    """
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        """Begin a stage (load, embed, retrieve, score) of ``total`` steps where known."""
+
+    def advance(self, steps: int) -> None:
+        """Count ``steps`` more steps of the current stage as done."""
+
+    def answered(self, generation: Generation) -> None:
+        """Report an answer of a generator, or its failure: text, tokens, cost and seconds."""
+
+    def waiting(self, reason: str, seconds: float) -> None:
+        """Report that nothing happens for a while, and why."""
+
+    def warning(self, message: str) -> None:
+        """Warn the user of something; the run goes on."""
+        warnings.warn(message, stacklevel=3)
+
+    def of_cell(self, number: int) -> "Observer":  # noqa: ARG002 (for those that tell them apart)
+        """Return the observer of the stages, answers and warnings of a cell. Default: this one."""
+        return self
+
+    def cell_started(self, number: int, name: str) -> None:
+        """Report that a cell of a sweep begins; again if its worker was lost and it runs again.
+
+        Args:
+            number: its place in the sweep, from 1.
+            name: what it runs.
+        """
+
+    def cell_finished(self, number: int, name: str, outcome: Mapping[str, Any]) -> None:
+        """Report that a cell is finished, or failed.
+
+        Args:
+            number: its place in the sweep, from 1.
+            name: what it ran.
+            outcome: as JSON: ``state`` (done, reused, failed), ``error``, ``folder``, ``seconds``,
+                ``scores`` (metric -> value), ``n_queries``, ``failed_queries``, ``input_tokens``,
+                ``output_tokens`` and ``cost``.
+        """
+
+
+def constructor_arguments(plugin: object) -> dict[str, Any]:
+    """Return the settings of an object that keeps its constructor arguments under their own names.
+
+    Raises:
+        AttributeError: the object does not keep one of them.
+    """
+    parameters = inspect.signature(type(plugin)).parameters.values()
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
+        raise AttributeError("its constructor takes *args or **kwargs")
+    return {p.name: getattr(plugin, p.name) for p in parameters}
+
+
+class Retriever(ABC):
+    """A retriever of tables for a query. Two methods make one; the others have defaults.
+
+    Keep constructor arguments under their own names and do the work in ``embed_corpus``: then the
+    settings of a run are recorded without any code of yours.
+
+    Attributes:
+        packages: distributions whose versions can change the ranking; recorded with every run.
+        queries_at_once: how many ``retrieve_batch`` is given, and are written to disk, at a time.
+    """
+
+    packages: ClassVar[tuple[str, ...]] = ()
+    queries_at_once: ClassVar[int] = 128
+
+    @abstractmethod
+    def embed_corpus(self, corpus: Corpus) -> None:
+        """Index the tables, before any query; a second call begins again from nothing."""
+
+    @abstractmethod
+    def retrieve(self, query: str, top_k: int) -> Ranking:
+        """Return the tables for one query, best first, at most ``top_k``."""
+
+    def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
+        """Return the rankings of several queries, in their order. Default: one call a query."""
+        return [self.retrieve(query, top_k) for query in queries]
+
+    def config(self) -> Mapping[str, Any]:
+        """Return the settings that determine its results, as JSON.
+
+        Default: constructor arguments.
+        """
+        return constructor_arguments(self)
+
+    def parts(self) -> Mapping[str, object]:
+        """Return name -> plug-in of its parts, which belong to its identity. Default: none.
+
+        A part that is a constructor argument goes under the name of the argument.
+        """
+        return {}
+
+    def notes(self) -> Sequence[str]:
+        """Return notes for the user about the work so far, shown at the end. Default: nothing."""
+        return ()
+
+    def limit_memory(self, n_bytes: int) -> None:
+        """Hold no more than about this much; called before ``embed_corpus``, changes no result.
+
+        Default: ``NotImplementedError``, which the harness turns into a warning.
+        """
+        raise NotImplementedError
+
+    def save(self, folder: Path) -> None:
+        """Write the index into an existing, empty folder. Default: ``NotImplementedError``.
+
+        Called by ``save_index``, which records retriever and corpus beside it.
+        """
+        raise NotImplementedError
+
+    def load(self, folder: Path, corpus: Corpus) -> None:
+        """Read what ``save`` wrote, in place of ``embed_corpus``. Default: ``NotImplementedError``.
+
+        Called by ``load_index``, which has checked that the index is of this corpus.
+        """
+        raise NotImplementedError
+
+
+class Generator(ABC):
+    """Answers a request. One method makes one; the others have defaults.
+
+    Keep constructor arguments under their own names, as for a ``Retriever``. A failed answer is a
+    ``Generation`` with its ``error`` set, or an exception: either costs one query and no more.
+
+    Attributes:
+        packages: distributions whose versions can change an answer; recorded with every run.
+        paid: whether asking may cost money; the command line then asks before it starts.
+        converses: whether it reads the messages of a request, so that it can be asked again with
+            what was wrong with its first answer.
+        follows_schema: whether it has its model answer in JSON of a request's ``answer_schema``.
+    """
+
+    packages: ClassVar[tuple[str, ...]] = ()
+    paid: ClassVar[bool] = False
+    converses: ClassVar[bool] = False
+    follows_schema: ClassVar[bool] = False
+
+    @abstractmethod
+    def generate(self, request: GenerationRequest) -> Generation | str:
+        """Return the answer to one request, or its text alone."""
+
+    def generate_many(
+        self,
+        requests: Iterable[GenerationRequest],
+        observer: "Observer",  # noqa: ARG002 (for those that wait)
+    ) -> Iterator[Generation]:
+        """Yield the answers to many requests, as they are finished, in any order.
+
+        Override it where requests can be answered at the same time, and draw them only as they
+        are needed. Default: the harness calls ``generate`` once a request.
+
+        Args:
+            requests: drawn one by one.
+            observer: is notified of waiting (``observer.waiting``).
+        """
+        for request in requests:
+            answer = self.generate(request)
+            yield Generation(request.query_id, answer) if isinstance(answer, str) else answer
+
+    def unanswered(self, requests: Iterable[GenerationRequest]) -> Iterator[GenerationRequest]:
+        """Yield the requests that would have to be sent. Default: all."""
+        yield from requests
+
+    def estimated_cost(
+        self,
+        n_requests: int,  # noqa: ARG002 (for those that cost something)
+        input_tokens: int,  # noqa: ARG002 (the contract's argument)
+    ) -> float | None:
+        """Return the estimated cost of this many requests and input tokens; None where unknown."""
+        return None
+
+    def config(self) -> Mapping[str, Any]:
+        """Return the settings that determine its answers, as JSON.
+
+        Default: constructor arguments.
+        """
+        return constructor_arguments(self)
+
 
 _LOOP_BATCH = 16
 
@@ -28,10 +221,6 @@ class RetrieverLike(Protocol):
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         """Return the tables for one query, best first."""
-
-
-class Fault(Exception):  # noqa: N818 (a fault of the plug-in, recorded and seldom raised)
-    """A retriever's breach of its contract on one query."""
 
 
 def check_methods(retriever: object) -> RetrieverLike:
@@ -81,16 +270,13 @@ def retrieve(
     texts = [query.text for query in queries]
     answers = _batch_answers(retriever, texts, top_k) if _has_batch(retriever) else None
     if answers is None:
-        answers = list(_single_answers(retriever, texts, top_k, stop))
-    checked: Sequence[_Ranking | Fault] | None = None
+        one = partial(_ask_one, retriever, top_k)
+        answers = list(faults.single_answers(one, texts, stop))
+    checked: Sequence[CheckedRanking | Fault] | None = None
     if isinstance(answers, Ranked):
         checked = _from_arrays(answers, top_k, len(corpus))
     if checked is None:
-        answers = [_item(answers, i) for i in range(len(answers))]
-        read = [_checked(answer, top_k, corpus.positions) for answer in answers]
-        scored = [isinstance(c, _Ranking) and bool(c.scores) for c in read]
-        ordered = iter(_in_order([c for c in read if isinstance(c, _Ranking) and c.scores]))
-        checked = [next(ordered) if yes else c for c, yes in zip(read, scored, strict=True)]
+        checked = faults.all_checked(answers, top_k, corpus.positions)
     return [_retrieval(q.id, c, corpus) for q, c in zip(queries, checked, strict=False)]
 
 
@@ -106,27 +292,17 @@ def given(query_id: str, ranking: Any, top_k: int, corpus: Corpus) -> Retrieval:
     Raises:
         DataError: it names a table that is not in the corpus, or one twice, or is not a ranking.
     """
-    checked = _checked(ranking, len(corpus), corpus.positions)
+    checked = faults.checked(ranking, len(corpus), corpus.positions)
     if isinstance(checked, Fault):
         fault = str(checked).replace("returned", "holds", 1)
         raise DataError(f"query {query_id!r}: its ranking {fault}")
     if checked.scores:
-        (checked,) = _in_order([checked])
+        (checked,) = faults.in_order([checked])
     whole = _retrieval(query_id, checked, corpus)
     return replace(whole, tables=whole.tables[:top_k], scores=whole.scores[:top_k])
 
 
-@dataclass(slots=True)
-class _Ranking:
-    """Places in the corpus, and scores if the retriever gave them; the rest as in ``Retrieval``."""
-
-    places: list[int]
-    scores: list[float]
-    resorted: bool = False
-    tied: bool = False
-
-
-def _retrieval(query_id: str, checked: "_Ranking | Fault", corpus: Corpus) -> Retrieval:
+def _retrieval(query_id: str, checked: "CheckedRanking | Fault", corpus: Corpus) -> Retrieval:
     if isinstance(checked, Fault):
         return Retrieval(query_id, (), error=without_secrets(str(checked)))
     tables = tuple(map(corpus.ids.__getitem__, checked.places))
@@ -139,45 +315,10 @@ def _retrieval(query_id: str, checked: "_Ranking | Fault", corpus: Corpus) -> Re
     )
 
 
-def _from_arrays(answers: Ranked, top_k: int, n_tables: int) -> list[_Ranking] | None:
+def _from_arrays(answers: Ranked, top_k: int, n_tables: int) -> list[CheckedRanking] | None:
     """Return the rankings, or None if one is invalid: the general way then says which, and why."""
     found = settled_arrays(answers, top_k, n_tables)
-    if found is None:
-        return None
-    return _rankings(found, (found.rows >= 0).sum(axis=1).tolist())
-
-
-def settled_arrays(answers: Ranked, top_k: int, n_tables: int) -> Settled | None:
-    """Return rankings given as arrays, sorted by their scores; None if one is invalid."""
-    rows, scores = np.asarray(answers.rows, dtype=np.int64), np.asarray(answers.scores)
-    if rows.shape != scores.shape or rows.shape[1] > top_k or (rows >= n_tables).any():
-        return None
-    filled = rows >= 0
-    places = np.sort(rows, axis=1)
-    repeated = (places[:, 1:] == places[:, :-1]) & (places[:, 1:] >= 0)
-    gaps = filled[:, 1:] & ~filled[:, :-1]
-    if repeated.any() or gaps.any() or not np.isfinite(scores[filled]).all():
-        return None
-    return settled(rows, scores)
-
-
-def _rankings(found: Settled, lengths: Iterable[int]) -> list[_Ranking]:
-    arrays = (found.rows, found.scores, found.moved, found.tied)
-    return [
-        _Ranking(places[:n], scores[:n], *flags)
-        for n, places, scores, *flags in zip(lengths, *(a.tolist() for a in arrays), strict=True)
-    ]
-
-
-def _in_order(rankings: list[_Ranking]) -> list[_Ranking]:
-    """Return scored rankings, each sorted by its scores."""
-    lengths = [len(ranking.places) for ranking in rankings]
-    rows = np.full((len(rankings), max(lengths, default=0)), -1, dtype=np.int64)
-    filled = np.arange(rows.shape[1]) < np.array(lengths, dtype=np.int64)[:, None]
-    rows[filled] = [place for ranking in rankings for place in ranking.places]
-    scores = np.zeros(rows.shape)
-    scores[filled] = [score for ranking in rankings for score in ranking.scores]
-    return _rankings(settled(rows, scores), lengths)
+    return None if found is None else listed(found, (found.rows >= 0).sum(axis=1).tolist())
 
 
 def _batch_answers(retriever: RetrieverLike, texts: list[str], top_k: int) -> Sequence[Any] | None:
@@ -193,21 +334,6 @@ def _batch_answers(retriever: RetrieverLike, texts: list[str], top_k: int) -> Se
         return None
 
 
-def _single_answers(
-    retriever: RetrieverLike, texts: list[str], top_k: int, stop: bool
-) -> Iterator[Any]:
-    for text in texts:
-        try:
-            answer = _ask(retriever, [text], top_k)[0]
-        except Fault as fault:
-            answer = fault
-        except (Exception, SystemExit) as error:
-            answer = Fault(f"raised {type(error).__name__}: {error}")
-        yield answer
-        if stop and isinstance(answer, Fault):
-            return
-
-
 def _ask(retriever: RetrieverLike, texts: list[str], top_k: int) -> Sequence[Any]:
     batch = getattr(retriever, "retrieve_batch", None)
     if batch is None:
@@ -219,98 +345,8 @@ def _ask(retriever: RetrieverLike, texts: list[str], top_k: int) -> Sequence[Any
     return answers if isinstance(answers, Ranked) else list(answers)
 
 
-def _item(answers: Sequence[Any], i: int) -> Any:
-    try:
-        return answers[i]
-    except Exception as error:
-        return Fault(f"returned a ranking that cannot be read: {type(error).__name__}: {error}")
-
-
-def _checked(
-    answer: Any, top_k: int, positions: Mapping[tuple[str, str], int]
-) -> "_Ranking | Fault":
-    if isinstance(answer, Fault):
-        return answer
-    try:
-        tables, scores = _split(answer)
-        if len(tables) > top_k:
-            raise Fault(f"returned {len(tables)} tables where at most {top_k} were asked for")
-        places = _places(tables, positions)
-        if len(set(places)) < len(places):
-            repeated = next(t for i, t in enumerate(tables) if places[i] in places[:i])
-            raise Fault(f"returned the table {_shown(repeated)} twice")
-    except Fault as fault:
-        return fault
-    return _Ranking(places, scores)
-
-
-def _split(answer: Any) -> tuple[Sequence[Any], list[float]]:
-    """Return tables and scores of a ranking; no scores when it holds bare ids."""
-    if answer is None:
-        raise Fault("returned None; an empty list says that nothing was found")
-    if isinstance(answer, str | Mapping) or not isinstance(answer, Iterable):
-        raise Fault(f"returned {type(answer).__name__}, not a list of tables")
-    try:
-        items = list(answer)
-    except Exception as error:
-        raise Fault(f"raised {type(error).__name__}: {error}") from error
-    try:
-        bare = {issubclass(kind, str) for kind in {type(item[0]) for item in items}}
-    except (TypeError, LookupError):
-        return items, []  # one of them is not an id, which the look-up names
-    if bare == {True, False}:
-        raise Fault("returned some tables with a score and some without")
-    if False not in bare:
-        return items, []
-    try:
-        tables, scores = zip(*items, strict=True)
-    except ValueError:
-        raise Fault(f"returned {items[0]!r:.100}; a table is an id or a pair (id, score)") from None
-    return tables, _finite(tables, scores)
-
-
-def _finite(tables: Sequence[Any], scores: Sequence[Any]) -> list[float]:
-    try:
-        values = [float(score) for score in scores]
-        if math.isfinite(sum(values)):
-            return values
-    except Exception:  # noqa: S110 (a score is any object; the look at each one names it)
-        pass
-    return [_score(table, score) for table, score in zip(tables, scores, strict=True)]
-
-
-def _score(table: Any, score: Any) -> float:
-    try:
-        value = float(score)
-    except Exception:
-        value = math.nan
-    if not math.isfinite(value):
-        raise Fault(f"returned the score {score!r} for table {_shown(table)}")
-    return value
-
-
-def _places(tables: Sequence[Any], positions: Mapping[tuple[str, str], int]) -> list[int]:
-    try:
-        return list(map(positions.__getitem__, tables))
-    except (KeyError, TypeError):
-        return [_place(table, positions) for table in tables]
-
-
-def _place(table: Any, positions: Mapping[tuple[str, str], int]) -> int:
-    try:
-        return positions[table]
-    except (KeyError, TypeError):
-        pass
-    if isinstance(table, list) and len(table) == 2:
-        return _place(tuple(table), positions)
-    raise Fault(
-        f"returned {_shown(table)}, which is not the id of a table in the corpus; an id is a pair "
-        "(database_id, table_id), as in table.id"
-    )
-
-
-def _shown(table: Any) -> str:
-    return str(table) if isinstance(table, TableId) else repr(table)
+def _ask_one(retriever: RetrieverLike, top_k: int, text: str) -> Any:
+    return _ask(retriever, [text], top_k)[0]
 
 
 def is_paid(plugin: object) -> bool:
@@ -318,3 +354,32 @@ def is_paid(plugin: object) -> bool:
     parts = getattr(plugin, "parts", None)
     inner = parts().values() if callable(parts) else ()
     return bool(getattr(plugin, "paid", False)) or any(map(is_paid, inner))
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "query_id": (str,),
+    "text": (str,),
+    "error": (str, NoneType),
+    "input_tokens": (int, NoneType),
+    "output_tokens": (int, NoneType),
+    "cost": (int, float, NoneType),
+    "seconds": (int, float, NoneType),
+    "cached": (bool,),
+    "finish_reason": (str, NoneType),
+}
+
+
+def generation_fault(generation: Generation) -> str | None:
+    """Return the first field of an answer with an invalid type or value, or None.
+
+    An answer comes from code of others, or from a file that may have been edited.
+    """
+    for name, kinds in _TYPES.items():
+        value = getattr(generation, name)
+        if not isinstance(value, kinds):
+            return f"its {name} is {type(value).__name__}"
+        if isinstance(value, float) and not isfinite(value):
+            return f"its {name} is {value}"
+        if isinstance(value, int | float) and value < 0:
+            return f"its {name} is {value}, less than 0"
+    return None

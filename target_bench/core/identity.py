@@ -1,44 +1,51 @@
-"""Identity of plug-ins: the source code and the package versions behind results."""
+"""Identity of plug-ins: the source code and the package versions behind results.
 
+Source code is hashed by its syntax tree: wording, layout and positions do not count. A hash is the
+same under every version of Python that reads the source: fields of the tree that are empty or say
+nothing of what runs are left out, and constants are written in ASCII.
+"""
+
+import ast
 import hashlib
 import inspect
 import json
 import sys
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
 from target_bench.core import (
     built_in,
-    code_tree,
     contract,
-    interfaces,
+    faults,
+    plugin_sources,
     ranking,
     registry,
     release,
     schema,
-    serialization,
 )
+from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import constructor_arguments
-from target_bench.core.redaction import is_secret
-from target_bench.core.registry import FILE_MODULE
-
-_NAME = __name__.partition(".")[0]
-_PACKAGE = Path(sys.modules[_NAME].__path__[0])
+from target_bench.core.plugin_sources import PACKAGE, Import, Source
+from target_bench.core.registry import class_name, installed_version
+from target_bench.core.settings import masked
 
 
 def _files_of(*modules: ModuleType) -> frozenset[Path]:
     return frozenset(Path(module.__file__ or "") for module in modules)
 
 
-_SHARED = _files_of(contract, interfaces, ranking, release, schema, serialization)
+_SERIALIZER = "target_bench.components.table_text:Serializer"
+_SHARED = _files_of(contract, faults, ranking, release, schema) | {
+    Path(getattr(find_spec(_SERIALIZER.partition(":")[0]), "origin", None) or "")
+}
 """Modules that change what any plug-in gives, whether it imports them or not."""
 
-_NAMING = _files_of(built_in, registry, code_tree, sys.modules[__name__])
+_NAMING = _files_of(built_in, registry, plugin_sources, sys.modules[__name__])
 """Modules that find and identify plug-ins: what they find is identified itself."""
 
 
@@ -81,26 +88,6 @@ def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
     return identity, None
 
 
-def is_own_code(thing: type) -> bool:
-    """Return whether a class is of this package."""
-    return thing.__module__.partition(".")[0] == _NAME
-
-
-def class_name(thing: type | FunctionType) -> str:
-    """Return the name of a class or function in an identity.
-
-    Returns:
-        ``BM25`` for one of this package, wherever it lies in it; ``mine.py:Mine`` for one of a
-        plug-in that was named by its file; else ``module:Class``.
-    """
-    module, name = thing.__module__, thing.__qualname__
-    if module.partition(".")[0] == _NAME:
-        return name
-    if module.startswith(FILE_MODULE):
-        module = Path(sys.modules[module].__file__ or "").name
-    return f"{module}:{name}"
-
-
 def _parts(plugin: object) -> Mapping[str, object]:
     own = getattr(plugin, "parts", None)  # optional; users' own may lack it
     return own() if callable(own) else {}
@@ -112,24 +99,15 @@ def _config(plugin: object, parts: Mapping[str, object]) -> Any:
     config = own() if callable(own) else constructor_arguments(plugin)
     own_settings = {name: value for name, value in config.items() if name not in parts}
     try:
-        return _masked(json.loads(json.dumps(own_settings, sort_keys=True)))
+        return masked(json.loads(json.dumps(own_settings, sort_keys=True)))
     except TypeError as error:
         raise TypeError(f"its settings are not JSON: {error}") from error
-
-
-def _masked(value: Any) -> Any:
-    """Return JSON without the values of settings named like secrets, at any depth."""
-    if isinstance(value, list):
-        return [_masked(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {name: "***" if is_secret(name) else _masked(item) for name, item in value.items()}
 
 
 def code_hash(thing: type | FunctionType) -> str:
     """Hash the code of a class or function, that of its bases, and what these import.
 
-    Files count by their syntax trees (``syntax``): neither wording nor layout changes the hash.
+    Files count by their syntax trees: neither wording nor layout changes the hash.
     Of this package all modules count that a module imports, but for those that name and identify
     plug-ins; docstrings do not, nor does where a module lies. Of other code those files count that
     are imported from its folder or below, and docstrings do if one of these files may read them.
@@ -143,29 +121,23 @@ def code_hash(thing: type | FunctionType) -> str:
     if not isinstance(thing, type | FunctionType):
         raise TypeError(f"neither a class nor a function: {thing!r:.80}")
     own: set[Path] = set()
-    others: set[Path] = set()
+    others: list[tuple[Path, ModuleType | None]] = []
     for base in getattr(thing, "__mro__", (thing,)):
         if base.__module__.split(".")[0] in sys.stdlib_module_names:
             continue
         file = _source_file(base)
-        if file.is_relative_to(_PACKAGE):
+        if file.is_relative_to(PACKAGE):
             own |= _SHARED | own_files([file])
         else:
-            _add_with_imports(file, sys.modules.get(base.__module__), file.parent, others)
-    return _together([*_hashes(others), *(code_tree.read(file, _PACKAGE).code for file in own)])
-
-
-def _hashes(files: Iterable[Path]) -> list[str]:
-    """Return the hashes of files that are not of this package."""
-    sources = [code_tree.read(file) for file in files]
-    if any(source.reads_documentation for source in sources):
-        return [source.documented for source in sources]
-    return [source.code for source in sources]
+            others.append((file, sys.modules.get(base.__module__)))
+    read = plugin_sources.PluginSources(read_source, module_file)
+    theirs = read.hashes(others) if others else []
+    return _together([*theirs, *(read_source(file, PACKAGE).code for file in own)])
 
 
 def own_files(
     modules: Iterable[Path],
-    folders: Sequence[Path] = (_PACKAGE,),
+    folders: Sequence[Path] = (PACKAGE,),
     left_out: Set[Path] = _NAMING,
 ) -> set[Path]:
     """Find the files of this package that its modules use.
@@ -182,9 +154,8 @@ def own_files(
     new = set(modules)
     while new:
         found |= new
-        files = frozenset().union(*(code_tree.read(file, _PACKAGE).files for file in new))
-        files -= found | left_out
-        new = {file for file in files if any(file.is_relative_to(place) for place in folders)}
+        files = frozenset().union(*(read_source(file, PACKAGE).files for file in new))
+        new = {f for f in files - found - left_out if any(f.is_relative_to(p) for p in folders)}
     return found
 
 
@@ -194,57 +165,11 @@ def own_hash(files: Iterable[Path]) -> str:
     Raises:
         ConfigError: a file is not valid Python.
     """
-    return _together(code_tree.read(file, _PACKAGE).code for file in files)
+    return _together(read_source(file, PACKAGE).code for file in files)
 
 
 def _together(hashes: Iterable[str]) -> str:
     return hashlib.sha256("".join(sorted(hashes)).encode("ascii")).hexdigest()
-
-
-def _add_with_imports(
-    file: Path, module: ModuleType | None, folder: Path, files: set[Path]
-) -> None:
-    """Add a file and those that it imports from a folder or below."""
-    if file in files:
-        return
-    files.add(file)
-    for value in list(vars(module).values()) if module else ():
-        name = value.__name__ if isinstance(value, ModuleType) else _module_of(value)
-        imported = sys.modules.get(name)
-        found = Path(getattr(imported, "__file__", None) or "")
-        if _counts(found, folder):
-            _add_with_imports(found, imported, folder, files)
-    for found in _beside(file, folder):
-        if _counts(found, folder):
-            _add_with_imports(found, None, folder, files)
-
-
-def _beside(file: Path, folder: Path) -> Iterator[Path]:
-    """Yield the files that import statements name.
-
-    Those from which only constants are taken are among them.
-    """
-    for one in code_tree.read(file).imports:
-        place = file.parents[one.level - 1] if one.level else folder
-        names = [*one.module.split("."), one.name or ""]
-        ends = range(1, len(names) + 1)
-        found = (code_tree.module_file(place, ".".join(names[:end]).strip(".")) for end in ends)
-        yield from filter(None, found)
-
-
-def _counts(file: Path, folder: Path) -> bool:
-    """Return whether an imported file is part of the code of a plug-in in this folder."""
-    return (
-        file.suffix == ".py"
-        and file.is_relative_to(folder)
-        and not file.is_relative_to(_PACKAGE)
-        and not {"site-packages", "dist-packages"} & set(file.parts)
-    )
-
-
-def _module_of(value: object) -> str:
-    name = getattr(value, "__module__", None)
-    return name if isinstance(name, str) else ""
 
 
 def _source_file(thing: type | FunctionType) -> Path:
@@ -257,9 +182,219 @@ def _source_file(thing: type | FunctionType) -> Path:
     return Path(name)
 
 
-def installed_version(distribution: str) -> str | None:
-    """Return the version of an installed package, or None."""
+_SILENT_FIELDS = frozenset(("ctx", "kind", "type_comment", "type_ignores"))
+"""Fields of a tree that change nothing of what runs, or repeat what stands around them."""
+
+
+_known: dict[tuple[bytes, Path | None], Source] = {}
+"""Sources by content: reading a file takes a fraction of the time of parsing it."""
+
+
+def read_source(file: Path, package: Path | None = None) -> Source:
+    """Read a source file; each content is parsed once in a process.
+
+    Args:
+        file: the source file.
+        package: the folder of the package that the file belongs to, where the places of that
+            package's modules are not to count: its import statements are left out, and what they
+            bind counts under the name that it has where it is defined. So is ``__all__``.
+
+    Raises:
+        ConfigError: it is not valid Python.
+        OSError: it cannot be read.
+    """
+    content = file.read_bytes()
+    key = hashlib.sha256(content).digest(), package
+    if key not in _known:
+        _known[key] = _source(_parsed(content, file), package)
+    return _known[key]
+
+
+def _parsed(content: bytes, file: Path) -> ast.Module:
     try:
-        return version(distribution)
-    except PackageNotFoundError:
+        return ast.parse(content, str(file))
+    except (SyntaxError, ValueError) as error:  # ValueError: null bytes, before Python 3.12
+        raise ConfigError(
+            f"{file}: not valid Python ({error}), so its code cannot be identified. If it was "
+            "edited after it was imported, correct it and run again."
+        ) from error
+
+
+def _source(tree: ast.Module, package: Path | None) -> Source:
+    imports = tuple(found for node in _statements(tree) for found in _bound(node))
+    bindings = _bindings(imports, package)
+    code = _Writer(bindings, docstrings=False).hash(tree)
+    if package is not None:  # whose docstrings never count
+        files = filter(None, (imported_file(found, package) for found in imports))
+        return Source(code, code, imports, frozenset(files), reads_documentation=False)
+    documented = _Writer(bindings, docstrings=True).hash(tree)
+    reads = plugin_sources.reads_documentation(tree, imports)
+    return Source(code, documented, imports, frozenset(), reads)
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield all statements that may run, at any depth."""
+    stack: list[ast.AST] = [tree]
+    while stack:
+        node = stack.pop()
+        inner: Iterable[ast.AST] = ast.iter_child_nodes(node)
+        if isinstance(node, ast.If) and _is_type_checking(node.test):
+            inner = node.orelse
+        stack += (n for n in inner if isinstance(n, ast.stmt | ast.excepthandler | ast.match_case))
+        yield node
+
+
+def _bound(node: ast.AST) -> Iterator[Import]:
+    """Yield the names that a node binds, if it is an import statement."""
+    if isinstance(node, ast.Import):
+        for found in node.names:
+            yield Import(found.name, None, found.asname or found.name.partition(".")[0])
+    elif isinstance(node, ast.ImportFrom):
+        for found in node.names:
+            alias = found.asname or found.name
+            yield Import(node.module or "", found.name, alias, node.level)
+
+
+def module_file(folder: Path, module: str) -> Path | None:
+    """Find the file of a module.
+
+    Args:
+        folder: where modules are looked for.
+        module: its name, with dots.
+
+    Returns:
+        The file of the module, or of its package; None if there is none in the folder.
+    """
+    place = folder.joinpath(*module.split("."))
+    files = (place.with_suffix(".py"), place / "__init__.py")
+    return next((file for file in files if file.is_file()), None)
+
+
+def imported_file(found: Import, package: Path) -> Path | None:
+    """Find the file of a package that an import names; None if it names no part of it."""
+    if found.level or found.module.partition(".")[0] != package.name:
         return None
+    return _submodule(found, package) or module_file(package.parent, found.module)
+
+
+def _submodule(found: Import, package: Path) -> Path | None:
+    """Return the file of a module that is imported as such, in either way."""
+    module = f"{found.module}.{found.name}" if found.name else found.module
+    return module_file(package.parent, module)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bindings:
+    """Names bound by the import statements of a package's file.
+
+    Attributes:
+        package: the folder of the package; None to bind nothing.
+        modules: names of its modules; ``ranking.RULE`` counts as ``RULE`` does.
+        names: other names -> what each is called where it is defined.
+    """
+
+    package: Path | None
+    modules: frozenset[str]
+    names: Mapping[str, str]
+
+    def leave_out(self, node: ast.AST) -> bool:
+        """Tell whether a statement imports parts of the package, or only serves type checks."""
+        if self.package is None:
+            return False
+        if isinstance(node, ast.If) and _is_type_checking(node.test) and not node.orelse:
+            body = [inner for inner in node.body if not _is_text(inner)]
+            return all(isinstance(inner, ast.Import | ast.ImportFrom) for inner in body)
+        if isinstance(node, ast.Assign):
+            return any(getattr(target, "id", None) == "__all__" for target in node.targets)
+        found = list(_bound(node))
+        return bool(found) and all(imported_file(one, self.package) for one in found)
+
+
+def _bindings(imports: tuple[Import, ...], package: Path | None) -> _Bindings:
+    if package is None:
+        return _Bindings(None, frozenset(), {})
+    own = [found for found in imports if imported_file(found, package)]
+    modules = {found.alias for found in own if _submodule(found, package)}
+    names = {found.alias: found.name for found in own if found.name}
+    return _Bindings(package, frozenset(modules), names)
+
+
+def _is_type_checking(test: ast.expr) -> bool:
+    return "TYPE_CHECKING" in (getattr(test, "id", None), getattr(test, "attr", None))
+
+
+def _is_text(node: ast.AST) -> bool:
+    """Tell whether a statement is a text, such as a docstring."""
+    value = getattr(node.value, "value", None) if isinstance(node, ast.Expr) else None
+    return isinstance(value, str)
+
+
+class _Mark(str):
+    """A part of the text that is not a constant of the tree."""
+
+    __slots__ = ()
+
+
+_END = _Mark(")")
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """A tree as text: equal for trees of equal meaning.
+
+    Attributes:
+        bindings: what is left out, or counts under another name.
+        docstrings: whether texts that stand as statements count.
+    """
+
+    bindings: _Bindings
+    docstrings: bool
+
+    def hash(self, tree: ast.Module) -> str:
+        """Hash a tree: SHA-256 in hexadecimal."""
+        return hashlib.sha256("".join(self._words(tree)).encode("ascii")).hexdigest()
+
+    def _words(self, tree: ast.Module) -> Iterator[str]:
+        """Yield the text in parts; without recursion, as expressions may be nested deeply."""
+        stack: list[Any] = [tree]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, _Mark):
+                yield item
+            elif isinstance(item, ast.AST):
+                item = self._as_defined(item)
+                yield f"{type(item).__name__}("
+                stack += reversed((*self._fields(item), _END))
+            elif isinstance(item, list):
+                yield "("
+                stack += reversed((*item, _END))
+            else:
+                yield f"{type(item).__name__} {item!a},"
+
+    def _fields(self, node: ast.AST) -> Iterator[Any]:
+        """Yield name and value of every field that is not empty."""
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, list):
+                value = [item for item in value if not self._is_silent(item)] or None
+            if value is not None and name not in _SILENT_FIELDS:
+                yield _Mark(f"{name}=")
+                yield value
+
+    def _as_defined(self, node: ast.AST) -> ast.AST:
+        """Return the defining name of a name that was imported from the package."""
+        if isinstance(node, ast.Name) and node.id in self.bindings.names:
+            return ast.Name(self.bindings.names[node.id])
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            return ast.Name(node.attr) if node.value.id in self.bindings.modules else node
+        return node
+
+    def _is_silent(self, node: Any) -> bool:
+        """Tell whether a statement does nothing, or nothing that counts."""
+        if not isinstance(node, ast.stmt):
+            return False
+        if _is_text(node):
+            return not self.docstrings
+        if isinstance(node, ast.Expr):
+            return isinstance(node.value, ast.Constant)  # such as ...
+        return isinstance(node, ast.Pass) or self.bindings.leave_out(node)

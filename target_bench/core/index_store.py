@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from target_bench.core.contract import Retriever
 from target_bench.core.errors import (
     ConfigError,
     DataError,
@@ -24,7 +25,7 @@ from target_bench.core.errors import (
 )
 from target_bench.core.files import sha256_of, sync
 from target_bench.core.identity import plugin_identity
-from target_bench.core.interfaces import Corpus, Retriever
+from target_bench.core.schema import Corpus
 
 FORMAT = 3
 """The version of the layout and of identities; a folder of another version is refused.

@@ -10,9 +10,10 @@ from typing import Any
 
 from pydantic import BaseModel, SecretBytes, SecretStr
 
-from target_bench.core.identity import class_name, code_hash, installed_version
-from target_bench.core.interfaces import constructor_arguments
-from target_bench.core.redaction import is_secret, without_secrets
+from target_bench.core.contract import constructor_arguments
+from target_bench.core.identity import code_hash
+from target_bench.core.registry import class_name, installed_version
+from target_bench.core.settings import is_secret, without_secrets
 
 _CHANGES_NO_ANSWER = frozenset(
     (

@@ -12,7 +12,7 @@ from target_bench.core import registry
 from target_bench.core.errors import ConfigError, TargetBenchError
 from target_bench.core.identity import code_hash
 from target_bench.core.model_description import Description
-from target_bench.core.redaction import without_secrets
+from target_bench.core.settings import without_secrets
 
 
 class Foreign:

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.option_fields import Read, choice, option, path, truth, whole
-from target_bench.core.schema import Generation, GenerationRequest, Query, Table, TableId
-from target_bench.core.serialization import Format
+from target_bench.core.schema import Format, Generation, GenerationRequest, Query, Table, TableId
+from target_bench.core.settings import Read, choice, option, path, truth, whole
 
 if TYPE_CHECKING:
-    from target_bench.core.interfaces import Corpus
+    from target_bench.core.schema import Corpus
 
 SchemaScope = Literal["database", "tables"]
 """What a prompt shows: all tables of the first retrieved database, or the retrieved ones alone."""

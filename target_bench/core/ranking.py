@@ -1,4 +1,4 @@
-"""The rules that turn scores into a ranking: higher is better, equal scores keep corpus order.
+"""Scores -> rankings: higher is better, equal scores keep corpus order.
 
 Who adds up scores knows how far their last bits can be off, and rounds there: ``significant`` for
 sums of what is not negative, ``graded`` for sums in which terms cancel. Both round to a share of
@@ -6,12 +6,32 @@ the scores themselves, so a ranking depends neither on their scale nor on batche
 
 What a retriever returns is ranked as it is (``settled``): two scores tie where they are equal. So
 any strictly increasing function of the scores ranks alike, as long as floats tell its values apart.
+
+Products of queries with a sparse index, and blocks of dense scores, are ranked two ways that agree.
+Over few tables a block of queries is one sparse product and one partition. Over many tables most
+scores are zero or far from the best, so each query is added up by itself and only what may be among
+its best is looked at.
 """
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from target_bench.core.schema import TableId
+
+
+@dataclass(slots=True)
+class CheckedRanking:
+    """Places in the corpus, and scores if the retriever gave them; the rest as in ``Retrieval``."""
+
+    places: list[int]
+    scores: list[float]
+    resorted: bool = False
+    tied: bool = False
+
 
 RULE = "as-given"
 """Names the rule by which scores rank; part of the identity of a run."""
@@ -33,8 +53,60 @@ _HUGE = 2.0**900
 _INFINITE = int(np.array(np.inf).view(np.int64))
 _CLEARLY = 1e-5
 
+BLOCK_CELLS = 250_000
+"""Scores held at a time, so that memory does not grow with the number of queries."""
+
+WIDE = 16_384
+"""From here on there are many tables."""
+
+_GROUP = 64
+
+_SLACK = 2.0**-30
+"""More than rounding moves a score, as a share of it."""
+
 Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+Places = NDArray[np.int64]
+
+Ranking = Sequence[TableId] | Sequence[tuple[TableId, float]]
+"""Tables best first, each alone or with its score. Fewer than asked is fine.
+
+Higher is better, on any scale; equal scores leave the order to the corpus.
+"""
+
+
+class Ranked(Sequence[Ranking]):
+    """Rankings of a batch as arrays, straight from an index; reads as a list of scored rankings.
+
+    Args:
+        ids: the tables' ids, in corpus order.
+        rows: (n, k) places in the corpus, best first; -1 after the last table of a ranking.
+        scores: (n, k) scores, higher is better.
+
+    Raises:
+        ValueError: rows and scores are not two-dimensional, or not of the same shape.
+    """
+
+    def __init__(
+        self, ids: Sequence[TableId], rows: NDArray[np.integer], scores: NDArray[np.floating]
+    ) -> None:
+        if np.ndim(rows) != 2 or np.shape(rows) != np.shape(scores):
+            raise ValueError(f"rows {np.shape(rows)} and scores {np.shape(scores)} must be (n, k)")
+        self.ids = ids
+        self.rows = rows
+        self.scores = scores
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Ranking: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Ranking]: ...
+    def __getitem__(self, index: int | slice) -> Ranking | Sequence[Ranking]:
+        if isinstance(index, slice):
+            return Ranked(self.ids, self.rows[index], self.scores[index])
+        pairs = zip(self.rows[index].tolist(), self.scores[index].tolist(), strict=True)
+        return [(self.ids[row], score) for row, score in pairs if row >= 0]
 
 
 def significant(scores: NDArray[np.floating]) -> Floats:
@@ -69,7 +141,7 @@ def graded(scores: NDArray[np.floating], unit: ArrayLike, digits: int) -> Floats
 def top_k(scores: NDArray[np.floating], k: int) -> tuple[NDArray[np.intp], Floats]:
     """Return the ``k`` best columns of each row, best first, and their rounded scores.
 
-    Scores are rounded as ``significant`` does.
+    Floats are rounded as ``significant`` does.
 
     The column is packed into the bits of the score that rounding frees, so that every key is
     unique and a partition is exact.
@@ -166,3 +238,148 @@ def rises(scores: NDArray[np.floating]) -> bool:
     """
     values = np.asarray(scores, dtype=np.float64)
     return bool((np.diff(values) > _CLEARLY * np.abs(values).max(initial=0.0)).any())
+
+
+def rank_product(
+    queries: Any,
+    shards: Iterable[Any],
+    ids: Sequence[TableId],
+    k: int,
+    offsets: Floats | None = None,
+) -> Ranked:
+    """Return the tables that score more than 0 in the product of queries and index, best first.
+
+    Args:
+        queries: (queries, terms) CSR matrix.
+        shards: (terms, tables) CSR matrices of consecutive tables.
+        ids: the ids of all tables, in corpus order.
+        k: the most tables to return.
+        offsets: (queries,) what each query adds to the score of every table that matches.
+    """
+    parts, start = [], 0
+    for shard in shards:
+        find = _in_blocks if shard.shape[1] < WIDE else _one_by_one
+        places, values = find(queries, shard, k, offsets)
+        parts.append((np.where(places < 0, -1, places + start), values))
+        start += shard.shape[1]
+    return Ranked(ids, *_merged(parts, k))
+
+
+def rank_scores(
+    score_block: Callable[[slice], Floats], n_queries: int, ids: Sequence[TableId], k: int
+) -> Ranked:
+    """Return the tables that score more than 0, best first, from dense scores.
+
+    Args:
+        score_block: gives the (block, tables) scores of a slice of the queries.
+        n_queries: how many there are.
+        ids: the tables' ids, in corpus order.
+        k: the most tables to return.
+    """
+    parts = [positive_best(score_block(b), k) for b in blocks(n_queries, len(ids))]
+    return Ranked(ids, *stacked(parts))
+
+
+def blocks(n_queries: int, n_tables: int, cells: int = BLOCK_CELLS) -> list[slice]:
+    """Yield slices of the queries that have about this many scores each."""
+    size = max(1, cells // max(1, n_tables))
+    return [slice(start, min(start + size, n_queries)) for start in range(0, n_queries, size)]
+
+
+def stacked(parts: Sequence[tuple[Places, Floats]]) -> tuple[Places, Floats]:
+    """Return the places and scores of consecutive blocks of queries, as one."""
+    if not parts:
+        return np.empty((0, 0), dtype=np.int64), np.empty((0, 0))
+    places, values = zip(*parts, strict=True)
+    return np.concatenate(places), np.concatenate(values)
+
+
+def positive_best(scores: Floats, k: int, offsets: Floats | None = None) -> tuple[Places, Floats]:
+    """Return places and scores of the ``k`` best of each row; -1 and 0 where none is above 0."""
+    if offsets is not None:
+        scores = np.where(scores > 0, scores + offsets[:, None], 0.0)
+    best, found = top_k(scores, k)
+    matches = found > 0
+    return np.where(matches, best, -1), np.where(matches, found, 0.0)
+
+
+def _merged(parts: Sequence[tuple[Places, Floats]], k: int) -> tuple[Places, Floats]:
+    """Merge the best of all shards, side by side in corpus order, so that ties keep it."""
+    if len(parts) == 1:
+        return parts[0]
+    places = np.concatenate([part[0] for part in parts], axis=1)
+    values = np.concatenate([part[1] for part in parts], axis=1)
+    best, found = top_k(values, k)
+    return np.take_along_axis(places, best, axis=1), found
+
+
+def _in_blocks(queries: Any, weights: Any, k: int, offsets: Floats | None) -> tuple[Places, Floats]:
+    parts = [
+        positive_best((queries[b] @ weights).toarray(), k, None if offsets is None else offsets[b])
+        for b in blocks(queries.shape[0], weights.shape[1])
+    ]
+    return stacked(parts)
+
+
+def _one_by_one(
+    queries: Any, weights: Any, k: int, offsets: Floats | None
+) -> tuple[Places, Floats]:
+    shape = queries.shape[0], min(k, weights.shape[1])
+    places, values = np.full(shape, -1, dtype=np.int64), np.zeros(shape)
+    scores = np.empty(weights.shape[1])
+    for i in range(shape[0]):
+        scores.fill(0.0)
+        _add_up(queries, i, weights, scores)
+        offset = None if offsets is None else offsets[i : i + 1]
+        candidates = np.flatnonzero(scores > _bound(scores, k, offset))
+        best, found = positive_best(scores[None, candidates], k, offset)
+        n = int((best >= 0).sum())
+        places[i, :n] = candidates[best[0, :n]]
+        values[i, :n] = found[0, :n]
+    return places, values
+
+
+def _add_up(queries: Any, i: int, weights: Any, scores: Floats) -> None:
+    """Add the weights of one query's terms to the scores."""
+    span = slice(queries.indptr[i], queries.indptr[i + 1])
+    for term, factor in zip(queries.indices[span], queries.data[span], strict=True):
+        entries = slice(weights.indptr[term], weights.indptr[term + 1])
+        np.add.at(scores, weights.indices[entries], factor * weights.data[entries])
+
+
+def _bound(scores: Floats, k: int, offset: Floats | None = None) -> float:
+    """Return a score below all of the ``k`` best, and not below 0.
+
+    The tables are dealt into groups: ``k`` groups whose best is at least x hold ``k`` scores of at
+    least x. Rounding may make ties of scores just below.
+    """
+    n_groups = len(scores) // _GROUP
+    if n_groups <= k:
+        return 0.0
+    maxima = scores[: n_groups * _GROUP].reshape(_GROUP, n_groups).max(axis=0)
+    least: float = np.partition(maxima, n_groups - k)[n_groups - k]
+    ranked = least if offset is None else least + abs(float(offset[0]))
+    return max(0.0, least - _SLACK * ranked)
+
+
+def settled_arrays(answers: Ranked, top_k: int, n_tables: int) -> Settled | None:
+    """Return rankings given as arrays, sorted by their scores; None if one is invalid."""
+    rows, scores = np.asarray(answers.rows, dtype=np.int64), np.asarray(answers.scores)
+    if rows.shape != scores.shape or rows.shape[1] > top_k or (rows >= n_tables).any():
+        return None
+    filled = rows >= 0
+    places = np.sort(rows, axis=1)
+    repeated = (places[:, 1:] == places[:, :-1]) & (places[:, 1:] >= 0)
+    gaps = filled[:, 1:] & ~filled[:, :-1]
+    if repeated.any() or gaps.any() or not np.isfinite(scores[filled]).all():
+        return None
+    return settled(rows, scores)
+
+
+def listed(found: Settled, lengths: Iterable[int]) -> list[CheckedRanking]:
+    """Return rankings one by one, each of its length."""
+    arrays = (found.rows, found.scores, found.moved, found.tied)
+    return [
+        CheckedRanking(places[:n], scores[:n], *flags)
+        for n, places, scores, *flags in zip(lengths, *(a.tolist() for a in arrays), strict=True)
+    ]

@@ -1,31 +1,34 @@
 """Name -> plug-in: built-ins, entry points, ``module:Class`` and ``path/file.py:Class``.
 
-Names of built-ins stand in ``built_in``. Targets are strings, imported when asked for.
+Names of built-ins stand in ``built_in``. Targets are strings, imported when asked for. The packages
+that target-bench declares are checked here too, before any plug-in is built.
 """
 
 import importlib
-import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from target_bench.core.built_in import BUILT_IN as BUILT_IN
 from target_bench.core.built_in import Kind as Kind
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.plugin_specs import parse_settings
-from target_bench.core.redaction import masked_settings
+from target_bench.core.plugin_files import FILE_MODULE
+from target_bench.core.settings import masked_settings, parse_settings
+from target_bench.core.unknown_names import unknown_name
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-FILE_MODULE = "_target_bench_plugin_"
-"""How the module of a plug-in named by its file is called, followed by its path."""
+DISTRIBUTION = "target-bench"
+
+_NAME = __name__.partition(".")[0]
 
 BASELINES = ("bm25", "tfidf", "lsa", "random")
 """The retrievers that need no model: what is compared if nothing is named."""
@@ -69,7 +72,7 @@ def parse(kind: Kind, text: str) -> Spec:
         ConfigError: the settings are not ``key=value`` pairs with values in YAML flow style.
     """
     name, _, rest = text.partition(":")
-    if rest and not _is_known(kind, name):
+    if rest and _find(kind, name) is None:
         match = _FILE.fullmatch(text) or _MODULE.fullmatch(text)
         if match:
             return Spec(match["target"], parse_settings(match["settings"] or "", text))
@@ -168,19 +171,6 @@ def anywhere(target: str) -> str:
     return f"{Path(path).resolve()}:{name}"
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
-    """Return the message for an unknown name: near misses, then the list."""
-    import difflib
-
-    known = list(known)
-    near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
-    hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    if name.endswith(".py"):
-        hint = f" To name a class in a file write {name}:Class."
-    listing = ", ".join(known) or "none"
-    return f"unknown {kind} {name!r}.{hint} Known: {listing}."
-
-
 def _find(kind: Kind, name: str) -> str | None:
     return _find_exact(kind, name) or _find_exact(kind, canonical(kind, name))
 
@@ -190,10 +180,6 @@ def _find_exact(kind: Kind, name: str) -> str | None:
         return BUILT_IN[kind][name]
     entry = _entry_points(kind).get(name)
     return entry.value if entry else None
-
-
-def _is_known(kind: Kind, name: str) -> bool:
-    return _find(kind, name) is not None
 
 
 def _entry_points(kind: Kind) -> dict[str, "EntryPoint"]:
@@ -234,23 +220,10 @@ def _import(path: str, asked: str) -> Any:
 
 
 def _import_file(target: str) -> Any:
+    from target_bench.core.plugin_files import module_of
+
     file_name, _, attribute = target.rpartition(":")
-    path = Path(file_name).resolve()
-    if not path.is_file():
-        raise ConfigError(f"{target!r}: there is no file {path}")
-    name = f"{FILE_MODULE}{normalise(str(path))}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        with _without_bytecode():
-            spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        del sys.modules[name]
-        raise ConfigError(f"{target!r}: {path} raised {type(error).__name__}: {error}") from error
-    return _attribute(module, attribute, target)
+    return _attribute(module_of(Path(file_name).resolve(), target), attribute, target)
 
 
 def _as_named(target: str) -> str:
@@ -259,17 +232,6 @@ def _as_named(target: str) -> str:
     if not module.startswith(FILE_MODULE):
         return target
     return f"{Path(sys.modules[module].__file__ or module).name}:{name}"
-
-
-@contextmanager
-def _without_bytecode() -> Iterator[None]:
-    """Leave no compiled file beside a user's: on a full disk Python would leave half of one."""
-    earlier = sys.dont_write_bytecode
-    sys.dont_write_bytecode = True
-    try:
-        yield
-    finally:
-        sys.dont_write_bytecode = earlier
 
 
 def _attribute(module: Any, attribute: str, asked: str) -> Any:
@@ -341,3 +303,78 @@ def _converted(value: Any, annotation: Any, what: str) -> Any:
         if "valid string" in problems:
             problems += ". Text that looks like something else is put into quotes, as in '42'"
         raise ConfigError(f"{what}: {problems}") from error
+
+
+def unmet_requirements() -> list[str]:
+    """Return the faults of the installed versions of required packages, a sentence each.
+
+    Optional packages are not looked at. Where target-bench itself is not installed (its source
+    folder is on the path), nothing is declared and the list is empty.
+    """
+    from importlib.metadata import PackageNotFoundError, requires, version
+
+    from packaging.requirements import Requirement
+
+    try:
+        declared = [Requirement(line) for line in requires(DISTRIBUTION) or ()]
+    except PackageNotFoundError:
+        return []
+    found = []
+    for needed in (one for one in declared if not one.marker or one.marker.evaluate({"extra": ""})):
+        wanted = f"{needed.name}{needed.specifier}"
+        try:
+            installed = version(needed.name)
+        except PackageNotFoundError:
+            found.append(f"target-bench needs {wanted}, which is not installed.")
+            continue
+        if not needed.specifier.contains(installed, prereleases=True):
+            found.append(f"{needed.name} {installed} is installed; target-bench needs {wanted}.")
+    return found
+
+
+@cache
+def check_requirements() -> None:
+    """Check the installed versions of the required packages; once a process.
+
+    Raises:
+        ConfigError: a required package is missing or of a version that does not work.
+    """
+    found = unmet_requirements()
+    if found:
+        raise ConfigError(unmet_message(found))
+
+
+def unmet_message(found: list[str]) -> str:
+    """Return a message of the conflicts and what to do about them."""
+    return (
+        f"{' '.join(found)} Another package may have changed the version: install that package in "
+        f"an environment of its own, and restore this one with: pip install '{DISTRIBUTION}'"
+    )
+
+
+def installed_version(distribution: str) -> str | None:
+    """Return the version of an installed package, or None."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def is_own_code(thing: type) -> bool:
+    """Return whether a class is of this package."""
+    return thing.__module__.partition(".")[0] == _NAME
+
+
+def class_name(thing: type | FunctionType) -> str:
+    """Return the name of a class or function in an identity.
+
+    Returns:
+        ``BM25`` for one of this package, wherever it lies in it; ``mine.py:Mine`` for one of a
+        plug-in that was named by its file; else ``module:Class``.
+    """
+    module, name = thing.__module__, thing.__qualname__
+    if module.partition(".")[0] == _NAME:
+        return name
+    if module.startswith(FILE_MODULE):
+        module = Path(sys.modules[module].__file__ or "").name
+    return f"{module}:{name}"

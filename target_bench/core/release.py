@@ -5,15 +5,17 @@ import json
 import lzma
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from pathlib import Path
-from typing import IO, Any, TypeVar, cast
+from typing import IO, Any, ClassVar, TypeVar, cast
 
 from target_bench.core.errors import DataError
 from target_bench.core.files import sha256_of
+from target_bench.core.schema import CorpusInfo, Query, Table
 
 T = TypeVar("T")
 
@@ -342,3 +344,50 @@ def field(record: Any, name: str, kind: type[T], place: str) -> T:
             f"{str(value)[:80]!r}"
         )
     return value
+
+
+class CorpusLoader(ABC):
+    """A corpus plug-in: what it declares, and how its release files are read.
+
+    Tables and queries are read apart: distractors need the tables alone, and a corpus that does
+    not fit in memory is read as a stream.
+
+    Attributes:
+        info: the declaration.
+        embedded: the folder that holds the data when it ships with the plug-in.
+        subfolders: places inside the data folder where files may lie, as in the authors'
+            repository.
+        cached: whether what was read goes into the Arrow cache; small corpora need none.
+    """
+
+    info: CorpusInfo
+    embedded: Path | None = None
+    subfolders: ClassVar[tuple[str, ...]] = ()
+    cached: ClassVar[bool] = True
+
+    @abstractmethod
+    def tables(self, release: Release, split: str) -> Iterable[Table]:
+        """Return the tables of a split, in a fixed order.
+
+        Args:
+            release: the folder of release files; everything is read through it.
+            split: one of ``info.splits``.
+
+        Raises:
+            DataError: a file is missing or broken; the message names file, record and field.
+        """
+
+    @abstractmethod
+    def queries(self, release: Release, split: str) -> Iterable[Query]:
+        """Return the queries of a split; arguments and errors as for ``tables``."""
+
+    def databases(
+        self,
+        release: Release,  # noqa: ARG002 (for corpora of databases)
+        split: str,  # noqa: ARG002 (the contract's argument)
+    ) -> Mapping[str, Path]:
+        """Return database id -> SQLite or DuckDB file of a split, where there is one.
+
+        Default: none.
+        """
+        return {}

@@ -1,12 +1,12 @@
 """The values that flow through the harness. All are immutable; none knows where it came from."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from math import nan
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from target_bench.core.grid import CellGrid
-from target_bench.core.metric_spec import MetricSpec
 
 Cell = str | int | float | bytes | None
 """One cell: text in web tables, the source's own type in databases."""
@@ -234,127 +234,6 @@ class Executed:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
-    """One metric over one set of queries.
-
-    Attributes:
-        value: the metric, a fraction unless its documentation says otherwise; NaN over no query.
-        low: lower bound of the 95% interval (``metrics.intervals``; the signature says which).
-        high: upper bound of the 95% interval.
-        n: how many queries it is over (failed ones included, scored 0).
-        signature: everything that changes the value, in one string.
-        spec: the declaration of a metric that is not of this package; None of one that is, whose
-            declaration is found by its name.
-    """
-
-    value: float
-    low: float
-    high: float
-    n: int
-    signature: str
-    spec: MetricSpec | None = None
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether all is equal; a score over no query equals another one."""
-        return isinstance(other, Score) and self.to_json() == other.to_json()
-
-    def __hash__(self) -> int:
-        return hash(tuple(v for name, v in self.to_json().items() if name != "spec"))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return field name -> value; NaN is None, as JSON has no NaN; ``spec`` only if set."""
-        numbers = (("value", self.value), ("low", self.low), ("high", self.high))
-        record: dict[str, Any] = {k: None if v != v else v for k, v in numbers}
-        record |= {"n": self.n, "signature": self.signature}
-        return record | ({"spec": self.spec.to_json()} if self.spec else {})
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> "Score":
-        """Read what ``to_json`` wrote.
-
-        Raises:
-            ValueError: the declaration of the metric is not one.
-        """
-        known: dict[str, Any] = {k: nan if value is None else value for k, value in record.items()}
-        if "spec" in record:
-            known["spec"] = MetricSpec.from_json(record["spec"])
-        return cls(**known)
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """The denominators of a retrieval run, in queries.
-
-    Attributes:
-        asked: all queries of the split (after ``limit``).
-        answered: those that got a ranking, an empty or short one included.
-        failed: those whose retriever call raised or broke the contract; they score 0.
-        empty: answered with no table at all.
-        short: answered with fewer tables than asked for (the empty ones included).
-        resorted: scored rankings that came in another order than their scores say.
-        empty_queries: queries whose text is empty.
-        tied: scored rankings in which tables of equal score were put in the order of the corpus.
-        unlabelled: queries without gold tables, which are in no score.
-    """
-
-    asked: int
-    answered: int
-    failed: int
-    empty: int
-    short: int
-    resorted: int
-    empty_queries: int
-    tied: int = 0
-    unlabelled: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        """Return field name -> value; ``unlabelled`` only where there are any."""
-        return _denominators(self)
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerCounts:
-    """The denominators of a generation run, in queries.
-
-    Attributes:
-        asked: all queries of the split that the task is about (after ``limit``).
-        answered: those that got an answer.
-        failed: those whose generator call failed or whose tables could not be retrieved; they
-            count as wrong.
-        unparsed: answers in which what the task asks for could not be read; they count as wrong.
-        truncated: prompts in which rows or tables were left out for want of room.
-        cut: answers that reached their largest number of tokens.
-        input_tokens: tokens of all prompts, as far as the provider counts them; None if it does
-            not.
-        output_tokens: the same of all answers.
-        cost: of all answers, in the currency of the price table; None without one.
-        unlabelled: queries without a reference answer, which are in no score.
-    """
-
-    asked: int
-    answered: int
-    failed: int
-    unparsed: int
-    truncated: int
-    cut: int
-    input_tokens: int | None
-    output_tokens: int | None
-    cost: float | None
-    unlabelled: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        """Return field name -> value; ``unlabelled`` only where there are any."""
-        return _denominators(self)
-
-
-def _denominators(counts: Counts | AnswerCounts) -> dict[str, Any]:
-    found = asdict(counts)
-    if not counts.unlabelled:
-        del found["unlabelled"]
-    return found
-
-
-@dataclass(frozen=True, slots=True)
 class CorpusInfo:
     """The declaration of a corpus.
 
@@ -379,3 +258,100 @@ class CorpusInfo:
     source: str
     files: tuple[str, ...] = field(default=())
     any_task: bool = False
+
+
+class Corpus(ABC):
+    """The tables a retriever searches: sized, iterable, addressable, with a fixed order.
+
+    It shows tables and nothing else: no question, no gold label, no dataset name.
+    """
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Table]: ...
+
+    @abstractmethod
+    def __getitem__(self, table_id: tuple[str, str]) -> Table:
+        """Return the table with this id; raises ``KeyError`` for an unknown one."""
+
+    @property
+    @abstractmethod
+    def ids(self) -> Sequence[TableId]:
+        """The ids of all tables, in corpus order: the order that breaks ties."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """A hash of the content: ids, headers, rows, context and their order."""
+
+    @property
+    @abstractmethod
+    def positions(self) -> Mapping[tuple[str, str], int]:
+        """Table id -> its place in corpus order."""
+
+    @property
+    @abstractmethod
+    def groups(self) -> Sequence[int]:
+        """For each table the place of the first table with the same header and rows."""
+
+    def __contains__(self, table_id: object) -> bool:
+        return table_id in self.positions
+
+    def batches(self, n: int) -> Iterator[list[Table]]:
+        """Yield the tables in corpus order, ``n`` at a time (the last batch may be shorter)."""
+        if n < 1:
+            raise ValueError(f"a batch holds at least one table, not {n}")
+        batch: list[Table] = []
+        for table in self:
+            batch.append(table)
+            if len(batch) == n:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+
+
+@dataclass(frozen=True, slots=True)
+class Distractors:
+    """Tables of another corpus, or of another split, that were mixed into one.
+
+    Attributes:
+        spec: how they were asked for, e.g. ``ottqa:split=train,n=1000,seed=7``.
+        ids: the tables, as they are called in the mixed corpus, in its order.
+        notes: what a user should know about them.
+    """
+
+    spec: str
+    ids: tuple[TableId, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """One split of a corpus plug-in, loaded.
+
+    Attributes:
+        info: what the corpus declares about itself.
+        split: the split's full name.
+        corpus: the tables, as retrievers see them.
+        queries: the questions with their gold tables and reference answers.
+        files: SHA-256 of every source file, by its path in the data folder.
+        notes: what a user should know about this data (empty tables, empty questions, ...).
+        distractors: what was mixed in.
+        databases: database id -> SQLite or DuckDB file, for the task text-to-SQL. Databases that
+            queries name and that are not here were missing.
+    """
+
+    info: CorpusInfo
+    split: str
+    corpus: Corpus
+    queries: tuple[Query, ...]
+    files: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    distractors: tuple[Distractors, ...] = ()
+    databases: Mapping[str, Path] = field(default_factory=dict)
+
+
+Format = Literal["text", "markdown", "csv", "json", "html", "sentences"]

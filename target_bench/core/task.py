@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from target_bench.core.answer_options import ANSWER_OPTIONS
-from target_bench.core.interfaces import Corpus, Dataset
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions, PromptWriter
 from target_bench.core.schema import (
     AnswerKind,
+    Corpus,
+    Dataset,
     Generation,
     Judgement,
     Query,
@@ -159,7 +160,7 @@ class Task(ABC, Generic[ExamplesT]):
         """Return whether a query can be scored. Default: it has gold tables, or a reference."""
         if self.ranks:
             return bool(query.gold)
-        return any(query.references)
+        return any(query.answer)  # a text, or one of several, that is not empty
 
     def check(self, queries: Sequence[Query]) -> None:
         """Check the references of queries that have one, before anything is asked.

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.interfaces import constructor_arguments
+from target_bench.core.contract import constructor_arguments
 
 TextKind = Literal["query", "table"]
 """Kind of a text: for many models a prompt before it says which."""

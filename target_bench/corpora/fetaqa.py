@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from target_bench.core.errors import DataError
-from target_bench.core.interfaces import CorpusLoader
-from target_bench.core.release import Release, field
+from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data.ragged import rectangular
 

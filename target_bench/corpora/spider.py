@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import DataError
-from target_bench.core.interfaces import CorpusLoader
-from target_bench.core.release import Release, field
+from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table
 from target_bench.data.databases.release_folder import DatabaseFolder
 from target_bench.data.databases.schema_corpus import gold_of, tables_of

@@ -6,8 +6,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from target_bench.core.errors import DataError
-from target_bench.core.interfaces import CorpusLoader
-from target_bench.core.release import Release, decode
+from target_bench.core.release import CorpusLoader, Release, decode
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data.ragged import rectangular
 

@@ -20,10 +20,16 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from target_bench.core.errors import DataError, StoreError
-from target_bench.core.files import CACHE_VARIABLE, cache_root, sha256_of, sync
-from target_bench.core.interfaces import CorpusLoader
-from target_bench.core.release import Release, Seen
-from target_bench.core.seals import check_file, sealed, unsealed
+from target_bench.core.files import (
+    CACHE_VARIABLE,
+    cache_root,
+    check_file,
+    sealed,
+    sha256_of,
+    sync,
+    unsealed,
+)
+from target_bench.core.release import CorpusLoader, Release, Seen
 from target_bench.data.cache_parts import Part, Queries, Tables
 from target_bench.data.tables import from_files
 

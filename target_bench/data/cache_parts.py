@@ -13,9 +13,8 @@ from typing import Any, TypeVar
 
 from target_bench.core.errors import DataError, PluginError, TargetBenchError
 from target_bench.core.identity import code_hash
-from target_bench.core.interfaces import Corpus, CorpusLoader
-from target_bench.core.release import Release
-from target_bench.core.schema import Query, Table, TableId
+from target_bench.core.release import CorpusLoader, Release
+from target_bench.core.schema import Corpus, Query, Table, TableId
 from target_bench.data.arrow import ArrowCorpus, write_tables
 from target_bench.data.databases.lazy_rows import LazyRows
 from target_bench.data.ragged import rectangular
@@ -153,9 +152,9 @@ class Tables(Part):
 def _sound(release: Release, table: Table) -> Table:
     """Return the table with rows as long as its header and, if it has a name, with a title."""
     if not isinstance(table.rows, LazyRows):
-        place = f"table {table.id}"
+        table_id = table.id
         header, rows = rectangular(
-            release, table.header, table.rows, lambda number: f"{place}, row {number + 1}"
+            release, table.header, table.rows, lambda row: f"table {table_id}, row {row + 1}"
         )
         if rows is not table.rows:
             table = replace(table, header=header, rows=rows)

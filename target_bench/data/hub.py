@@ -36,10 +36,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from target_bench.core import registry
+from target_bench.core import registry, unknown_names
 from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.core.files import CACHE_VARIABLE, cache_root
-from target_bench.core.seals import sealed, unsealed
+from target_bench.core.files import CACHE_VARIABLE, cache_root, sealed, unsealed
 from target_bench.data.hub_client import MAIN, Facts, Hub, Listing, short
 
 FORMAT = 1
@@ -171,7 +170,7 @@ def pull(name: str, revisions: Sequence[str] = (), say: Say = lambda _: None) ->
     """
     known = _known().get(registry.normalise(name))
     if known is None:
-        raise ConfigError(registry.unknown_name("corpus on the hub", name, _known()))
+        raise ConfigError(unknown_names.unknown_name("corpus on the hub", name, _known()))
     name = registry.normalise(name)
     asked = _asked(known, revisions)
     hub = Hub()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from target_bench.core import registry
 from target_bench.core.errors import DataError
-from target_bench.core.interfaces import Corpus, CorpusLoader, Dataset
-from target_bench.core.schema import CorpusInfo, Query
+from target_bench.core.release import CorpusLoader
+from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query
 from target_bench.data import cache
 from target_bench.data.cache_parts import databases
 from target_bench.data.databases.connection import sound_tables

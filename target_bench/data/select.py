@@ -8,10 +8,9 @@ from typing import Any
 
 from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
+from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Dataset
-from target_bench.core.observer import Observer
-from target_bench.core.schema import CorpusInfo, Query
+from target_bench.core.schema import CorpusInfo, Dataset, Query
 from target_bench.core.task import Task
 from target_bench.data import sources, splits
 from target_bench.data.distractors import mixed, resolved

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.interfaces import CorpusLoader
+from target_bench.core.release import CorpusLoader
 
 ENVIRONMENT = "TARGET_BENCH_DATA"
 """The variable that names the folder with one sub-folder a corpus."""

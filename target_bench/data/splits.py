@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from target_bench.core.errors import DataError
-from target_bench.core.interfaces import Dataset
+from target_bench.core.schema import Dataset
 from target_bench.data.formats.dataframe import from_dataframe
 from target_bench.data.sources import folder_of, loader, split_of
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid
-from target_bench.core.interfaces import Corpus, Dataset
-from target_bench.core.schema import Cell, CorpusInfo, Query, Table, TableId
+from target_bench.core.schema import Cell, Corpus, CorpusInfo, Dataset, Query, Table, TableId
 from target_bench.data.databases.lazy_rows import LazyRows
 from target_bench.data.titles import has_title
 
@@ -343,7 +342,7 @@ def _check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None
             raise DataError(f"{where}: query id {query.id!r} occurs twice; ids must be unique")
         seen.add(query.id)
         for table_id in query.gold:
-            if table_id not in corpus:
+            if table_id not in corpus.positions:
                 raise DataError(
                     f"{where}: query {query.id!r} has gold table {table_id}, which is not among "
                     f"the {len(corpus)} tables"

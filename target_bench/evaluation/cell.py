@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.interfaces import Dataset
-from target_bench.core.observer import Observer
+from target_bench.core.contract import Observer
 from target_bench.core.prompt_writer import PromptWriter
+from target_bench.core.schema import Dataset
 from target_bench.core.task import Task
 from target_bench.data.select import Loaded
 from target_bench.evaluation.inputs import Answering

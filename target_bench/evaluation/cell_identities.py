@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from target_bench.core.built_in import RANKING_TASK
-from target_bench.core.identity import is_own_code, plugin_identity
-from target_bench.core.interfaces import Dataset
+from target_bench.core.identity import plugin_identity
+from target_bench.core.registry import is_own_code
+from target_bench.core.schema import Dataset
 from target_bench.core.task import Task
 from target_bench.data.select import make_task
 from target_bench.evaluation.cell import Asking, Cell, most_given

@@ -9,12 +9,11 @@ from typing import Any
 from target_bench.components.prompts.prompting import writer_of
 from target_bench.core import contract, ranking, registry
 from target_bench.core.built_in import RANKING_TASK
-from target_bench.core.contract import RetrieverLike
+from target_bench.core.contract import Observer, RetrieverLike
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.identity import plugin_identity
-from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptOptions, PromptWriter
-from target_bench.core.redaction import masked_settings
+from target_bench.core.settings import masked_settings
 from target_bench.core.task import Task
 from target_bench.data.select import Loaded
 from target_bench.evaluation.stages.consent import Confirm

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.built_in import RANKING_TASK
+from target_bench.core.contract import Observer
 from target_bench.core.errors import DataError
-from target_bench.core.interfaces import Dataset
-from target_bench.core.observer import Observer
-from target_bench.core.schema import Counts, Generation, Judgement, Query, Retrieval, Score
+from target_bench.core.metric import Counts, Score
+from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import Task
 from target_bench.data.select import make_task
 from target_bench.evaluation.cell import Asking, Cell, asking_of
@@ -208,7 +208,7 @@ def _with_tables(cell: Cell, task: Task[Any]) -> tuple[Result, dict[str, Retriev
 def _given(query: Query, task: Task[Any], dataset: Dataset) -> Retrieval:
     tables = tuple(task.given_tables(query, dataset.corpus))
     for table in tables:
-        if table not in dataset.corpus:
+        if table not in dataset.corpus.positions:
             raise DataError(
                 f"{dataset.info.name} {dataset.split}: query {query.id!r} is given the table "
                 f"{table}, which is not in the corpus"

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.option_fields import (
+from target_bench.core.prompt_writer import PromptOptions, SchemaScope
+from target_bench.core.schema import Format, OnError
+from target_bench.core.settings import (
     Read,
     about,
     amount,
@@ -19,9 +21,6 @@ from target_bench.core.option_fields import (
     truth,
     whole,
 )
-from target_bench.core.prompt_writer import PromptOptions, SchemaScope
-from target_bench.core.schema import OnError
-from target_bench.core.serialization import Format
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +262,7 @@ def check_names(given: Mapping[str, Any], known: Sequence[str]) -> None:
                 "place of the name of the task"
             )
         if name not in known:
-            from target_bench.core.registry import unknown_name
+            from target_bench.core.unknown_names import unknown_name
 
             raise ConfigError(unknown_name("option", name, known))
 

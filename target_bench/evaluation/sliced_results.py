@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from target_bench.core.interfaces import Dataset
+from target_bench.core.schema import Dataset
 from target_bench.evaluation.results import Result
 from target_bench.runs.read import read_run
 from target_bench.runs.slice_scores import scores_by

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from target_bench.core.built_in import RANKING_TASK
+from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError
-from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.evaluation.run_options import (
     EXTRACTIVE,
@@ -64,10 +64,10 @@ class TARGET:
         observer: Observer | None = None,
         loader: "Loader | None" = None,
     ) -> None:
-        from target_bench.core import registry, requirements
+        from target_bench.core import registry
         from target_bench.data.select import Loader, once, tasks_and_corpora
 
-        requirements.check()
+        registry.check_requirements()
 
         wanted = tasks or (RANKING_TASK,)
         self._pairs = once(pair for task in wanted for pair in tasks_and_corpora(task))
@@ -122,7 +122,7 @@ class TARGET:
         check_names(given, [*options_of(RunOptions, PromptOptions)])
         chosen, prompting = of(RunOptions, given), of(PromptOptions, given)
         subject = self._subject(retriever)
-        if subject is not None:
+        if subject is not None and prompting.tables is not None:
             prompting.check_tables(chosen.top_k[-1])
         answering = inputs.Answering(generator, prompting, confirm=confirm)
         cells = [

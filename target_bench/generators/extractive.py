@@ -8,10 +8,10 @@ from decimal import Decimal
 from functools import cache
 from math import log
 
+from target_bench.components.table_text import cell_text
+from target_bench.core.contract import Generator
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Generator
 from target_bench.core.schema import GenerationRequest, Table
-from target_bench.core.serialization import cell_text
 
 NOT_ENOUGH = "Not Enough Information"
 

@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from target_bench.core.contract import Generator
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.interfaces import Generator
 from target_bench.core.release import Release, field
 from target_bench.core.schema import Generation, GenerationRequest
 

@@ -10,10 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+from target_bench.core.contract import Generator, Observer, constructor_arguments
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.interfaces import Generator, constructor_arguments
 from target_bench.core.local_models import device_of, no_loading_bar
-from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest, Message
 
 _DRAWN = 16

@@ -10,8 +10,7 @@ import numpy as np
 
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.files import sha256_of
-from target_bench.core.metric import MetricDefinition
-from target_bench.core.metric_spec import MetricSpec
+from target_bench.core.metric import MetricDefinition, MetricSpec
 from target_bench.metrics.text import Floats, JudgedAnswers, MeanOverAnswers
 
 SPEC = MetricSpec(

@@ -5,9 +5,10 @@ or got nothing counts with value 0. Definitions are in ``docs/metrics.md``.
 """
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import cache
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from importlib.metadata import version
 from typing import Any
 
@@ -15,9 +16,106 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.metric import Metric, MetricDefinition, by_name
-from target_bench.core.metric_spec import RANKINGS, MetricSpec
-from target_bench.metrics.judged_rankings import JudgedRankings
+from target_bench.core.metric import RANKINGS, Metric, MetricDefinition, MetricSpec, by_name
+
+
+@dataclass(frozen=True)
+class JudgedRankings:
+    """Rankings compared with gold tables; n queries, ranks 1 to depth.
+
+    Attributes:
+        found: (n, width) how many gold tables are first met at each rank (0 or 1).
+        found_or_copy: the same when a copy of a gold table (same header and rows) counts as it.
+        gold: (n,) number of gold tables.
+        returned: (n,) number of tables returned, repeated ones included.
+        depth: the largest rank looked at; ``found`` ends where the longest ranking does.
+        database_at: (n,) rank of the first table of the gold database, 0 where there is none; None
+            where tables are in no databases.
+        databases_to: (n,) how many databases the ranking has met there, the gold one included.
+    """
+
+    found: NDArray[np.int32]
+    found_or_copy: NDArray[np.int32]
+    gold: NDArray[np.int32]
+    returned: NDArray[np.int32]
+    depth: int
+    database_at: NDArray[np.int32] | None = None
+    databases_to: NDArray[np.int32] | None = None
+
+    def hits(self, k: int) -> NDArray[np.float64]:
+        """Return (n,) numbers of gold tables among the first k."""
+        hits: NDArray[np.float64] = np.sum(self.found[:, :k], axis=1, dtype=np.float64)
+        return hits
+
+    @cached_property
+    def patterns(self) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+        """The distinct rows of (found, gold, returned), and which one each query has."""
+        rows = np.column_stack([self.found, self.gold, self.returned])
+        distinct, inverse = np.unique(rows, axis=0, return_inverse=True)
+        return distinct, inverse.reshape(-1)
+
+
+def judge(
+    rankings: Sequence[Sequence[Hashable]],
+    gold: Sequence[Iterable[Hashable]],
+    depth: int,
+    copies: Mapping[Hashable, Hashable] | None = None,
+) -> JudgedRankings:
+    """Compare rankings with gold tables.
+
+    Args:
+        rankings: for each query its tables, best first.
+        gold: for each query its gold tables, in the same order of queries.
+        depth: how many ranks to look at.
+        copies: table -> the group of tables that are copies of each other; tables not in it are
+            like no other. Default: no copies.
+    """
+    golds = [set(tables) for tables in gold]
+    n = len(golds)
+    width = min(depth, max(map(len, rankings), default=0))
+    found = np.zeros((n, width), dtype=np.int32)
+    for i, (ranking, tables) in enumerate(zip(rankings, golds, strict=True)):
+        _mark(found[i], ranking[:depth], dict.fromkeys(tables, 1))
+    found_or_copy = found
+    if copies:
+        found_or_copy = np.zeros_like(found)
+        for i, (ranking, tables) in enumerate(zip(rankings, golds, strict=True)):
+            groups = [copies.get(table, table) for table in ranking[:depth]]
+            _mark(found_or_copy[i], groups, Counter(copies.get(t, t) for t in tables))
+    return JudgedRankings(
+        found,
+        found_or_copy,
+        np.array([len(tables) for tables in golds], dtype=np.int32).reshape(n),
+        np.array([len(ranking) for ranking in rankings], dtype=np.int32).reshape(n),
+        depth,
+    )
+
+
+def with_databases(
+    judged: JudgedRankings, rankings: Sequence[Sequence[str]], gold: Sequence[str]
+) -> JudgedRankings:
+    """Return the same rankings, judged by databases too.
+
+    Args:
+        judged: the rankings of tables.
+        rankings: for each query the databases of its tables, best first.
+        gold: for each query its database.
+    """
+    n = len(gold)
+    at, to = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.int32)
+    for i, (ranking, database) in enumerate(zip(rankings, gold, strict=True)):
+        looked_at = list(ranking[: judged.depth])
+        if database in looked_at:
+            at[i] = looked_at.index(database) + 1
+            to[i] = len(set(looked_at[: at[i]]))
+    return replace(judged, database_at=at, databases_to=to)
+
+
+def _mark(row: NDArray[np.int32], ranking: Sequence[Hashable], wanted: dict[Hashable, int]) -> None:
+    for rank, table in enumerate(ranking):
+        if table in wanted:
+            row[rank] = wanted.pop(table)
+
 
 Floats = NDArray[np.float64]
 
@@ -212,13 +310,18 @@ def _installed(distribution: str) -> str:
     return version(distribution)
 
 
-def _spec(name: str, label: str, description: str, **more: Any) -> MetricSpec:
-    return MetricSpec(name, label, description, of=RANKINGS, **{"at_k": True, **more})
+def _define(
+    name: str, label: str, description: str, measure: Statistics | str, **more: Any
+) -> MetricDefinition:
+    """Declare a metric; a measure of ir-measures is given by its name there."""
+    measured_by = measure if isinstance(measure, str) else ""
+    if isinstance(measure, str):
+        measure = _from_ir_measures(measure, more.get("at_k", True))
+    statistics = measure
+    spec = MetricSpec(name, label, description, of=RANKINGS, **{"at_k": True, **more})
 
-
-def _define(spec: MetricSpec, measure: Statistics, measured_by: str = "") -> MetricDefinition:
     def make(k: int | None = None, depth: int | None = None) -> RetrievalMetric:
-        return RetrievalMetric(spec, measure, measured_by, k, depth)
+        return RetrievalMetric(spec, statistics, measured_by, k, depth)
 
     return MetricDefinition(spec, make)
 
@@ -226,109 +329,69 @@ def _define(spec: MetricSpec, measure: Statistics, measured_by: str = "") -> Met
 _DATABASES = ("tables that are in databases",)
 
 RECALL = _define(
-    _spec("recall", "R", "mean over queries of gold tables found / gold tables", rank=1), _recall
+    "recall", "R", "mean over queries of gold tables found / gold tables", _recall, rank=1
 )
 RECALL_DUP = _define(
-    _spec(
-        "recall[dup]",
-        "R[dup]",
-        "recall where a table with the gold table's header and rows counts as it",
-    ),
+    "recall[dup]",
+    "R[dup]",
+    "recall where a table with the gold table's header and rows counts as it",
     _recall_or_copy,
 )
 RECALL_MICRO = _define(
-    _spec(
-        "recall_micro",
-        "R micro",
-        "gold tables found / gold tables, pooled",
-        source="TARGET's recall and accuracy",
-    ),
+    "recall_micro",
+    "R micro",
+    "gold tables found / gold tables, pooled",
     _recall_micro,
+    source="TARGET's recall and accuracy",
 )
 CAPPED_RECALL = _define(
-    _spec("capped_recall", "capped R", "mean of gold tables found / min(gold tables, k)"),
-    _capped_recall,
+    "capped_recall", "capped R", "mean of gold tables found / min(gold tables, k)", _capped_recall
 )
 CAPPED_RECALL_TARGET = _define(
-    _spec(
-        "capped_recall[target]",
-        "capped R (TARGET)",
-        "gold tables found / min(gold tables, returned tables), pooled",
-        source="TARGET's capped recall",
-    ),
+    "capped_recall[target]",
+    "capped R (TARGET)",
+    "gold tables found / min(gold tables, returned tables), pooled",
     _capped_recall_target,
+    source="TARGET's capped recall",
 )
 FULL_RECALL = _define(
-    _spec("full_recall", "all", "share of queries with all gold tables found"), _full_recall
+    "full_recall", "all", "share of queries with all gold tables found", _full_recall
 )
 SUCCESS = _define(
-    _spec("success", "hit", "share of queries with at least one gold table found"),
-    _from_ir_measures("Success"),
-    "Success",
+    "success", "hit", "share of queries with at least one gold table found", "Success"
 )
-PRECISION = _define(
-    _spec("precision", "P", "mean of gold tables found / k"), _from_ir_measures("P"), "P"
-)
+PRECISION = _define("precision", "P", "mean of gold tables found / k", "P")
 NDCG = _define(
-    _spec(
-        "ndcg",
-        "nDCG",
-        "mean nDCG, binary gain, discount log2(rank + 1)",
-        source="Järvelin & Kekäläinen 2002",
-    ),
-    _from_ir_measures("nDCG"),
+    "ndcg",
     "nDCG",
+    "mean nDCG, binary gain, discount log2(rank + 1)",
+    "nDCG",
+    source="Järvelin & Kekäläinen 2002",
 )
-MRR = _define(
-    _spec("mrr", "MRR", "mean of 1 / rank of the first gold table", at_k=False, rank=3),
-    _from_ir_measures("RR", at_k=False),
-    "RR",
-)
-MAP = _define(
-    _spec("map", "MAP", "mean average precision over all gold tables", at_k=False),
-    _from_ir_measures("AP", at_k=False),
-    "AP",
-)
+MRR = _define("mrr", "MRR", "mean of 1 / rank of the first gold table", "RR", at_k=False, rank=3)
+MAP = _define("map", "MAP", "mean average precision over all gold tables", "AP", at_k=False)
 R_PRECISION = _define(
-    _spec("r_precision", "R-precision", "mean precision at the number of gold tables", at_k=False),
-    _from_ir_measures("Rprec", at_k=False),
-    "Rprec",
+    "r_precision", "R-precision", "mean precision at the number of gold tables", "Rprec", at_k=False
 )
 RECALL_DB = _define(
-    _spec(
-        "recall[db]",
-        "DB",
-        "share of queries with a table of the gold database among the first k (TARGET's rule)",
-        rank=2,
-        needs=_DATABASES,
-    ),
+    "recall[db]",
+    "DB",
+    "share of queries with a table of the gold database among the first k (TARGET's rule)",
     _recall_of_database,
+    rank=2,
+    needs=_DATABASES,
 )
 MRR_DB = _define(
-    _spec(
-        "mrr[db]",
-        "MRR (DB)",
-        "mean of 1 / rank of the gold database, databases ranked by their best tables",
-        at_k=False,
-        needs=_DATABASES,
-    ),
+    "mrr[db]",
+    "MRR (DB)",
+    "mean of 1 / rank of the gold database, databases ranked by their best tables",
     _mrr_of_database,
+    at_k=False,
+    needs=_DATABASES,
 )
 
 DEFINITIONS = by_name(
-    RECALL,
-    RECALL_DUP,
-    RECALL_MICRO,
-    CAPPED_RECALL,
-    CAPPED_RECALL_TARGET,
-    FULL_RECALL,
-    SUCCESS,
-    PRECISION,
-    NDCG,
-    MRR,
-    MAP,
-    R_PRECISION,
-    RECALL_DB,
-    MRR_DB,
+    *(RECALL, RECALL_DUP, RECALL_MICRO, CAPPED_RECALL, CAPPED_RECALL_TARGET, FULL_RECALL, SUCCESS),
+    *(PRECISION, NDCG, MRR, MAP, R_PRECISION, RECALL_DB, MRR_DB),
 )
 """Every metric of rankings, in the order in which scores are recorded."""

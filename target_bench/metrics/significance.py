@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.metrics.bootstrap import resampled_totals
-from target_bench.metrics.intervals import LEVEL
+from target_bench.metrics.run_scores import LEVEL, of_mean
 
 Floats = NDArray[np.float64]
 Value = Callable[[Floats], Floats]
@@ -67,15 +67,6 @@ class Effect:
     value: float
     low: float
     high: float
-
-
-def of_mean(values: Floats) -> Floats:
-    """Return (n, 2) statistics of a mean: each value and 1; two zeros for a NaN.
-
-    A NaN is so left out of the mean.
-    """
-    known = ~np.isnan(values)
-    return np.column_stack([np.where(known, values, 0.0), known]).astype(np.float64)
 
 
 def mean(totals: Floats) -> Floats:

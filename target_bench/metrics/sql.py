@@ -14,8 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.metric import Metric, MetricDefinition, by_name
-from target_bench.core.metric_spec import MetricSpec
+from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
 from target_bench.core.reasoning import READING
 from target_bench.core.schema import Executed
 from target_bench.metrics.sql_rules import compared

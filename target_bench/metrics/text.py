@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.metric import Metric, MetricDefinition, by_name
-from target_bench.core.metric_spec import MetricSpec
+from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
 
 Floats = NDArray[np.float64]
 

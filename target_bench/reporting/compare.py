@@ -9,11 +9,10 @@ from typing import Any, get_args
 import numpy as np
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.core.metric_spec import MetricSpec
+from target_bench.core.metric import MetricSpec
 from target_bench.evaluation.results import Result
-from target_bench.metrics import intervals, significance
-from target_bench.metrics.headlines import headline, main_metrics
-from target_bench.metrics.named import specs_of
+from target_bench.metrics import intervals, run_scores, significance
+from target_bench.metrics.run_scores import headline, main_metrics, specs_of
 from target_bench.metrics.significance import TestName
 from target_bench.reporting.compare_rows import Difference, Row
 from target_bench.reporting.comparison import Comparison
@@ -212,7 +211,7 @@ def _check_signatures(runs: Sequence[StoredRun], metric: str) -> None:
     for run in runs:
         run.measured(metric)
         mine, theirs = (
-            intervals.definition(one.scores[metric].signature) for one in (runs[0], run)
+            run_scores.definition(one.scores[metric].signature) for one in (runs[0], run)
         )
         if mine != theirs:
             raise ConfigError(
@@ -227,7 +226,7 @@ def _row(one: Measured, run: StoredRun, name: str, part: str, mask: Mask) -> Row
     A stored score whose interval was made in another way, as version 0.1.0 did, gets a new one.
     """
     stored = run.scores[one.name]
-    if mask.all() and stored.signature.endswith(f"|{intervals.SIGNATURE}"):
+    if mask.all() and stored.signature.endswith(f"|{run_scores.SIGNATURE}"):
         found = (stored.n, name, stored.value, stored.low, stored.high)
         return Row(one.name, part, *found, difference=None)
     scored = part_score(one, mask, stored)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from target_bench.core import text_tables
 from target_bench.core.errors import MissingExtraError
-from target_bench.core.metric_spec import MetricSpec
+from target_bench.core.metric import MetricSpec
 from target_bench.core.text_tables import Column, TextTable
-from target_bench.metrics.named import spec_of
+from target_bench.metrics.run_scores import spec_of
 from target_bench.metrics.significance import TestName
 from target_bench.reporting.compare_rows import Difference, Row
 

@@ -12,21 +12,22 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.components.lexical.analysis import (
+from target_bench.components.lexical.postings import Formula, Postings, Weighing
+from target_bench.components.table_text import (
     WORDS,
     Analyzer,
+    Field,
+    RowLimit,
     Stemming,
     StopWords,
     distinct,
     serializers,
 )
-from target_bench.components.lexical.postings import Formula, Postings, Weighing
-from target_bench.components.top_k import rank_product, rank_scores
 from target_bench.core.array_files import read_json, write_json
+from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.interfaces import Corpus, Ranked, Ranking, Retriever
-from target_bench.core.schema import TableId
-from target_bench.core.serialization import Field, Format, RowLimit
+from target_bench.core.ranking import Ranked, Ranking, rank_product, rank_scores
+from target_bench.core.schema import Corpus, Format, TableId
 
 SMALLEST_MEMORY = 16 * 2**20
 """The least memory limit, in bytes: below it there is no room for a block of scores."""

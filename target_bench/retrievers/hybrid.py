@@ -6,9 +6,10 @@ from typing import Any
 
 from target_bench.components.fusion import Fusion, Method, Scale
 from target_bench.components.nested import Inner
-from target_bench.components.top_k import blocks, stacked
+from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Corpus, Ranked, Ranking, Retriever
+from target_bench.core.ranking import Ranked, Ranking, blocks, stacked
+from target_bench.core.schema import Corpus
 
 DEFAULT = ("bm25", "dense:encoder=minilm")
 DEFAULT_WEIGHTS = (0.65, 0.35)

@@ -17,9 +17,10 @@ from target_bench.components.generator_calls import answers, check_generator
 from target_bench.components.hypothetical_schemas import schemas
 from target_bench.components.nested import Candidates, Inner
 from target_bench.core import cache_use, registry
+from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Corpus, Ranked, Ranking, Retriever
-from target_bench.core.schema import GenerationRequest, Message
+from target_bench.core.ranking import Ranked, Ranking
+from target_bench.core.schema import Corpus, GenerationRequest, Message
 
 TASK = "table_retrieval"
 DEPTH = 200

@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from target_bench.components.external import Hit, WrappedRetriever
+from target_bench.components.table_text import Field, RowLimit
 from target_bench.core.errors import MissingExtraError, PluginError
 from target_bench.core.ranking import rises
-from target_bench.core.schema import Table
-from target_bench.core.serialization import Field, Format, RowLimit
+from target_bench.core.schema import Format, Table
 
 Scores = Literal["auto", "similarity", "distance", "relevance", "none"]
 

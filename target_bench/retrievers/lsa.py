@@ -6,14 +6,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.components.lexical.analysis import WORDS, Stemming, StopWords
 from target_bench.components.lexical.latent_space import SingularSpace
-from target_bench.components.top_k import blocks, stacked
+from target_bench.components.table_text import WORDS, Field, RowLimit, Stemming, StopWords
 from target_bench.core.array_files import read_array, write_array
-from target_bench.core.interfaces import Corpus, Ranked, Ranking
-from target_bench.core.ranking import DOUBLE, graded
+from target_bench.core.ranking import DOUBLE, Ranked, Ranking, blocks, graded, stacked
 from target_bench.core.ranking import top_k as best_columns
-from target_bench.core.serialization import Field, Format, RowLimit
+from target_bench.core.schema import Corpus, Format
 from target_bench.retrievers.tfidf import TfIdf
 
 Floats = NDArray[np.float64]

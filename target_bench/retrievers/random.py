@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from target_bench.core.interfaces import Corpus, Ranking, Retriever
+from target_bench.core.contract import Retriever
+from target_bench.core.ranking import Ranking
+from target_bench.core.schema import Corpus
 
 
 class Random(Retriever):

@@ -9,13 +9,21 @@ from numpy.typing import NDArray
 
 from target_bench.components.encoders.retriever_encoding import Encoding
 from target_bench.components.lexical.table_evidence import KINDS, Evidence
-from target_bench.components.top_k import blocks, positive_best, stacked
+from target_bench.components.table_text import RowLimit, Serializer
 from target_bench.core.array_files import read_array, write_array
+from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Corpus, Ranked, Ranking, Retriever
-from target_bench.core.ranking import SINGLE, graded
+from target_bench.core.ranking import (
+    SINGLE,
+    Ranked,
+    Ranking,
+    blocks,
+    graded,
+    positive_best,
+    stacked,
+)
 from target_bench.core.ranking import top_k as best_columns
-from target_bench.core.serialization import RowLimit, Serializer
+from target_bench.core.schema import Corpus
 from target_bench.core.vectors import TextKind
 
 Floats = NDArray[np.float64]

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.generation_contract import generation_fault
+from target_bench.core.contract import generation_fault
 from target_bench.core.schema import Generation
 from target_bench.runs.record_log import Log, read_lines
 

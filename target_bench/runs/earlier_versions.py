@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from target_bench.core.contract import Observer
 from target_bench.core.errors import StoreError
-from target_bench.core.observer import Observer
 from target_bench.core.schema import Query
 from target_bench.runs.manifest import Identity, read_manifest
 from target_bench.runs.run_identity import earlier_answers_fingerprint, earlier_note

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.identity import installed_version
+from target_bench.core.registry import installed_version
 
 _PACKAGES = (
     "target-bench",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.files import atomic_write
-from target_bench.core.interfaces import Dataset
+from target_bench.core.schema import Dataset
 from target_bench.runs import record_log
 from target_bench.runs.read import StoredRun
 from target_bench.runs.record_log import cannot

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from target_bench.core.errors import StoreError, TargetBenchError
-from target_bench.core.files import free_lock
-from target_bench.core.seals import FIELD
+from target_bench.core.files import FIELD, free_lock
 from target_bench.runs import answer_log, judgements, record_log
 from target_bench.runs.find import key_of, run_folders
 from target_bench.runs.manifest import read_manifest

@@ -13,8 +13,8 @@ from typing import Any
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import StoreError
-from target_bench.core.redaction import without_secrets
-from target_bench.core.seals import WHOLLY, DamageError, unsealed
+from target_bench.core.files import WHOLLY, DamageError, unsealed
+from target_bench.core.settings import without_secrets
 from target_bench.runs.manifest_checks import ASKED, ENTRIES, IDENTITY, REQUIRED, Status, check
 from target_bench.runs.run_identity import is_earlier, run_key
 

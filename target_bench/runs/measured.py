@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, StoreError
-from target_bench.core.metric import Metric
-from target_bench.core.metric_spec import MetricSpec
-from target_bench.core.schema import Score
-from target_bench.core.seals import DamageError, check_file
-from target_bench.metrics.named import named, spec_of
-from target_bench.metrics.significance import Value, mean, of_mean
+from target_bench.core.files import DamageError, check_file
+from target_bench.core.metric import Metric, MetricSpec, Score
+from target_bench.metrics.run_scores import named, of_mean, spec_of
+from target_bench.metrics.significance import Value, mean
 from target_bench.runs.slices import PREFIX
 
 Floats = NDArray[np.float64]

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from target_bench.core.errors import DataError
-from target_bench.core.interfaces import Dataset
 from target_bench.core.release import Release, field
-from target_bench.core.schema import Query, Retrieval, TableId
+from target_bench.core.schema import Dataset, Query, Retrieval, TableId
 from target_bench.runs.trec import TAG, word, words_of
 
 T = TypeVar("T")

@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import free_lock
-from target_bench.core.schema import AnswerCounts, Counts, Retrieval, Score
-from target_bench.metrics.headlines import headline
+from target_bench.core.metric import AnswerCounts, Counts, Score
+from target_bench.core.schema import Retrieval
+from target_bench.metrics.run_scores import headline
 from target_bench.runs import answer_log, record_log
 from target_bench.runs.answer_log import Answered
 from target_bench.runs.find import key_of, run_folders

@@ -18,9 +18,8 @@ from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from target_bench.core.errors import StoreError
-from target_bench.core.files import sync_one
+from target_bench.core.files import DamageError, sealed_line, sync_one, unsealed_line, wholly_sealed
 from target_bench.core.schema import MARKS, Retrieval, TableId
-from target_bench.core.seals import DamageError, sealed_line, unsealed_line, wholly_sealed
 
 SECONDS_BETWEEN_SYNCS = 1.0
 """How much work a power cut may cost; a killed process loses no finished batch."""

@@ -2,9 +2,9 @@
 
 from math import isnan
 
-from target_bench.core.schema import Score
+from target_bench.core.metric import Score
 from target_bench.core.text_tables import Column
-from target_bench.metrics.named import spec_of
+from target_bench.metrics.run_scores import spec_of
 
 
 def metric_column(name: str) -> Column:

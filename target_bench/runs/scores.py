@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from target_bench.core.errors import StoreError
-from target_bench.core.schema import AnswerCounts, Counts, Score
-from target_bench.core.seals import unsealed, wholly_sealed
+from target_bench.core.files import unsealed, wholly_sealed
+from target_bench.core.metric import AnswerCounts, Counts, Score
 
 T = TypeVar("T", Counts, AnswerCounts)
 

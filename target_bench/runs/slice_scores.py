@@ -7,10 +7,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.metric import Metric
-from target_bench.core.schema import Query, Score
-from target_bench.metrics import intervals
-from target_bench.metrics.significance import of_mean
+from target_bench.core.metric import Metric, Score
+from target_bench.core.schema import Query
+from target_bench.metrics import run_scores
+from target_bench.metrics.run_scores import of_mean
 from target_bench.runs.measured import Measured, MissingPluginError
 from target_bench.runs.slices import by_property
 from target_bench.runs.slicing import Mask, by_name, has
@@ -84,13 +84,13 @@ def part_score(measured: Measured, mask: Mask, whole: Score) -> Score:
     """
     statistics = measured.statistics[mask]
     value = float(measured.value(statistics.sum(axis=0)))
-    low, high = intervals.interval(measured, statistics)
+    low, high = run_scores.interval(measured, statistics)
     return Score(
         value=value,
         low=low,
         high=high,
         n=0 if np.isnan(value) else _counted(measured, mask),
-        signature=f"{intervals.definition(whole.signature)}|{intervals.SIGNATURE}",
+        signature=f"{run_scores.definition(whole.signature)}|{run_scores.SIGNATURE}",
         spec=whole.spec,
     )
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from target_bench.core.schema import Score
+from target_bench.core.metric import Score
 from target_bench.core.text_tables import Column, TextTable
-from target_bench.metrics.headlines import table_metrics
+from target_bench.metrics.run_scores import table_metrics
 from target_bench.runs.score_cells import metric_column, score_cell
 
 Parts = Mapping[str, Mapping[str, Score]]

@@ -20,9 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import StoreError
-from target_bench.core.files import atomic_write, exclusive_lock
+from target_bench.core.files import (
+    DamageError,
+    atomic_write,
+    check_file,
+    exclusive_lock,
+    sealed,
+    unsealed,
+)
 from target_bench.core.schema import Judgement, Retrieval
-from target_bench.core.seals import DamageError, check_file, sealed, unsealed
 from target_bench.runs import answer_log, judgements, record_log
 from target_bench.runs.answer_log import Answered, GenerationLog
 from target_bench.runs.judgements import JudgementLog, StoredJudgements

@@ -5,10 +5,13 @@ embeddings are recorded takes no time for its model. It stays in the manifest, w
 where, and is shown nowhere.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from target_bench.core import cache_use
 from target_bench.runs.manifest import Manifest
 
 STAGES = ("embed_corpus", "retrieve", "generate")
@@ -269,3 +272,38 @@ def reads_no_cache(plugin: Mapping[str, Any]) -> bool:
 
 def _each(seconds: float | None, n: int) -> float | None:
     return 1000 * seconds / n if seconds and n else None
+
+
+class Watch:
+    """A record of the caches that are read from now on."""
+
+    def __init__(self) -> None:
+        self._earlier = Counter(cache_use.noted)
+        self.made: dict[Hashable, set[Hashable]] = {}
+
+    def used(self) -> list[str]:
+        """Return the caches read since the last call, or since the watch began; sorted."""
+        with cache_use.lock:
+            now = Counter(cache_use.noted)
+        found = sorted(now - self._earlier)
+        self._earlier = now
+        return found
+
+
+@contextmanager
+def watched() -> Iterator[Watch]:
+    """Watch a run. What it makes itself and finds again is not a loan: a cold run does so too.
+
+    Its threads are those that run in a copy of its context. What other threads make is the run's
+    if it is the only one that is watched; else its owner is unknown, and it is a loan to all.
+    """
+    with cache_use.lock:
+        watch = Watch()
+        cache_use.watches.append(watch)
+    token = cache_use.watching.set(watch)
+    try:
+        yield watch
+    finally:
+        cache_use.watching.reset(token)
+        with cache_use.lock:
+            cache_use.watches.remove(watch)

@@ -11,8 +11,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
+from target_bench.core.files import digest
 from target_bench.core.schema import Executed
-from target_bench.core.seals import digest
 from target_bench.metrics.sql import Rule
 from target_bench.sql.dialect.engine_choice import dialect_of
 from target_bench.sql.engines.base import EngineName

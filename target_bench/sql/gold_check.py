@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.files import atomic_write
-from target_bench.core.interfaces import Dataset
-from target_bench.core.schema import NO_DATABASE, Executed, Query, SQLOutcome
+from target_bench.core.schema import NO_DATABASE, Dataset, Executed, Query, SQLOutcome
 from target_bench.metrics.sql_rules import comparable
 from target_bench.sql.dialect.agreement import agree
 from target_bench.sql.dialect.engine_choice import Dialect, dialect_of

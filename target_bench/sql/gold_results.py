@@ -19,10 +19,9 @@ from threading import Lock
 from typing import Any
 
 from target_bench.core.errors import DataError, StoreError
-from target_bench.core.files import atomic_write, cache_root
-from target_bench.core.identity import installed_version
+from target_bench.core.files import atomic_write, cache_root, digest
+from target_bench.core.registry import installed_version
 from target_bench.core.schema import Executed
-from target_bench.core.seals import digest
 from target_bench.sql.engines.databases import Database, database
 from target_bench.sql.workers.pool import Pool, Statement
 

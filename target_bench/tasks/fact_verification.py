@@ -6,9 +6,16 @@ from typing import Any, ClassVar
 from target_bench.components.answer_reading import Reading
 from target_bench.core.answer_options import ANSWER_OPTIONS
 from target_bench.core.errors import DataError
-from target_bench.core.interfaces import Corpus, Dataset
 from target_bench.core.metric import Metric
-from target_bench.core.schema import AnswerKind, Judgement, LabelMode, Query, TableId
+from target_bench.core.schema import (
+    AnswerKind,
+    Corpus,
+    Dataset,
+    Judgement,
+    LabelMode,
+    Query,
+    TableId,
+)
 from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, Task
 from target_bench.metrics.classification import (
     LABELS,

@@ -6,10 +6,9 @@ from typing import ClassVar
 from target_bench.components.answer_reading import Reading
 from target_bench.components.answer_words import table_words, words
 from target_bench.core.answer_options import ANSWER_OPTIONS
-from target_bench.core.interfaces import Corpus, Dataset
 from target_bench.core.metric import Metric
 from target_bench.core.reasoning import READING, without_reasoning
-from target_bench.core.schema import AnswerKind, Judgement, Query, TableId
+from target_bench.core.schema import AnswerKind, Corpus, Dataset, Judgement, Query, TableId
 from target_bench.core.task import LeakLimits, Predictions, Task
 from target_bench.metrics.text import VERSION, JudgedAnswers, number_of_references, text_metrics
 

@@ -3,12 +3,17 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from target_bench.core.interfaces import Dataset
-from target_bench.core.metric_spec import RANKINGS
-from target_bench.core.schema import NO_DATABASE, AnswerKind, Query
+from target_bench.core.metric import RANKINGS
+from target_bench.core.schema import NO_DATABASE, AnswerKind, Dataset, Query
 from target_bench.core.task import Predictions, Task
-from target_bench.metrics.judged_rankings import JudgedRankings, judge, with_databases
-from target_bench.metrics.retrieval import VERSION, RetrievalMetric, at_cutoffs
+from target_bench.metrics.retrieval import (
+    VERSION,
+    JudgedRankings,
+    RetrievalMetric,
+    at_cutoffs,
+    judge,
+    with_databases,
+)
 
 
 class TableRetrieval(Task[JudgedRankings]):

@@ -15,12 +15,13 @@ from target_bench.components.prompts.prompting import prompt_of
 from target_bench.components.prompts.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
 from target_bench.core.answer_options import ANSWER_OPTIONS
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Corpus, Dataset
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import (
     NO_DATABASE,
     AnswerKind,
+    Corpus,
+    Dataset,
     Generation,
     Judgement,
     Query,
@@ -219,7 +220,7 @@ class TextToSQL(Task[JudgedStatements]):
 
     def settings(self) -> list[str]:
         """Return what changes a score besides metrics: versions of rules and engines, the limit."""
-        from target_bench.core.identity import installed_version
+        from target_bench.core.registry import installed_version
 
         versions = [METRICS_VERSION, JUDGING_VERSION, f"sqlite:{sqlite3.sqlite_version}"]
         if self.engine == "duckdb":

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from target_bench.core import contract
-from target_bench.core.interfaces import Corpus
-from target_bench.core.schema import Query, Retrieval
+from target_bench.core.schema import Corpus, Query, Retrieval
 from target_bench.testing.checks import CheckError, Maker, calling
 from target_bench.testing.samples import Sample
 

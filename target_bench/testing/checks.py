@@ -7,11 +7,12 @@ from functools import partial
 from typing import Any, Literal, TypeVar
 from unittest import SkipTest
 
-from target_bench.core import registry
+from target_bench.core import registry, unknown_names
+from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, PluginError
-from target_bench.core.observer import Observer
-from target_bench.core.redaction import masked_settings
-from target_bench.core.registry import FILE_MODULE, Kind
+from target_bench.core.plugin_files import FILE_MODULE
+from target_bench.core.registry import Kind
+from target_bench.core.settings import masked_settings
 
 Status = Literal["passed", "failed", "skipped"]
 
@@ -234,7 +235,7 @@ def assemble(
     names = [_name(function) for function in functions]
     for name in skip or {}:
         if name not in names:
-            raise ConfigError(f"skip: {registry.unknown_name('check', name, names)}")
+            raise ConfigError(f"skip: {unknown_names.unknown_name('check', name, names)}")
     return [
         Check(
             _name(function),

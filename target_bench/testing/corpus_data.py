@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import DataError, PluginError
-from target_bench.core.interfaces import CorpusLoader, Dataset
-from target_bench.core.schema import CorpusInfo
+from target_bench.core.release import CorpusLoader
+from target_bench.core.schema import CorpusInfo, Dataset
 from target_bench.data import cache_parts, read_split, sources
 from target_bench.data import tables as store
 from target_bench.testing.checks import CheckError, Maker

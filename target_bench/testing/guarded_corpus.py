@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from target_bench.core.interfaces import Corpus
-from target_bench.core.schema import Table, TableId
+from target_bench.core.schema import Corpus, Table, TableId
 
 _TELLING = re.compile(
     r"(answer|dataset|file|folder|gold|info|label|name|path|qrel|quer(y|ie)|question|source|split|"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from unittest import SkipTest
 
+from target_bench.core.contract import constructor_arguments
 from target_bench.core.identity import plugin_identity
-from target_bench.core.interfaces import constructor_arguments
 from target_bench.testing.checks import CheckError, Maker, calling
 
 _KEEP = (

@@ -11,8 +11,8 @@ from typing import Any
 from unittest import SkipTest
 
 from target_bench.core import index_store
+from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Retriever
 from target_bench.core.schema import Retrieval
 from target_bench.data.tables import MemoryCorpus
 from target_bench.testing import samples

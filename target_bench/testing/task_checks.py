@@ -8,13 +8,12 @@ from functools import partial
 from typing import Any, get_args
 from unittest import SkipTest
 
-from target_bench.core import registry
+from target_bench.core import registry, unknown_names
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Dataset
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.schema import AnswerKind, Generation, Judgement, Query, Retrieval
+from target_bench.core.schema import AnswerKind, Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import Predictions, SummaryBlock, TableSource, Task
 from target_bench.data.select import make_task, of_task
 from target_bench.data.splits import load
@@ -255,7 +254,7 @@ def task_checks(
     names = [function.__name__.removeprefix("check_") for function in CHECKS]
     for left_out in skip or {}:
         if left_out not in names:
-            raise ConfigError(f"skip: {registry.unknown_name('check', left_out, names)}")
+            raise ConfigError(f"skip: {unknown_names.unknown_name('check', left_out, names)}")
     return [
         Check(
             name,

@@ -2,7 +2,7 @@
 
 from target_bench.cli.sweep import outcome_tables
 from target_bench.core import text_tables
-from target_bench.core.schema import Score
+from target_bench.core.metric import Score
 from target_bench.evaluation.sweeps.sweep_cell import CellOutcome, SweepCell
 
 

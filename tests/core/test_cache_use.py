@@ -9,6 +9,7 @@ import pytest
 
 from target_bench.components.remote.answer_cache import Answer, AnswerCache
 from target_bench.core import cache_use
+from target_bench.runs import times
 
 
 class _Noted:
@@ -16,7 +17,7 @@ class _Noted:
 
 
 def test_notes_of_other_threads_count() -> None:
-    with cache_use.watched() as watch:
+    with times.watched() as watch:
         assert watch.used() == []
         thread = Thread(target=cache_use.note, args=("a",))
         thread.start()
@@ -28,7 +29,7 @@ def test_notes_of_other_threads_count() -> None:
 
 def test_what_was_made_in_this_watch_is_no_loan() -> None:
     cache_use.made("store", ["early"])
-    with cache_use.watched() as watch:
+    with times.watched() as watch:
         cache_use.made("store", ["x", "y"])
         cache_use.found("a cache", "store", ["x", "y"])
         cache_use.found("a cache", "store", [])
@@ -37,7 +38,7 @@ def test_what_was_made_in_this_watch_is_no_loan() -> None:
         assert watch.used() == ["a cache"]
         cache_use.found("a cache", "store", ["x", "early"])
         assert watch.used() == ["a cache"]
-        with cache_use.watched() as inner:
+        with times.watched() as inner:
             cache_use.found("a cache", "store", ["x"])
             assert inner.used() == ["a cache"]
 
@@ -56,13 +57,13 @@ def test_turned_off_in_this_thread_alone() -> None:
 def test_answers_to_equal_prompts_of_a_run_are_no_loan(tmp_path: Path) -> None:
     """As text-to-SQL or fact verification have them; those of an earlier run are."""
     cache = AnswerCache(tmp_path / "answers.sqlite", pytest.fail)
-    with cache_use.watched() as watch:
+    with times.watched() as watch:
         cache.put("key", Answer("yes"))
         assert cache.get("key") == Answer("yes")
         assert cache.get("other") is None
         cache_use.answered(_Noted(), any_cached=True)
         assert watch.used() == []
-    with cache_use.watched() as watch:
+    with times.watched() as watch:
         assert cache.get("key") == Answer("yes")
         assert watch.used() == ["recorded answers"]
     cache.close()
@@ -70,7 +71,7 @@ def test_answers_to_equal_prompts_of_a_run_are_no_loan(tmp_path: Path) -> None:
 
 def test_a_generator_with_a_cache_of_its_own_is_believed() -> None:
     """Whether or not others recorded something in the same run."""
-    with cache_use.watched() as watch:
+    with times.watched() as watch:
         cache_use.made(cache_use.ANSWERS, ["another request, of a retriever"])
         cache_use.answered(object(), any_cached=False)
         cache_use.answered(_Noted(), any_cached=True)
@@ -85,7 +86,7 @@ def test_what_another_run_made_at_the_same_time_is_a_loan() -> None:
     both, made, read = Barrier(2), Event(), Event()
 
     def first() -> None:
-        with cache_use.watched() as watch:
+        with times.watched() as watch:
             both.wait(60)
             with ThreadPoolExecutor(1) as pool:
                 pool.submit(copy_context().run, cache_use.made, "store", ["a"]).result()
@@ -96,7 +97,7 @@ def test_what_another_run_made_at_the_same_time_is_a_loan() -> None:
             read.wait(60)
 
     def second() -> None:
-        with cache_use.watched() as watch:
+        with times.watched() as watch:
             both.wait(60)
             made.wait(60)
             cache_use.found("cache", "store", ["a"])
@@ -112,7 +113,7 @@ def test_what_another_run_made_at_the_same_time_is_a_loan() -> None:
 
 
 def test_what_a_thread_of_a_plug_in_makes_is_of_the_only_run() -> None:
-    with cache_use.watched() as watch:
+    with times.watched() as watch:
         thread = Thread(target=cache_use.made, args=("store", ["x"]))
         thread.start()
         thread.join()

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.core.contract import retrieve
-from target_bench.core.interfaces import Corpus, Retriever
-from target_bench.core.schema import Query, Retrieval, Table, TableId
+from target_bench.core.contract import Retriever, retrieve
+from target_bench.core.schema import Corpus, Query, Retrieval, Table, TableId
 from target_bench.data.tables import MemoryCorpus
 
 CORPUS = MemoryCorpus(Table(TableId("db", f"t{i}"), ("a",), ((str(i),),)) for i in range(6))

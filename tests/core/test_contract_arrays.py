@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench.core.contract import retrieve
-from target_bench.core.interfaces import Corpus, Ranked, Ranking, Retriever
-from target_bench.core.schema import Query, Retrieval, Table, TableId
+from target_bench.core.contract import Retriever, retrieve
+from target_bench.core.ranking import Ranked, Ranking
+from target_bench.core.schema import Corpus, Query, Retrieval, Table, TableId
 from target_bench.data.tables import MemoryCorpus
 
 CORPUS = MemoryCorpus(Table(TableId("db", f"t{i}"), ("a",), ((str(i),),)) for i in range(6))

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from target_bench.core.contract import batch_size, check_methods
+from target_bench.core.contract import Retriever, batch_size, check_methods
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Corpus, Ranking, Retriever
+from target_bench.core.ranking import Ranking
+from target_bench.core.schema import Corpus
 
 
 class Plain:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from target_bench.core import index_store
+from target_bench.core.contract import Retriever
 from target_bench.core.errors import (
     ConfigError,
     DataError,
@@ -20,9 +21,8 @@ from target_bench.core.errors import (
 )
 from target_bench.core.files import sha256_of
 from target_bench.core.index_store import load_index, save_index
-from target_bench.core.interfaces import Corpus, Retriever
 from target_bench.core.registry import BASELINES, create
-from target_bench.core.schema import TableId
+from target_bench.core.schema import Corpus, TableId
 from target_bench.data.tables import MemoryCorpus
 from tests.retrievers.tables import TABLES, ask, built, corpus
 

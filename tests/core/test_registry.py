@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
-from target_bench.core.plugin_specs import parse_settings
 from target_bench.core.registry import Spec, canonical, create, parse, resolve
+from target_bench.core.settings import parse_settings
 from target_bench.retrievers.bm25 import BM25
 from target_bench.retrievers.random import Random
 

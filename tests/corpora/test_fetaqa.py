@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from target_bench.core.errors import DataError
-from target_bench.core.interfaces import Dataset
-from target_bench.core.schema import TableId
+from target_bench.core.schema import Dataset, TableId
 from target_bench.corpora.fetaqa import FeTaQA
 from target_bench.data.read_split import read
 from tests.builders import HOWS, How, Record, json_lines, write_release

@@ -13,8 +13,7 @@ import pytest
 
 from target_bench.core.errors import DataError
 from target_bench.core.files import CACHE_VARIABLE
-from target_bench.core.interfaces import Dataset
-from target_bench.core.schema import Query
+from target_bench.core.schema import Dataset, Query
 from target_bench.data import cache
 from target_bench.data.databases.unpacked import built
 from target_bench.data.select import Loaded

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from target_bench.core.errors import DataError
-from target_bench.core.interfaces import Dataset
-from target_bench.core.schema import TableId
+from target_bench.core.schema import Dataset, TableId
 from target_bench.corpora.tabfact import TabFact
 from target_bench.data.read_split import read
 from tests.builders import HOWS, How, write_release, zipped

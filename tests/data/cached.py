@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from target_bench import corpora
-from target_bench.core.interfaces import Dataset
+from target_bench.core.schema import Dataset
 from tests.builders import ottqa_question, ottqa_table
 from tests.data.strategies import exact
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("place")
 
 
 PLUGIN = """
-from target_bench.core.interfaces import CorpusLoader
+from target_bench.core.release import CorpusLoader
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 
 

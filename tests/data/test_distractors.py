@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from target_bench import corpora
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.interfaces import Corpus, Dataset
-from target_bench.core.schema import Table, TableId
+from target_bench.core.schema import Corpus, Dataset, Table, TableId
 from target_bench.data.distractors import MixedCorpus, _parse, mixed
 from target_bench.data.tables import MemoryCorpus
 from tests.builders import json_lines, ottqa_question, ottqa_table, write_ottqa, write_release

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench import Query, Table, TableId, corpora
-from target_bench.core.interfaces import CorpusLoader
-from target_bench.core.release import Release
+from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import CorpusInfo
 from target_bench.data.ragged import rectangular
 from target_bench.data.read_split import read

@@ -12,7 +12,7 @@ TABLES = [ottqa_table("Cup_0"), ottqa_table("Cup_1")]
 QUESTIONS = [ottqa_question("q1", "Cup_1")]
 
 PLUGIN = """
-from target_bench.core.interfaces import CorpusLoader
+from target_bench.core.release import CorpusLoader
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 
 

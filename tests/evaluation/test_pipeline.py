@@ -11,8 +11,7 @@ import pytest
 import yaml
 
 from target_bench.core.errors import DataError
-from target_bench.core.interfaces import Dataset
-from target_bench.core.schema import Query
+from target_bench.core.schema import Dataset, Query
 from target_bench.data.splits import load
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET

@@ -8,7 +8,7 @@ import pytest
 from target_bench.core.errors import ConfigError
 from target_bench.evaluation.results import Results
 from target_bench.evaluation.target import TARGET
-from target_bench.metrics import intervals
+from target_bench.metrics import run_scores
 from tests.builders import Recorder, ottqa_question, ottqa_table, write_ottqa
 
 COLUMNS = ["corpus", "split", "task", "retriever", "generator", "query_id"]
@@ -51,7 +51,7 @@ def test_every_metric_is_there(one: Results) -> None:
     for score in one.scores.values():
         assert 0 <= score.low <= score.value <= score.high <= 1
         assert score.n == 280
-        assert score.signature.endswith(intervals.SIGNATURE)
+        assert score.signature.endswith(run_scores.SIGNATURE)
 
 
 def test_per_query_values_average_to_the_score(one: Results) -> None:

@@ -14,8 +14,8 @@ from typer.main import get_command
 from target_bench.cli.main import app
 from target_bench.cli.options import flag_of
 from target_bench.core.errors import ConfigError
-from target_bench.core.option_fields import about
 from target_bench.core.prompt_writer import PromptOptions
+from target_bench.core.settings import about
 from target_bench.evaluation.run_options import (
     Keywords,
     RunOptions,

@@ -12,16 +12,9 @@ from scipy import stats
 
 from target_bench.core.metric import Metric
 from target_bench.metrics.classification import LABELS, JudgedLabels, label_metrics
-from target_bench.metrics.intervals import (
-    LEVEL,
-    SIGNATURE,
-    definition,
-    interval,
-    interval_of_difference,
-)
-from target_bench.metrics.judged_rankings import judge
-from target_bench.metrics.named import named
-from target_bench.metrics.retrieval import parse
+from target_bench.metrics.intervals import interval_of_difference
+from target_bench.metrics.retrieval import judge, parse
+from target_bench.metrics.run_scores import LEVEL, SIGNATURE, definition, interval, named
 from target_bench.metrics.text import JudgedAnswers, SacreBLEU
 
 MEAN = parse("recall@1")

@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 from target_bench.core.errors import ConfigError
-from target_bench.metrics.judged_rankings import JudgedRankings, judge, with_databases
-from target_bench.metrics.retrieval import DEFINITIONS, at_cutoffs, parse
+from target_bench.metrics.retrieval import (
+    DEFINITIONS,
+    JudgedRankings,
+    at_cutoffs,
+    judge,
+    parse,
+    with_databases,
+)
 
 Rankings = Sequence[Sequence[Hashable]]
 

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from target_bench.metrics.judged_rankings import judge
-from target_bench.metrics.retrieval import DEFINITIONS, parse
+from target_bench.metrics.retrieval import DEFINITIONS, judge, parse
 
 DEPTH = 12
 Rankings = list[list[str]]

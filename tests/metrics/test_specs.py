@@ -13,21 +13,13 @@ from hypothesis import strategies as st
 from target_bench.core import registry
 from target_bench.core.built_in import BUILT_IN
 from target_bench.core.errors import ConfigError
-from target_bench.core.metric import Metric
-from target_bench.core.metric_spec import MetricSpec, split
-from target_bench.core.schema import Query, Score, TableId
+from target_bench.core.metric import Metric, MetricSpec, Score, split
+from target_bench.core.schema import Query, TableId
 from target_bench.data.splits import load
 from target_bench.evaluation.stages.score import _computed
-from target_bench.metrics import headlines
+from target_bench.metrics import run_scores
 from target_bench.metrics.bertscore import SPEC as BERT_SCORE
-from target_bench.metrics.named import (
-    all_specs,
-    is_built_in,
-    named,
-    parse,
-    spec_of,
-    specs_of,
-)
+from target_bench.metrics.run_scores import all_specs, is_built_in, named, parse, spec_of, specs_of
 from target_bench.runs.score_cells import score_cell
 
 SPECS = {spec.name: spec for spec in all_specs()}
@@ -193,7 +185,7 @@ def test_a_metric_of_this_package_is_not_declared_twice() -> None:
 
 
 def _judged(n: int) -> Any:
-    from target_bench.metrics.judged_rankings import judge
+    from target_bench.metrics.retrieval import judge
 
     return judge([["a"]] * n, [{"a"}] * n, 10)
 
@@ -231,13 +223,13 @@ def test_plugins_stand_for_a_run_by_their_rank() -> None:
     none = Score(0.5, 0.4, 0.6, 10, "")
     scores = {"recall@1": none, "recall@10": none, "other": none, "edits": none}
     ranked = {name: Score(0.5, 0.4, 0.6, 10, "", TOY) for name in ("edits",)}
-    assert headlines.main_metrics({**scores, **ranked}) == ["edits"]
-    assert headlines.headline({**scores, **ranked}) == "edits"
-    assert headlines.main_metrics(scores) == ["other", "edits"]
-    assert headlines.table_metrics({**scores, **ranked}) == ["recall@10", "edits"]
-    assert headlines.headline(["recall@1", "recall@5", "recall@10", "mrr"], 5) == "recall@5"
-    assert headlines.deciding_metric(["recall@1", "rougeL", "token_f1"]) == "token_f1"
-    assert headlines.deciding_metric(["recall@1", "rougeL"]) is None
+    assert run_scores.main_metrics({**scores, **ranked}) == ["edits"]
+    assert run_scores.headline({**scores, **ranked}) == "edits"
+    assert run_scores.main_metrics(scores) == ["other", "edits"]
+    assert run_scores.table_metrics({**scores, **ranked}) == ["recall@10", "edits"]
+    assert run_scores.headline(["recall@1", "recall@5", "recall@10", "mrr"], 5) == "recall@5"
+    assert run_scores.deciding_metric(["recall@1", "rougeL", "token_f1"]) == "token_f1"
+    assert run_scores.deciding_metric(["recall@1", "rougeL"]) is None
 
 
 def test_the_page_of_the_documentation_is_of_the_declarations() -> None:

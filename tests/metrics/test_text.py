@@ -5,13 +5,7 @@ import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from target_bench.metrics.text import (
-    DEFINITIONS,
-    JudgedAnswers,
-    SacreBLEU,
-    exact_match,
-    token_f1,
-)
+from target_bench.metrics.text import DEFINITIONS, JudgedAnswers, SacreBLEU, exact_match, token_f1
 
 words = st.lists(st.sampled_from(["the", "cat", "sat", "on", "a", "mat", ".", "2,014"]), max_size=8)
 texts = words.map(" ".join)

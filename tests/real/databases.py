@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from target_bench.core.interfaces import Dataset
 from target_bench.core.registry import create
+from target_bench.core.schema import Dataset
 from target_bench.sql.engines.sqlite_files import opened
 from tests.real.data import DATA
 

@@ -9,9 +9,9 @@ import pytest
 
 from target_bench.core.errors import DataError
 from target_bench.core.files import CACHE_VARIABLE
-from target_bench.core.interfaces import Dataset
 from target_bench.core.registry import create
 from target_bench.core.release import Release
+from target_bench.core.schema import Dataset
 from target_bench.data import cache
 from target_bench.data.sources import loader
 from target_bench.data.splits import load

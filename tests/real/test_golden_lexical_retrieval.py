@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from target_bench.core.interfaces import Retriever
+from target_bench.core.contract import Retriever
 from target_bench.core.registry import create
 from target_bench.core.schema import Table, TableId
 from target_bench.data.tables import MemoryCorpus

@@ -2,13 +2,7 @@
 
 import pytest
 
-from target_bench.metrics.text import (
-    DEFINITIONS,
-    JudgedAnswers,
-    exact_match,
-    normalised,
-    token_f1,
-)
+from target_bench.metrics.text import DEFINITIONS, JudgedAnswers, exact_match, normalised, token_f1
 from tests.real.golden import TOLERANCE, Case, cases, needs_golden
 
 pytestmark = needs_golden

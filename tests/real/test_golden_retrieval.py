@@ -6,8 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from target_bench.metrics.judged_rankings import judge
-from target_bench.metrics.retrieval import DEFINITIONS, RetrievalMetric, parse
+from target_bench.metrics.retrieval import DEFINITIONS, RetrievalMetric, judge, parse
 from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
 
 pytestmark = needs_golden

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from target_bench import corpora, read_run
 from target_bench.core import registry
 from target_bench.core.contract import retrieve
-from target_bench.core.interfaces import Corpus, Dataset, Ranked, Ranking
-from target_bench.core.schema import TableId
+from target_bench.core.ranking import Ranked, Ranking
+from target_bench.core.schema import Corpus, Dataset, TableId
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
 from target_bench.runs.export import export

@@ -4,8 +4,7 @@ from collections import Counter
 
 import pytest
 
-from target_bench.core.interfaces import Dataset
-from target_bench.core.schema import TableId
+from target_bench.core.schema import Dataset, TableId
 from target_bench.data.splits import load
 from tests.real.data import DATA
 from tests.real.databases import records, share_of_databases_found

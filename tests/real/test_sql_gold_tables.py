@@ -7,14 +7,7 @@ import pytest
 from target_bench.sql.engines.sqlite_files import columns, opened
 from target_bench.sql.gold_tables import gold_tables
 from target_bench.sql.linking import linking, total, usage
-from tests.real.databases import (
-    BIRD,
-    SPIDER,
-    bird_schema,
-    needs_databases,
-    records,
-    spider_file,
-)
+from tests.real.databases import BIRD, SPIDER, bird_schema, needs_databases, records, spider_file
 
 pytestmark = needs_databases
 

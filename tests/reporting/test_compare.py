@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 import target_bench
 from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.metrics import intervals, significance
+from target_bench.metrics import run_scores, significance
 from target_bench.reporting import comparison as tables
 from target_bench.reporting.compare import compare
 from target_bench.reporting.compare_rows import Row
@@ -125,7 +125,7 @@ def test_run_with_an_interval_of_version_0_1(runs: Runs) -> None:
     def as_before(stored: Record) -> None:
         for score in stored["scores"].values():
             score |= {"low": 0.0, "high": 1.0}
-            score["signature"] = score["signature"].replace(intervals.SIGNATURE, old)
+            score["signature"] = score["signature"].replace(run_scores.SIGNATURE, old)
 
     rewrite(path, as_before)
     assert compare([runs.bm25, runs.tfidf], ["mrr"], resamples=20) == before

@@ -10,8 +10,8 @@ import pytest
 
 from target_bench import compare, read_run
 from target_bench.core.errors import ConfigError
-from target_bench.core.schema import Score
-from target_bench.metrics.named import spec_of
+from target_bench.core.metric import Score
+from target_bench.metrics.run_scores import spec_of
 from target_bench.reporting import comparison as compare_tables
 from target_bench.reporting.leaderboard.site import build
 from target_bench.reporting.leaderboard.site.read_entries import read

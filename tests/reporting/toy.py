@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from target_bench import TARGET
-from target_bench.core.metric import Metric
-from target_bench.core.metric_spec import MetricSpec
+from target_bench.core.metric import Metric, MetricSpec
 from target_bench.metrics.text import JudgedAnswers
 from target_bench.tasks.question_answering import QuestionAnswering
 from tests.builders import Recorder, only

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.interfaces import Corpus, Retriever
+from target_bench.core.contract import Retriever
 from target_bench.core.registry import create
-from target_bench.core.schema import Cell, Table, TableId
+from target_bench.core.schema import Cell, Corpus, Table, TableId
 from target_bench.data.tables import MemoryCorpus
 from tests.builders import ROOT
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from target_bench.components.indexes.exact import Exact
+from target_bench.components.table_text import Serializer
+from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import ConfigError, DataError, PluginError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.index_store import load_index, save_index
-from target_bench.core.interfaces import constructor_arguments
-from target_bench.core.serialization import Serializer
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 from target_bench.data.tables import MemoryCorpus
 from target_bench.evaluation.target import TARGET

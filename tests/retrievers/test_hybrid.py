@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from target_bench.core.errors import ConfigError, DataError, PluginError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.index_store import load_index, save_index
-from target_bench.core.interfaces import Corpus, Ranked, Ranking
+from target_bench.core.ranking import Ranked, Ranking
 from target_bench.core.registry import create
-from target_bench.core.schema import TableId
+from target_bench.core.schema import Corpus, TableId
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.bm25 import BM25
 from target_bench.retrievers.hybrid import Hybrid

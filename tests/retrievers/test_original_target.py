@@ -19,8 +19,7 @@ from target_bench.core import registry
 from target_bench.core.contract import retrieve
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.identity import plugin_identity
-from target_bench.core.interfaces import Corpus
-from target_bench.core.schema import Query, TableId
+from target_bench.core.schema import Corpus, Query, TableId
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.original_target import Compat
 from tests.retrievers.tables import TABLES, ask, corpus, same_rankings, table

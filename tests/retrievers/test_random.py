@@ -5,15 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.core.interfaces import Retriever
+from target_bench.core.contract import Retriever
 from target_bench.data.tables import MemoryCorpus
-from tests.retrievers.tables import (
-    QUERIES,
-    TABLES,
-    built,
-    hash_seed_changes_nothing,
-    reloaded,
-)
+from tests.retrievers.tables import QUERIES, TABLES, built, hash_seed_changes_nothing, reloaded
 
 
 def _found(retriever: Retriever, k: int = 5) -> list[list[object]]:

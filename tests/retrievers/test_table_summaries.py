@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from target_bench.core import registry
-from target_bench.core.contract import retrieve
+from target_bench.core.contract import Generator, retrieve
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.index_store import load_index, save_index
-from target_bench.core.interfaces import Generator
 from target_bench.core.schema import Generation, GenerationRequest, Query
 from target_bench.data.tables import MemoryCorpus
 from tests.openai_server import OpenAIServer, answer

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from target_bench.core.contract import generation_fault
 from target_bench.core.errors import StoreError
-from target_bench.core.generation_contract import generation_fault
+from target_bench.core.files import unsealed_line
 from target_bench.core.schema import Generation
-from target_bench.core.seals import unsealed_line
 from target_bench.runs.answer_log import Answered, GenerationLog, read
 
 odd_text = st.one_of(

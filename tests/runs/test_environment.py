@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.core.identity import installed_version
+from target_bench.core.registry import installed_version
 from target_bench.runs.environment import environment
 
 

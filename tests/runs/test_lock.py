@@ -13,21 +13,12 @@ from pathlib import Path
 import portalocker
 import pytest
 
-from target_bench.core.interfaces import Corpus
-from target_bench.core.schema import TableId
+from target_bench.core.schema import Corpus, TableId
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
 from target_bench.runs.store import Run
 from tests.builders import ASKED, Recorder, only, run_identity, same_scores
-from tests.runs.processes import (
-    N_QUERIES,
-    finish,
-    rankings,
-    run_slow,
-    scores,
-    start,
-    write_slow,
-)
+from tests.runs.processes import N_QUERIES, finish, rankings, run_slow, scores, start, write_slow
 
 PATIENCE = 60
 IDENTITY = run_identity()

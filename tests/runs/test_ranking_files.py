@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.interfaces import Dataset
-from target_bench.core.schema import MARKS, CorpusInfo, Query, Table, TableId
+from target_bench.core.schema import MARKS, CorpusInfo, Dataset, Query, Table, TableId
 from target_bench.data.tables import MemoryCorpus
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET

@@ -11,8 +11,7 @@ import portalocker
 import pytest
 
 from target_bench import TARGET, StoreError, list_runs, read_run
-from target_bench.core.interfaces import Corpus
-from target_bench.core.schema import TableId
+from target_bench.core.schema import Corpus, TableId
 from target_bench.evaluation.results import Result
 from target_bench.runs.store import Run
 from tests.builders import Recorder, only, rewrite, same_scores, without, without_seals

@@ -12,21 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.core.interfaces import Dataset
-from target_bench.core.schema import TableId
+from target_bench.core.schema import Dataset, TableId
 from target_bench.data.splits import load
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
 from tests.builders import Record, Recorder, only, rewrite, rewrite_lines, same_scores
-from tests.runs.processes import (
-    N_QUERIES,
-    finish,
-    rankings,
-    run_slow,
-    scores,
-    start,
-    write_slow,
-)
+from tests.runs.processes import N_QUERIES, finish, rankings, run_slow, scores, start, write_slow
 
 pytestmark = pytest.mark.slow
 

@@ -11,9 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.core import registry
+from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError
-from target_bench.core.identity import class_name, code_hash, installed_version, plugin_identity
-from target_bench.core.interfaces import Corpus, Ranking, Retriever
+from target_bench.core.identity import code_hash, plugin_identity
+from target_bench.core.ranking import Ranking
+from target_bench.core.registry import class_name, installed_version
+from target_bench.core.schema import Corpus
 from target_bench.retrievers.bm25 import BM25
 from target_bench.runs.run_identity import run_key
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from target_bench import TARGET, read_run, score_answers, score_rankings
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Dataset
-from target_bench.core.schema import Judgement, Query, Score
+from target_bench.core.metric import Score
+from target_bench.core.schema import Dataset, Judgement, Query
 from target_bench.data.select import of_task
 from target_bench.data.splits import load
 from target_bench.runs.read import StoredRun

@@ -12,8 +12,7 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.core.interfaces import Dataset
-from target_bench.core.schema import CorpusInfo, Query, Retrieval, Table, TableId
+from target_bench.core.schema import CorpusInfo, Dataset, Query, Retrieval, Table, TableId
 from target_bench.data.tables import MemoryCorpus
 from target_bench.runs import ranking_files
 from target_bench.runs.trec import qrels_lines, run_lines, word, words_of

@@ -7,8 +7,8 @@ from typing import get_args
 from hypothesis import given
 from hypothesis import strategies as st
 
+from target_bench.core.files import unsealed_line
 from target_bench.core.schema import Judgement
-from target_bench.core.seals import unsealed_line
 from target_bench.metrics.sql import JudgedQuery, Verdict
 from target_bench.runs.judgements import parse, to_line
 from target_bench.runs.record_log import encoded_line

@@ -1,7 +1,6 @@
 """Datasets of queries alone."""
 
-from target_bench.core.interfaces import Dataset
-from target_bench.core.schema import CorpusInfo, Generation, Query
+from target_bench.core.schema import CorpusInfo, Dataset, Generation, Query
 from target_bench.core.task import Predictions
 from target_bench.data.tables import MemoryCorpus
 

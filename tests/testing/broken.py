@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from target_bench.core.interfaces import Corpus, Ranking
-from target_bench.core.schema import Table, TableId
+from target_bench.core.ranking import Ranking
+from target_bench.core.schema import Corpus, Table, TableId
 from tests.testing.sound import Scored, Sound
 
 

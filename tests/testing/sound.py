@@ -4,8 +4,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from target_bench.core.interfaces import Corpus, Ranking, Retriever
-from target_bench.core.schema import Table, TableId
+from target_bench.core.contract import Retriever
+from target_bench.core.ranking import Ranking
+from target_bench.core.schema import Corpus, Table, TableId
 
 Scored = list[tuple[TableId, float]]
 

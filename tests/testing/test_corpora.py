@@ -10,8 +10,7 @@ import pytest
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import CorpusLoader
-from target_bench.core.release import Release
+from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data.splits import from_folder
 from target_bench.testing import CheckError, Report, check_corpus, corpus_checks, run

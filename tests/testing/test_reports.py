@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError
-from target_bench.core.interfaces import Corpus
+from target_bench.core.schema import Corpus
 from target_bench.testing import CheckError, check_retriever, retriever_checks, run
 from target_bench.testing.retriever_checks import CHECKS
 from tests.builders import Recorder

@@ -5,9 +5,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from target_bench.core.interfaces import Dataset
 from target_bench.core.metric import Metric
-from target_bench.core.schema import Generation, Judgement, Query, Retrieval
+from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import Predictions, SummaryBlock
 from target_bench.metrics.text import JudgedAnswers
 from target_bench.tasks.question_answering import QuestionAnswering

@@ -22,8 +22,7 @@ import numpy as np
 import portalocker
 
 from target_bench.core.errors import StoreError
-from target_bench.core.files import sync
-from target_bench.core.seals import DamageError, sealed, unsealed
+from target_bench.core.files import DamageError, sealed, sync, unsealed
 
 FORMAT = 2
 """The version of the layout; a folder of another version is moved aside."""

@@ -28,7 +28,7 @@ from target_bench.components.embedding_cache.embedding_files import (
     write_at,
 )
 from target_bench.core.errors import PluginError, StoreError
-from target_bench.core.seals import DamageError
+from target_bench.core.files import DamageError
 from target_bench.core.vectors import Vectors
 
 Warn = Callable[[str], object]

@@ -18,8 +18,8 @@ from target_bench.components.encoders.weights import (
     quietly,
     revision,
 )
+from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.interfaces import constructor_arguments
 from target_bench.core.vectors import TextKind, Vectors
 
 _FILES = ["*.json", "*.safetensors", "*/*.json", "*/*.safetensors"]

@@ -17,8 +17,8 @@ from target_bench.components.remote.failures import Failure
 from target_bench.components.remote.openai_api import Connection, Server
 from target_bench.components.remote.served_model import Served
 from target_bench.components.remote.server_settings import check_at_least_one, check_prices
+from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import ConfigError, PluginError
-from target_bench.core.interfaces import constructor_arguments
 from target_bench.core.tokens import CHARACTERS_PER_TOKEN, tokens_in
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 

@@ -16,8 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.components.lexical.analysis import WORDS, Analyzer, distinct
 from target_bench.components.lexical.postings import Formula, Postings
+from target_bench.components.table_text import (
+    WORDS,
+    Analyzer,
+    RowLimit,
+    Serializer,
+    cell_text,
+    distinct,
+)
 from target_bench.core.array_files import (
     read_array,
     read_json,
@@ -26,9 +33,7 @@ from target_bench.core.array_files import (
     write_json,
     write_sparse,
 )
-from target_bench.core.interfaces import Corpus
-from target_bench.core.schema import Table
-from target_bench.core.serialization import RowLimit, Serializer, cell_text
+from target_bench.core.schema import Corpus, Table
 
 Floats = NDArray[np.float64]
 Terms = frozenset[int]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from target_bench.components.lexical.analysis import Analyzer
+from target_bench.components.table_text import Analyzer
 from target_bench.core.array_files import read_array, read_json, write_array, write_json
 from target_bench.core.errors import ConfigError
 

@@ -10,13 +10,15 @@ from typing import Any
 
 import yaml
 
-from target_bench.core import serialization
+from target_bench.components import table_text
+from target_bench.components.table_text import Serializer
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import own_hash
-from target_bench.core.interfaces import Corpus
 from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
 from target_bench.core.schema import (
     AnswerKind,
+    Corpus,
+    Format,
     Generation,
     GenerationRequest,
     Message,
@@ -24,7 +26,6 @@ from target_bench.core.schema import (
     Table,
     TableId,
 )
-from target_bench.core.serialization import Format, Serializer
 from target_bench.core.task import Task
 from target_bench.core.tokens import CHARACTERS_PER_TOKEN
 
@@ -161,7 +162,7 @@ class Fitted:
 def _code(modules: tuple[str, ...]) -> str:
     """Return a hash of what writes prompts: these modules, and how tables are serialised."""
     files = [sys.modules[name].__file__ or "" for name in modules]
-    return own_hash(map(Path, [*files, serialization.__file__]))[:12]
+    return own_hash(map(Path, [*files, table_text.__file__]))[:12]
 
 
 @dataclass(frozen=True)

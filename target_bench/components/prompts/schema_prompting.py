@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from target_bench.components.prompts.prompting import Prompter
-from target_bench.core.interfaces import Corpus
+from target_bench.components.table_text import cell_text
 from target_bench.core.prompt_writer import Prompted, SchemaScope
-from target_bench.core.schema import Executed, Generation, Message, Query, Table, TableId
-from target_bench.core.serialization import cell_text
+from target_bench.core.schema import Corpus, Executed, Generation, Message, Query, Table, TableId
 from target_bench.sql.engines.sqlite_files import quoted
 
 if TYPE_CHECKING:

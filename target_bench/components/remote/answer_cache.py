@@ -20,8 +20,7 @@ import portalocker
 
 from target_bench.core import cache_use
 from target_bench.core.errors import StoreError
-from target_bench.core.files import cache_root
-from target_bench.core.seals import seal_of
+from target_bench.core.files import cache_root, seal_of
 
 T = TypeVar("T")
 

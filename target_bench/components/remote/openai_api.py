@@ -14,7 +14,7 @@ from urllib.parse import SplitResult, urlsplit
 from target_bench.components.remote.failures import Failure, Refused, error_in
 from target_bench.components.remote.rate_limits import retry_after
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.redaction import looks_secret, may_be_a_word
+from target_bench.core.settings import looks_secret, may_be_a_word
 
 if TYPE_CHECKING:
     import httpx

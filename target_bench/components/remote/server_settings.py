@@ -5,7 +5,7 @@ from math import inf
 from typing import Any
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.redaction import is_secret
+from target_bench.core.settings import is_secret
 
 
 def check_model(model: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from target_bench.components.training import training_record
 from target_bench.components.training.held_out import KeptOut
 from target_bench.core.errors import DataError
-from target_bench.core.interfaces import Dataset
+from target_bench.core.schema import Dataset
 
 _USES = {"train": "was trained on", "validation": "was chosen, among its epochs, by"}
 

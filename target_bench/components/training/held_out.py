@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from target_bench.components.training.training_record import Used, words_hash
-from target_bench.core.interfaces import Dataset
-from target_bench.core.schema import Query, TableId
+from target_bench.core.schema import Dataset, Query, TableId
 from target_bench.data.tables import digests_of
 
 SAME_QUESTION = "ask the same"

@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from target_bench.components.table_text import Serializer
 from target_bench.components.training.held_out import KeptOut, contents_of
 from target_bench.components.training.training_record import Used, words_hash
 from target_bench.core import contract, registry
 from target_bench.core.contract import is_paid
 from target_bench.core.errors import ConfigError, PluginError
-from target_bench.core.interfaces import Dataset
-from target_bench.core.schema import Query, TableId
-from target_bench.core.serialization import Serializer
+from target_bench.core.schema import Dataset, Query, TableId
 
 _MOST_AVOIDED = 50
 """How many tables of kept-out splits, at most, a ranking is made deeper for."""

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from target_bench.components.training.held_out import KeptOut, contents_of
+from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Dataset
-from target_bench.core.observer import Observer
-from target_bench.core.schema import Query
+from target_bench.core.schema import Dataset, Query
 from target_bench.data import sources
 from target_bench.data import splits as corpora
 

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from target_bench.core import registry
-from target_bench.core.interfaces import Dataset
+from target_bench.core.schema import Dataset
 from target_bench.core.vectors import Encoder, TextKind, Vectors
-from target_bench.metrics.judged_rankings import judge
-from target_bench.metrics.retrieval import at_cutoffs
+from target_bench.metrics.retrieval import at_cutoffs, judge
 
 DEPTH = 10
 MEASURES = ("recall@1", "recall@10", "mrr")

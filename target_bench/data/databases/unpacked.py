@@ -20,8 +20,15 @@ from pathlib import Path
 from uuid import uuid4
 
 from target_bench.core.errors import DataError, StoreError
-from target_bench.core.files import cache_root, sha256_of
-from target_bench.core.seals import State, check_file, sealed, state, unsealed
+from target_bench.core.files import (
+    State,
+    cache_root,
+    check_file,
+    sealed,
+    sha256_of,
+    state,
+    unsealed,
+)
 from target_bench.data.cache import DATABASES
 
 FORMAT = 2

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from target_bench.core.errors import DataError
-from target_bench.core.interfaces import CorpusLoader
-from target_bench.core.release import Release
+from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import Query, Table, TableId
 from target_bench.data.databases.connection import is_duckdb, stored_tables, tables_read
 from target_bench.data.databases.lazy_rows import LazyRows

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from target_bench.core.errors import DataError
-from target_bench.core.interfaces import Dataset
-from target_bench.core.schema import CorpusInfo, Table, TableId
+from target_bench.core.schema import CorpusInfo, Dataset, Table, TableId
 from target_bench.data.formats import declaration
 from target_bench.data.formats.cells import arrow_grid, arrow_values, without_index
 from target_bench.data.formats.served_tasks import served_tasks

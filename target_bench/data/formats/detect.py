@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from target_bench.core.errors import DataError
-from target_bench.core.interfaces import CorpusLoader
+from target_bench.core.release import CorpusLoader
 from target_bench.data.formats.beir import BeirFolder
 from target_bench.data.formats.database_files import SUFFIXES, DatabaseFile, DatabaseFiles
 from target_bench.data.formats.own_folder import TableFolder

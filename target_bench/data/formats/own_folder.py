@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import DataError
-from target_bench.core.interfaces import CorpusLoader
-from target_bench.core.release import Release, field
+from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data.formats import declaration
 from target_bench.data.formats.cells import arrow_grid, cells

@@ -6,16 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from target_bench.core import cache_use
+from target_bench.core.contract import Generator, Observer, generation_fault
 from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
-from target_bench.core.generation_contract import generation_fault
-from target_bench.core.interfaces import Dataset, Generator
-from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import Prompted, PromptWriter
-from target_bench.core.redaction import without_secrets
-from target_bench.core.schema import Generation, GenerationRequest, Query, Retrieval
+from target_bench.core.schema import Dataset, Generation, GenerationRequest, Query, Retrieval
+from target_bench.core.settings import without_secrets
 from target_bench.core.task import Task
 from target_bench.core.tokens import estimated_tokens
 from target_bench.evaluation.stages.consent import Confirm, Estimate, ask
+from target_bench.runs import times
 from target_bench.runs.answer_log import Answered
 from target_bench.runs.environment import environment
 from target_bench.runs.store import Run
@@ -191,7 +190,7 @@ class GenerateStage:
         self.observer.stage(f"{self.answerer.label}: generate", total=len(todo))
         found: dict[str, Answered] = {}
         start = time.perf_counter()
-        with cache_use.watched() as watch:
+        with times.watched() as watch:
             try:
                 with self.store.generation_log() as log:
                     for answered in self._answers(todo):
@@ -203,7 +202,8 @@ class GenerateStage:
                 took = None
                 if self.answerer.generator is not None:
                     cached = any(a.generation.cached for a in found.values())
-                    cache_use.answered(self.answerer.generator, cached)
+                    if cached:
+                        cache_use.answered(self.answerer.generator, any_cached=True)
                     took = Took(time.perf_counter() - start, watch.used(), len(found))
                 self.store.write_manifest(**generation_entries(self.store.manifest, took))
         return found

@@ -10,6 +10,7 @@ import numpy as np
 from target_bench.core import cache_use
 from target_bench.core.contract import RetrieverLike
 from target_bench.core.errors import PluginError
+from target_bench.runs import times
 
 MOST_QUERIES = 500
 _WARM_UP = 10
@@ -40,7 +41,7 @@ def measure(
         with cache_use.turned_off():
             for text in sample[:_WARM_UP]:
                 retriever.retrieve(text, top_k)
-            with cache_use.watched() as watch:
+            with times.watched() as watch:
                 seconds = [_timed(retriever, text, top_k) for text in sample]
                 from_caches = watch.used()
     except (Exception, SystemExit) as error:

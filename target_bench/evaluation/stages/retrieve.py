@@ -8,22 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.components.training import exposure
-from target_bench.core import cache_use, contract
-from target_bench.core.cache_use import Watch
-from target_bench.core.contract import RetrieverLike, is_paid
+from target_bench.core import contract
+from target_bench.core.contract import Observer, RetrieverLike, is_paid
 from target_bench.core.errors import PluginError, StoreError, TargetBenchError
-from target_bench.core.interfaces import Dataset
-from target_bench.core.observer import Observer
-from target_bench.core.schema import Query, Retrieval
+from target_bench.core.schema import Dataset, Query, Retrieval
 from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.stages import index
 from target_bench.evaluation.stages.consent import Confirm, Estimate, ask
 from target_bench.evaluation.stages.latency import measure
+from target_bench.runs import times
 from target_bench.runs.environment import environment
 from target_bench.runs.manifest import NO_CONTEXT, MixedIn
 from target_bench.runs.record_log import RetrievalLog
 from target_bench.runs.store import Run
-from target_bench.runs.times import Took, has_latency, latency_entries, retrieval_entries
+from target_bench.runs.times import Took, Watch, has_latency, latency_entries, retrieval_entries
 
 Rank = Callable[[Query, int], Retrieval]
 """(query, k) -> its retrieval, where no retriever is asked."""
@@ -117,7 +115,7 @@ class RetrieveStage:
             assert self.subject.retriever is not None
             retriever = self.subject.retriever
             self._ask_for_consent(retriever, len(todo))
-            with cache_use.watched() as watch:
+            with times.watched() as watch:
                 embed = Took(self._embed(retriever), watch.used())
                 try:
                     found = self._retrieve(retriever, todo, log, embed, watch, len(done))
@@ -135,7 +133,7 @@ class RetrieveStage:
                 len(tables) > self.depth
                 or len(set(tables)) < len(tables)
                 or (scores and len(scores) != len(tables))
-                or not all(table in corpus for table in tables)
+                or not all(table in corpus.positions for table in tables)
             ):
                 raise StoreError(
                     f"{self.store.folder / 'retrieval.jsonl'}: query {query_id!r} holds a ranking "
@@ -192,7 +190,9 @@ class RetrieveStage:
         """Say, and record, what the retriever has to tell of its work."""
         notes = getattr(retriever, "notes", None)  # optional; users' own may lack it
         found = [str(note) for note in notes()] if callable(notes) else []
-        found += exposure.notes(retriever, self.dataset)
+        parts = getattr(retriever, "parts", None)
+        if hasattr(retriever, "weights_folder") or (callable(parts) and parts()):
+            found += exposure.notes(retriever, self.dataset)
         for note in found:
             self.observer.warning(f"{self.subject.label}: {note}")
         if found:

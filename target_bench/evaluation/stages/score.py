@@ -15,26 +15,15 @@ from numpy.typing import NDArray
 from target_bench.core import contract
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.interfaces import Dataset, Ranking
-from target_bench.core.metric import Metric
-from target_bench.core.metric_spec import MetricSpec
-from target_bench.core.option_fields import cutoffs
-from target_bench.core.schema import (
-    AnswerCounts,
-    Counts,
-    Generation,
-    Judgement,
-    Query,
-    Retrieval,
-    Score,
-)
+from target_bench.core.metric import AnswerCounts, Counts, Metric, MetricSpec, Score
+from target_bench.core.ranking import Ranking
+from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
+from target_bench.core.settings import cutoffs
 from target_bench.core.task import Predictions, Task
 from target_bench.data.select import make_task, of_task
 from target_bench.evaluation.run_options import TOP_K
-from target_bench.metrics import intervals
-from target_bench.metrics.headlines import in_order
-from target_bench.metrics.named import is_built_in, spec_of
-from target_bench.metrics.significance import of_mean
+from target_bench.metrics import run_scores
+from target_bench.metrics.run_scores import in_order, is_built_in, of_mean, spec_of
 from target_bench.runs.answer_log import Answered
 from target_bench.runs.slice_scores import report_by
 
@@ -297,13 +286,13 @@ def _computed(
     for metric in metrics:
         check()
         statistics = metric.statistics(examples)
-        low, high = intervals.interval(metric, statistics[by_id])
+        low, high = run_scores.interval(metric, statistics[by_id])
         found.scores[metric.name] = Score(
             value=float(metric.value(statistics[by_id].sum(axis=0))),
             low=low,
             high=high,
             n=metric.counted(statistics),
-            signature=f"{metric.signature}|{intervals.SIGNATURE}",
+            signature=f"{metric.signature}|{run_scores.SIGNATURE}",
             spec=_stored_spec(metric),
         )
         values = found.per_query[metric.name] = metric.per_query(statistics)

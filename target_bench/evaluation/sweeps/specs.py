@@ -8,7 +8,7 @@ from typing import Any
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
-from target_bench.core.plugin_specs import parse_settings
+from target_bench.core.settings import parse_settings
 
 _PLAIN = re.compile(r"[\w./@+-]+(:[\w./@+-]+)*")
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.observer import Observer
-from target_bench.core.option_fields import about
+from target_bench.core.contract import Observer
 from target_bench.core.prompt_writer import PromptOptions
+from target_bench.core.settings import about
 from target_bench.evaluation.run_options import RunOptions, options_of, read_option
 from target_bench.evaluation.stages.consent import Estimate
 from target_bench.evaluation.sweeps.executors import Executor

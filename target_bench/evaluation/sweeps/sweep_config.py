@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.registry import unknown_name
+from target_bench.core.unknown_names import unknown_name
 from target_bench.evaluation.run_options import RUNS, in_sweeps, read_option
 from target_bench.evaluation.sweeps.yaml_lines import Document, Place
 

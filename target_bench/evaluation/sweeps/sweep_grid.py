@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from target_bench.core import registry
+from target_bench.core import registry, unknown_names
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.prompt_writer import PromptOptions
@@ -83,7 +83,9 @@ def combined(
     zipped = [name for group in groups for name in group]
     for name in zipped:
         if name not in axes:
-            raise ConfigError(f"{document.at(place)}: {registry.unknown_name('list', name, axes)}")
+            raise ConfigError(
+                f"{document.at(place)}: {unknown_names.unknown_name('list', name, axes)}"
+            )
         if zipped.count(name) > 1:
             raise ConfigError(f"{document.at(place)}: {name} is zipped twice")
     for group in groups:

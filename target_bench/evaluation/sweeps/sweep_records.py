@@ -12,7 +12,7 @@ from typing import Any
 from target_bench.core import registry
 from target_bench.core.errors import StoreError
 from target_bench.core.files import atomic_write
-from target_bench.core.redaction import masked_settings
+from target_bench.core.settings import masked_settings
 from target_bench.data.select import task_class
 from target_bench.evaluation.sweeps.plan import PlannedCell
 from target_bench.evaluation.sweeps.sweep_cell import CellOutcome, SweepCell

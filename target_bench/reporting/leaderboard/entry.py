@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from target_bench.core.errors import DataError
 from target_bench.core.files import atomic_write
-from target_bench.core.schema import AnswerCounts, Counts, Score
+from target_bench.core.metric import AnswerCounts, Counts, Score
 from target_bench.reporting.leaderboard.card import Card
 from target_bench.runs.times import ColdTimes, Recorded, declared
 

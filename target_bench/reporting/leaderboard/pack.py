@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, StoreError
-from target_bench.core.identity import installed_version
+from target_bench.core.registry import installed_version
 from target_bench.core.schema import MARKS, Generation, Retrieval
 from target_bench.data.select import make_task
 from target_bench.data.sources import is_path

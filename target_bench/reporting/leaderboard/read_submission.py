@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core import registry
-from target_bench.core.generation_contract import generation_fault
+from target_bench.core.contract import generation_fault
 from target_bench.core.schema import MARKS, Generation, Judgement, Retrieval, TableId
 from target_bench.data.select import task_class
 from target_bench.reporting.leaderboard.archive import Archive, RefusedError

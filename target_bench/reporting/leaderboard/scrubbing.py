@@ -6,7 +6,7 @@ from getpass import getuser
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
-from target_bench.core.redaction import is_secret, without_secrets
+from target_bench.core.settings import is_secret, without_secrets
 
 _PART = r"[^/\\:,=\s'\"\[\]{}()]+"
 _PATH = re.compile(rf"(?:~|\.{{1,2}})?(?:/{_PART})+/?|(?:[A-Za-z]:|\\)(?:[/\\]{_PART})+[/\\]?")

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from math import isnan
 
 from target_bench.evaluation.stages.score import MISSING
-from target_bench.metrics.intervals import definition
-from target_bench.metrics.named import spec_of
+from target_bench.metrics.run_scores import definition, spec_of
 from target_bench.reporting.leaderboard.board import Other
 from target_bench.reporting.leaderboard.card import Card
 from target_bench.reporting.leaderboard.duplicates import copied, duplicate

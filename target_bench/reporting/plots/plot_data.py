@@ -7,12 +7,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.core.observer import Observer
 from target_bench.data.select import Loader
-from target_bench.metrics import intervals
-from target_bench.metrics.judged_rankings import judge
-from target_bench.metrics.retrieval import RetrievalMetric, parse
+from target_bench.metrics import run_scores
+from target_bench.metrics.retrieval import RetrievalMetric, judge, parse
 from target_bench.runs.comparable import check_same_version
 from target_bench.runs.read import StoredRun, read_run
 from target_bench.runs.run_identity import queries_fingerprint
@@ -133,5 +132,5 @@ def recall_at_every_k(
     metrics: list[RetrievalMetric] = [parse(f"recall@{k}") for k in range(1, depth + 1)]
     statistics = [metric.statistics(judged) for metric in metrics]
     recall = [float(m.value(s.sum(axis=0))) for m, s in zip(metrics, statistics, strict=True)]
-    bounds = [intervals.interval(m, s) for m, s in zip(metrics, statistics, strict=True)]
+    bounds = [run_scores.interval(m, s) for m, s in zip(metrics, statistics, strict=True)]
     return np.array(recall), *np.array(bounds).T

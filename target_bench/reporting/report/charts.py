@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor, isnan, log
 
-from target_bench.core.metric_spec import MetricSpec
+from target_bench.core.metric import MetricSpec
 from target_bench.reporting.report.summary import Sliced
 
 SERIES = 8

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from target_bench.core.errors import StoreError
-from target_bench.core.seals import unsealed_line, wholly_sealed
+from target_bench.core.files import unsealed_line, wholly_sealed
 
 
 class Lines:

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from math import isnan
 from typing import Any
 
-from target_bench.core.interfaces import Dataset
-from target_bench.core.schema import NO_DATABASE, Query, TableId
+from target_bench.core.schema import NO_DATABASE, Dataset, Query, TableId
 from target_bench.reporting.report.blocks import Block, block, cut
 from target_bench.reporting.report.first_pass import FirstPass
 from target_bench.reporting.report.report_runs import ReportRun

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Dataset
 from target_bench.core.prompt_writer import PromptOptions, PromptWriter
-from target_bench.core.schema import Query, TableId
+from target_bench.core.schema import Dataset, Query, TableId
 from target_bench.evaluation.inputs import Answering
 from target_bench.reporting.report.blocks import Block, block
 from target_bench.reporting.report.report_runs import ReportRun

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.interfaces import Dataset
-from target_bench.core.metric_spec import MetricSpec
-from target_bench.metrics.headlines import (
+from target_bench.core.metric import MetricSpec
+from target_bench.core.schema import Dataset
+from target_bench.metrics.run_scores import (
     answer_metrics,
     deciding_metric,
     headline,
     ranking_metrics,
+    spec_of,
 )
-from target_bench.metrics.named import spec_of
 from target_bench.reporting.report.query_outcomes import Ranked
 from target_bench.reporting.report.report_runs import ReportRun
 from target_bench.runs.slices import by_property

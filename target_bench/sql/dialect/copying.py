@@ -37,8 +37,16 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import StoreError
-from target_bench.core.files import cache_root, exclusive_lock, sha256_of
-from target_bench.core.seals import DamageError, check_file, digest, sealed, unsealed
+from target_bench.core.files import (
+    DamageError,
+    cache_root,
+    check_file,
+    digest,
+    exclusive_lock,
+    sealed,
+    sha256_of,
+    unsealed,
+)
 from target_bench.sql.dialect.translation import view_to_duckdb
 from target_bench.sql.engines.sqlite_files import base_tables, columns, opened, quoted, views
 

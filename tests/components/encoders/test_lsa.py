@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from target_bench.components.encoders.lsa import LSAEncoder
+from target_bench.components.table_text import Serializer
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, PluginError
-from target_bench.core.serialization import Serializer
 from target_bench.retrievers.lsa import LSA
 from tests.retrievers.tables import QUERIES, ask, corpus
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from target_bench.core import registry
+from target_bench.core.contract import constructor_arguments
 from target_bench.core.errors import ConfigError, DataError, MissingExtraError
-from target_bench.core.interfaces import constructor_arguments
 from tests.components.indexes.oracle import (
     APPROXIMATE,
     EXACT,

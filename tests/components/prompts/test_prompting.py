@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.components.prompts.prompting import Prompt, Prompter
+from target_bench.components.table_text import Serializer
 from target_bench.core.errors import ConfigError
-from target_bench.core.schema import Cell, Query, Table, TableId
-from target_bench.core.serialization import Format, Serializer
+from target_bench.core.schema import Cell, Format, Query, Table, TableId
 from target_bench.core.tokens import CHARACTERS_PER_TOKEN
 
 FORMATS: tuple[Format, ...] = get_args(Format)

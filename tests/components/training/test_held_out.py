@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from target_bench.components.table_text import Serializer
 from target_bench.components.training import training_splits
 from target_bench.components.training.held_out import contents_of
 from target_bench.components.training.pairs import mined
 from target_bench.components.training.training_record import words_hash
 from target_bench.components.training.training_splits import Data
 from target_bench.core.errors import ConfigError
-from target_bench.core.serialization import Serializer
 from tests.builders import Recorder
 from tests.components.training.shops import shops
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from target_bench.components.table_text import Serializer
 from target_bench.core.errors import DataError
 from target_bench.core.registry import create
 from target_bench.core.schema import Table, TableId
-from target_bench.core.serialization import Serializer
 from target_bench.data.databases import connection, lazy_rows
 from target_bench.data.databases.lazy_rows import LazyRows
 from target_bench.data.tables import MemoryCorpus

@@ -83,7 +83,7 @@ def test_it_is_made_once_and_checked_once(monkeypatch: pytest.MonkeyPatch) -> No
         raise AssertionError("made, or read, a second time")
 
     assert made("cities", "1", never) == path  # checked
-    monkeypatch.setattr("target_bench.core.seals.sha256_of", never)
+    monkeypatch.setattr("target_bench.core.files.sha256_of", never)
     assert made("cities", "1", never) == path
 
 

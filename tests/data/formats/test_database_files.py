@@ -11,8 +11,7 @@ import duckdb
 import pytest
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.interfaces import Dataset
-from target_bench.core.schema import Table
+from target_bench.core.schema import Dataset, Table
 from target_bench.data import cache, sources, splits
 from tests.data.written import asked, write_queries
 

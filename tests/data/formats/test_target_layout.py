@@ -14,8 +14,7 @@ from pyarrow import parquet
 
 from target_bench import corpora
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.interfaces import Dataset
-from target_bench.core.schema import Table, TableId
+from target_bench.core.schema import Dataset, Table, TableId
 from target_bench.corpora.ottqa import OTTQA
 from target_bench.data.formats.target_layout import TargetLayout
 from target_bench.data.read_split import read

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench.core.interfaces import Corpus, Generator
-from target_bench.core.schema import Generation, GenerationRequest, TableId
+from target_bench.core.contract import Generator
+from target_bench.core.schema import Corpus, Generation, GenerationRequest, TableId
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 from target_bench.evaluation.results import Result, Results
 from target_bench.evaluation.target import TARGET

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.core.contract import is_paid
+from target_bench.core.contract import Retriever, is_paid
 from target_bench.core.errors import ConfigError
-from target_bench.core.interfaces import Corpus, Ranking, Retriever
+from target_bench.core.ranking import Ranking
+from target_bench.core.schema import Corpus
 from target_bench.evaluation.stages.consent import Estimate
 from target_bench.evaluation.target import TARGET
 from target_bench.retrievers.dense import Dense

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError, StoreError
-from target_bench.core.interfaces import Corpus, Retriever
+from target_bench.core.schema import Corpus
 from target_bench.data.splits import load
 from target_bench.evaluation.stages import index
 from target_bench.evaluation.target import TARGET

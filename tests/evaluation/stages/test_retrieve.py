@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from target_bench.core.errors import ConfigError, PluginError
-from target_bench.core.interfaces import Corpus
-from target_bench.core.schema import TableId
+from target_bench.core.schema import Corpus, TableId
 from target_bench.data.splits import load
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET

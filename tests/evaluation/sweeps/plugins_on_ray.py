@@ -11,8 +11,9 @@ import numpy as np
 
 from target_bench.components.indexes.exact import Exact
 from target_bench.components.indexes.rescoring import Found
-from target_bench.core.interfaces import Corpus, Generator, Ranking, Retriever
-from target_bench.core.schema import GenerationRequest
+from target_bench.core.contract import Generator, Retriever
+from target_bench.core.ranking import Ranking
+from target_bench.core.schema import Corpus, GenerationRequest
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, MissingExtraError
-from target_bench.core.observer import Observer
 from target_bench.core.version import __version__
 from target_bench.evaluation.sweeps import ray_connection
 from target_bench.evaluation.sweeps.ray_executor import Ray
@@ -93,7 +93,7 @@ def test_a_node_with_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
 SWEEP = """
 import sys
 from pathlib import Path
-from target_bench.core.interfaces import Observer
+from target_bench.core.schema import Observer
 from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
 from target_bench.evaluation.sweeps.ray_executor import Ray

@@ -10,9 +10,10 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
+from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.core.observer import Observer
-from target_bench.core.schema import Generation, Score
+from target_bench.core.metric import Score
+from target_bench.core.schema import Generation
 from target_bench.evaluation.sweeps import CellOutcome, Sweep, SweepCell, run_cell
 from target_bench.evaluation.sweeps.sweep import outcome_event
 from target_bench.evaluation.target import TARGET

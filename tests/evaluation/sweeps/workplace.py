@@ -8,7 +8,7 @@ from tests.runs.processes import command, finish
 
 PLUGINS = """
 import json, os, signal, time
-from target_bench.core.interfaces import Generator
+from target_bench.core.contract import Generator
 
 
 def note(name, text):

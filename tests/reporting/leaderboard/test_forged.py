@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from target_bench import corpora
-from target_bench.core.schema import Score
+from target_bench.core.metric import Score
 from target_bench.reporting.leaderboard.entry import read
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.reporting.leaderboard.verify import Verification, verify

@@ -13,7 +13,7 @@ import pytest
 from target_bench import TARGET
 from target_bench.cli import leaderboard
 from target_bench.core.errors import ConfigError, StoreError
-from target_bench.metrics.named import spec_of
+from target_bench.metrics.run_scores import spec_of
 from target_bench.reporting.leaderboard import entry
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.reporting.leaderboard.scrubbing import scrubbed

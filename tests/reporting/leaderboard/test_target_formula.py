@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from target_bench import corpora
-from target_bench.core.interfaces import Dataset
-from target_bench.core.schema import Query, Table, TableId
+from target_bench.core.schema import Dataset, Query, Table, TableId
 from target_bench.data.tables import MemoryCorpus
 from target_bench.testing import check_retriever
 from tests.builders import ROOT

@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any
 
-from target_bench.core.metric_spec import MetricSpec
-from target_bench.core.schema import Score
-from target_bench.metrics.headlines import answer_metrics, ranking_metrics
-from target_bench.metrics.named import spec_of
+from target_bench.core.metric import MetricSpec, Score
+from target_bench.metrics.run_scores import answer_metrics, ranking_metrics, spec_of
 from target_bench.reporting.leaderboard.entry import Entry
 from target_bench.reporting.leaderboard.site.board_significance import PValues, p_values
 from target_bench.reporting.leaderboard.site.groups import (

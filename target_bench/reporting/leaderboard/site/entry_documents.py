@@ -5,8 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from target_bench.core.metric_spec import MetricSpec
-from target_bench.core.schema import AnswerCounts, Counts
+from target_bench.core.metric import AnswerCounts, Counts, MetricSpec
 from target_bench.reporting.leaderboard.archive import MOST_RUNS
 from target_bench.reporting.leaderboard.card import Card, visible
 from target_bench.reporting.leaderboard.submission_documents import (

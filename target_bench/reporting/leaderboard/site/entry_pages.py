@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.metric_spec import MetricSpec
-from target_bench.core.schema import Score
-from target_bench.metrics.headlines import answer_metrics, headline, ranking_metrics
-from target_bench.metrics.named import spec_of
+from target_bench.core.metric import MetricSpec, Score
+from target_bench.metrics.run_scores import answer_metrics, headline, ranking_metrics, spec_of
 from target_bench.reporting.leaderboard.entry import Entry, RunEntry
 from target_bench.reporting.leaderboard.site.boards import DEFAULT_K
 from target_bench.reporting.leaderboard.site.groups import (

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from target_bench.core import registry
 from target_bench.core.errors import DataError
-from target_bench.core.metric_spec import MetricSpec
-from target_bench.core.schema import AnswerCounts, Counts, Score
+from target_bench.core.metric import AnswerCounts, Counts, MetricSpec, Score
 from target_bench.data.select import task_class
-from target_bench.metrics import headlines
-from target_bench.metrics.named import spec_of
+from target_bench.metrics import run_scores
+from target_bench.metrics.run_scores import spec_of
 from target_bench.reporting.leaderboard.entry import Entry, RunEntry
 from target_bench.runs.times import ColdTimes
 
@@ -239,7 +238,7 @@ def versions(groups: Iterable[Group]) -> dict[Data, str]:
 
 def headline(group: Group) -> str | None:
     """Choose the metric that stands for a group of answers: the first main one that any has."""
-    return next(iter(headlines.answer_metrics(scores_of(group))), None)
+    return next(iter(run_scores.answer_metrics(scores_of(group))), None)
 
 
 def scores_of(group: Group) -> dict[str, Score]:
@@ -272,7 +271,7 @@ def _tested(run: RunEntry) -> list[str]:
     if run.ranks:
         wanted = [f"recall@{k}" for k in run.cutoffs]
     else:
-        main = headlines.answer_metrics(run.scores)
+        main = run_scores.answer_metrics(run.scores)
         wanted = [name for name in main if is_mean(run, name)]
     return [name for name in wanted if name in run.per_query and name in run.scores]
 

@@ -7,20 +7,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError
-from target_bench.core.observer import Observer
 from target_bench.core.version import __version__
 from target_bench.reporting.leaderboard.entry import Entry
 from target_bench.reporting.leaderboard.site import boards, site_folder
 from target_bench.reporting.leaderboard.site.board_significance import LEVEL, resamples
 from target_bench.reporting.leaderboard.site.boards import Shown
 from target_bench.reporting.leaderboard.site.entry_pages import RunView, Slicer, Sums, hardest, view
-from target_bench.reporting.leaderboard.site.groups import (
-    Groups,
-    System,
-    member_of,
-    versions,
-)
+from target_bench.reporting.leaderboard.site.groups import Groups, System, member_of, versions
 from target_bench.reporting.leaderboard.site.read_entries import entries
 from target_bench.reporting.leaderboard.site.texts import shown
 from target_bench.reporting.web import asset, environment, security_policy

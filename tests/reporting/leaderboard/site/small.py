@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.schema import AnswerCounts, Counts, Score
+from target_bench.core.metric import AnswerCounts, Counts, Score
 from target_bench.reporting.leaderboard.card import Card
 from target_bench.reporting.leaderboard.entry import SUFFIX, Entry, Finding, RunEntry, Verdict
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from target_bench.core.errors import DataError
-from target_bench.core.schema import Score
+from target_bench.core.metric import Score
 from target_bench.reporting.leaderboard.site import build
 from tests.reporting.leaderboard.site.small import (
     answers,

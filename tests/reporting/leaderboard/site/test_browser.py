@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from target_bench.core.schema import Score
+from target_bench.core.metric import Score
 from target_bench.reporting.leaderboard.site import build
 from tests.browser import PHONE, OpenPage
 from tests.reporting.leaderboard.site.driving import copied, ready

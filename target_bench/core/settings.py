@@ -1,13 +1,24 @@
-"""How an option is declared: a field of a dataclass with its help, flag and reader."""
+"""Settings as users give them: how they are declared, read, and shown.
 
-from collections.abc import Callable, Sequence
+An option of a run is a field of a dataclass with its help, flag and reader. Settings of plug-ins
+are ``key=value,key=value``, values in YAML flow style. Neither is shown with a credential in it.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import Field, dataclass, fields
+from functools import cache
 from operator import index
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.memory import n_bytes
+
+if TYPE_CHECKING:
+    from yaml import SafeLoader
+
 
 Reader = Callable[[str, Any], Any]
 """(name of the option, what a user gave) -> its value; raises ``ConfigError``."""
@@ -162,3 +173,142 @@ def _as_json(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value.resolve())
     return list(value) if isinstance(value, tuple) else value
+
+
+def parse_settings(text: str, whole: str) -> dict[str, Any]:
+    """Read ``key=value,key=value``; ``whole`` is the text that an error message quotes.
+
+    Raises:
+        ConfigError: a part is not ``key=value``, a key stands twice, or a value is not YAML.
+    """
+    settings: dict[str, Any] = {}
+    for item in _split_at_commas(text, whole):
+        key, equals, value = item.partition("=")
+        key = key.strip()
+        if not equals or not key.isidentifier():
+            raise ConfigError(
+                f"{whole!r}: expected key=value, found {item!r}. "
+                "Settings look like bm25:fields=[title,header],k1=0.9"
+            )
+        if key in settings:
+            raise ConfigError(f"{whole!r}: {key} is set twice")
+        try:
+            settings[key] = yaml_value(value)
+        except ValueError as error:
+            raise ConfigError(
+                f"{whole!r}: the value of {key} is not YAML: {value!r}. "
+                "Quote text that holds brackets, commas or quotes."
+            ) from error
+    return settings
+
+
+def _split_at_commas(text: str, whole: str) -> list[str]:
+    """Split at the commas outside brackets and quotes."""
+    items, depth, quote, start = [], 0, "", 0
+    for i, char in enumerate(text):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        elif char in "[{(":
+            depth += 1
+        elif char in ")}]":
+            depth -= 1
+        elif char == "," and depth == 0:
+            items.append(text[start:i])
+            start = i + 1
+    if depth or quote:
+        raise ConfigError(f"{whole!r}: a bracket or quote is not closed")
+    items.append(text[start:])
+    return [item for item in items if item.strip()]
+
+
+def yaml_value(text: str) -> Any:
+    """Read a value: YAML 1.1 as PyYAML reads it, but ``1e-3`` is a number.
+
+    Raises:
+        ValueError: the text is not YAML.
+    """
+    import yaml
+
+    try:
+        return yaml.load(text, _yaml_loader())  # noqa: S506 (a SafeLoader)
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error
+
+
+@cache
+def _yaml_loader() -> "type[SafeLoader]":
+    from yaml import SafeLoader
+
+    class Loader(SafeLoader):
+        pass
+
+    Loader.add_implicit_resolver(
+        "tag:yaml.org,2002:float",
+        re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$"),
+        list("-+0123456789"),
+    )
+    return Loader
+
+
+_NAME = re.compile(
+    r"(^|_)(\w*key|secrets?|passw(or)?d|authorization|auth|credentials?|cookies?)$"
+    r"|(^|(?<!bos)(?<!eos)(?<!pad)(?<!stop)(?<!unk)(?<!sep)(?<!mask)(?<!cls)_)token$"
+)
+_TEXT = (
+    (re.compile(r"(://)[^/@\s]+(?=@)"), r"\1***"),
+    (re.compile(r"(\bbearer\s+)[^\s\"',}]+", re.IGNORECASE), r"\1***"),
+    (re.compile(r"([?&][\w-]*(?:key|token|secret|password|sig)=)[^&\s\"']+", re.I), r"\1***"),
+    (re.compile(r"\b(?:sk-[\w-]{12,}|(?:hf|gsk)_\w{20,}|xai-\w{20,})"), "***"),
+)
+_SETTING = re.compile(r"([A-Za-z_]\w*)=([^,]+)")
+_SHORTEST = 8  # characters of a secret; shorter ones are placeholders, or parts of other words
+_LONG = 20  # characters that no placeholder has, even without a digit
+
+
+def is_secret(name: str) -> bool:
+    """Return whether this is the name of a credential, whose value is never shown."""
+    return _NAME.search(re.sub(r"[\W_]+", "_", name).lower()) is not None
+
+
+def looks_secret(text: str) -> bool:
+    """Return whether a text has the form of a key, or holds a password."""
+    return any(pattern.search(text) for pattern, _ in _TEXT)
+
+
+def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
+    """Return the text without credentials.
+
+    These are the secrets given, those of the environment, and what looks like one.
+    """
+    named = (value for name, value in os.environ.items() if is_secret(name))
+    for secret in sorted({*secrets, *named}, key=len, reverse=True):
+        if len(secret) >= _SHORTEST:
+            text = text.replace(secret, "***")
+    for pattern, replacement in _TEXT:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def may_be_a_word(key: str) -> bool:
+    """Return whether a key may be a placeholder, which an answer may hold as a word of its own."""
+    return len(key) < (_SHORTEST if any(map(str.isdigit, key)) else _LONG)
+
+
+def masked_settings(text: str) -> str:
+    """Return ``name:key=value,...`` without the values of settings named like secrets."""
+
+    def shown(setting: re.Match[str]) -> str:
+        return f"{setting[1]}=***" if is_secret(setting[1]) else setting[0]
+
+    return without_secrets(_SETTING.sub(shown, text))
+
+
+def masked(value: Any) -> Any:
+    """Return JSON without the values of settings named like secrets, at any depth."""
+    if isinstance(value, list):
+        return [masked(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: "***" if is_secret(name) else masked(item) for name, item in value.items()}

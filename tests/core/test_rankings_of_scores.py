@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from target_bench.components import top_k
+from target_bench.core import ranking
 from target_bench.core.ranking import significant
 from target_bench.core.schema import TableId
 
@@ -33,7 +33,7 @@ def _ranked(
     queries: Any, shards: Sequence[Any], k: int, offsets: NDArray[Any] | None = None
 ) -> Found:
     ids = [TableId("0", str(i)) for i in range(sum(shard.shape[1] for shard in shards))]
-    ranked = top_k.rank_product(queries, shards, ids, k, offsets)
+    ranked = ranking.rank_product(queries, shards, ids, k, offsets)
     rows = np.asarray(ranked.rows)
     assert ((rows[:, 1:] < 0) | (rows[:, :-1] >= 0)).all()
     return [
@@ -70,7 +70,7 @@ def test_every_way_is_the_simple_way(
     shards = [weights[:, i:j].tocsr() for i, j in pairwise(edges)]
     expected = _simply((queries @ weights).toarray(), k, offsets)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(top_k, "WIDE", wide)
+        patch.setattr(ranking, "WIDE", wide)
         found = _ranked(queries, shards, k, offsets)
     assert [[place for place, _ in row] for row in found] == [
         [place for place, _ in row] for row in expected
@@ -84,19 +84,19 @@ def test_every_way_is_the_simple_way(
 def test_the_bound_is_below_the_best(seed: int, k: int) -> None:
     draw = np.random.default_rng(seed)
     scores = draw.choice([0.0, 1.0, 2.0], 1500) * draw.random(1500).round(draw.integers(1, 7))
-    assert top_k._bound(scores, k) <= np.sort(scores)[-k]
+    assert ranking._bound(scores, k) <= np.sort(scores)[-k]
 
 
 def test_scores_of_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = np.array([[0.0, 1.0, 1.0], [2.0, -1.0, 0.0], [0.0, 0.0, 0.0]])
     ids = [TableId("0", str(i)) for i in range(3)]
-    monkeypatch.setattr(top_k, "BLOCK_CELLS", 3)
-    ranked = top_k.rank_scores(lambda block: scores[block], 3, ids, 2)
+    monkeypatch.setattr(ranking, "BLOCK_CELLS", 3)
+    ranked = ranking.rank_scores(lambda block: scores[block], 3, ids, 2)
     assert ranked.rows.tolist() == [[1, 2], [0, -1], [-1, -1]]
-    assert len(top_k.rank_scores(lambda block: scores[block], 0, ids, 2)) == 0
+    assert len(ranking.rank_scores(lambda block: scores[block], 0, ids, 2)) == 0
 
 
 def test_blocks_cover_the_queries() -> None:
-    assert top_k.blocks(5, 100, 200) == [slice(0, 2), slice(2, 4), slice(4, 5)]
-    assert top_k.blocks(2, 100, 10) == [slice(0, 1), slice(1, 2)]
-    assert top_k.blocks(0, 0) == []
+    assert ranking.blocks(5, 100, 200) == [slice(0, 2), slice(2, 4), slice(4, 5)]
+    assert ranking.blocks(2, 100, 10) == [slice(0, 1), slice(1, 2)]
+    assert ranking.blocks(0, 0) == []

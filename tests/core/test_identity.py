@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from target_bench.core import code_tree
-from target_bench.core.code_tree import Import, Source
+from target_bench.core import identity
 from target_bench.core.errors import ConfigError
+from target_bench.core.plugin_sources import Import, Source
 
-PACKAGE = Path(code_tree.__file__).parent
+PACKAGE = Path(identity.__file__).parent
 
 SAMPLE = '''\
 """A module."""
@@ -73,7 +73,7 @@ DOC = '"""Words."""'
 def _read(folder: Path, source: str, package: Path | None = None) -> Source:
     file = folder / "sample.py"
     file.write_text(source, encoding="utf-8")
-    return code_tree.read(file, package)
+    return identity.read_source(file, package)
 
 
 def test_hash_is_the_same_under_every_version_of_python(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from target_bench import TARGET, ConfigError
-from target_bench.core import requirements
+from target_bench.core import registry
 
 PROGRAM = """
 import sys
@@ -31,7 +31,7 @@ def old_numpy(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def declared() -> None:
-    if not any(d.name == requirements.DISTRIBUTION for d in metadata.distributions()):
+    if not any(d.name == registry.DISTRIBUTION for d in metadata.distributions()):
         pytest.skip("target-bench runs from its source folder, which declares nothing")
 
 
@@ -55,11 +55,11 @@ def test_an_old_numpy_is_named_in_place_of_an_internal_error(
 @pytest.mark.usefixtures("declared")
 def test_the_api_names_it_too(old_numpy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(old_numpy)
-    requirements.check.cache_clear()
+    registry.check_requirements.cache_clear()
     with pytest.raises(ConfigError, match=r"numpy 1\.26\.4 is installed"):
         TARGET("mini")
     monkeypatch.undo()
-    requirements.check()
+    registry.check_requirements()
 
 
 @pytest.mark.usefixtures("declared")
@@ -85,7 +85,7 @@ def test_an_error_in_a_command_that_makes_no_benchmark(
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     needed = ["scipy>=1.14", "no-such-package>=2", "torch>=99; extra == 'dense'"]
     monkeypatch.setattr(metadata, "requires", lambda _: needed)
-    assert requirements.conflicts() == [
+    assert registry.unmet_requirements() == [
         "target-bench needs no-such-package>=2, which is not installed."
     ]
 
@@ -97,4 +97,4 @@ def test_nothing_is_declared_where_target_bench_is_not_installed(
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "requires", absent)
-    assert requirements.conflicts() == []
+    assert registry.unmet_requirements() == []

@@ -4,14 +4,14 @@ import pytest
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import plugin_identity
-from target_bench.core.redaction import (
+from target_bench.core.registry import create
+from target_bench.core.settings import (
     is_secret,
     looks_secret,
     masked_settings,
     may_be_a_word,
     without_secrets,
 )
-from target_bench.core.registry import create
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.core import seals
-from target_bench.core.seals import DamageError
+from target_bench.core import files
+from target_bench.core.files import DamageError
 
-KEYS = st.text(max_size=5).filter(lambda name: name not in (seals.FIELD, seals.LINE_FIELD))
+KEYS = st.text(max_size=5).filter(lambda name: name not in (files.FIELD, files.LINE_FIELD))
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
@@ -27,17 +27,17 @@ def _same(one: object, other: object) -> bool:
 
 @given(RECORDS)
 def test_a_document_comes_back(record: dict[str, Any]) -> None:
-    text = json.dumps(seals.sealed(record), indent=1)
-    assert _same(seals.unsealed(json.loads(text)), record)
+    text = json.dumps(files.sealed(record), indent=1)
+    assert _same(files.unsealed(json.loads(text)), record)
 
 
 @given(RECORDS, st.data())
 def test_no_flipped_bit_of_a_document_goes_unseen(record: dict[str, Any], data: Any) -> None:
     """It is an error, or the content is the same, as where it hits white space."""
-    raw = bytearray(json.dumps(seals.sealed(record), indent=1).encode())
+    raw = bytearray(json.dumps(files.sealed(record), indent=1).encode())
     raw[data.draw(st.integers(0, len(raw) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     try:
-        found = seals.unsealed(json.loads(raw))
+        found = files.unsealed(json.loads(raw))
     except (ValueError, RecursionError):
         return
     assert _same(found, record)
@@ -47,13 +47,13 @@ def test_no_flipped_bit_of_a_document_goes_unseen(record: dict[str, Any], data: 
 def test_no_flipped_bit_of_a_line_goes_unseen(record: dict[str, Any], data: Any) -> None:
     """It is an error, or all fields that were written are as they were."""
     text = json.dumps(record, ensure_ascii=False).encode("utf-8", "backslashreplace")
-    line = seals.sealed_line(text)
-    assert seals.unsealed_line(line) == text
-    assert json.loads(line).keys() == {*record, seals.LINE_FIELD}
+    line = files.sealed_line(text)
+    assert files.unsealed_line(line) == text
+    assert json.loads(line).keys() == {*record, files.LINE_FIELD}
     flipped = bytearray(line)
     flipped[data.draw(st.integers(0, len(line) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     try:
-        found = json.loads(seals.unsealed_line(bytes(flipped)))
+        found = json.loads(files.unsealed_line(bytes(flipped)))
     except (ValueError, RecursionError):
         return
     assert _same({name: found.get(name) for name in record}, record)
@@ -61,21 +61,21 @@ def test_no_flipped_bit_of_a_line_goes_unseen(record: dict[str, Any], data: Any)
 
 def test_keys_that_are_numbers_and_tuples() -> None:
     """They are sealed as JSON has them."""
-    found = json.loads(json.dumps(seals.sealed({"a": {10: (1, 2), 9: None}})))
-    assert seals.unsealed(found) == {"a": {"10": [1, 2], "9": None}}
+    found = json.loads(json.dumps(files.sealed({"a": {10: (1, 2), 9: None}})))
+    assert files.unsealed(found) == {"a": {"10": [1, 2], "9": None}}
 
 
 @pytest.mark.parametrize("record", [None, [], 5, "text", {}, {"a": 1}, {"a": 1, "seal": None}])
 def test_what_has_no_seal_is_refused(record: object) -> None:
     with pytest.raises(DamageError):
-        seals.unsealed(record)
+        files.unsealed(record)
 
 
 def test_a_seal_may_be_optional() -> None:
-    assert seals.unsealed({"a": 1}, required=False) == {"a": 1}
+    assert files.unsealed({"a": 1}, required=False) == {"a": 1}
     with pytest.raises(DamageError, match="not what was written"):
-        seals.unsealed({"a": 2, "seal": seals.seal_of({"a": 1})}, required=False)
-    assert seals.unsealed_line(b'{"a": 1}') == b'{"a": 1}'
+        files.unsealed({"a": 2, "seal": files.seal_of({"a": 1})}, required=False)
+    assert files.unsealed_line(b'{"a": 1}') == b'{"a": 1}'
 
 
 def test_a_state_of_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,17 +85,17 @@ def test_a_state_of_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.Monk
         read.append(path)
         return path.read_text(encoding="utf-8")
 
-    monkeypatch.setattr(seals, "sha256_of", counted)
+    monkeypatch.setattr(files, "sha256_of", counted)
     path = tmp_path / "file"
     path.write_text("one", encoding="utf-8")
-    assert [seals.digest(path), seals.digest(path)] == ["one", "one"]
+    assert [files.digest(path), files.digest(path)] == ["one", "one"]
     assert len(read) == 1
     times = path.stat().st_atime_ns, path.stat().st_mtime_ns
     path.write_text("two", encoding="utf-8")
     os.utime(path, ns=times)  # of the same size and age
-    assert seals.digest(path) == "two"
+    assert files.digest(path) == "two"
     with pytest.raises(DamageError, match="file is not what was written"):
-        seals.check_file(path, "one")
-    seals.check_file(path, "two")
+        files.check_file(path, "one")
+    files.check_file(path, "two")
     with pytest.raises(OSError, match="No such file"):
-        seals.digest(tmp_path / "none")
+        files.digest(tmp_path / "none")

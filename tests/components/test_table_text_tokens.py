@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench import TableId
-from target_bench.components.lexical.analysis import WORDS, Analyzer
+from target_bench.components.table_text import WORDS, Analyzer
 from target_bench.core.schema import Table
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.bm25 import BM25

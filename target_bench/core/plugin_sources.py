@@ -1,0 +1,136 @@
+"""Source files: what is known of one, and those of a plug-in that is not of this package."""
+
+import ast
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+PACKAGE = Path(__file__).parents[1]
+"""The folder of this package."""
+
+_DOCUMENTATION = frozenset(("__doc__", "getdoc", "getsource", "getsourcelines", "getcomments"))
+
+_NO_READERS_OF_DOCSTRINGS = frozenset(
+    (
+        *("bm25s", "duckdb", "faiss", "hnswlib", "httpx", "joblib", "model2vec", "networkx"),
+        *("nltk", "numba", "numpy", "openai", "orjson", "pandas", "polars", "pyarrow", "pytest"),
+        *("qdrant_client", "rank_bm25", "rapidfuzz", "regex", "requests", "scipy"),
+        *("sentence_transformers", "sklearn", "sqlglot", "Stemmer", "target_bench"),
+        *("target_benchmark", "torch", "tqdm", "yaml"),
+    )
+)
+"""Packages that make nothing of docstrings; others may send them to a model, as pydantic does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """A name that an import statement binds.
+
+    Attributes:
+        module: the module that is named, with dots; empty in ``from . import name``.
+        name: what is taken from it; None if the module itself is imported.
+        alias: the name that is bound.
+        level: the number of dots before the module; 0 if it is named in full.
+    """
+
+    module: str
+    name: str | None
+    alias: str
+    level: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The significant parts of a source file.
+
+    Attributes:
+        code: the hash of its tree without docstrings, in hexadecimal.
+        documented: the hash of its tree with docstrings; of a package that was named, without.
+        imports: all names that it imports when it runs, inside of functions too.
+        files: the files of the package that it imports, if a package was named.
+        reads_documentation: whether a docstring may change what its code does: it reads some, or
+            imports a package that may.
+    """
+
+    code: str
+    documented: str
+    imports: tuple[Import, ...]
+    files: frozenset[Path]
+    reads_documentation: bool
+
+
+def reads_documentation(tree: ast.Module, imports: tuple[Import, ...]) -> bool:
+    """Return whether a docstring may change what the code of a file does."""
+    roots = {found.module.partition(".")[0] for found in imports if not found.level}
+    if not roots <= sys.stdlib_module_names | _NO_READERS_OF_DOCSTRINGS:
+        return True
+    words = (getattr(node, "attr", getattr(node, "id", None)) for node in ast.walk(tree))
+    return any(word in _DOCUMENTATION for word in words)
+
+
+@dataclass(frozen=True, slots=True)
+class PluginSources:
+    """Finds and hashes the files of plug-ins that are not of this package.
+
+    Attributes:
+        read: reads a source file.
+        module_file: (folder, name of a module) -> its file, if it is there.
+    """
+
+    read: Callable[[Path], Source]
+    module_file: Callable[[Path, str], Path | None]
+
+    def hashes(self, files: Iterable[tuple[Path, ModuleType | None]]) -> list[str]:
+        """Hash files with their modules, and what they import from their folder or below."""
+        found: set[Path] = set()
+        for file, module in files:
+            self._add_with_imports(file, module, file.parent, found)
+        sources = [self.read(file) for file in found]
+        if any(source.reads_documentation for source in sources):
+            return [source.documented for source in sources]
+        return [source.code for source in sources]
+
+    def _add_with_imports(
+        self, file: Path, module: ModuleType | None, folder: Path, files: set[Path]
+    ) -> None:
+        if file in files:
+            return
+        files.add(file)
+        for value in list(vars(module).values()) if module else ():
+            name = value.__name__ if isinstance(value, ModuleType) else _module_of(value)
+            imported = sys.modules.get(name)
+            found = Path(getattr(imported, "__file__", None) or "")
+            if _counts(found, folder):
+                self._add_with_imports(found, imported, folder, files)
+        for found in self._beside(file, folder):
+            if _counts(found, folder):
+                self._add_with_imports(found, None, folder, files)
+
+    def _beside(self, file: Path, folder: Path) -> Iterator[Path]:
+        """Yield the files that import statements name.
+
+        Those from which only constants are taken are among them.
+        """
+        for one in self.read(file).imports:
+            place = file.parents[one.level - 1] if one.level else folder
+            names = [*one.module.split("."), one.name or ""]
+            ends = range(1, len(names) + 1)
+            found = (self.module_file(place, ".".join(names[:end]).strip(".")) for end in ends)
+            yield from filter(None, found)
+
+
+def _counts(file: Path, folder: Path) -> bool:
+    """Return whether an imported file is part of the code of a plug-in in this folder."""
+    return (
+        file.suffix == ".py"
+        and file.is_relative_to(folder)
+        and not file.is_relative_to(PACKAGE)
+        and not {"site-packages", "dist-packages"} & set(file.parts)
+    )
+
+
+def _module_of(value: object) -> str:
+    name = getattr(value, "__module__", None)
+    return name if isinstance(name, str) else ""

@@ -1,0 +1,400 @@
+"""Scores of a run: the 95% interval of each, the declarations of their metrics, and which lead.
+
+Intervals are Wilson's, of an effective number of queries (``intervals`` says how and why).
+
+The declaration of a metric of this package is found by its name. Of any other metric it stands
+beside the score (``Score.spec``), so that a run is shown right where the plug-in is not installed.
+
+Metrics about answers come before those about rankings, each by its ``rank``. Of answers to
+questions, the first one depends on the data: BLEU counts sequences of up to four words, so it says
+nothing about answers of one or two. Where the median reference has at most ``MOST_WORDS`` words,
+the metrics of short references stand for the run (exact match and token F1), else those of long
+ones come first (BLEU and ROUGE-L). The scores of a run are recorded in this order, so whoever has
+them needs no data to know it.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import inf
+from statistics import NormalDist, median
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core import registry
+from target_bench.core.built_in import BUILT_IN
+from target_bench.core.errors import ConfigError
+from target_bench.core.metric import RANKINGS, Metric, MetricSpec, Score, split
+from target_bench.core.schema import Query
+
+Floats = NDArray[np.float64]
+
+LEVEL = 0.95
+SIGNATURE = f"interval:wilson|effective_n:jackknife+1|level:{LEVEL}"
+
+_Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
+DECIMALS = 6  # far below what an interval means, far above what the order of a sum changes
+CONSTANT = 1e-18  # a variance, as a share of the squared scale, that is rounding
+
+MOST_WORDS = 4
+"""Words of a reference that is short: it holds one sequence of four words at most."""
+
+Scores = Iterable[str] | Mapping[str, Any]
+"""Names of metrics, or name -> score: a ``Score``, what ``Score.to_json`` wrote, or a number."""
+
+
+class Bounded(Protocol):
+    """The parts of a ``Metric`` that an interval needs."""
+
+    def value(self, totals: Floats, /) -> Floats:
+        """Return (...) scores from (..., m) sums."""
+
+    def bounds(self, statistics: Floats, /) -> tuple[float, float]:
+        """Return the lowest and the highest value that the score can have."""
+
+    def weights(self, statistics: Floats, /) -> Floats:
+        """Return (n,) the weight of each query in the score; 0 for one that it is not over."""
+
+    def without(self, total: Floats, rows: Floats, /) -> Floats:
+        """Return (n,) scores of all queries but one, for the jackknife."""
+
+
+def definition(signature: str) -> str:
+    """Return the part of a score's signature that decides its value, without the interval.
+
+    Scores of version 0.1.0 name a percentile bootstrap there.
+    """
+    return re.split(r"\|(?:interval|bootstrap):", signature, maxsplit=1)[0]
+
+
+def interval(metric: Bounded, statistics: Floats) -> tuple[float, float]:
+    """Return the 95% interval of a score.
+
+    It depends on the metric's own statistics alone: neither the order of the queries nor the other
+    metrics of a run change it. Where no two queries differ, as for a perfect score, the effective
+    number of queries is that of their weights (Kish 1965, section 8.2): a perfect score of n
+    queries has the interval from n / (n + 3.84) to 1.
+
+    Args:
+        metric: the metric.
+        statistics: (n, m) sufficient statistics, one row a query.
+
+    Returns:
+        (low, high); NaN for a metric that is over no query.
+    """
+    found = estimate(metric, statistics)
+    return round(found.low, DECIMALS), round(found.high, DECIMALS)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A score with its interval.
+
+    Attributes:
+        value: the score.
+        low: lower bound.
+        high: upper bound.
+        influence: (n,) by how much each query moves the score, times n; 0 where it does not count.
+        span: the length of the metric's scale.
+        effective: how many queries of equal weight there are in effect.
+    """
+
+    value: float
+    low: float
+    high: float
+    influence: Floats
+    span: float
+    effective: float
+
+
+def estimate(metric: Bounded, statistics: Floats) -> Estimate:
+    """Estimate a score with its interval; NaN for a metric that is over no query."""
+    total = statistics.sum(axis=0)
+    value = float(metric.value(total))
+    weights = metric.weights(statistics)
+    if not weights.any():  # a ratio that is 0 because there is nothing to divide by
+        weights = np.ones(len(statistics))
+    counted = weights > 0
+    n = int(counted.sum())
+    influence = np.zeros(len(statistics))
+    if np.isnan(value) or not n:
+        return Estimate(value, np.nan, np.nan, influence, np.nan, np.nan)
+    if n > 1:
+        moved = (n - 1) * (value - metric.without(total, statistics[counted]))
+        influence[counted] = moved - moved.mean()
+    lowest, highest = metric.bounds(statistics)
+    lowest, highest = min(lowest, value), max(highest, value)
+    span, effective = highest - lowest, float(weights.sum() ** 2 / (weights**2).sum())
+    place = (value - lowest) / span
+    variance = float((influence[counted] ** 2).mean()) / span**2
+    if variance <= CONSTANT or not 0 < place < 1:
+        reach = reach_of(effective)
+        low, high = place - place * reach, place + (1 - place) * reach
+    else:
+        low, high = _wilson(place, _effective(n, place, variance))
+    bounds = (lowest + span * low, lowest + span * high)
+    return Estimate(value, *bounds, influence, span, effective)
+
+
+def _effective(n: int, share: float, variance: float) -> float:
+    """Return how many right-or-wrong queries vary as much.
+
+    Their variance is ``share * (1 - share)``.
+
+    One query of that variance is added to the n that were seen, because values that lie close
+    together say little of rare ones that do not. For right-or-wrong queries it changes nothing.
+    """
+    most = share * (1 - share)
+    return n * most * (n + 1) / (n * variance + most)
+
+
+def _wilson(share: float, n: float) -> tuple[float, float]:
+    """Return Wilson's interval of a share of n; n need not be whole."""
+    middle = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
+    half = _Z * np.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2)) / (1 + _Z**2 / n)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def reach_of(n: float) -> float:
+    """Return the upper bound of Wilson's interval of nothing seen in n queries."""
+    return _Z**2 / (n + _Z**2)
+
+
+def of_mean(values: Floats) -> Floats:
+    """Return (n, 2) statistics of a mean: each value and 1; two zeros for a NaN.
+
+    A NaN is so left out of the mean.
+    """
+    known = ~np.isnan(values)
+    return np.column_stack([np.where(known, values, 0.0), known]).astype(np.float64)
+
+
+def is_built_in(name: str) -> bool:
+    """Say whether this is the name of a metric of this package, with a cutoff or without."""
+    return _found(name) is not None
+
+
+def spec_of(name: str, score: Any = None) -> MetricSpec:
+    """Find the declaration of a metric.
+
+    It is that of the metric of this package, else the one stored beside the score, else that of an
+    installed plug-in; a metric that none of them knows is taken for a share of which higher is
+    better.
+
+    Args:
+        name: as it is stored, with its cutoff.
+        score: its score, if there is one: a ``Score``, or what ``Score.to_json`` wrote.
+    """
+    found = _found(name)
+    if found is not None:
+        return found
+    stored = score.get("spec") if isinstance(score, Mapping) else getattr(score, "spec", None)
+    if isinstance(stored, MetricSpec):
+        return stored
+    if stored is not None:
+        return MetricSpec.from_json(stored)
+    return _installed(name) or MetricSpec(name.partition("@")[0] or "metric", at_k="@" in name)
+
+
+def specs_of(scores: Scores) -> dict[str, MetricSpec]:
+    """Find the declarations of the metrics of a run: name -> declaration, in the run's order."""
+    if isinstance(scores, Mapping):
+        return {name: spec_of(name, score) for name, score in scores.items()}
+    return {name: spec_of(name) for name in scores}
+
+
+def parse(name: str, needs_cutoff: bool = True) -> tuple[MetricSpec, int | None]:
+    """Read a metric as users write it: ``recall@10`` -> its declaration and its cutoff.
+
+    ``MetricSpec.at`` prints it again. A class of a plug-in is written ``file.py:Class`` or
+    ``module:Class``.
+
+    Args:
+        name: the metric.
+        needs_cutoff: whether a metric that is read at a cutoff has to be named with one.
+
+    Raises:
+        ConfigError: there is no such metric, or its cutoff is missing or superfluous.
+    """
+    if ":" in name:
+        return declared(registry.resolve("metric", name), name), None
+    family, k = split(name)
+    spec = declared(registry.resolve("metric", family), family)
+    if spec.at_k and k is None and needs_cutoff:
+        raise ConfigError(f"metric {name!r}: write it with a cutoff, as in {spec.at(10)}")
+    if not spec.at_k and k is not None:
+        raise ConfigError(f"metric {name!r}: it has no cutoff; write it as {spec.at()}")
+    return spec, k
+
+
+def declared(found: Any, name: str) -> MetricSpec:
+    """Return the declaration of a class or object that the registry found.
+
+    Raises:
+        ConfigError: it has none.
+    """
+    spec = getattr(found, "spec", None)
+    if not isinstance(spec, MetricSpec):
+        raise ConfigError(
+            f"{name!r} is not a metric: its class has no attribute `spec` with a MetricSpec"
+        )
+    return spec
+
+
+def all_specs() -> list[MetricSpec]:
+    """Return every registered metric: those of this package, then installed plug-ins."""
+    return [declared(registry.resolve("metric", n), n) for n in registry.names("metric")]
+
+
+def named(name: str) -> Metric[Any] | None:
+    """Make the metric of a name with default settings; None where that cannot be done.
+
+    Settings such as how labels are read change what is counted for a query, and are in the stored
+    statistics; ``value`` is the same under all of them. A metric of an unknown plug-in, or one that
+    needs a setting, is None.
+    """
+    if ":" in name:
+        return None  # reading a run imports no file that it names
+    try:
+        spec, k = parse(name)
+        made: Metric[Any] = registry.build("metric", spec.name, {} if k is None else {"k": k})
+    except ConfigError:
+        return None
+    return made
+
+
+@cache
+def _found(name: str) -> MetricSpec | None:
+    """Return the declaration of a metric of this package."""
+    try:
+        family, k = split(name)
+    except ConfigError:
+        return None
+    if family not in BUILT_IN["metric"]:
+        return None
+    spec = declared(registry.resolve("metric", family), family)
+    return spec if spec.at_k == (k is not None) else None
+
+
+def _installed(name: str) -> MetricSpec | None:
+    if ":" in name:
+        return None  # reading a run imports no file that it names
+    try:
+        return parse(name)[0]
+    except ConfigError:
+        return None
+
+
+def in_order(scores: Mapping[str, Score], queries: Sequence[Query]) -> dict[str, Score]:
+    """Sort scores of answers in the order in which they are recorded: see the module."""
+    specs = specs_of(scores)
+    ranked = sorted((name for name in scores if specs[name].rank is not None), key=_by_rank(specs))
+    first = [name for name in ranked if specs[name].references == "short"]
+    if not first or not have_short_answers(queries):
+        return dict(scores)
+    return {name: scores[name] for name in [*first, *(n for n in scores if n not in first)]}
+
+
+def have_short_answers(queries: Sequence[Query]) -> bool:
+    """Return whether references have at most ``MOST_WORDS`` words in the median over queries.
+
+    Of a query with several references its shortest counts. Words are what white space divides.
+    """
+    words = [
+        min(len(reference.split()) for reference in query.references)
+        for query in queries
+        if query.answer
+    ]
+    return bool(words) and median(words) <= MOST_WORDS
+
+
+def answer_metrics(scores: Scores, every: bool = False) -> list[str]:
+    """List the main metrics about answers among those of a run.
+
+    Where the references are short, those of long references are not among them. Where no metric
+    about answers has a rank, all of them are.
+
+    Args:
+        scores: the metrics, in the order in which the run records them.
+        every: keep those of long references there too, after the others.
+    """
+    specs = {name: spec for name, spec in specs_of(scores).items() if spec.of != RANKINGS}
+    found = sorted((n for n in specs if specs[n].rank is not None), key=_by_rank(specs))
+    if not found:
+        return list(specs)
+    kinds = [specs[name].references for name in specs if name in found]
+    if next((kind for kind in kinds if kind != "any"), "long") == "long":
+        return found
+    found.sort(key=lambda name: specs[name].references == "long")
+    return found if every else [name for name in found if specs[name].references != "long"]
+
+
+def ranking_metrics(scores: Scores) -> list[str]:
+    """List the main metrics about rankings among those of a run, by rank and cutoff."""
+    specs = {n: s for n, s in specs_of(scores).items() if s.of == RANKINGS and s.rank is not None}
+    return sorted(specs, key=lambda name: (_by_rank(specs)(name), _parts(name)[1]))
+
+
+def main_metrics(scores: Scores) -> list[str]:
+    """List the metrics that stand for a run: about answers; else about rankings; else all."""
+    return answer_metrics(scores) or ranking_metrics(scores) or list(specs_of(scores))
+
+
+def headline(scores: Scores, k: int | None = None) -> str:
+    """Choose the one metric to show: the first of the main ones, at its largest cutoff.
+
+    Args:
+        scores: the metrics of a run; at least one.
+        k: the cutoff to prefer where there is one.
+    """
+    main = main_metrics(scores)
+    family = _parts(main[0])[0]
+    cutoffs = {_parts(name)[1]: name for name in main if _parts(name)[0] == family}
+    return cutoffs[k] if k in cutoffs else cutoffs[max(cutoffs)]
+
+
+def table_metrics(scores: Scores, retrieved: bool = True, every: bool = False) -> list[str]:
+    """List the metrics of a table of runs.
+
+    Those about answers stand beside one about rankings: of databases if there is one, else the
+    first at its largest cutoff.
+
+    Args:
+        scores: the metrics of all of its runs.
+        retrieved: whether anything was to be ranked for the answers.
+        every: as for ``answer_metrics``.
+    """
+    answers, rankings = answer_metrics(scores, every), ranking_metrics(scores)
+    if not answers or not rankings:
+        return answers or rankings or list(specs_of(scores))
+    specs = specs_of(rankings)
+    databases = [name for name in rankings if specs[name].needs]
+    beside = databases[0] if databases else headline(rankings)
+    return [beside, *answers] if retrieved else answers
+
+
+def deciding_metric(scores: Scores) -> str | None:
+    """Choose the metric that says of one answer whether it is right; None where none does."""
+    specs = specs_of(scores)
+    ranked = sorted((name for name in specs if specs[name].decides), key=_by_rank(specs))
+    return ranked[0] if ranked else None
+
+
+def _by_rank(specs: Mapping[str, MetricSpec]) -> Callable[[str], float]:
+    def rank(name: str) -> float:
+        found = specs[name].rank
+        return inf if found is None else found
+
+    return rank
+
+
+def _parts(name: str) -> tuple[str, int]:
+    """Return name and cutoff, 0 for none; text that is not the name of a metric has none."""
+    try:
+        family, k = split(name)
+    except ConfigError:
+        return name, 0
+    return family, k or 0
