@@ -97,10 +97,10 @@ def _state(found: "Pull") -> str:
 
 def _info(name: str) -> "CorpusInfo | None":
     from target_bench.core.errors import ConfigError
-    from target_bench.data import sources
+    from target_bench.data import read_split
 
     try:
-        return sources.loader(name).info
+        return read_split.loader(name).info
     except ConfigError:
         return None
 

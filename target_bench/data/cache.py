@@ -25,7 +25,7 @@ from target_bench.core.interfaces import CorpusLoader
 from target_bench.core.release import Release, Seen
 from target_bench.core.seals import check_file, sealed, unsealed
 from target_bench.data.cache_parts import Part, Queries, Tables
-from target_bench.data.tables import from_files
+from target_bench.data.read_split import from_files
 
 T = TypeVar("T")
 

@@ -18,9 +18,16 @@ from target_bench.core.release import Release
 from target_bench.core.schema import Query, Table, TableId
 from target_bench.data.arrow import ArrowCorpus, write_tables
 from target_bench.data.databases.lazy_rows import LazyRows
-from target_bench.data.ragged import rectangular
-from target_bench.data.tables import MemoryCorpus, NoteTally, check_query, checked, decoded, encoded
-from target_bench.data.titles import titled
+from target_bench.data.read_split import check_query
+from target_bench.data.tables import (
+    MemoryCorpus,
+    NoteTally,
+    checked,
+    decoded,
+    encoded,
+    rectangular,
+    titled,
+)
 
 T = TypeVar("T")
 

@@ -1,20 +1,105 @@
 """Reading of one split: detection of its layout, the cache, and checks."""
 
+import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from target_bench.core import registry
-from target_bench.core.errors import DataError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.interfaces import Corpus, CorpusLoader, Dataset
-from target_bench.core.schema import CorpusInfo, Query
+from target_bench.core.schema import CorpusInfo, Query, Table
 from target_bench.data import cache
 from target_bench.data.cache_parts import databases
 from target_bench.data.databases.connection import sound_tables
 from target_bench.data.formats.target_databases import TargetDatabases
 from target_bench.data.formats.target_layout import TargetLayout
-from target_bench.data.tables import dataset
+from target_bench.data.tables import MemoryCorpus, _is_id, table_notes
+
+
+def dataset(
+    info: CorpusInfo,
+    split: str,
+    corpus: Corpus | Iterable[Table],
+    queries: Iterable[Query],
+    files: Mapping[str, str] | None = None,
+    notes: Sequence[str] | None = None,
+) -> Dataset:
+    """Return a checked split.
+
+    Args:
+        info: what the corpus declares about itself.
+        split: the split's full name.
+        corpus: a corpus, or tables to hold in memory.
+        queries: the queries.
+        files: SHA-256 of the source files, by name.
+        notes: what a user should know about the tables; default: what they show.
+
+    Raises:
+        DataError: the faults that ``checked`` refuses, a repeated query id, no
+            query at all, or a gold table that is not in the corpus; the message names the files.
+    """
+    where = f"corpus {info.name}, split {split}{from_files(list(files or ()))}"
+    try:
+        tables = corpus if isinstance(corpus, Corpus) else MemoryCorpus(corpus)
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from error
+    asked = tuple(queries)
+    if not asked or (not tables and any(query.gold for query in asked)):
+        raise DataError(f"{where}: {len(tables)} tables and {len(asked)} queries; both are needed")
+    _check_queries(asked, tables, where)
+    if notes is None:
+        notes = table_notes(tables)
+    return Dataset(info, split, tables, asked, dict(files or {}), (*notes, *_query_notes(asked)))
+
+
+def from_files(names: Sequence[str]) -> str:
+    """Return the first of these files, in brackets; empty without any."""
+    if not names:
+        return ""
+    more = f" and {len(names) - 3} more files" if len(names) > 3 else ""
+    return f" (from {', '.join(names[:3])}{more})"
+
+
+def check_query(query: Query, where: str) -> None:
+    """Check the types of a query's fields.
+
+    Raises:
+        DataError: id or text is not text, or a gold table is not a pair of texts.
+    """
+    texts = {"id": query.id, "text": query.text, "database_id": query.database_id}
+    for name, value in texts.items():
+        if not isinstance(value, str):
+            raise DataError(
+                f"{where}: query {query.id!r}: {name} should be text, not {value!r:.80}"
+            )
+    if not isinstance(query.gold, tuple) or not all(map(_is_id, query.gold)):
+        raise DataError(
+            f"{where}: query {query.id!r}: gold should be a tuple of TableId, "
+            f"not {query.gold!r:.80}"
+        )
+
+
+def _check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None:
+    seen = set()
+    for query in queries:
+        check_query(query, where)
+        if query.id in seen:
+            raise DataError(f"{where}: query id {query.id!r} occurs twice; ids must be unique")
+        seen.add(query.id)
+        for table_id in query.gold:
+            if table_id not in corpus:
+                raise DataError(
+                    f"{where}: query {query.id!r} has gold table {table_id}, which is not among "
+                    f"the {len(corpus)} tables"
+                )
+
+
+def _query_notes(queries: Sequence[Query]) -> list[str]:
+    silent = sum(1 for query in queries if not query.text.strip())
+    return [f"{silent} of {len(queries)} queries are empty"] if silent else []
+
 
 _NAMED = 12
 """How many tables or databases a note names at most."""
@@ -138,3 +223,119 @@ def _may_run_sql(task: str | None) -> bool:
         return True
     known = task in registry.names("task")
     return known and bool(registry.resolve("task", task).needs_databases)
+
+
+ENVIRONMENT = "TARGET_BENCH_DATA"
+"""The variable that names the folder with one sub-folder a corpus."""
+
+
+_ALIASES = {"dev": "validation", "val": "validation", "mini-dev": "mini_dev", "minidev": "mini_dev"}
+
+
+def loader(name: str | Path) -> CorpusLoader:
+    """Return the corpus plug-in of this name (``OTT-QA`` and ``ottqa`` are the same), or of a path.
+
+    Args:
+        name: a registered name, ``module:Class`` or ``path/file.py:Class``; or the path of a
+            folder or database file of your own, written with a separator, as in ``./tables``.
+
+    Raises:
+        ConfigError: the name is unknown.
+        DataError: there is nothing readable at the path.
+    """
+    if is_path(name):
+        from target_bench.data.formats import detect
+
+        return detect.of_path(Path(name).expanduser())
+    name = str(name)
+    try:
+        found = registry.create("corpus", registry.canonical("corpus", name))
+    except ConfigError as error:
+        if Path(name).is_dir():
+            raise ConfigError(f"{error} For the folder of this name write ./{name}") from error
+        raise
+    if not isinstance(found, CorpusLoader):
+        raise ConfigError(f"{name!r} is not a corpus: {type(found).__name__} is not a CorpusLoader")
+    return found
+
+
+def is_path(name: str | Path) -> bool:
+    """Return whether a corpus is named by its path: a folder or a database file."""
+    if isinstance(name, Path):
+        return True
+    if ":" in name and registry.parse("corpus", name).target != name.partition(":")[0]:
+        return False  # module:Class or path/file.py:Class
+    suffixes = (".sqlite", ".sqlite3", ".db", ".duckdb")
+    return "/" in name or os.sep in name or name in (".", "..") or name.lower().endswith(suffixes)
+
+
+def split_of(plugin: CorpusLoader, split: str | None) -> str:
+    """Return the full name of a split of this corpus.
+
+    Raises:
+        ConfigError: it has no such split.
+    """
+    info = plugin.info
+    if split is None:
+        return info.splits[0]
+    full = _ALIASES.get(split.lower(), split.lower())
+    for name in (split, full):
+        if name in info.splits:
+            return name
+    raise ConfigError(
+        f"corpus {info.name} has no split {split!r}. It has {', '.join(info.splits)}."
+    )
+
+
+def folder_of(plugin: CorpusLoader, data_dir: str | Path | None, strict: bool = False) -> Path:
+    """Return the folder that holds the data of this corpus.
+
+    Args:
+        plugin: the corpus.
+        data_dir: as for ``load``.
+        strict: take ``data_dir`` only if it has a sub-folder of the corpus's name.
+
+    Raises:
+        DataError: there is none; the message says how to get the data.
+    """
+    info = plugin.info
+    if plugin.embedded is not None:
+        return plugin.embedded
+    if data_dir is not None:
+        folder = Path(data_dir)
+        if not folder.is_dir():
+            raise DataError(f"--data-dir {folder}: there is no such folder\n{_how_to_get(plugin)}")
+        if (folder / info.name).is_dir():
+            return folder / info.name
+        if not strict:
+            return folder
+    root = os.environ.get(ENVIRONMENT)
+    if root and (Path(root) / info.name).is_dir():
+        return Path(root) / info.name
+    from target_bench.data import hub
+
+    pulled = hub.pulled(info.name)
+    if pulled is not None:
+        return pulled
+    if root:
+        raise DataError(
+            f"${ENVIRONMENT}/{info.name}: {Path(root) / info.name} is not a folder\n"
+            f"{_how_to_get(plugin)}"
+        )
+    raise DataError(f"the data of corpus {info.name} is not here.\n{_how_to_get(plugin)}")
+
+
+def _how_to_get(plugin: CorpusLoader) -> str:
+    from target_bench.data import hub
+
+    info = plugin.info
+    lines = [
+        f"Download {info.title} from {info.source} (licence: {info.licence}) and put these files",
+        f"into a folder {info.name}/ (as they are, or as .gz or .zip):",
+        *(f"  {name}" for name in info.files),
+        f"Then set {ENVIRONMENT} to the folder that holds {info.name}/,",
+        f"or pass --data-dir with the path of {info.name}/ itself.",
+    ]
+    if hub.knows(info.name):
+        lines.append(f"Or fetch TARGET's copy: target-bench data pull {info.name}")
+    return "\n".join(lines)

@@ -13,9 +13,9 @@ from target_bench.core.interfaces import Dataset
 from target_bench.core.observer import Observer
 from target_bench.core.schema import CorpusInfo, Query
 from target_bench.core.task import Task
-from target_bench.data import sources, splits
+from target_bench.data import read_split
 from target_bench.data.distractors import mixed, resolved
-from target_bench.data.read_split import notes_about
+from target_bench.data.read_split import folder_of, loader, notes_about, split_of
 
 CorpusLike = str | Path | Dataset
 """A corpus by name, by path, or loaded already."""
@@ -148,11 +148,11 @@ def tasks_and_corpora(
     written, wanted = (asked, None) if isinstance(asked, str) else asked
     text, task = task_text(written), task_named(written)
     if wanted is None:
-        names = [n for n in registry.names("corpus") if task in sources.loader(n).info.tasks]
+        names = [n for n in registry.names("corpus") if task in read_split.loader(n).info.tasks]
         return [(text, name) for name in names]
     listed = [wanted] if isinstance(wanted, CorpusLike) else list(wanted)
     for corpus in listed:
-        info = corpus.info if isinstance(corpus, Dataset) else sources.loader(corpus).info
+        info = corpus.info if isinstance(corpus, Dataset) else read_split.loader(corpus).info
         if not _serves(info, task, written):
             raise ConfigError(
                 f"corpus {info.name} does not serve the task {task}; it serves "
@@ -238,7 +238,7 @@ def _dataset(
     distractors: Sequence[str],
 ) -> Dataset:
     if not isinstance(corpus, Dataset):
-        return splits.load(corpus, split, data_dir, distractors)
+        return load(corpus, split, data_dir, distractors)
     if split is not None and split != corpus.split:
         raise ConfigError(
             f"split={split!r}, but the dataset {corpus.info.name} given is its split {corpus.split}"
@@ -250,4 +250,33 @@ def _spelled(corpus: CorpusLike) -> str | None:
     """Return a corpus's name or absolute path, valid from any folder; None for one in memory."""
     if isinstance(corpus, Dataset):
         return None
-    return str(Path(corpus).resolve()) if sources.is_path(corpus) else str(corpus)
+    return str(Path(corpus).resolve()) if read_split.is_path(corpus) else str(corpus)
+
+
+def load(
+    name: str | Path,
+    split: str | None = None,
+    data_dir: str | Path | None = None,
+    distractors: Sequence[str] = (),
+) -> Dataset:
+    """Load one split of a corpus.
+
+    Args:
+        name: what ``loader`` takes.
+        split: ``train``, ``validation`` or ``test`` (``dev`` and ``val`` mean validation);
+            default: the corpus's own, the one its paper reports on.
+        data_dir: the folder with the release files, or one that holds it under the corpus's name;
+            default: ``$TARGET_BENCH_DATA/<name>``, else what ``target-bench data pull`` fetched.
+        distractors: tables of other corpora, splits or folders to mix in, each written as
+            ``ottqa:split=train,n=1000,seed=7``.
+
+    Raises:
+        ConfigError: an unknown corpus or split, or distractors are invalid.
+        DataError: files are missing or broken.
+    """
+    from target_bench.data import distractors as mixing
+    from target_bench.data import read_split
+
+    plugin = loader(name)
+    dataset = read_split.read(plugin, folder_of(plugin, data_dir), split_of(plugin, split))
+    return mixing.mixed(dataset, distractors, data_dir)

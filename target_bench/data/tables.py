@@ -4,17 +4,38 @@ import hashlib
 import json
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid
-from target_bench.core.interfaces import Corpus, Dataset
-from target_bench.core.schema import Cell, CorpusInfo, Query, Table, TableId
+from target_bench.core.interfaces import Corpus
+from target_bench.core.release import Release
+from target_bench.core.schema import Cell, Table, TableId
 from target_bench.data.databases.lazy_rows import LazyRows
-from target_bench.data.titles import has_title
+
+WEB = "0"
+"""The database id of tables that lie in no database."""
+
+
+def has_title(table: Table) -> bool:
+    """Return whether its context has a title that is not blank."""
+    return bool(str(table.context.get("title") or "").strip())
+
+
+def titled(table: Table) -> Table:
+    """Return the table; one without a title that lies in a database has its name as title.
+
+    There the id of a table is the name that SQL calls it by. The id of any other table may be a
+    number, a hash or a path in somebody's archive: it is a key, which no retriever reads, so that
+    rankings do not depend on it. A loader that knows a table's name puts it into the context.
+    """
+    if table.id.database_id == WEB or has_title(table):
+        return table
+    return replace(table, context={**table.context, "title": table.id.table_id})
+
 
 DIGEST_BYTES = 16
 _SEPARATOR = re.compile(r"[;\t]")
@@ -268,86 +289,8 @@ def _unescaped(found: dict[str, Any]) -> Any:
 _encoder = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=_bytes_as_hex).encode
 
 
-def dataset(
-    info: CorpusInfo,
-    split: str,
-    corpus: Corpus | Iterable[Table],
-    queries: Iterable[Query],
-    files: Mapping[str, str] | None = None,
-    notes: Sequence[str] | None = None,
-) -> Dataset:
-    """Return a checked split.
-
-    Args:
-        info: what the corpus declares about itself.
-        split: the split's full name.
-        corpus: a corpus, or tables to hold in memory.
-        queries: the queries.
-        files: SHA-256 of the source files, by name.
-        notes: what a user should know about the tables; default: what they show.
-
-    Raises:
-        DataError: the faults that ``checked`` refuses, a repeated query id, no
-            query at all, or a gold table that is not in the corpus; the message names the files.
-    """
-    where = f"corpus {info.name}, split {split}{from_files(list(files or ()))}"
-    try:
-        tables = corpus if isinstance(corpus, Corpus) else MemoryCorpus(corpus)
-    except DataError as error:
-        raise DataError(f"{where}: {error}") from error
-    asked = tuple(queries)
-    if not asked or (not tables and any(query.gold for query in asked)):
-        raise DataError(f"{where}: {len(tables)} tables and {len(asked)} queries; both are needed")
-    _check_queries(asked, tables, where)
-    if notes is None:
-        notes = table_notes(tables)
-    return Dataset(info, split, tables, asked, dict(files or {}), (*notes, *_query_notes(asked)))
-
-
-def from_files(names: Sequence[str]) -> str:
-    """Return the first of these files, in brackets; empty without any."""
-    if not names:
-        return ""
-    more = f" and {len(names) - 3} more files" if len(names) > 3 else ""
-    return f" (from {', '.join(names[:3])}{more})"
-
-
-def check_query(query: Query, where: str) -> None:
-    """Check the types of a query's fields.
-
-    Raises:
-        DataError: id or text is not text, or a gold table is not a pair of texts.
-    """
-    texts = {"id": query.id, "text": query.text, "database_id": query.database_id}
-    for name, value in texts.items():
-        if not isinstance(value, str):
-            raise DataError(
-                f"{where}: query {query.id!r}: {name} should be text, not {value!r:.80}"
-            )
-    if not isinstance(query.gold, tuple) or not all(map(_is_id, query.gold)):
-        raise DataError(
-            f"{where}: query {query.id!r}: gold should be a tuple of TableId, "
-            f"not {query.gold!r:.80}"
-        )
-
-
 def _is_id(value: Any) -> bool:
     return isinstance(value, tuple) and len(value) == 2 and all(isinstance(v, str) for v in value)
-
-
-def _check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None:
-    seen = set()
-    for query in queries:
-        check_query(query, where)
-        if query.id in seen:
-            raise DataError(f"{where}: query id {query.id!r} occurs twice; ids must be unique")
-        seen.add(query.id)
-        for table_id in query.gold:
-            if table_id not in corpus:
-                raise DataError(
-                    f"{where}: query {query.id!r} has gold table {table_id}, which is not among "
-                    f"the {len(corpus)} tables"
-                )
 
 
 def table_notes(tables: Iterable[Table]) -> list[str]:
@@ -395,6 +338,49 @@ class NoteTally:
         return [f"{n} of {self._n} tables {what}" for what, n in found.items() if n]
 
 
-def _query_notes(queries: Sequence[Query]) -> list[str]:
-    silent = sum(1 for query in queries if not query.text.strip())
-    return [f"{silent} of {len(queries)} queries are empty"] if silent else []
+Grid = tuple[Sequence[str], Sequence[Sequence[Cell]]]
+
+
+_WHAT = (
+    "rows are not as long as their header: short ones got empty cells, for long ones the header "
+    "got columns without a name"
+)
+
+
+def rectangular(
+    release: Release,
+    header: Sequence[str],
+    rows: Sequence[Sequence[Cell]],
+    place: Callable[[int], str],
+    advice: str = "",
+) -> Grid:
+    """Return header and rows, all of one length; every cell keeps its row and its column.
+
+    A short row ends in empty cells: empty text in a table of text alone, else None. Where a row is
+    longer than the header, the header ends in empty names. A table without a header, or with rows
+    that are not lists, stays as it is: the check of tables refuses it.
+
+    Args:
+        release: keeps the note of how many there were, and where the first was.
+        header: the names of the columns.
+        rows: the rows.
+        place: the number of a row, from 0 -> where it is.
+        advice: what may be wrong, for the note.
+    """
+    width = len(header)
+    if not width or not all(isinstance(row, list | tuple) for row in rows):
+        return header, rows
+    ragged = [number for number, row in enumerate(rows) if len(row) != width]
+    if not ragged:
+        return header, rows
+    for number in ragged:
+        release.remark(
+            _WHAT, f"{place(number)}: {len(rows[number])} cells under {width} columns{advice}"
+        )
+    widest = max(width, *(len(rows[number]) for number in ragged))
+    of_text = all(isinstance(cell, str) for row in rows for cell in row)
+    empty: Cell = "" if of_text else None
+    return (
+        [*header, *[""] * (widest - width)],
+        [row if len(row) == widest else [*row, *[empty] * (widest - len(row))] for row in rows],
+    )

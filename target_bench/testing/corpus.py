@@ -12,7 +12,7 @@ from unittest import SkipTest
 from target_bench.core import registry
 from target_bench.core.errors import DataError, PluginError
 from target_bench.core.release import Release
-from target_bench.data import cache_parts, sources
+from target_bench.data import cache_parts, read_split
 from target_bench.data.databases import connection
 from target_bench.data.select import make_task
 from target_bench.testing.checks import (
@@ -83,8 +83,8 @@ def corpus_checks(
 def _maker(
     corpus: Callable[..., Any] | str | Path, settings: Mapping[str, Any] | None = None
 ) -> Maker:
-    if isinstance(corpus, Path) or (isinstance(corpus, str) and sources.is_path(corpus)):
-        return Maker(str(corpus), lambda: sources.loader(corpus), 0.0)
+    if isinstance(corpus, Path) or (isinstance(corpus, str) and read_split.is_path(corpus)):
+        return Maker(str(corpus), lambda: read_split.loader(corpus), 0.0)
     return maker("corpus", "tables", corpus, settings)
 
 

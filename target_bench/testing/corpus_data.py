@@ -9,8 +9,7 @@ from typing import Any
 from target_bench.core.errors import DataError, PluginError
 from target_bench.core.interfaces import CorpusLoader, Dataset
 from target_bench.core.schema import CorpusInfo
-from target_bench.data import cache_parts, read_split, sources
-from target_bench.data import tables as store
+from target_bench.data import cache_parts, read_split
 from target_bench.testing.checks import CheckError, Maker
 
 
@@ -63,7 +62,7 @@ class Source:
             CheckError: there is none.
         """
         try:
-            return sources.folder_of(self.loader(), self._data_dir)
+            return read_split.folder_of(self.loader(), self._data_dir)
         except DataError as error:
             raise CheckError(str(error)) from error
 
@@ -71,7 +70,7 @@ class Source:
     def wanted(self) -> tuple[str, ...]:
         """The splits that have to be there: those asked for, else the default."""
         loader = self.loader()
-        asked = tuple(sources.split_of(loader, split) for split in self._asked)
+        asked = tuple(read_split.split_of(loader, split) for split in self._asked)
         return asked or loader.info.splits[:1]
 
     @cached_property
@@ -131,7 +130,7 @@ class Source:
     def _joined(self, split: str, tables: "Held", queries: "Held") -> Dataset:
         files = {**tables.files, **queries.files}
         try:
-            return store.dataset(self.loader().info, split, tables.value, queries.value, files)
+            return read_split.dataset(self.loader().info, split, tables.value, queries.value, files)
         except DataError as error:
             raise CheckError(str(error)) from error
 

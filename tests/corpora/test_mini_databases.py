@@ -17,8 +17,7 @@ from target_bench.core.interfaces import Dataset
 from target_bench.core.schema import Query
 from target_bench.data import cache
 from target_bench.data.databases.unpacked import built
-from target_bench.data.select import Loaded
-from target_bench.data.splits import load
+from target_bench.data.select import Loaded, load
 from target_bench.sql.gold_tables import gold_tables
 from target_bench.sql.hardness import HARDNESS, hardness
 

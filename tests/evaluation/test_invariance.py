@@ -17,7 +17,7 @@ from target_bench.core import registry
 from target_bench.core.interfaces import Generator
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
-from target_bench.data.splits import load
+from target_bench.data.select import load
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
 from tests.builders import Recorder, only, same_scores

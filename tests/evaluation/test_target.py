@@ -13,7 +13,7 @@ from target_bench.core import contract
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.interfaces import Corpus, Dataset, Ranking, Retriever
 from target_bench.core.schema import CorpusInfo, Query, TableId
-from target_bench.data.splits import load
+from target_bench.data.select import load
 from target_bench.evaluation.target import TARGET
 from tests.builders import (
     Counting,

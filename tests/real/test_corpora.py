@@ -13,8 +13,8 @@ from target_bench.core.interfaces import Dataset
 from target_bench.core.registry import create
 from target_bench.core.release import Release
 from target_bench.data import cache
-from target_bench.data.sources import loader
-from target_bench.data.splits import load
+from target_bench.data.read_split import loader
+from target_bench.data.select import load
 from target_bench.data.tables import MemoryCorpus
 from tests.data.strategies import exact
 from tests.data.written import FORMS, SHAPES, Form, Shape, write_target

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench.data import splits
+from target_bench.data import select
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
 from tests.builders import Recorder
@@ -73,10 +73,10 @@ def test_order_of_queries_changes_no_score(
     out: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, retriever: str
 ) -> None:
     """The questions of FeTaQA in another order: the same scores, intervals included."""
-    load = splits.load
+    load = select.load
 
     def shuffled(*arguments: Any) -> object:
-        dataset = load(*arguments)
+        dataset = select.load(*arguments)
         order = np.random.default_rng(3).permutation(len(dataset.queries))
         return replace(dataset, queries=tuple(dataset.queries[i] for i in order))
 

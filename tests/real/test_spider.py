@@ -6,7 +6,7 @@ import pytest
 
 from target_bench.core.interfaces import Dataset
 from target_bench.core.schema import TableId
-from target_bench.data.splits import load
+from target_bench.data.select import load
 from tests.real.data import DATA
 from tests.real.databases import records, share_of_databases_found
 

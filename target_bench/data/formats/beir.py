@@ -10,7 +10,7 @@ from target_bench.core.interfaces import CorpusLoader
 from target_bench.core.release import Release, field
 from target_bench.core.schema import Cell, Query, Table, TableId
 from target_bench.data.formats import declaration
-from target_bench.data.ragged import rectangular
+from target_bench.data.tables import rectangular
 
 _SPLITS = {"dev": "validation", "val": "validation"}
 _HEADER = "query-id\tcorpus-id\tscore"

@@ -14,7 +14,7 @@ from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data.formats import declaration
 from target_bench.data.formats.cells import arrow_grid, cells
 from target_bench.data.formats.parquet import parquet_table
-from target_bench.data.ragged import Grid, rectangular
+from target_bench.data.tables import Grid, rectangular
 
 _QUERIES = "queries.jsonl"
 _ABOUT = "tables.jsonl"

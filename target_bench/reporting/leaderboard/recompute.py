@@ -24,8 +24,8 @@ from target_bench.core.schema import (
     TableId,
 )
 from target_bench.core.task import Task
+from target_bench.data.read_split import is_path
 from target_bench.data.select import Loaded, Loader, make_task
-from target_bench.data.sources import is_path
 from target_bench.evaluation.results import aligned
 from target_bench.evaluation.stages.judge import judge_answers
 from target_bench.evaluation.stages.score import (

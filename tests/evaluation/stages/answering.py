@@ -8,7 +8,7 @@ from typing import Any
 from target_bench.core.interfaces import Corpus, Generator
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest, Query, TableId
-from target_bench.data.splits import load
+from target_bench.data.select import load
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
 from tests.builders import Recorder
