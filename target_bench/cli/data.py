@@ -213,9 +213,9 @@ def _minute(created: str) -> str:
 def clear(only: Only = None, debug: Debug = False) -> None:
     """Remove the entries and say how many there were."""
     from target_bench.components.embedding_cache import embedding_files
-    from target_bench.data import cache
+    from target_bench.data import cache_writing
 
-    corpora = [] if only is Part.embeddings else cache.clear()
+    corpora = [] if only is Part.embeddings else cache_writing.clear()
     embeddings = [] if only is Part.corpora else embedding_files.clear(cache_root())
     sizes = [entry.bytes for entry in corpora] + [entry.bytes for entry in embeddings]
     typer.echo(f"removed {len(sizes)} entries, {sum(sizes) / 1e6:.1f} MB, from {cache_root()}")

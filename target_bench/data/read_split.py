@@ -1,21 +1,201 @@
 """Reading of one split: detection of its layout, the cache, and checks."""
 
+import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from target_bench.core import registry
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import ConfigError, DataError, PluginError
 from target_bench.core.interfaces import Corpus, CorpusLoader, Dataset
-from target_bench.core.schema import CorpusInfo, Query, Table
+from target_bench.core.release import Release
+from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data import cache
-from target_bench.data.cache_parts import databases
-from target_bench.data.databases.connection import sound_tables
+from target_bench.data.cache import ArrowCorpus, Cached, Part, _found
+from target_bench.data.cache_writing import _read, _read_without_cache, write_tables
+from target_bench.data.databases.lazy_rows import LazyRows, sound_tables
 from target_bench.data.formats.target_databases import TargetDatabases
 from target_bench.data.formats.target_layout import TargetLayout
-from target_bench.data.tables import MemoryCorpus, _is_id, table_notes
+from target_bench.data.tables import (
+    MemoryCorpus,
+    NoteTally,
+    _is_id,
+    checked,
+    decoded,
+    encoded,
+    rectangular,
+    table_notes,
+    titled,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+def _cached(part: Part) -> Cached:
+    from target_bench.data import hub
+
+    given = _given(part)
+    hub.check(part.folder, given.files)
+    return given
+
+
+def _given(part: Part) -> Cached:
+    if not part.loader.cached:
+        release = part.release()
+        value, notes = _named(lambda: part.hold(release), part, release)
+        return Cached(value, dict(release.hashes), tuple(notes))
+    if part.code is None:
+        note = f"{part.name} is read again every time: its loader's code or settings have no hash"
+        return _read_without_cache(part, note)
+    found, faults = _found(part)
+    fresh = found or _read(part)
+    return Cached(fresh.value, fresh.files, (*faults, *fresh.notes))
+
+
+def _named(read: Callable[[], T], part: Part, release: Release) -> T:
+    """Return the result of ``read``; an error without a file gets the corpus and its files."""
+    try:
+        return read()
+    except DataError as error:
+        text = str(error)
+        folder = str(part.folder) if part.folder.name else None  # "." is in any text
+        if any(name in text for name in (*release.hashes, folder) if name):
+            raise
+        where = f"corpus {part.loader.info.name}, split {part.split}"
+        raise DataError(f"{where}{from_files(list(release.hashes))}: {error}") from error
+
+
+T = TypeVar("T")
+
+
+_NOT_SETTINGS = ("info", "embedded")
+
+
+class Tables(Part):
+    """The tables of a split."""
+
+    kind = "tables"
+    file = "tables.arrow"
+
+    def read(self, release: Release, path: Path) -> list[str]:
+        """Write them into an Arrow file as they come."""
+        tally = NoteTally()
+        write_tables(path, self._seen(release, tally))
+        return [*tally.notes(), *release.notes]
+
+    def hold(self, release: Release) -> tuple[Corpus, list[str]]:
+        """Return the tables as a corpus in memory."""
+        tally = NoteTally()
+        corpus = MemoryCorpus(self._seen(release, tally))
+        return corpus, [*tally.notes(), *release.notes]
+
+    def _seen(self, release: Release, tally: NoteTally) -> Iterator[Table]:
+        given = self.given(lambda: self.loader.tables(release, self.split), Table)
+        for table in checked(_sound(release, table) for table in given):
+            tally.see(table)
+            yield table
+
+    def open(self, path: Path) -> Corpus:
+        """Return the corpus, memory-mapped."""
+        return ArrowCorpus(path)
+
+
+def _sound(release: Release, table: Table) -> Table:
+    """Return the table with rows as long as its header and, if it has a name, with a title."""
+    if not isinstance(table.rows, LazyRows):
+        place = f"table {table.id}"
+        header, rows = rectangular(
+            release, table.header, table.rows, lambda number: f"{place}, row {number + 1}"
+        )
+        if rows is not table.rows:
+            table = replace(table, header=header, rows=rows)
+    return titled(table)
+
+
+class Queries(Part):
+    """The queries of a split."""
+
+    kind = "queries"
+    file = "queries.jsonl"
+
+    def read(self, release: Release, path: Path) -> list[str]:
+        """Write them into a file, a line a query."""
+        with path.open("wb") as file:
+            for query in self._given(release):
+                file.write(_line(query))
+        return release.notes
+
+    def hold(self, release: Release) -> tuple[list[Query], list[str]]:
+        """Return the queries as a list."""
+        return list(self._given(release)), release.notes
+
+    def _given(self, release: Release) -> Iterator[Query]:
+        where = f"corpus {self.loader.info.name}, split {self.split}"
+        for query in self.given(lambda: self.loader.queries(release, self.split), Query):
+            check_query(query, where)
+            yield query
+
+    def open(self, path: Path) -> list[Query]:
+        """Return the queries, read back."""
+        with path.open("rb") as file:
+            return [_query(decoded(line)) for line in file]
+
+
+def databases(loader: CorpusLoader, folder: Path, split: str) -> Mapping[str, Path]:
+    """Return database id -> file of a split, by the loader.
+
+    Raises:
+        DataError: a file is broken.
+        PluginError: a plug-in that is not ours raised, or gave something else.
+    """
+    part = _Databases(loader, folder, split)
+    with part.named_faults() as where:
+        found = loader.databases(part.release(), split)
+        for name, path in found.items():
+            if not isinstance(name, str) or not isinstance(path, Path) or not path.is_file():
+                raise PluginError(f"{where}: {name!r} should be the path of a file, not {path!r}")
+        return dict(found)
+
+
+class _Databases(Part):
+    """The database files of a split, which stay where they are."""
+
+    kind = "databases"
+
+
+def _settings(loader: CorpusLoader) -> str:
+    settings = {k: v for k, v in vars(loader).items() if k not in _NOT_SETTINGS}
+    return json.dumps(settings, sort_keys=True, default=_path)
+
+
+def _path(value: object) -> list[str]:
+    if isinstance(value, Path):
+        return ["path", str(value)]
+    raise TypeError(f"{type(value).__name__} has no representation that identifies it")
+
+
+def _line(query: Query) -> bytes:
+    parts = [query.id, query.text, query.gold, query.answer, query.database_id, query.metadata]
+    try:
+        return encoded(parts) + b"\n"
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DataError(f"query {query.id!r} cannot be written as JSON: {error}") from error
+
+
+def _query(parts: list[Any]) -> Query:
+    query_id, text, gold, answer, database_id, metadata = parts
+    return Query(
+        query_id,
+        text,
+        tuple(TableId(*pair) for pair in gold),
+        tuple(answer) if isinstance(answer, list) else answer,
+        database_id,
+        metadata,
+    )
 
 
 def dataset(

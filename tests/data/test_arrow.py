@@ -11,8 +11,8 @@ from hypothesis import given, settings
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Table, TableId
-from target_bench.data import arrow
-from target_bench.data.arrow import ArrowCorpus, write_tables
+from target_bench.data.cache import ArrowCorpus
+from target_bench.data.cache_writing import write_tables
 from target_bench.data.tables import MemoryCorpus
 from tests.data.strategies import exact, tables
 
@@ -77,7 +77,7 @@ def test_any_truncation_is_noticed(tmp_path: Path) -> None:
 FLIPPED = """
 import sys
 from pathlib import Path
-from target_bench.data.arrow import ArrowCorpus
+from target_bench.data.cache import ArrowCorpus
 from target_bench.core.errors import DataError
 
 path = Path(sys.argv[1])

@@ -8,8 +8,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.interfaces import CorpusLoader
 from target_bench.core.release import Release
 from target_bench.core.schema import Query, Table, TableId
-from target_bench.data.databases.connection import is_duckdb, stored_tables, tables_read
-from target_bench.data.databases.lazy_rows import LazyRows
+from target_bench.data.databases.lazy_rows import LazyRows, is_duckdb, stored_tables, tables_read
 from target_bench.data.formats import declaration
 from target_bench.data.formats.own_folder import queries_of, splits_of
 

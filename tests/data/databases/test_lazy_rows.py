@@ -16,7 +16,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.registry import create
 from target_bench.core.schema import Table, TableId
 from target_bench.core.serialization import Serializer
-from target_bench.data.databases import connection, lazy_rows
+from target_bench.data.databases import lazy_rows
 from target_bench.data.databases.lazy_rows import LazyRows
 from target_bench.data.tables import MemoryCorpus
 
@@ -37,7 +37,7 @@ def _write(path: Path, n: int = N) -> Path:
 
 
 def _rows(path: Path) -> LazyRows:
-    (table,) = connection.stored_tables(path)
+    (table,) = lazy_rows.stored_tables(path)
     return LazyRows(path, table.source, "v1")
 
 
