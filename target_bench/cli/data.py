@@ -147,9 +147,9 @@ Only = Annotated[Part | None, typer.Option(help="Only this part of the cache.")]
 def list_(only: Only = None, as_json: AsJson = False, debug: Debug = False) -> None:
     """Print a line an entry."""
     from target_bench.components.embedding_cache import embedding_files
-    from target_bench.data import cache
+    from target_bench.data import cache_writing
 
-    corpora = [] if only is Part.embeddings else cache.entries()
+    corpora = [] if only is Part.embeddings else cache_writing.entries()
     embeddings = [] if only is Part.corpora else embedding_files.entries(cache_root())
     if as_json:
         shown = [

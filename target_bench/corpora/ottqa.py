@@ -9,7 +9,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.interfaces import CorpusLoader
 from target_bench.core.release import Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
-from target_bench.data.tables import rectangular
+from target_bench.data.ragged import rectangular
 
 _FILE_NAME = {"train": "train", "validation": "dev"}
 

@@ -1,9 +1,13 @@
 """The cache of loaded corpora: what was read once is not parsed again.
 
 Each entry is a folder named by a hash of the source files it was read from and of the code that
-read them. It is made beside its place and renamed when whole, so a killed process leaves no half
-of one, and it is used only while the source files are byte for byte the same. Its record is sealed
-and holds the SHA-256 of its data; both are checked before it is used.
+read them. It is made beside its place and renamed when whole (``cache_writing``), so a killed
+process leaves no half of one, and it is used only while the source files are byte for byte the
+same. Its record is sealed and holds the SHA-256 of its data; both are checked before it is used.
+
+Tables lie in an Arrow file that is memory-mapped: a row holds a table's ids, its digests, and
+header, rows, grid and context as JSON, which keeps the type of every cell. Tables are decoded one
+at a time, when asked for. Queries lie in a file with a line each.
 """
 
 import glob
@@ -11,140 +15,38 @@ import hashlib
 import json
 import re
 import shutil
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 from uuid import uuid4
 
-from target_bench.core.errors import DataError, PluginError, TargetBenchError
+from target_bench.core.errors import DataError
 from target_bench.core.files import cache_root
 from target_bench.core.identity import code_hash
 from target_bench.core.interfaces import CorpusLoader
 from target_bench.core.release import Release, Seen
-from target_bench.core.schema import Table, TableId
+from target_bench.core.schema import Query, Table, TableId
 from target_bench.core.seals import check_file, unsealed
-from target_bench.data.read_split import Queries, Tables, _cached, _settings
-from target_bench.data.tables import (
-    DIGEST_BYTES,
-    Digest,
-    HashedCorpus,
-    body_of,
-    decoded,
-)
+from target_bench.data.tables import DIGEST_BYTES, Digest, HashedCorpus, body_of, decoded
 
 if TYPE_CHECKING:
     import pyarrow
-
-
-@dataclass(frozen=True)
-class Part:
-    """A unit of the cache: the tables of a split, or its queries."""
-
-    loader: CorpusLoader
-    folder: Path
-    split: str
-
-    kind = ""
-    file = ""
-
-    @property
-    def name(self) -> str:
-        """The beginning of the entry's name; it need not tell one part from all others."""
-        named = f"{self.loader.info.name}-{self.split}"
-        return f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', named).lstrip('.')[:80]}-{self.kind}"
-
-    def release(self) -> Release:
-        """Return the data folder, with nothing read yet."""
-        return Release(self.folder, self.loader.info.source, self.loader.subfolders)
-
-    @cached_property
-    def code(self) -> str | None:
-        """Hash of the reading code, its settings and what is read; None where that is unknown."""
-        plugin = type(self.loader)
-        try:
-            codes = [
-                code_hash(plugin),
-                code_hash(ArrowCorpus),
-                version("pyarrow"),
-                f"{plugin.__module__}:{plugin.__qualname__}",
-                self.loader.info.name,
-                self.split,
-                self.kind,
-                _settings(self.loader),
-            ]
-        except (OSError, TypeError, ValueError):  # no source file, or a setting that is an object
-            return None
-        return hashlib.sha256(json.dumps(codes).encode()).hexdigest()
-
-    def read(self, release: Release, path: Path) -> list[str]:
-        """Read the sources into a new file; return notes for the user about them."""
-        raise NotImplementedError
-
-    def hold(self, release: Release) -> tuple[Any, list[str]]:
-        """Read the sources into memory; return the value and notes for the user about it."""
-        raise NotImplementedError
-
-    def open(self, path: Path) -> Any:
-        """Return the part that ``read`` wrote.
-
-        Raises:
-            OSError, ValueError, KeyError, TypeError: the file is damaged.
-        """
-        raise NotImplementedError
-
-    def given(self, read: Callable[[], Iterable[T]], kind: type[T]) -> Iterator[T]:
-        """Yield the values of the plug-in; an error in it becomes one that names the plug-in.
-
-        Raises:
-            DataError: a file cannot be read.
-            PluginError: a plug-in that is not ours raised, or gave something else.
-        """
-        with self.named_faults() as where:
-            for item in read():
-                if not isinstance(item, kind):
-                    raise PluginError(
-                        f"{where}: expected {kind.__name__}, found {type(item).__name__}"
-                    )
-                yield item
-
-    @contextmanager
-    def named_faults(self) -> Iterator[str]:
-        """Turn errors inside the block into ones that name the plug-in; errors as for ``given``.
-
-        Yields the beginning of such a message.
-        """
-        plugin = type(self.loader)
-        where = f"corpus {self.loader.info.name} ({plugin.__name__}), {self.kind} of {self.split}"
-        try:
-            yield where
-        except TargetBenchError:
-            raise
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise DataError(
-                f"{where}: {error.filename or self.folder}: cannot be read: {reason}"
-            ) from error
-        except Exception as error:
-            if plugin.__module__.startswith("target_bench."):
-                raise
-            raise PluginError(f"{where}: {type(error).__name__}: {error}") from error
-
-
-T = TypeVar("T")
 
 FORMAT = 3
 """The version of the layout; entries of another version are not used."""
 
 DATABASES = "databases"
-"""The folder of database files that were built or unpacked (``database_cache``)."""
+"""The folder of database files that were built or unpacked (``unpacked``)."""
 
-_TEMPORARY = ".new-"
-_ABANDONED = 24 * 3600  # seconds
+TEMPORARY = ".new-"
+"""How the name of a folder begins that is being made or removed."""
 
 
 @dataclass(frozen=True)
@@ -162,32 +64,76 @@ class Cached:
     notes: tuple[str, ...]
 
 
-def tables(loader: CorpusLoader, folder: Path, split: str) -> Cached:
-    """Return the corpus of a split, memory-mapped from the cache; read into it first if need be.
+@dataclass(frozen=True)
+class Part(ABC):
+    """A unit of the cache: the tables of a split, or its queries."""
 
-    Loaders that declare ``cached = False`` are read again, into memory.
+    loader: CorpusLoader
+    folder: Path
+    split: str
 
-    Raises:
-        DataError: a source file is missing or broken, or holds no sound tables.
-        PluginError: the loader is a plug-in and raised.
-        StoreError: neither the cache nor the temporary folder has room.
-    """
-    return _cached(Tables(loader, folder, split))
+    kind: ClassVar[str]
+    file: ClassVar[str]
+    writer: ClassVar[Callable[..., None]]
+    """What writes the file; its code is part of what identifies an entry."""
+
+    @abstractmethod
+    def release(self) -> Release:
+        """Return the data folder, with nothing read yet."""
+
+    @abstractmethod
+    def read(self, release: Release, path: Path) -> list[str]:
+        """Read the sources into a new file; return notes for the user about them."""
+
+    @abstractmethod
+    def open(self, path: Path) -> Any:
+        """Return the part that ``read`` wrote.
+
+        Raises:
+            OSError, ValueError, KeyError, TypeError: the file is damaged.
+        """
+
+    @property
+    def name(self) -> str:
+        """The beginning of the entry's name; it need not tell one part from all others."""
+        named = f"{self.loader.info.name}-{self.split}"
+        return f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', named).lstrip('.')[:80]}-{self.kind}"
+
+    @cached_property
+    def code(self) -> str | None:
+        """Hash of the reading code, its settings and what is read; None where that is unknown."""
+        plugin = type(self.loader)
+        try:
+            codes = [
+                code_hash(plugin),
+                code_hash(cast(FunctionType, self.writer)),
+                version("pyarrow"),
+                f"{plugin.__module__}:{plugin.__qualname__}",
+                self.loader.info.name,
+                self.split,
+                self.kind,
+                _settings(self.loader),
+            ]
+        except (OSError, TypeError, ValueError):  # no source file, or a setting that is an object
+            return None
+        return hashlib.sha256(json.dumps(codes).encode()).hexdigest()
 
 
-def queries(loader: CorpusLoader, folder: Path, split: str) -> Cached:
-    """Return the queries of a split.
-
-    Raises:
-        DataError, PluginError, StoreError: as for ``tables``.
-    """
-    return _cached(Queries(loader, folder, split))
+def _settings(loader: CorpusLoader) -> str:
+    settings = {k: v for k, v in vars(loader).items() if k not in ("info", "embedded")}
+    return json.dumps(settings, sort_keys=True, default=_path)
 
 
-def _found(part: Part) -> tuple[Cached | None, list[str]]:
-    """Return the entry that holds this part, and a note for every damaged one that was met."""
+def _path(value: object) -> list[str]:
+    if isinstance(value, Path):
+        return ["path", str(value)]
+    raise TypeError(f"{type(value).__name__} has no representation that identifies it")
+
+
+def found(part: Part) -> tuple[Cached | None, list[str]]:
+    """Return the entry that holds this part, if any, and a note for every damaged one met."""
     faults: list[str] = []
-    for entry in _entries(f"{glob.escape(part.name)}-*"):
+    for entry in entries_named(f"{glob.escape(part.name)}-*"):
         fault: Exception | str = "its entry.json cannot be read"
         if entry.format is not None:
             if entry.format != FORMAT or entry.code != part.code or not _is_of(entry, part.folder):
@@ -198,7 +144,7 @@ def _found(part: Part) -> tuple[Cached | None, list[str]]:
                 fault = error
         if entry.folder.exists():  # else another process has just replaced it
             with suppress(OSError):
-                _remove(entry.folder)
+                remove(entry.folder)
             faults.append(f"the cached {entry.folder} is damaged ({fault}); it was read again")
     return None, faults
 
@@ -218,18 +164,6 @@ def _opened(part: Part, entry: "Entry") -> Cached:
         raise ValueError(f"{part.file} has {there} bytes, not {entry.bytes}")
     check_file(path, entry.sha256)
     return Cached(part.open(path), dict(entry.seen.files), tuple(entry.notes))
-
-
-def _remove(folder: Path) -> None:
-    """Remove an entry; no other process sees half of it.
-
-    Raises:
-        OSError: it cannot be removed.
-    """
-    aside = folder.with_name(f"{_TEMPORARY}{uuid4().hex}")
-    with suppress(FileNotFoundError):  # another process was faster
-        folder.rename(aside)
-        shutil.rmtree(aside)
 
 
 @dataclass(frozen=True)
@@ -273,25 +207,19 @@ class Entry:
         return shown | {"folder": str(self.folder), "state": self.state, "files": self.seen.files}
 
 
-def entries() -> list[Entry]:
-    """List all entries, those of other versions and unfinished ones included.
-
-    ``format`` is None in those.
-    """
-    return list(_entries("*"))
-
-
-def _entries(pattern: str) -> Iterator[Entry]:
+def entries_named(pattern: str) -> Iterator[Entry]:
+    """Yield the entries whose names match a glob pattern."""
     try:
         folders = sorted((cache_root() / "corpora").glob(pattern))
     except OSError:
         return
     for folder in folders:
         if folder.is_dir():
-            yield _entry(folder)
+            yield entry_in(folder)
 
 
-def _entry(folder: Path) -> Entry:
+def entry_in(folder: Path) -> Entry:
+    """Read the record of an entry; ``format`` is None in one that cannot be read."""
     try:
         record = json.loads((folder / "entry.json").read_bytes())
         if record["format"] != FORMAT:
@@ -316,7 +244,7 @@ def _entry(folder: Path) -> Entry:
         OSError,
         ValueError,
         ArithmeticError,
-        KeyError,
+        LookupError,
         TypeError,
         AttributeError,
         RecursionError,
@@ -331,10 +259,16 @@ def _folder_bytes(folder: Path) -> int:
         return 0
 
 
-_BATCH_BYTES = 4 << 20
+def remove(folder: Path) -> None:
+    """Remove an entry; no other process sees half of it.
 
-
-_BATCH_TABLES = 1024
+    Raises:
+        OSError: it cannot be removed.
+    """
+    aside = folder.with_name(f"{TEMPORARY}{uuid4().hex}")
+    with suppress(FileNotFoundError):  # another process was faster
+        folder.rename(aside)
+        shutil.rmtree(aside)
 
 
 class ArrowCorpus(HashedCorpus):
@@ -402,7 +336,7 @@ def _batches(path: Path) -> "list[pyarrow.RecordBatch]":
     try:
         with pyarrow.memory_map(str(path)) as source:
             reader = pyarrow.ipc.open_file(source)
-            if reader.schema != _schema():
+            if reader.schema != arrow_schema():
                 raise ValueError(f"its columns are {reader.schema.names}")
             batches = [reader.get_batch(i) for i in range(reader.num_record_batches)]
         for batch in batches:
@@ -414,7 +348,8 @@ def _batches(path: Path) -> "list[pyarrow.RecordBatch]":
     return batches
 
 
-def _schema() -> "pyarrow.Schema":
+def arrow_schema() -> "pyarrow.Schema":
+    """Return names and types of the columns of a file of tables."""
     import pyarrow
 
     return pyarrow.schema(
@@ -429,20 +364,34 @@ def _schema() -> "pyarrow.Schema":
 
 
 def _ids(batches: "Iterable[pyarrow.RecordBatch]") -> Iterator[TableId]:
-    databases: dict[bytes, str] = _Texts()
+    database = lru_cache(_text)
     for batch in batches:
         pairs = zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True)
         for database_id, table_id in pairs:
-            yield TableId(databases[database_id], _text(table_id))
-
-
-class _Texts(dict[bytes, str]):
-    """Encoded text -> the text, made once."""
-
-    def __missing__(self, encoded: bytes) -> str:
-        text = self[encoded] = _text(encoded)
-        return text
+            yield TableId(database(database_id), _text(table_id))
 
 
 def _text(encoded: bytes) -> str:
     return encoded.decode("utf-8", "surrogatepass")
+
+
+def read_queries(path: Path) -> list[Query]:
+    """Return the queries of a file that ``cache_writing.write_queries`` wrote.
+
+    Raises:
+        OSError, ValueError, KeyError, TypeError: the file is damaged.
+    """
+    with path.open("rb") as file:
+        return [_query(decoded(line)) for line in file]
+
+
+def _query(parts: list[Any]) -> Query:
+    query_id, text, gold, answer, database_id, metadata = parts
+    return Query(
+        query_id,
+        text,
+        tuple(TableId(*pair) for pair in gold),
+        tuple(answer) if isinstance(answer, list) else answer,
+        database_id,
+        metadata,
+    )

@@ -13,35 +13,40 @@ from typing import TYPE_CHECKING, Any
 from target_bench.core.errors import DataError, StoreError
 from target_bench.core.files import CACHE_VARIABLE, cache_root, sha256_of, sync
 from target_bench.core.release import Seen
-from target_bench.core.schema import Table
+from target_bench.core.schema import Query, Table
 from target_bench.core.seals import sealed
 from target_bench.data.cache import (
-    _ABANDONED,
-    _BATCH_BYTES,
-    _BATCH_TABLES,
-    _TEMPORARY,
     DATABASES,
     FORMAT,
+    TEMPORARY,
     Cached,
     Entry,
     Part,
-    _entry,
-    _remove,
-    _schema,
-    entries,
+    arrow_schema,
+    entries_named,
+    entry_in,
+    remove,
 )
-from target_bench.data.read_split import _named
-from target_bench.data.tables import (
-    digest,
-    encoded_body,
-    encoded_context,
-)
+from target_bench.data.tables import digest, encoded, encoded_body, encoded_context
 
 if TYPE_CHECKING:
     pass
 
 
-def _read(part: Part) -> Cached:
+def entries() -> list[Entry]:
+    """List all entries, those of other versions and unfinished ones included.
+
+    ``format`` is None in those.
+    """
+    return list(entries_named("*"))
+
+
+_ABANDONED = 24 * 3600  # seconds
+_BATCH_BYTES = 4 << 20
+_BATCH_TABLES = 1024
+
+
+def read_into_cache(part: Part) -> Cached:
     """Read the sources into a new entry, or into a temporary one that goes when it is closed."""
     try:
         return _read_into(part, _new_folder(cache_root() / "corpora"), keep=True)
@@ -50,10 +55,15 @@ def _read(part: Part) -> Cached:
             f"the cache {cache_root()} cannot be written ({error.strerror or error}), so "
             f"{part.name} was read without it; name another folder with ${CACHE_VARIABLE}"
         )
-    return _read_without_cache(part, note)
+    return read_without_cache(part, note)
 
 
-def _read_without_cache(part: Part, note: str) -> Cached:
+def read_without_cache(part: Part, note: str) -> Cached:
+    """Read the sources into a temporary entry that goes when it is closed.
+
+    Raises:
+        StoreError: there is no room for it.
+    """
     try:
         fresh = _read_into(part, Path(tempfile.mkdtemp(prefix="target-bench-")), keep=False)
     except OSError as error:
@@ -67,18 +77,18 @@ def _read_without_cache(part: Part, note: str) -> Cached:
 
 def _new_folder(parent: Path) -> Path:
     parent.mkdir(parents=True, exist_ok=True)
-    for left in parent.glob(f"{_TEMPORARY}*"):  # by a process that was killed
+    for left in parent.glob(f"{TEMPORARY}*"):  # by a process that was killed
         with suppress(OSError):
             if time.time() - left.stat().st_mtime > _ABANDONED:
                 shutil.rmtree(left, ignore_errors=True)
-    return Path(tempfile.mkdtemp(prefix=_TEMPORARY, dir=parent))
+    return Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=parent))
 
 
 def _read_into(part: Part, place: Path, keep: bool) -> Cached:
     release = part.release()
     path = place / part.file
     try:
-        notes = _named(lambda: part.read(release, path), part, release)
+        notes = part.read(release, path)
         seen = release.seen
         if not seen.still_true(part.folder):
             raise DataError(
@@ -112,12 +122,12 @@ def _finish(part: Part, place: Path, seen: Seen, notes: list[str]) -> Path:
     sync(place)
     home = place.parent / f"{part.name}-{key}"
     if home.exists():
-        there = _entry(home)
+        there = entry_in(home)
         same = there.seen == seen and there.sha256 == sha256
         if same and sha256_of(home / part.file) == sha256:
             return home / part.file  # another process made it just now
         with suppress(OSError):
-            _remove(home)  # of another folder with the same files
+            remove(home)  # of another folder with the same files
     with suppress(OSError):
         place.rename(home)
     return (place if place.exists() else home) / part.file
@@ -132,9 +142,9 @@ def clear() -> list[Entry]:
     gone = entries()
     try:
         for entry in gone:
-            _remove(entry.folder)
+            remove(entry.folder)
         if (cache_root() / DATABASES).exists():
-            _remove(cache_root() / DATABASES)
+            remove(cache_root() / DATABASES)
     except OSError as error:
         raise StoreError(f"{error.filename} cannot be removed: {error.strerror}") from error
     return gone
@@ -144,7 +154,7 @@ def write_tables(path: Path, tables: Iterable[Table]) -> None:
     """Write tables into an Arrow file, a batch at a time."""
     import pyarrow
 
-    schema = _schema()
+    schema = arrow_schema()
     with pyarrow.OSFile(str(path), "wb") as sink, pyarrow.ipc.new_file(sink, schema) as writer:
         for columns in _column_batches(tables):
             arrays = [pyarrow.array(c, t) for c, t in zip(columns, schema.types, strict=True)]
@@ -176,3 +186,18 @@ def _column_batches(tables: Iterable[Table]) -> Iterator[list[list[Any]]]:
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
+
+
+def write_queries(path: Path, queries: Iterable[Query]) -> None:
+    """Write queries into a file, a line a query."""
+    with path.open("wb") as file:
+        for query in queries:
+            file.write(_line(query))
+
+
+def _line(query: Query) -> bytes:
+    parts = [query.id, query.text, query.gold, query.answer, query.database_id, query.metadata]
+    try:
+        return encoded(parts) + b"\n"
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DataError(f"query {query.id!r} cannot be written as JSON: {error}") from error

@@ -7,9 +7,9 @@ from typing import Any
 from target_bench.core.errors import DataError
 from target_bench.core.interfaces import Dataset
 from target_bench.core.schema import CorpusInfo, Table, TableId
-from target_bench.data.formats import declaration
+from target_bench.data.formats import declaration, own_folder
 from target_bench.data.formats.cells import arrow_grid, arrow_values, without_index
-from target_bench.data.formats.served_tasks import served_tasks
+from target_bench.data.formats.declaration import served_tasks
 from target_bench.data.read_split import dataset, folder_of, split_of
 from target_bench.data.select import load
 
@@ -67,9 +67,9 @@ def from_dataframe(
     ]
     places = ((f"query {number}", record) for number, record in enumerate(_records(queries), 1))
     found = [
-        declaration.query(record, place)
+        own_folder.query(record, place)
         for place, record in places
-        if declaration.split_of(record, place, default=split) == split
+        if own_folder.split_of(record, place, default=split) == split
     ]
     return dataset(info, split, made, found)
 
@@ -77,7 +77,7 @@ def from_dataframe(
 def _table(table_id: str, frame: Any, context: Mapping[str, Any]) -> Table:
     place = f"table {table_id!r}"
     header, rows = arrow_grid(_arrow(frame, place), place)
-    about = {name: declaration.converted(value, name, place) for name, value in context.items()}
+    about = {name: own_folder.converted(value, name, place) for name, value in context.items()}
     return Table(TableId("0", table_id), header, rows, about)
 
 

@@ -14,8 +14,9 @@ from target_bench.core.observer import Observer
 from target_bench.core.schema import CorpusInfo, Query
 from target_bench.core.task import Task
 from target_bench.data import read_split
+from target_bench.data.databases.stored_tables import database_notes
 from target_bench.data.distractors import mixed, resolved
-from target_bench.data.read_split import folder_of, loader, notes_about, split_of
+from target_bench.data.read_split import folder_of, loader, split_of
 
 CorpusLike = str | Path | Dataset
 """A corpus by name, by path, or loaded already."""
@@ -94,6 +95,32 @@ def of_task(dataset: Dataset, task: str) -> Dataset:
     return replace(dataset, queries=queries)
 
 
+def load(
+    name: str | Path,
+    split: str | None = None,
+    data_dir: str | Path | None = None,
+    distractors: Sequence[str] = (),
+) -> Dataset:
+    """Load one split of a corpus.
+
+    Args:
+        name: what ``loader`` takes.
+        split: ``train``, ``validation`` or ``test`` (``dev`` and ``val`` mean validation);
+            default: the corpus's own, the one its paper reports on.
+        data_dir: the folder with the release files, or one that holds it under the corpus's name;
+            default: ``$TARGET_BENCH_DATA/<name>``, else what ``target-bench data pull`` fetched.
+        distractors: tables of other corpora, splits or folders to mix in, each written as
+            ``ottqa:split=train,n=1000,seed=7``.
+
+    Raises:
+        ConfigError: an unknown corpus or split, or distractors are invalid.
+        DataError: files are missing or broken.
+    """
+    plugin = loader(name)
+    dataset = read_split.read(plugin, folder_of(plugin, data_dir), split_of(plugin, split))
+    return mixed(dataset, distractors, data_dir) if distractors else dataset
+
+
 class Loader:
     """A loader that loads every split once.
 
@@ -129,9 +156,36 @@ class Loader:
             dataset = _dataset(corpus, split, self._data_dir, distractors)
             asked = {"corpus": _spelled(corpus), "distractors": list(map(resolved, distractors))}
             self._loaded[key] = Loaded(dataset, time.perf_counter() - start, asked)
-            for note in notes_about(dataset, database):
+            notes = dataset.notes if database is None else notes_about(dataset, database)
+            for note in notes:
                 self._observer.warning(f"{dataset.info.name} {dataset.split}: {note}")
         return self._loaded[key]
+
+
+def _dataset(
+    corpus: CorpusLike,
+    split: str | None,
+    data_dir: str | Path | None,
+    distractors: Sequence[str],
+) -> Dataset:
+    if not isinstance(corpus, Dataset):
+        return load(corpus, split, data_dir, distractors)
+    if split is not None and split != corpus.split:
+        raise ConfigError(
+            f"split={split!r}, but the dataset {corpus.info.name} given is its split {corpus.split}"
+        )
+    return mixed(corpus, distractors, data_dir) if distractors else corpus
+
+
+def notes_about(dataset: Dataset, database: str) -> Sequence[str]:
+    """Return the notes of a dataset; about databases only those on one, its name in any case."""
+    wanted = database.lower()
+    about = read_split.on_databases(dataset.queries)
+    others = database_notes(dataset.corpus, about, dataset.databases)
+    queries = [query for query in about if query.database_id.lower() == wanted]
+    there = {name: file for name, file in dataset.databases.items() if name.lower() == wanted}
+    kept = (note for note in dataset.notes if note not in others)
+    return (*kept, *database_notes(dataset.corpus, queries, there))
 
 
 def tasks_and_corpora(
@@ -231,52 +285,8 @@ def name_of(corpus: CorpusLike) -> str:
     return registry.canonical("corpus", corpus) if isinstance(corpus, str) else str(corpus)
 
 
-def _dataset(
-    corpus: CorpusLike,
-    split: str | None,
-    data_dir: str | Path | None,
-    distractors: Sequence[str],
-) -> Dataset:
-    if not isinstance(corpus, Dataset):
-        return load(corpus, split, data_dir, distractors)
-    if split is not None and split != corpus.split:
-        raise ConfigError(
-            f"split={split!r}, but the dataset {corpus.info.name} given is its split {corpus.split}"
-        )
-    return mixed(corpus, distractors, data_dir)
-
-
 def _spelled(corpus: CorpusLike) -> str | None:
     """Return a corpus's name or absolute path, valid from any folder; None for one in memory."""
     if isinstance(corpus, Dataset):
         return None
     return str(Path(corpus).resolve()) if read_split.is_path(corpus) else str(corpus)
-
-
-def load(
-    name: str | Path,
-    split: str | None = None,
-    data_dir: str | Path | None = None,
-    distractors: Sequence[str] = (),
-) -> Dataset:
-    """Load one split of a corpus.
-
-    Args:
-        name: what ``loader`` takes.
-        split: ``train``, ``validation`` or ``test`` (``dev`` and ``val`` mean validation);
-            default: the corpus's own, the one its paper reports on.
-        data_dir: the folder with the release files, or one that holds it under the corpus's name;
-            default: ``$TARGET_BENCH_DATA/<name>``, else what ``target-bench data pull`` fetched.
-        distractors: tables of other corpora, splits or folders to mix in, each written as
-            ``ottqa:split=train,n=1000,seed=7``.
-
-    Raises:
-        ConfigError: an unknown corpus or split, or distractors are invalid.
-        DataError: files are missing or broken.
-    """
-    from target_bench.data import distractors as mixing
-    from target_bench.data import read_split
-
-    plugin = loader(name)
-    dataset = read_split.read(plugin, folder_of(plugin, data_dir), split_of(plugin, split))
-    return mixing.mixed(dataset, distractors, data_dir)

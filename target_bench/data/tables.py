@@ -1,10 +1,10 @@
-"""Corpora as values: what every loaded table and query is checked for, and tables in memory."""
+"""Corpora as values: tables in memory, their digests, and checks of every table and query."""
 
 import hashlib
 import json
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,29 +13,10 @@ from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid
 from target_bench.core.interfaces import Corpus
 from target_bench.core.release import Release
-from target_bench.core.schema import Cell, Table, TableId
-from target_bench.data.databases.lazy_rows import LazyRows
-
-WEB = "0"
-"""The database id of tables that lie in no database."""
-
-
-def has_title(table: Table) -> bool:
-    """Return whether its context has a title that is not blank."""
-    return bool(str(table.context.get("title") or "").strip())
-
-
-def titled(table: Table) -> Table:
-    """Return the table; one without a title that lies in a database has its name as title.
-
-    There the id of a table is the name that SQL calls it by. The id of any other table may be a
-    number, a hash or a path in somebody's archive: it is a key, which no retriever reads, so that
-    rankings do not depend on it. A loader that knows a table's name puts it into the context.
-    """
-    if table.id.database_id == WEB or has_title(table):
-        return table
-    return replace(table, context={**table.context, "title": table.id.table_id})
-
+from target_bench.core.schema import NO_DATABASE, Cell, Query, Table, TableId
+from target_bench.data.databases.stored_tables import LazyRows
+from target_bench.data.formats.cells import PLAIN
+from target_bench.data.ragged import rectangular
 
 DIGEST_BYTES = 16
 _SEPARATOR = re.compile(r"[;\t]")
@@ -178,11 +159,8 @@ def _check_grid(table: Table) -> None:
             raise DataError(
                 f"table {table.id}, row {number}: {len(row)} cells under {width} columns"
             )
-        if isinstance(row, str | bytes) or not _CELLS.issuperset(map(type, row)):
+        if isinstance(row, str | bytes) or not PLAIN.issuperset(map(type, row)):
             _check_cells(f"table {table.id}, row {number}", row)
-
-
-_CELLS = {str, int, float, bytes, bool, type(None)}
 
 
 def _check_cells(place: str, row: Any) -> None:
@@ -338,49 +316,80 @@ class NoteTally:
         return [f"{n} of {self._n} tables {what}" for what, n in found.items() if n]
 
 
-Grid = tuple[Sequence[str], Sequence[Sequence[Cell]]]
+def has_title(table: Table) -> bool:
+    """Return whether its context has a title that is not blank."""
+    return bool(str(table.context.get("title") or "").strip())
 
 
-_WHAT = (
-    "rows are not as long as their header: short ones got empty cells, for long ones the header "
-    "got columns without a name"
-)
+def titled(table: Table) -> Table:
+    """Return the table; one without a title that lies in a database has its name as title.
 
-
-def rectangular(
-    release: Release,
-    header: Sequence[str],
-    rows: Sequence[Sequence[Cell]],
-    place: Callable[[int], str],
-    advice: str = "",
-) -> Grid:
-    """Return header and rows, all of one length; every cell keeps its row and its column.
-
-    A short row ends in empty cells: empty text in a table of text alone, else None. Where a row is
-    longer than the header, the header ends in empty names. A table without a header, or with rows
-    that are not lists, stays as it is: the check of tables refuses it.
-
-    Args:
-        release: keeps the note of how many there were, and where the first was.
-        header: the names of the columns.
-        rows: the rows.
-        place: the number of a row, from 0 -> where it is.
-        advice: what may be wrong, for the note.
+    There the id of a table is the name that SQL calls it by. The id of any other table may be a
+    number, a hash or a path in somebody's archive: it is a key, which no retriever reads, so that
+    rankings do not depend on it. A loader that knows a table's name puts it into the context.
     """
-    width = len(header)
-    if not width or not all(isinstance(row, list | tuple) for row in rows):
-        return header, rows
-    ragged = [number for number, row in enumerate(rows) if len(row) != width]
-    if not ragged:
-        return header, rows
-    for number in ragged:
-        release.remark(
-            _WHAT, f"{place(number)}: {len(rows[number])} cells under {width} columns{advice}"
+    if table.id.database_id == NO_DATABASE or has_title(table):
+        return table
+    return replace(table, context={**table.context, "title": table.id.table_id})
+
+
+def sound(release: Release, table: Table) -> Table:
+    """Return the table with rows as long as its header and, if it has a name, with a title."""
+    if table.header and not isinstance(table.rows, LazyRows) and not _is_rectangular(table):
+        place = f"table {table.id}"
+        header, rows = rectangular(
+            release, table.header, table.rows, lambda number: f"{place}, row {number + 1}"
         )
-    widest = max(width, *(len(rows[number]) for number in ragged))
-    of_text = all(isinstance(cell, str) for row in rows for cell in row)
-    empty: Cell = "" if of_text else None
-    return (
-        [*header, *[""] * (widest - width)],
-        [row if len(row) == widest else [*row, *[empty] * (widest - len(row))] for row in rows],
-    )
+        if rows is not table.rows:
+            table = replace(table, header=header, rows=rows)
+    return titled(table)
+
+
+def _is_rectangular(table: Table) -> bool:
+    width = len(table.header)
+    return all(isinstance(row, list | tuple) and len(row) == width for row in table.rows)
+
+
+def check_query(query: Query, where: str) -> None:
+    """Check the types of a query's fields.
+
+    Raises:
+        DataError: id or text is not text, or a gold table is not a pair of texts.
+    """
+    texts = {"id": query.id, "text": query.text, "database_id": query.database_id}
+    for name, value in texts.items():
+        if not isinstance(value, str):
+            raise DataError(
+                f"{where}: query {query.id!r}: {name} should be text, not {value!r:.80}"
+            )
+    if not isinstance(query.gold, tuple) or not all(map(_is_id, query.gold)):
+        raise DataError(
+            f"{where}: query {query.id!r}: gold should be a tuple of TableId, "
+            f"not {query.gold!r:.80}"
+        )
+
+
+def check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None:
+    """Check queries against their corpus.
+
+    Raises:
+        DataError: an id occurs twice, or a gold table is not in the corpus.
+    """
+    seen = set()
+    for query in queries:
+        check_query(query, where)
+        if query.id in seen:
+            raise DataError(f"{where}: query id {query.id!r} occurs twice; ids must be unique")
+        seen.add(query.id)
+        for table_id in query.gold:
+            if table_id not in corpus:
+                raise DataError(
+                    f"{where}: query {query.id!r} has gold table {table_id}, which is not among "
+                    f"the {len(corpus)} tables"
+                )
+
+
+def query_notes(queries: Sequence[Query]) -> list[str]:
+    """Return notes for the user about these queries."""
+    silent = sum(1 for query in queries if not query.text.strip())
+    return [f"{silent} of {len(queries)} queries are empty"] if silent else []

@@ -13,7 +13,7 @@ from target_bench.core import registry
 from target_bench.core.errors import DataError, PluginError
 from target_bench.core.release import Release
 from target_bench.data import read_split
-from target_bench.data.databases import lazy_rows
+from target_bench.data.databases import stored_tables
 from target_bench.data.select import make_task
 from target_bench.testing.checks import (
     Check,
@@ -282,7 +282,7 @@ def check_databases(source: Source) -> None:
             if name not in here:
                 raise CheckError(f"{dataset.split}: no table is of the database {name!r} ({path})")
             with calling(f"{dataset.split}: opening {path}"):
-                lazy_rows.sound_tables(path)
+                stored_tables.sound_tables(path)
     if not n:
         raise SkipTest("it has no databases")
 

@@ -9,7 +9,7 @@ from typing import Any
 from target_bench.core.errors import DataError, PluginError
 from target_bench.core.interfaces import CorpusLoader, Dataset
 from target_bench.core.schema import CorpusInfo
-from target_bench.data import cache, read_split
+from target_bench.data import read_split
 from target_bench.testing.checks import CheckError, Maker
 
 
@@ -109,14 +109,14 @@ class Source:
         """
         return self._joined(split, *(self._hold(part, split) for part in PARTS))
 
-    def held(self, part: type[cache.Part], split: str) -> "Held":
+    def held(self, part: type[read_split.PluginPart], split: str) -> "Held":
         """Return the tables or the queries of a split, read once; errors as for ``fresh``."""
         key = part.kind, split
         if key not in self._read:
             self._read[key] = self._hold(part, split)
         return self._read[key]
 
-    def _hold(self, part: type[cache.Part], split: str) -> "Held":
+    def _hold(self, part: type[read_split.PluginPart], split: str) -> "Held":
         """Read past the cache."""
         one = part(self.reader(), self.folder, split)
         release = one.release()
@@ -143,4 +143,4 @@ class Held:
     files: Mapping[str, str]
 
 
-PARTS: tuple[type[cache.Part], ...] = (read_split.Tables, read_split.Queries)
+PARTS: tuple[type[read_split.PluginPart], ...] = (read_split.Tables, read_split.Queries)

@@ -76,12 +76,12 @@ def test_order_of_queries_changes_no_score(
     load = select.load
 
     def shuffled(*arguments: Any) -> object:
-        dataset = select.load(*arguments)
+        dataset = load(*arguments)
         order = np.random.default_rng(3).permutation(len(dataset.queries))
         return replace(dataset, queries=tuple(dataset.queries[i] for i in order))
 
     straight = _run("fetaqa", retriever, out)
-    monkeypatch.setattr(splits, "load", shuffled)
+    monkeypatch.setattr(select, "load", shuffled)
     other = _run("fetaqa", retriever, tmp_path)
     assert other.query_ids != straight.query_ids
     assert not other.reused

@@ -5,9 +5,9 @@ from typing import Any
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Table, TableId
-from target_bench.data.databases.lazy_rows import LazyRows, StoredTable, sound_tables
 from target_bench.data.databases.release_folder import Found
 from target_bench.data.databases.schemas import Schema, TableSchema
+from target_bench.data.databases.stored_tables import LazyRows, StoredTable, sound_tables
 from target_bench.data.databases.unpacked import built
 
 Descriptions = Mapping[str, Mapping[str, str]]

@@ -9,8 +9,8 @@ from target_bench.core.errors import DataError
 from target_bench.core.interfaces import CorpusLoader
 from target_bench.core.release import Release, field
 from target_bench.core.schema import Cell, Query, Table, TableId
-from target_bench.data.formats import declaration
-from target_bench.data.tables import rectangular
+from target_bench.data.formats import declaration, own_folder
+from target_bench.data.ragged import rectangular
 
 _SPLITS = {"dev": "validation", "val": "validation"}
 _HEADER = "query-id\tcorpus-id\tscore"
@@ -144,7 +144,7 @@ def _title(place: str, record: Mapping[str, Any]) -> str:
 
 
 def _id(record: Any, place: str) -> str:
-    return declaration.identifier(field(record, "_id", object, place), "_id", place)
+    return own_folder.identifier(field(record, "_id", object, place), "_id", place)
 
 
 def _grid(place: str, record: Any) -> Sequence[Sequence[Cell]]:

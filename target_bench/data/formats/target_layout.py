@@ -17,9 +17,9 @@ from target_bench.core.grid import CellGrid
 from target_bench.core.interfaces import CorpusLoader
 from target_bench.core.release import Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
-from target_bench.data.formats import declaration
+from target_bench.data.formats import declaration, own_folder
 from target_bench.data.formats.parquet import parquet_records
-from target_bench.data.tables import Grid, rectangular
+from target_bench.data.ragged import Grid, rectangular
 
 _SHARD = re.compile(
     r"(?P<split>.+?)(-(?P<number>\d{5})-of-(?P<total>\d{5})(-[0-9a-f]+)?)?"
@@ -66,7 +66,7 @@ class TargetLayout(CorpusLoader):
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the queries, shard after shard."""
         for place, record in _records(release, "queries", split):
-            yield declaration.query(record, place)
+            yield own_folder.query(record, place)
 
 
 def _files(release: Release, part: str) -> Iterator[tuple[str, re.Match[str], Path]]:
@@ -178,13 +178,13 @@ def _table(release: Release, place: str, record: Mapping[str, Any]) -> Table:
         )
     return Table(
         id=TableId(
-            declaration.database(record, place),
-            declaration.identifier(field(record, "table_id", object, place), "table_id", place),
+            own_folder.database(record, place),
+            own_folder.identifier(field(record, "table_id", object, place), "table_id", place),
         ),
         header=header,
         rows=rows,
         context={
-            name: declaration.converted(value, f"context.{name}", place)
+            name: own_folder.converted(value, f"context.{name}", place)
             for name, value in context.items()
             if value is not None
         },

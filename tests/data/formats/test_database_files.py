@@ -13,7 +13,7 @@ import pytest
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.interfaces import Dataset
 from target_bench.core.schema import Table
-from target_bench.data import cache, own_data, read_split, select
+from target_bench.data import cache_writing, own_data, read_split, select
 from tests.data.written import asked, write_queries
 
 
@@ -279,4 +279,4 @@ def test_database_without_queries_as_distractors(tmp_path: Path) -> None:
     (added,) = dataset.distractors[0].ids
     assert added.database_id == "x"
     assert dataset.databases["x"] == path
-    assert not [entry for entry in cache.entries() if entry.folder.name.startswith("x-")]
+    assert not [entry for entry in cache_writing.entries() if entry.folder.name.startswith("x-")]

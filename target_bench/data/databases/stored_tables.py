@@ -1,12 +1,13 @@
-"""The rows of a database table, read when they are asked for and never all at once.
+"""The tables of a database file: what it declares of them, and their rows.
 
-Nothing is kept open: each reading opens the file and closes it, so rows can be pickled, sent to
-another process and held by the thousand.
+Rows are read when they are asked for and never all at once. Nothing is kept open: each reading
+opens the file and closes it, so rows can be pickled, sent to another process and held by the
+thousand.
 """
 
-import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,11 +16,10 @@ from pathlib import Path
 from typing import Any, ClassVar, overload
 
 from target_bench.core.errors import DataError
-from target_bench.core.schema import Cell
-from target_bench.data.formats.cells import cells
-from target_bench.sql.engines import sqlite_files
+from target_bench.core.interfaces import Corpus
+from target_bench.core.schema import Cell, Query
+from target_bench.data.formats.cells import PLAIN, cells
 from target_bench.sql.engines.sqlite_files import quoted
-from target_bench.sql.gold_tables import gold_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,11 @@ def opened(path: Path) -> Iterator[Any]:
     Raises:
         DataError: it cannot be opened, or what is done inside fails; the message names the file.
     """
-    with _opened_duckdb(path) if is_duckdb(path) else sqlite_files.opened(path) as database:
+    if is_duckdb(path):
+        from target_bench.data.databases.duckdb_files import opened_duckdb as opened_file
+    else:
+        from target_bench.sql.engines.sqlite_files import opened as opened_file
+    with opened_file(path) as database:
         yield database
 
 
@@ -91,7 +95,11 @@ def stored_tables(path: Path) -> list[StoredTable]:
         DataError: it cannot be read.
     """
     with opened(path) as database:
-        return list(_duckdb_tables(database) if is_duckdb(path) else _sqlite_tables(database))
+        if not is_duckdb(path):
+            return list(_sqlite_tables(database))
+        from target_bench.data.databases.duckdb_files import declared_tables
+
+        return [StoredTable(*declared) for declared in declared_tables(database)]
 
 
 def sound_tables(path: Path) -> list[StoredTable]:
@@ -105,57 +113,6 @@ def sound_tables(path: Path) -> list[StoredTable]:
         for table in tables:
             database.execute(f"SELECT * FROM {table.source} LIMIT 1").fetchone()  # noqa: S608 (quoted)
     return tables
-
-
-def tables_read(sql: str, path: Path) -> list[str]:
-    """Return the names of the base tables that a query reads, as ``stored_tables`` has them.
-
-    Views are resolved to the tables under them.
-
-    Raises:
-        ValueError: it does not compile (in DuckDB: cannot be parsed) there.
-        DataError: the file cannot be read.
-    """
-    if not is_duckdb(path):
-        return list(gold_tables(sql, path))
-    with opened(path) as database:
-        tables = database.execute(
-            "SELECT schema_name, table_name FROM duckdb_tables() "
-            "WHERE NOT internal AND database_name = current_database() ORDER BY ALL"
-        ).fetchall()
-        views = database.execute(
-            "SELECT schema_name, view_name, sql FROM duckdb_views() "
-            "WHERE NOT internal AND database_name = current_database()"
-        ).fetchall()
-        named = _named_in_duckdb(database, sql)
-        inside = {(schema, name): query for schema, name, query in views}
-        while used := [view for view in inside if _is_named(view, named)]:
-            for view in used:
-                body = re.split(r"\sAS\s", inside.pop(view), maxsplit=1)[1]
-                named |= _named_in_duckdb(database, body)
-    read = [table for table in tables if _is_named(table, named)]
-    return [name if schema == "main" else f"{schema}.{name}" for schema, name in read]
-
-
-def _named_in_duckdb(database: Any, sql: str) -> set[str]:
-    """Return the tables and views that a query names, in lower case, with schema if given."""
-    import duckdb
-
-    try:
-        found = database.get_table_names(sql, qualified=True)
-    except duckdb.Error as error:
-        raise ValueError(str(error)) from error
-    return {name.partition(" AS ")[0].replace('"', "").lower() for name in found}
-
-
-def _is_named(table: tuple[str, str], named: set[str]) -> bool:
-    schema, name = (part.replace('"', "").lower() for part in table)
-    qualified = f"{schema}.{name}"
-    return (
-        qualified in named
-        or (schema == "main" and name in named)
-        or any(other.endswith(f".{qualified}") for other in named)
-    )
 
 
 def _sqlite_tables(database: sqlite3.Connection) -> Iterator[StoredTable]:
@@ -186,58 +143,6 @@ def _sqlite_tables(database: sqlite3.Connection) -> Iterator[StoredTable]:
 def _header(database: Any, source: str) -> tuple[str, ...]:
     cursor = database.execute(f"SELECT * FROM {source} LIMIT 0")  # noqa: S608 (quoted)
     return tuple(column[0] for column in cursor.description)
-
-
-@contextmanager
-def _opened_duckdb(path: Path) -> Iterator[Any]:
-    import duckdb
-
-    try:
-        with duckdb.connect(path, read_only=True) as database:
-            yield database
-    except duckdb.Error as error:
-        raise DataError(f"{path}: cannot be read as DuckDB: {error}") from error
-
-
-def _duckdb_tables(database: Any) -> Iterator[StoredTable]:
-    found = database.execute(
-        "SELECT schema_name, table_name, sql FROM duckdb_tables() "
-        "WHERE NOT internal AND database_name = current_database() "
-        "ORDER BY schema_name, table_name"
-    ).fetchall()
-    for schema, name, statement in found:
-        source = f"{quoted(schema)}.{quoted(name)}"
-        cursor = database.execute(f"SELECT * FROM {source} LIMIT 0")  # noqa: S608 (quoted)
-        columns = [(column[0], str(column[1])) for column in cursor.description]
-        primary, foreign = _duckdb_keys(database, schema, name)
-        yield StoredTable(
-            name if schema == "main" else f"{schema}.{name}",
-            source,
-            tuple(column for column, _ in columns),
-            tuple(kind for _, kind in columns),
-            primary,
-            foreign,
-            statement or "",
-        )
-
-
-def _duckdb_keys(
-    database: Any, schema: str, name: str
-) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    found = database.execute(
-        "SELECT constraint_type, constraint_column_names, referenced_table, "
-        "referenced_column_names FROM duckdb_constraints() "
-        "WHERE schema_name = ? AND table_name = ?",
-        [schema, name],
-    ).fetchall()
-    primary = (column for kind, columns, *_ in found if kind == "PRIMARY KEY" for column in columns)
-    foreign = (
-        (column, f"{table}.{to}")
-        for kind, columns, table, targets in found
-        if kind == "FOREIGN KEY"
-        for column, to in zip(columns, targets, strict=True)
-    )
-    return tuple(primary), tuple(foreign)
 
 
 BATCH = 1000
@@ -353,7 +258,7 @@ class LazyRows(Sequence[Row]):
 
     def _cells(self, row: tuple[Any, ...]) -> Row:
         try:
-            return list(cells(row))
+            return list(row if PLAIN.issuperset(map(type, row)) else cells(row))
         except TypeError as error:
             raise DataError(f"{self.path}, table {self.source}: {error}") from error
 
@@ -375,3 +280,55 @@ class LazyRows(Sequence[Row]):
 
 def _equal(one: Row, other: object) -> bool:
     return isinstance(other, Sequence) and list(one) == list(other)
+
+
+_NAMED = 12
+"""How many tables or databases a note names at most."""
+
+
+def database_notes(
+    corpus: Corpus, queries: Sequence[Query], there: Mapping[str, Path]
+) -> list[str]:
+    """Return notes for the user about databases: missing or damaged ones, empty tables.
+
+    Args:
+        corpus: the tables.
+        queries: those that may be about a task that runs SQL.
+        there: database id -> its file.
+    """
+    asked = Counter(query.database_id for query in queries)
+    n_tables = Counter(table_id.database_id for table_id in corpus.ids)
+    missing = [name for name in asked if name not in there]
+    notes = []
+    if missing:
+        notes.append(
+            f"{len(missing)} of {len(asked)} databases are not here ({_some(missing)}): their "
+            f"{sum(n_tables[name] for name in missing)} tables are known by their schema alone, "
+            f"and the {sum(asked[name] for name in missing)} queries on them cannot be run"
+        )
+    damaged: dict[str, DataError] = {}
+    empty = []
+    for name, file in there.items():
+        try:
+            sound_tables(file)
+        except DataError as error:
+            damaged[name] = error
+    for table_id in corpus.ids:
+        if table_id.database_id in there and table_id.database_id not in damaged:
+            try:
+                empty += [] if corpus[table_id].rows else [str(table_id)]
+            except DataError as error:
+                damaged[table_id.database_id] = error
+    notes += [
+        f"{error} The {asked[name]} queries on {name} are not run"
+        for name, error in damaged.items()
+        if asked[name]
+    ]
+    if empty:
+        notes.append(f"tables without rows: {_some(empty)}")
+    return notes
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

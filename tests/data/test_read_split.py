@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.errors import ConfigError, DataError
-from target_bench.data import read_split, select
+from target_bench.data import how_to_get, read_split, select
 from tests.builders import ottqa_question, ottqa_table, write_ottqa, write_release
 
 TABLES = [ottqa_table("Cup_0"), ottqa_table("Cup_1")]
@@ -47,7 +47,7 @@ class NoCorpus:
 
 @pytest.fixture(autouse=True)
 def _nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(read_split.ENVIRONMENT, raising=False)
+    monkeypatch.delenv(how_to_get.ENVIRONMENT, raising=False)
 
 
 @pytest.fixture
@@ -102,14 +102,14 @@ def test_data_dir_itself_or_above(folder: Path) -> None:
 
 
 def test_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(read_split.ENVIRONMENT, str(folder))
+    monkeypatch.setenv(how_to_get.ENVIRONMENT, str(folder))
     assert len(select.load("ottqa").queries) == 1
 
 
 def test_data_dir_goes_before_the_environment(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(read_split.ENVIRONMENT, str(tmp_path / "nowhere"))
+    monkeypatch.setenv(how_to_get.ENVIRONMENT, str(tmp_path / "nowhere"))
     assert len(select.load("ottqa", data_dir=folder).queries) == 1
 
 
@@ -119,13 +119,13 @@ def test_no_data_says_what_to_get(
     name: str, environment: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if environment is not None:
-        monkeypatch.setenv(read_split.ENVIRONMENT, environment and str(tmp_path))
+        monkeypatch.setenv(how_to_get.ENVIRONMENT, environment and str(tmp_path))
     info = read_split.loader(name).info
     with pytest.raises(DataError) as caught:
         select.load(name)
     for part in (info.title, info.source, info.licence, *info.files, "--data-dir"):
         assert part in str(caught.value)
-    assert read_split.ENVIRONMENT in str(caught.value)
+    assert how_to_get.ENVIRONMENT in str(caught.value)
 
 
 def test_data_dir_that_is_not_there(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_data_dir_without_the_files(tmp_path: Path) -> None:
 
 def test_mini_is_always_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = select.load("mini")
-    monkeypatch.setenv(read_split.ENVIRONMENT, str(tmp_path / "nowhere"))
+    monkeypatch.setenv(how_to_get.ENVIRONMENT, str(tmp_path / "nowhere"))
     again = select.load("mini", "test", tmp_path)
     assert first.split == again.split == "test"
     assert first.corpus.fingerprint == again.corpus.fingerprint
