@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import DataError
-from target_bench.sql.engines.sqlite_files import quoted
+from target_bench.sql.engines.databases import quoted
 
 Keys = tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
 Declared = tuple[

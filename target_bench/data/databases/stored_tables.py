@@ -19,7 +19,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.interfaces import Corpus
 from target_bench.core.schema import Cell, Query
 from target_bench.data.formats.cells import PLAIN, cells
-from target_bench.sql.engines.sqlite_files import quoted
+from target_bench.sql.engines.databases import quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def opened(path: Path) -> Iterator[Any]:
     if is_duckdb(path):
         from target_bench.data.databases.duckdb_files import opened_duckdb as opened_file
     else:
-        from target_bench.sql.engines.sqlite_files import opened as opened_file
+        from target_bench.sql.engines.databases import opened as opened_file
     with opened_file(path) as database:
         yield database
 

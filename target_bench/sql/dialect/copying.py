@@ -40,7 +40,7 @@ from target_bench.core.errors import StoreError
 from target_bench.core.files import cache_root, exclusive_lock, sha256_of
 from target_bench.core.seals import DamageError, check_file, digest, sealed, unsealed
 from target_bench.sql.dialect.translation import view_to_duckdb
-from target_bench.sql.engines.sqlite_files import base_tables, columns, opened, quoted, views
+from target_bench.sql.engines.databases import base_tables, columns, opened, quoted, views
 
 FORMAT = 2
 """The version of the copies; of another version none is used."""
