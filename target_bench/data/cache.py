@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 FORMAT = 3
 """The version of the layout; entries of another version are not used."""
 
-DATABASES = "databases"
-"""The folder of database files that were built or unpacked (``unpacked``)."""
 
 TEMPORARY = ".new-"
 """How the name of a folder begins that is being made or removed."""

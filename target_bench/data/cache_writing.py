@@ -16,7 +16,6 @@ from target_bench.core.release import Seen
 from target_bench.core.schema import Query, Table
 from target_bench.core.seals import sealed
 from target_bench.data.cache import (
-    DATABASES,
     FORMAT,
     TEMPORARY,
     Cached,
@@ -27,6 +26,7 @@ from target_bench.data.cache import (
     entry_in,
     remove,
 )
+from target_bench.data.databases.stored_tables import DATABASES
 from target_bench.data.tables import digest, encoded, encoded_body, encoded_context
 
 if TYPE_CHECKING:

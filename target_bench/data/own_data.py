@@ -1,4 +1,7 @@
-"""Data frames as a corpus: pandas, Polars, PyArrow, any that export Arrow's C stream."""
+"""Data of your own as a corpus: data frames, a folder, a database file.
+
+Data frames are those of pandas, Polars, PyArrow, and any that export Arrow's C stream.
+"""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,7 +14,7 @@ from target_bench.data.formats import declaration, own_folder
 from target_bench.data.formats.cells import arrow_grid, arrow_values, without_index
 from target_bench.data.formats.declaration import served_tasks
 from target_bench.data.read_split import dataset, folder_of, split_of
-from target_bench.data.select import load
+from target_bench.data.select import load, split_with_notes
 
 
 def from_dataframe(
@@ -143,8 +146,7 @@ def from_database(
         ConfigError: there is no such split.
         DataError: a file is missing or broken.
     """
-    from target_bench.data import read_split
     from target_bench.data.formats.database_files import DatabaseFile
 
     plugin = DatabaseFile(Path(file), Path(queries) if queries else None)
-    return read_split.read(plugin, folder_of(plugin, None), split_of(plugin, split))
+    return split_with_notes(plugin, folder_of(plugin, None), split_of(plugin, split))

@@ -15,7 +15,6 @@ from target_bench.core.release import Release
 from target_bench.core.schema import CorpusInfo, Query, Table
 from target_bench.data import cache, cache_writing
 from target_bench.data.cache import Cached
-from target_bench.data.databases.stored_tables import database_notes
 from target_bench.data.how_to_get import ENVIRONMENT, data_missing
 from target_bench.data.tables import (
     MemoryCorpus,
@@ -138,11 +137,7 @@ def read(loader: CorpusLoader, folder: Path, split: str) -> Dataset:
     found = dataset(
         loader.info, split, tables.value, queries.value, files, [*tables.notes, *queries.notes]
     )
-    there = databases(loader, folder, split)
-    if not there and not any(map(_may_run_sql, loader.info.tasks)):
-        return found
-    notes = database_notes(found.corpus, on_databases(found.queries), there)
-    return replace(found, databases=there, notes=(*found.notes, *notes))
+    return replace(found, databases=databases(loader, folder, split))
 
 
 def read_tables(loader: CorpusLoader, folder: Path, split: str) -> Cached:
@@ -381,20 +376,3 @@ def _from_files(names: Sequence[str]) -> str:
         return ""
     more = f" and {len(names) - 3} more files" if len(names) > 3 else ""
     return f" (from {', '.join(names[:3])}{more})"
-
-
-def on_databases(queries: Iterable[Query]) -> list[Query]:
-    """Return the queries that may be about a task that runs SQL; one may say so in its metadata."""
-    return [query for query in queries if _may_run_sql(query.metadata.get("task"))]
-
-
-def _may_run_sql(task: str | None) -> bool:
-    """Return whether a task, by its short name, needs databases.
-
-    A query that names no task may be about any; a task that nothing is registered of, such as one
-    of a file, is taken to need none.
-    """
-    if task is None:
-        return True
-    known = task in registry.names("task")
-    return known and bool(registry.resolve("task", task).needs_databases)

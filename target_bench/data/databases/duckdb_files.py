@@ -6,13 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import DataError
-from target_bench.sql.engines.databases import quoted
+from target_bench.sql.engines.databases import Declared, quoted
 
 Keys = tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
-Declared = tuple[
-    str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[tuple[str, str], ...], str
-]
-"""Name, source, header, types, primary key, foreign keys and statement of a table."""
 
 
 @contextmanager
@@ -31,7 +27,7 @@ def opened_duckdb(path: Path) -> Iterator[Any]:
         raise DataError(f"{path}: cannot be read as DuckDB: {error}") from error
 
 
-def declared_tables(database: Any) -> Iterator[Declared]:
+def duckdb_tables(database: Any) -> Iterator[Declared]:
     """Yield the base tables of a database, in the order of their names, as ``StoredTable`` has."""
     found = database.execute(
         "SELECT schema_name, table_name, sql FROM duckdb_tables() "

@@ -1,25 +1,50 @@
-"""The tables of a database file: what it declares of them, and their rows.
+"""Database files: the tables that they declare, their rows, and files that are made in the cache.
 
 Rows are read when they are asked for and never all at once. Nothing is kept open: each reading
 opens the file and closes it, so rows can be pickled, sent to another process and held by the
 thousand.
+
+A file that is built from SQL text or unpacked lies in a folder named by a hash of what it was made
+from, with ``seal.json``, which holds its SHA-256. The folder is made beside its place and renamed
+when whole, so half a file is never opened; a file is checked once per process before it is used.
 """
 
+import atexit
+import hashlib
+import json
+import shutil
 import sqlite3
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache as once
+from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, overload
+from uuid import uuid4
 
-from target_bench.core.errors import DataError
-from target_bench.core.interfaces import Corpus
-from target_bench.core.schema import Cell, Query
+from target_bench.core.errors import DataError, StoreError
+from target_bench.core.files import cache_root, sha256_of
+from target_bench.core.schema import Cell
+from target_bench.core.seals import State, check_file, sealed, state, unsealed
 from target_bench.data.formats.cells import PLAIN, cells
-from target_bench.sql.engines.databases import quoted
+
+DATABASES = "databases"
+"""The folder of database files that were built or unpacked (``unpacked``)."""
+
+FORMAT = 2
+"""The version of the layout; of another version none is used."""
+
+BATCH = 1000
+"""How many rows are read at a time."""
+
+_SEAL = "seal.json"
+_NO_ROOM = ("SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_IOERR_WRITE")
+Row = Sequence[Cell]
+Warn = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +120,11 @@ def stored_tables(path: Path) -> list[StoredTable]:
         DataError: it cannot be read.
     """
     with opened(path) as database:
-        if not is_duckdb(path):
-            return list(_sqlite_tables(database))
-        from target_bench.data.databases.duckdb_files import declared_tables
-
-        return [StoredTable(*declared) for declared in declared_tables(database)]
+        if is_duckdb(path):
+            from target_bench.data.databases.duckdb_files import duckdb_tables as declared
+        else:
+            from target_bench.sql.engines.databases import declared_tables as declared
+        return [StoredTable(*table) for table in declared(database)]
 
 
 def sound_tables(path: Path) -> list[StoredTable]:
@@ -113,42 +138,6 @@ def sound_tables(path: Path) -> list[StoredTable]:
         for table in tables:
             database.execute(f"SELECT * FROM {table.source} LIMIT 1").fetchone()  # noqa: S608 (quoted)
     return tables
-
-
-def _sqlite_tables(database: sqlite3.Connection) -> Iterator[StoredTable]:
-    found = database.execute(
-        "SELECT name, sql FROM sqlite_master WHERE type = 'table' "
-        "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
-    ).fetchall()
-    for name, schema in found:
-        columns = database.execute(
-            "SELECT name, type, pk FROM pragma_table_info(?)", (name,)
-        ).fetchall()
-        types = {column: kind for column, kind, _ in columns}
-        header = _header(database, f"{quoted(name)} NOT INDEXED")
-        foreign = database.execute(
-            'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?)', (name,)
-        ).fetchall()
-        yield StoredTable(
-            name,
-            f"{quoted(name)} NOT INDEXED",  # the rows as they are stored, not as an index has them
-            header,
-            tuple(types.get(column, "") for column in header),
-            tuple(column for column, _, place in sorted(columns, key=lambda c: c[2]) if place),
-            tuple((column, f"{table}.{to}" if to else table) for column, table, to in foreign),
-            schema or "",
-        )
-
-
-def _header(database: Any, source: str) -> tuple[str, ...]:
-    cursor = database.execute(f"SELECT * FROM {source} LIMIT 0")  # noqa: S608 (quoted)
-    return tuple(column[0] for column in cursor.description)
-
-
-BATCH = 1000
-"""How many rows are read at a time."""
-
-Row = Sequence[Cell]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -282,53 +271,122 @@ def _equal(one: Row, other: object) -> bool:
     return isinstance(other, Sequence) and list(one) == list(other)
 
 
-_NAMED = 12
-"""How many tables or databases a note names at most."""
-
-
-def database_notes(
-    corpus: Corpus, queries: Sequence[Query], there: Mapping[str, Path]
-) -> list[str]:
-    """Return notes for the user about databases: missing or damaged ones, empty tables.
+def built(name: str, script: str) -> Path:
+    """Return the SQLite file that a script of SQL makes.
 
     Args:
-        corpus: the tables.
-        queries: those that may be about a task that runs SQL.
-        there: database id -> its file.
+        name: the file's name without suffix.
+        script: statements that create and fill its tables.
+
+    Raises:
+        DataError: SQLite refuses the script.
+        StoreError: there is no room for the file.
     """
-    asked = Counter(query.database_id for query in queries)
-    n_tables = Counter(table_id.database_id for table_id in corpus.ids)
-    missing = [name for name in asked if name not in there]
-    notes = []
-    if missing:
-        notes.append(
-            f"{len(missing)} of {len(asked)} databases are not here ({_some(missing)}): their "
-            f"{sum(n_tables[name] for name in missing)} tables are known by their schema alone, "
-            f"and the {sum(asked[name] for name in missing)} queries on them cannot be run"
-        )
-    damaged: dict[str, DataError] = {}
-    empty = []
-    for name, file in there.items():
+
+    def write(path: Path) -> None:
         try:
-            sound_tables(file)
-        except DataError as error:
-            damaged[name] = error
-    for table_id in corpus.ids:
-        if table_id.database_id in there and table_id.database_id not in damaged:
-            try:
-                empty += [] if corpus[table_id].rows else [str(table_id)]
-            except DataError as error:
-                damaged[table_id.database_id] = error
-    notes += [
-        f"{error} The {asked[name]} queries on {name} are not run"
-        for name, error in damaged.items()
-        if asked[name]
-    ]
-    if empty:
-        notes.append(f"tables without rows: {_some(empty)}")
-    return notes
+            write_sqlite(path, script)
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorname", "") in _NO_ROOM:
+                raise OSError(str(error)) from error
+            raise DataError(f"database {name}: its SQL text is faulty: {error}") from error
+
+    return made(name, hashlib.sha256(script.encode()).hexdigest(), write)
 
 
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+def write_sqlite(path: Path, script: str) -> None:
+    """Make a SQLite file with a script of SQL.
+
+    Raises:
+        sqlite3.Error: SQLite refuses the script, or cannot write the file.
+    """
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(f"BEGIN;\n{script}\nCOMMIT;")
+
+
+def made(
+    name: str, version: str, write: Callable[[Path], None], warn: Warn = warnings.warn
+) -> Path:
+    """Return the file of this name and version; ``write`` makes it if it is not there yet.
+
+    A file that is not what was written is made again. Where the cache cannot be written, it is made
+    in a temporary folder that goes with the process.
+
+    Args:
+        name: the file's name without suffix.
+        version: what its content follows from.
+        write: makes the file.
+        warn: called with a message about a damaged file.
+
+    Raises:
+        StoreError: there is no room for it anywhere.
+    """
+    key = hashlib.sha256(f"{FORMAT}\0{name}\0{version}".encode()).hexdigest()[:16]
+    file = f"{name}.sqlite"
+    home = cache_root() / DATABASES / key
+    fault = _fault_of(home / file)
+    if fault is None:
+        return home / file
+    if home.exists():
+        warn(f"the cached database {home / file} is damaged ({fault}); made again")
+    try:
+        return _written(home, file, write)
+    except OSError:
+        home = _temporary() / key
+    try:
+        return home / file if _fault_of(home / file) is None else _written(home, file, write)
+    except OSError as error:
+        raise StoreError(
+            f"database {name} fits neither into the cache {cache_root()} nor into the temporary "
+            f"folder: {error.strerror or error}. Make room, or name other folders with "
+            "$TARGET_BENCH_CACHE and $TMPDIR."
+        ) from error
+
+
+def _fault_of(path: Path) -> str | None:
+    """Return why a file cannot be used; None if it can."""
+    try:
+        return _fault(path, state(path))
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+@lru_cache(maxsize=4096)
+def _fault(path: Path, state: State) -> str | None:  # noqa: ARG001 (part of the key)
+    try:
+        record = unsealed(json.loads(path.with_name(_SEAL).read_bytes()))
+        check_file(path, record["sha256"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        return str(error)
+    return None
+
+
+def _written(home: Path, file: str, write: Callable[[Path], None]) -> Path:
+    """Make a folder with the file and its seal beside its place, and move it there."""
+    home.parent.mkdir(parents=True, exist_ok=True)
+    new = home.with_name(f".new-{uuid4().hex}")
+    old = home.with_name(f".new-{uuid4().hex}")
+    try:
+        new.mkdir()
+        write(new / file)
+        text = json.dumps(sealed({"sha256": sha256_of(new / file)}))
+        (new / _SEAL).write_text(text, encoding="ascii")
+        with suppress(OSError):  # there is none, or another process was faster
+            if _fault_of(home / file) is not None:
+                home.rename(old)
+        try:
+            new.rename(home)
+        except OSError:
+            if _fault_of(home / file) is not None:
+                raise
+    finally:
+        for folder in (new, old):
+            shutil.rmtree(folder, ignore_errors=True)
+    return home / file
+
+
+@once
+def _temporary() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="target-bench-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

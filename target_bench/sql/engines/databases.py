@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from target_bench.core.errors import ConfigError, DataError
 
@@ -18,6 +18,11 @@ SYSTEM = "sqlite_"
 """How the names of SQLite's own tables begin."""
 
 _LEAST_MEMORY = 16 << 20
+
+Declared = tuple[
+    str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[tuple[str, str], ...], str
+]
+"""Name, source, header, types, primary key, foreign keys and statement of a table."""
 
 
 class Database(NamedTuple):
@@ -188,6 +193,37 @@ def columns(database: sqlite3.Connection) -> dict[str, dict[str, str]]:
         except sqlite3.OperationalError:
             found[view] = {}
     return found
+
+
+def declared_tables(database: sqlite3.Connection) -> Iterator[Declared]:
+    """Yield the base tables of a SQLite database, in the order of their names."""
+    found = database.execute(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'table' "
+        "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
+    ).fetchall()
+    for name, schema in found:
+        columns = database.execute(
+            "SELECT name, type, pk FROM pragma_table_info(?)", (name,)
+        ).fetchall()
+        types = {column: kind for column, kind, _ in columns}
+        header = _columns_of(database, f"{quoted(name)} NOT INDEXED")
+        foreign = database.execute(
+            'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?)', (name,)
+        ).fetchall()
+        yield (
+            name,
+            f"{quoted(name)} NOT INDEXED",  # the rows as they are stored, not as an index has them
+            header,
+            tuple(types.get(column, "") for column in header),
+            tuple(column for column, _, place in sorted(columns, key=lambda c: c[2]) if place),
+            tuple((column, f"{table}.{to}" if to else table) for column, table, to in foreign),
+            schema or "",
+        )
+
+
+def _columns_of(database: Any, source: str) -> tuple[str, ...]:
+    cursor = database.execute(f"SELECT * FROM {source} LIMIT 0")  # noqa: S608 (quoted)
+    return tuple(column[0] for column in cursor.description)
 
 
 def quoted(name: str) -> str:

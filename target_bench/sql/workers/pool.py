@@ -2,7 +2,7 @@
 
 A statement is hostile until shown otherwise: it runs in a process of its own kind, on a database
 opened read-only, under limits of time, memory and size. A failing statement costs one query,
-not the run. See docs of ``sqlite_engine`` and ``duckdb_engine`` for what the engines allow.
+not the run. The modules ``sqlite`` and ``duckdb`` of ``engines`` say what these allow.
 """
 
 from collections import deque
@@ -16,13 +16,15 @@ from pathlib import Path
 from threading import Lock
 from time import monotonic
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from target_bench.core.errors import BudgetError, ConfigError, DataError
 from target_bench.core.schema import Executed
-from target_bench.sql.dialect.copying import Copy
 from target_bench.sql.engines.databases import Database, EngineName, Limits, cores, database
 from target_bench.sql.workers.process import DiedOpeningError, WorkerProcess
+
+if TYPE_CHECKING:
+    from target_bench.sql.dialect.copying import Copy
 
 _WAITING = 256 << 20  # bytes of results that may wait for an earlier, slower statement
 _MOST_WAITING = 10_000  # such results
