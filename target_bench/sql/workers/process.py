@@ -9,7 +9,6 @@ import math
 import os
 import pickle
 import struct
-import subprocess
 import sys
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -19,11 +18,14 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
 from time import monotonic
-from typing import IO, Any, Literal, NamedTuple, NoReturn
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 from target_bench.core.errors import BudgetError, ConfigError, DataError
 from target_bench.core.schema import Cell, Executed, SQLOutcome
 from target_bench.sql.engines.databases import Database, EngineName, Limits
+
+if TYPE_CHECKING:
+    import subprocess
 
 GRACE = 0.2
 """Seconds after the deadline in which the engine may stop by itself; then its process is killed."""
@@ -263,7 +265,9 @@ class WorkerProcess:
             self.kill()
             raise _LateError(f"no reply in {seconds:g} s") from None
         if reply is None:
-            with suppress(subprocess.TimeoutExpired):  # its own end says more than being killed
+            from subprocess import TimeoutExpired
+
+            with suppress(TimeoutExpired):  # its own end says more than being killed
                 self._process.wait(1)
             self.kill()
             raise _DiedError(self._process.returncode)
@@ -279,7 +283,9 @@ class WorkerProcess:
                 self._replies.put(None)
 
 
-def _started() -> subprocess.Popen[bytes]:
+def _started() -> "subprocess.Popen[bytes]":
+    import subprocess  # here, as a worker imports this module too and has no use for it
+
     path = [str(Path(folder).absolute()) for folder in sys.path]
     return subprocess.Popen(  # noqa: S603 (our own program)
         [sys.executable, "-I", "-B", "-X", "utf8", "-c", _PROGRAM, *path],
@@ -290,7 +296,7 @@ def _started() -> subprocess.Popen[bytes]:
     )
 
 
-def _stdin(process: subprocess.Popen[bytes]) -> IO[bytes]:
+def _stdin(process: "subprocess.Popen[bytes]") -> IO[bytes]:
     assert process.stdin is not None
     return process.stdin
 
