@@ -28,7 +28,7 @@ from target_bench.components.lexical.table_evidence import KINDS
 from target_bench.components.training.held_out import KeptOut, contents_of
 from target_bench.core.ranking import top_k
 from target_bench.core.schema import Dataset
-from target_bench.data.splits import load
+from target_bench.data.select import load
 from target_bench.data.tables import MemoryCorpus
 from target_bench.retrievers.rows import WEIGHTS, Best
 

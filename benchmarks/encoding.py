@@ -31,7 +31,7 @@ from target_bench.components.encoders.retriever_encoding import Encoding
 from target_bench.components.encoders.sentence_transformers import MiniLM
 from target_bench.components.table_text import Serializer
 from target_bench.core.vectors import TextKind, Vectors
-from target_bench.data.splits import load
+from target_bench.data.select import load
 
 COLUMNS = (
     "texts",

@@ -37,9 +37,9 @@ from rich.console import Console
 from rich.table import Table
 
 from target_bench.core.schema import Executed
-from target_bench.sql.engines.limits import Limits
+from target_bench.sql.engines.databases import Limits
 from target_bench.sql.engines.sqlite import SQLite
-from target_bench.sql.gold_results import GoldResults
+from target_bench.sql.statement_results import GoldResults
 from target_bench.sql.workers.pool import Pool, Statement
 from target_bench.sql.workers.worker import confine
 
@@ -185,7 +185,7 @@ def _afresh(tasks: Iterable[Task], workers: int) -> list[bool]:
 PROGRAM = """
 import sys
 from pathlib import Path
-from target_bench.sql.engines.limits import Limits
+from target_bench.sql.engines.databases import Limits
 from target_bench.sql.engines.sqlite import SQLite
 from target_bench.sql.workers.worker import confine
 """

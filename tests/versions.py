@@ -24,6 +24,7 @@ from target_bench.metrics import (
     text,
 )
 from target_bench.sql import execution
+from target_bench.sql.workers import worker
 from target_bench.tasks import fact_verification, question_answering, text_to_sql
 from target_bench.tasks import retrieval as ranked
 
@@ -82,7 +83,7 @@ FAMILIES = {
         (classification, fact_verification),
     ),
     "sql": Scoring(sql.VERSION, "metrics.sql.VERSION", (sql,)),
-    "judging": Scoring(execution.VERSION, "sql.judging.VERSION", (execution, text_to_sql)),
+    "judging": Scoring(execution.VERSION, "sql.judging.VERSION", (execution, worker, text_to_sql)),
 }
 
 

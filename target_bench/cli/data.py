@@ -97,10 +97,10 @@ def _state(found: "Pull") -> str:
 
 def _info(name: str) -> "CorpusInfo | None":
     from target_bench.core.errors import ConfigError
-    from target_bench.data import sources
+    from target_bench.data import read_split
 
     try:
-        return sources.loader(name).info
+        return read_split.loader(name).info
     except ConfigError:
         return None
 
@@ -147,9 +147,9 @@ Only = Annotated[Part | None, typer.Option(help="Only this part of the cache.")]
 def list_(only: Only = None, as_json: AsJson = False, debug: Debug = False) -> None:
     """Print a line an entry."""
     from target_bench.components.embedding_cache import embedding_files
-    from target_bench.data import cache
+    from target_bench.data import cache_writing
 
-    corpora = [] if only is Part.embeddings else cache.entries()
+    corpora = [] if only is Part.embeddings else cache_writing.entries()
     embeddings = [] if only is Part.corpora else embedding_files.entries(cache_root())
     if as_json:
         shown = [
@@ -213,9 +213,9 @@ def _minute(created: str) -> str:
 def clear(only: Only = None, debug: Debug = False) -> None:
     """Remove the entries and say how many there were."""
     from target_bench.components.embedding_cache import embedding_files
-    from target_bench.data import cache
+    from target_bench.data import cache_writing
 
-    corpora = [] if only is Part.embeddings else cache.clear()
+    corpora = [] if only is Part.embeddings else cache_writing.clear()
     embeddings = [] if only is Part.corpora else embedding_files.clear(cache_root())
     sizes = [entry.bytes for entry in corpora] + [entry.bytes for entry in embeddings]
     typer.echo(f"removed {len(sizes)} entries, {sum(sizes) / 1e6:.1f} MB, from {cache_root()}")

@@ -58,9 +58,9 @@ _SAMPLE_ROWS = 5
 def _print_corpus(name: str, split: str | None, data_dir: Path | None) -> None:
     """Print sizes as in the TARGET paper's Table 3, licence, citation and a gold table."""
     from target_bench.core.text_tables import print_tables, say
-    from target_bench.data import splits
+    from target_bench.data import select
 
-    dataset = splits.load(name, split, data_dir)
+    dataset = select.load(name, split, data_dir)
     info, corpus = dataset.info, dataset.corpus
     n = len(corpus)
     rows = sum(len(table.rows) for table in corpus) / n if n else 0
@@ -105,12 +105,12 @@ def _sample(table: "Table") -> "TextTable":
 def _print_task(name: str) -> None:
     """Print what a task is about, its metrics and its settings."""
     from target_bench.core.text_tables import say
-    from target_bench.data import sources
+    from target_bench.data import read_split
     from target_bench.metrics.run_scores import all_specs
 
     task = registry.resolve("task", registry.parse("task", name).target)
     short = task.name
-    infos = [sources.loader(corpus).info for corpus in registry.names("corpus")]
+    infos = [read_split.loader(corpus).info for corpus in registry.names("corpus")]
     read = (spec for spec in all_specs() if spec.of == task.scores)
     facts = {
         "task": f"{task.title} ({short})",

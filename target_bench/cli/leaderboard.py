@@ -154,8 +154,7 @@ def verify(
 
 def _sql_limits(file: Path) -> str:
     """How SQL is run, where a submission holds answers, which alone may be SQL."""
-    from target_bench.sql.engines.limits import Limits
-    from target_bench.sql.workers.pool import cores
+    from target_bench.sql.engines.databases import Limits, cores
 
     try:
         with zipfile.ZipFile(file) as found:

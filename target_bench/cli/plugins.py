@@ -45,9 +45,9 @@ Listing = tuple[list[str], list[list[str]]]
 
 
 def _corpora() -> Listing:
-    from target_bench.data import sources
+    from target_bench.data import read_split
 
-    infos = [sources.loader(name).info for name in registry.names("corpus")]
+    infos = [read_split.loader(name).info for name in registry.names("corpus")]
     rows = [[i.name, i.title, ", ".join(i.splits), ", ".join(i.tasks), i.licence] for i in infos]
     return ["corpus", "title", "splits (default first)", "tasks", "licence"], rows
 
@@ -234,7 +234,7 @@ def _checks(asked: _Asked, name: str, reasons: Mapping[str, str]) -> "list[Check
     from target_bench import testing
 
     if asked.task:
-        from target_bench.data.splits import load
+        from target_bench.data.select import load
 
         data = load(asked.corpus or "mini", _only(asked.splits), asked.data_dir)
         return testing.task_checks(name, data, skip=reasons)

@@ -1,48 +1,48 @@
 """The cache of loaded corpora: what was read once is not parsed again.
 
 Each entry is a folder named by a hash of the source files it was read from and of the code that
-read them. It is made beside its place and renamed when whole, so a killed process leaves no half
-of one, and it is used only while the source files are byte for byte the same. Its record is sealed
-and holds the SHA-256 of its data; both are checked before it is used.
+read them. It is made beside its place and renamed when whole (``cache_writing``), so a killed
+process leaves no half of one, and it is used only while the source files are byte for byte the
+same. Its record is sealed and holds the SHA-256 of its data; both are checked before it is used.
+
+Tables lie in an Arrow file that is memory-mapped: a row holds a table's ids, its digests, and
+header, rows, grid and context as JSON, which keeps the type of every cell. Tables are decoded one
+at a time, when asked for. Queries lie in a file with a line each.
 """
 
 import glob
 import hashlib
 import json
+import re
 import shutil
-import tempfile
-import time
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cached_property, lru_cache
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 from uuid import uuid4
 
-from target_bench.core.errors import DataError, StoreError
-from target_bench.core.files import (
-    CACHE_VARIABLE,
-    cache_root,
-    check_file,
-    sealed,
-    sha256_of,
-    sync,
-    unsealed,
-)
+from target_bench.core.errors import DataError
+from target_bench.core.files import cache_root, check_file, unsealed
+from target_bench.core.identity import code_hash
 from target_bench.core.release import CorpusLoader, Release, Seen
-from target_bench.data.cache_parts import Part, Queries, Tables
-from target_bench.data.tables import from_files
+from target_bench.core.schema import Query, Table, TableId
+from target_bench.data.tables import DIGEST_BYTES, Digest, HashedCorpus, body_of, decoded
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    import pyarrow
 
 FORMAT = 3
 """The version of the layout; entries of another version are not used."""
 
-DATABASES = "databases"
-"""The folder of database files that were built or unpacked (``database_cache``)."""
 
-_TEMPORARY = ".new-"
-_ABANDONED = 24 * 3600  # seconds
+TEMPORARY = ".new-"
+"""How the name of a folder begins that is being made or removed."""
 
 
 @dataclass(frozen=True)
@@ -60,53 +60,76 @@ class Cached:
     notes: tuple[str, ...]
 
 
-def tables(loader: CorpusLoader, folder: Path, split: str) -> Cached:
-    """Return the corpus of a split, memory-mapped from the cache; read into it first if need be.
+@dataclass(frozen=True)
+class Part(ABC):
+    """A unit of the cache: the tables of a split, or its queries."""
 
-    Loaders that declare ``cached = False`` are read again, into memory.
+    loader: CorpusLoader
+    folder: Path
+    split: str
 
-    Raises:
-        DataError: a source file is missing or broken, or holds no sound tables.
-        PluginError: the loader is a plug-in and raised.
-        StoreError: neither the cache nor the temporary folder has room.
-    """
-    return _cached(Tables(loader, folder, split))
+    kind: ClassVar[str]
+    file: ClassVar[str]
+    writer: ClassVar[Callable[..., None]]
+    """What writes the file; its code is part of what identifies an entry."""
+
+    @abstractmethod
+    def release(self) -> Release:
+        """Return the data folder, with nothing read yet."""
+
+    @abstractmethod
+    def read(self, release: Release, path: Path) -> list[str]:
+        """Read the sources into a new file; return notes for the user about them."""
+
+    @abstractmethod
+    def open(self, path: Path) -> Any:
+        """Return the part that ``read`` wrote.
+
+        Raises:
+            OSError, ValueError, KeyError, TypeError: the file is damaged.
+        """
+
+    @property
+    def name(self) -> str:
+        """The beginning of the entry's name; it need not tell one part from all others."""
+        named = f"{self.loader.info.name}-{self.split}"
+        return f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', named).lstrip('.')[:80]}-{self.kind}"
+
+    @cached_property
+    def code(self) -> str | None:
+        """Hash of the reading code, its settings and what is read; None where that is unknown."""
+        plugin = type(self.loader)
+        try:
+            codes = [
+                code_hash(plugin),
+                code_hash(cast(FunctionType, self.writer)),
+                version("pyarrow"),
+                f"{plugin.__module__}:{plugin.__qualname__}",
+                self.loader.info.name,
+                self.split,
+                self.kind,
+                _settings(self.loader),
+            ]
+        except (OSError, TypeError, ValueError):  # no source file, or a setting that is an object
+            return None
+        return hashlib.sha256(json.dumps(codes).encode()).hexdigest()
 
 
-def queries(loader: CorpusLoader, folder: Path, split: str) -> Cached:
-    """Return the queries of a split.
-
-    Raises:
-        DataError, PluginError, StoreError: as for ``tables``.
-    """
-    return _cached(Queries(loader, folder, split))
+def _settings(loader: CorpusLoader) -> str:
+    settings = {k: v for k, v in vars(loader).items() if k not in ("info", "embedded")}
+    return json.dumps(settings, sort_keys=True, default=_path)
 
 
-def _cached(part: Part) -> Cached:
-    from target_bench.data import hub
-
-    given = _given(part)
-    hub.check(part.folder, given.files)
-    return given
+def _path(value: object) -> list[str]:
+    if isinstance(value, Path):
+        return ["path", str(value)]
+    raise TypeError(f"{type(value).__name__} has no representation that identifies it")
 
 
-def _given(part: Part) -> Cached:
-    if not part.loader.cached:
-        release = part.release()
-        value, notes = _named(lambda: part.hold(release), part, release)
-        return Cached(value, dict(release.hashes), tuple(notes))
-    if part.code is None:
-        note = f"{part.name} is read again every time: its loader's code or settings have no hash"
-        return _read_without_cache(part, note)
-    found, faults = _found(part)
-    fresh = found or _read(part)
-    return Cached(fresh.value, fresh.files, (*faults, *fresh.notes))
-
-
-def _found(part: Part) -> tuple[Cached | None, list[str]]:
-    """Return the entry that holds this part, and a note for every damaged one that was met."""
+def found(part: Part) -> tuple[Cached | None, list[str]]:
+    """Return the entry that holds this part, if any, and a note for every damaged one met."""
     faults: list[str] = []
-    for entry in _entries(f"{glob.escape(part.name)}-*"):
+    for entry in entries_named(f"{glob.escape(part.name)}-*"):
         fault: Exception | str = "its entry.json cannot be read"
         if entry.format is not None:
             if entry.format != FORMAT or entry.code != part.code or not _is_of(entry, part.folder):
@@ -117,7 +140,7 @@ def _found(part: Part) -> tuple[Cached | None, list[str]]:
                 fault = error
         if entry.folder.exists():  # else another process has just replaced it
             with suppress(OSError):
-                _remove(entry.folder)
+                remove(entry.folder)
             faults.append(f"the cached {entry.folder} is damaged ({fault}); it was read again")
     return None, faults
 
@@ -137,113 +160,6 @@ def _opened(part: Part, entry: "Entry") -> Cached:
         raise ValueError(f"{part.file} has {there} bytes, not {entry.bytes}")
     check_file(path, entry.sha256)
     return Cached(part.open(path), dict(entry.seen.files), tuple(entry.notes))
-
-
-def _read(part: Part) -> Cached:
-    """Read the sources into a new entry, or into a temporary one that goes when it is closed."""
-    try:
-        return _read_into(part, _new_folder(cache_root() / "corpora"), keep=True)
-    except OSError as error:
-        note = (
-            f"the cache {cache_root()} cannot be written ({error.strerror or error}), so "
-            f"{part.name} was read without it; name another folder with ${CACHE_VARIABLE}"
-        )
-    return _read_without_cache(part, note)
-
-
-def _read_without_cache(part: Part, note: str) -> Cached:
-    try:
-        fresh = _read_into(part, Path(tempfile.mkdtemp(prefix="target-bench-")), keep=False)
-    except OSError as error:
-        raise StoreError(
-            f"{part.name} fits neither into the cache {cache_root()} nor into the temporary "
-            f"folder: {error.strerror or error}. Make room, or name other folders with "
-            f"${CACHE_VARIABLE} and $TMPDIR."
-        ) from error
-    return Cached(fresh.value, fresh.files, (*fresh.notes, note))
-
-
-def _new_folder(parent: Path) -> Path:
-    parent.mkdir(parents=True, exist_ok=True)
-    for left in parent.glob(f"{_TEMPORARY}*"):  # by a process that was killed
-        with suppress(OSError):
-            if time.time() - left.stat().st_mtime > _ABANDONED:
-                shutil.rmtree(left, ignore_errors=True)
-    return Path(tempfile.mkdtemp(prefix=_TEMPORARY, dir=parent))
-
-
-def _read_into(part: Part, place: Path, keep: bool) -> Cached:
-    release = part.release()
-    path = place / part.file
-    try:
-        notes = _named(lambda: part.read(release, path), part, release)
-        seen = release.seen
-        if not seen.still_true(part.folder):
-            raise DataError(
-                f"{part.folder}: files there changed while they were read; run the same command "
-                "again when nothing writes them any more"
-            )
-        if keep and seen.files:  # a loader that reads nothing from the folder may read anything
-            path = _finish(part, place, seen, notes)
-        value = part.open(path)  # an open file outlives its folder
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
-    return Cached(value, dict(seen.files), tuple(notes))
-
-
-def _named(read: Callable[[], T], part: Part, release: Release) -> T:
-    """Return the result of ``read``; an error without a file gets the corpus and its files."""
-    try:
-        return read()
-    except DataError as error:
-        text = str(error)
-        folder = str(part.folder) if part.folder.name else None  # "." is in any text
-        if any(name in text for name in (*release.hashes, folder) if name):
-            raise
-        where = f"corpus {part.loader.info.name}, split {part.split}"
-        raise DataError(f"{where}{from_files(list(release.hashes))}: {error}") from error
-
-
-def _finish(part: Part, place: Path, seen: Seen, notes: list[str]) -> Path:
-    """Complete an entry and move it to its own name; return its path."""
-    content = json.dumps([FORMAT, part.code, sorted(seen.files.items())])
-    key = hashlib.sha256(content.encode()).hexdigest()[:12]
-    size, sha256 = (place / part.file).stat().st_size, sha256_of(place / part.file)
-    record = {
-        "format": FORMAT,
-        "code": part.code,
-        "created": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-        "folder": str(part.folder.resolve()),
-        "bytes": size,
-        "sha256": sha256,
-        "seen": seen.to_json(),
-        "notes": notes,
-    }
-    (place / "entry.json").write_text(json.dumps(sealed(record), indent=1), encoding="utf-8")
-    sync(place)
-    home = place.parent / f"{part.name}-{key}"
-    if home.exists():
-        there = _entry(home)
-        same = there.seen == seen and there.sha256 == sha256
-        if same and sha256_of(home / part.file) == sha256:
-            return home / part.file  # another process made it just now
-        with suppress(OSError):
-            _remove(home)  # of another folder with the same files
-    with suppress(OSError):
-        place.rename(home)
-    return (place if place.exists() else home) / part.file
-
-
-def _remove(folder: Path) -> None:
-    """Remove an entry; no other process sees half of it.
-
-    Raises:
-        OSError: it cannot be removed.
-    """
-    aside = folder.with_name(f"{_TEMPORARY}{uuid4().hex}")
-    with suppress(FileNotFoundError):  # another process was faster
-        folder.rename(aside)
-        shutil.rmtree(aside)
 
 
 @dataclass(frozen=True)
@@ -287,25 +203,19 @@ class Entry:
         return shown | {"folder": str(self.folder), "state": self.state, "files": self.seen.files}
 
 
-def entries() -> list[Entry]:
-    """List all entries, those of other versions and unfinished ones included.
-
-    ``format`` is None in those.
-    """
-    return list(_entries("*"))
-
-
-def _entries(pattern: str) -> Iterator[Entry]:
+def entries_named(pattern: str) -> Iterator[Entry]:
+    """Yield the entries whose names match a glob pattern."""
     try:
         folders = sorted((cache_root() / "corpora").glob(pattern))
     except OSError:
         return
     for folder in folders:
         if folder.is_dir():
-            yield _entry(folder)
+            yield entry_in(folder)
 
 
-def _entry(folder: Path) -> Entry:
+def entry_in(folder: Path) -> Entry:
+    """Read the record of an entry; ``format`` is None in one that cannot be read."""
     try:
         record = json.loads((folder / "entry.json").read_bytes())
         if record["format"] != FORMAT:
@@ -330,7 +240,7 @@ def _entry(folder: Path) -> Entry:
         OSError,
         ValueError,
         ArithmeticError,
-        KeyError,
+        LookupError,
         TypeError,
         AttributeError,
         RecursionError,
@@ -345,18 +255,139 @@ def _folder_bytes(folder: Path) -> int:
         return 0
 
 
-def clear() -> list[Entry]:
-    """Remove all entries, and say which there were; built and unpacked databases go too.
+def remove(folder: Path) -> None:
+    """Remove an entry; no other process sees half of it.
 
     Raises:
-        StoreError: one cannot be removed.
+        OSError: it cannot be removed.
     """
-    gone = entries()
+    aside = folder.with_name(f"{TEMPORARY}{uuid4().hex}")
+    with suppress(FileNotFoundError):  # another process was faster
+        folder.rename(aside)
+        shutil.rmtree(aside)
+
+
+class ArrowCorpus(HashedCorpus):
+    """The tables of a file that ``write_tables`` wrote.
+
+    Args:
+        path: the file.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is not a whole Arrow file of tables.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._batches = _batches(path)
+        self._starts: list[int] = []
+        n = 0
+        for batch in self._batches:
+            self._starts.append(n)
+            n += batch.num_rows
+        self._ids = tuple(_ids(self._batches))
+
+    def __iter__(self) -> Iterator[Table]:
+        ids = iter(self._ids)
+        for batch in self._batches:
+            bodies, contexts = batch.column(3), batch.column(4)
+            for i in range(batch.num_rows):
+                yield self._table(next(ids), bodies[i], contexts[i])
+
+    def __getitem__(self, table_id: tuple[str, str]) -> Table:
+        return self.at(self.positions[table_id])
+
+    def at(self, place: int) -> Table:
+        """Return the table at a place in corpus order."""
+        number = bisect_right(self._starts, place) - 1
+        batch, i = self._batches[number], place - self._starts[number]
+        return self._table(self._ids[place], batch.column(3)[i], batch.column(4)[i])
+
+    def _table(self, table_id: TableId, body: Any, context: Any) -> Table:
+        try:
+            header, rows, grid = body_of(body.as_py())
+            return Table(table_id, header, rows, decoded(context.as_py()), grid)
+        except (ValueError, TypeError) as error:
+            raise DataError(
+                f"{self._path}, table {table_id}: damaged ({error}). Remove the cache with: "
+                "target-bench data cache clear"
+            ) from error
+
+    @property
+    def ids(self) -> Sequence[TableId]:
+        """The ids of all tables, in corpus order."""
+        return self._ids
+
+    @cached_property
+    def digests(self) -> Sequence[Digest]:
+        """One a table, in corpus order."""
+        both = (value for batch in self._batches for value in batch.column(2).to_pylist())
+        return [Digest(value[:DIGEST_BYTES], value[DIGEST_BYTES:]) for value in both]
+
+
+def _batches(path: Path) -> "list[pyarrow.RecordBatch]":
+    import pyarrow
+
     try:
-        for entry in gone:
-            _remove(entry.folder)
-        if (cache_root() / DATABASES).exists():
-            _remove(cache_root() / DATABASES)
-    except OSError as error:
-        raise StoreError(f"{error.filename} cannot be removed: {error.strerror}") from error
-    return gone
+        with pyarrow.memory_map(str(path)) as source:
+            reader = pyarrow.ipc.open_file(source)
+            if reader.schema != arrow_schema():
+                raise ValueError(f"its columns are {reader.schema.names}")
+            batches = [reader.get_batch(i) for i in range(reader.num_record_batches)]
+        for batch in batches:
+            batch.validate(full=True)  # no offset leads out of the file
+            if any(column.null_count for column in batch.columns):
+                raise ValueError("it holds nulls")
+    except pyarrow.ArrowException as error:
+        raise ValueError(str(error)) from error
+    return batches
+
+
+def arrow_schema() -> "pyarrow.Schema":
+    """Return names and types of the columns of a file of tables."""
+    import pyarrow
+
+    return pyarrow.schema(
+        {
+            "database_id": pyarrow.binary(),
+            "table_id": pyarrow.binary(),
+            "digest": pyarrow.binary(2 * DIGEST_BYTES),
+            "body": pyarrow.large_binary(),
+            "context": pyarrow.binary(),
+        }
+    )
+
+
+def _ids(batches: "Iterable[pyarrow.RecordBatch]") -> Iterator[TableId]:
+    database = lru_cache(_text)
+    for batch in batches:
+        pairs = zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True)
+        for database_id, table_id in pairs:
+            yield TableId(database(database_id), _text(table_id))
+
+
+def _text(encoded: bytes) -> str:
+    return encoded.decode("utf-8", "surrogatepass")
+
+
+def read_queries(path: Path) -> list[Query]:
+    """Return the queries of a file that ``cache_writing.write_queries`` wrote.
+
+    Raises:
+        OSError, ValueError, KeyError, TypeError: the file is damaged.
+    """
+    with path.open("rb") as file:
+        return [_query(decoded(line)) for line in file]
+
+
+def _query(parts: list[Any]) -> Query:
+    query_id, text, gold, answer, database_id, metadata = parts
+    return Query(
+        query_id,
+        text,
+        tuple(TableId(*pair) for pair in gold),
+        tuple(answer) if isinstance(answer, list) else answer,
+        database_id,
+        metadata,
+    )

@@ -17,7 +17,7 @@ from target_bench.core.release import CorpusLoader
 from target_bench.core.schema import NO_DATABASE, Corpus, Dataset, Distractors, Table, TableId
 from target_bench.core.settings import parse_settings
 from target_bench.data import read_split
-from target_bench.data.sources import folder_of, is_path, loader, split_of
+from target_bench.data.read_split import folder_of, is_path, loader, split_of
 from target_bench.data.tables import Digest, HashedCorpus, digests_of
 
 

@@ -7,6 +7,7 @@ from target_bench.core.schema import Cell
 
 Grid = tuple[Sequence[str], Sequence[Sequence[Cell]]]
 
+
 _WHAT = (
     "rows are not as long as their header: short ones got empty cells, for long ones the header "
     "got columns without a name"

@@ -1,23 +1,122 @@
-"""Reading of one split: detection of its layout, the cache, and checks."""
+"""One split of a corpus: its plug-in and its folder found, its tables and queries read, checked."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 from target_bench.core import registry
-from target_bench.core.errors import DataError
-from target_bench.core.release import CorpusLoader
-from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query
-from target_bench.data import cache
-from target_bench.data.cache_parts import databases
-from target_bench.data.databases.connection import sound_tables
-from target_bench.data.formats.target_databases import TargetDatabases
-from target_bench.data.formats.target_layout import TargetLayout
-from target_bench.data.tables import dataset
+from target_bench.core.errors import ConfigError, DataError, PluginError, TargetBenchError
+from target_bench.core.release import CorpusLoader, Release
+from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query, Table
+from target_bench.data import cache, cache_writing
+from target_bench.data.cache import Cached
+from target_bench.data.how_to_get import ENVIRONMENT, data_missing
+from target_bench.data.tables import (
+    MemoryCorpus,
+    NoteTally,
+    check_queries,
+    checked,
+    query_notes,
+    sound,
+    table_notes,
+)
 
-_NAMED = 12
-"""How many tables or databases a note names at most."""
+T = TypeVar("T")
+
+
+_ALIASES = {"dev": "validation", "val": "validation", "mini-dev": "mini_dev", "minidev": "mini_dev"}
+
+
+def loader(name: str | Path) -> CorpusLoader:
+    """Return the corpus plug-in of this name (``OTT-QA`` and ``ottqa`` are the same), or of a path.
+
+    Args:
+        name: a registered name, ``module:Class`` or ``path/file.py:Class``; or the path of a
+            folder or database file of your own, written with a separator, as in ``./tables``.
+
+    Raises:
+        ConfigError: the name is unknown.
+        DataError: there is nothing readable at the path.
+    """
+    if is_path(name):
+        from target_bench.data.formats import detect
+
+        return detect.of_path(Path(name).expanduser())
+    name = str(name)
+    try:
+        found = registry.create("corpus", registry.canonical("corpus", name))
+    except ConfigError as error:
+        if Path(name).is_dir():
+            raise ConfigError(f"{error} For the folder of this name write ./{name}") from error
+        raise
+    if not isinstance(found, CorpusLoader):
+        raise ConfigError(f"{name!r} is not a corpus: {type(found).__name__} is not a CorpusLoader")
+    return found
+
+
+def is_path(name: str | Path) -> bool:
+    """Return whether a corpus is named by its path: a folder or a database file."""
+    if isinstance(name, Path):
+        return True
+    if ":" in name and registry.parse("corpus", name).target != name.partition(":")[0]:
+        return False  # module:Class or path/file.py:Class
+    suffixes = (".sqlite", ".sqlite3", ".db", ".duckdb")
+    return "/" in name or os.sep in name or name in (".", "..") or name.lower().endswith(suffixes)
+
+
+def split_of(plugin: CorpusLoader, split: str | None) -> str:
+    """Return the full name of a split of this corpus.
+
+    Raises:
+        ConfigError: it has no such split.
+    """
+    info = plugin.info
+    if split is None:
+        return info.splits[0]
+    full = _ALIASES.get(split.lower(), split.lower())
+    for name in (split, full):
+        if name in info.splits:
+            return name
+    raise ConfigError(
+        f"corpus {info.name} has no split {split!r}. It has {', '.join(info.splits)}."
+    )
+
+
+def folder_of(plugin: CorpusLoader, data_dir: str | Path | None, strict: bool = False) -> Path:
+    """Return the folder that holds the data of this corpus.
+
+    Args:
+        plugin: the corpus.
+        data_dir: as for ``load``.
+        strict: take ``data_dir`` only if it has a sub-folder of the corpus's name.
+
+    Raises:
+        DataError: there is none; the message says how to get the data.
+    """
+    info = plugin.info
+    if plugin.embedded is not None:
+        return plugin.embedded
+    if data_dir is not None:
+        folder = Path(data_dir)
+        if not folder.is_dir():
+            raise data_missing(plugin, f"--data-dir {folder}: there is no such folder")
+        if (folder / info.name).is_dir():
+            return folder / info.name
+        if not strict:
+            return folder
+    root = os.environ.get(ENVIRONMENT)
+    if root and (Path(root) / info.name).is_dir():
+        return Path(root) / info.name
+    from target_bench.data import hub
+
+    if pulled := hub.pulled(info.name):
+        return pulled
+    where = f"${ENVIRONMENT}/{info.name}: {Path(root) / info.name} is not a folder" if root else ""
+    raise data_missing(plugin, where or f"the data of corpus {info.name} is not here.")
 
 
 def read(loader: CorpusLoader, folder: Path, split: str) -> Dataset:
@@ -30,22 +129,18 @@ def read(loader: CorpusLoader, folder: Path, split: str) -> Dataset:
         DataError: a file is missing or broken; the message names it.
     """
     loader = by_layout(loader, folder)
-    tables = read_tables(loader, folder, split)
-    queries = cache.queries(loader, folder, split)
+    tables = Tables(loader, folder, split).cached()
+    queries = Queries(loader, folder, split).cached()
     files = tables.files | queries.files
     found = dataset(
         loader.info, split, tables.value, queries.value, files, [*tables.notes, *queries.notes]
     )
-    there = databases(loader, folder, split)
-    if not there and not _runs_sql(loader.info):
-        return found
-    notes = database_notes(found.corpus, found.queries, there)
-    return replace(found, databases=there, notes=(*found.notes, *notes))
+    return replace(found, databases=databases(loader, folder, split))
 
 
-def read_tables(loader: CorpusLoader, folder: Path, split: str) -> cache.Cached:
+def read_tables(loader: CorpusLoader, folder: Path, split: str) -> Cached:
     """Return the tables of one split alone; errors as for ``read``."""
-    return cache.tables(by_layout(loader, folder), folder, split)
+    return Tables(by_layout(loader, folder), folder, split).cached()
 
 
 def read_databases(loader: CorpusLoader, folder: Path, split: str) -> Mapping[str, Path]:
@@ -53,88 +148,229 @@ def read_databases(loader: CorpusLoader, folder: Path, split: str) -> Mapping[st
     return databases(by_layout(loader, folder), folder, split)
 
 
-def notes_about(dataset: Dataset, database: str | None) -> Sequence[str]:
-    """Return the notes of a dataset; with ``database`` only that one's, its name in any case."""
-    if database is None:
-        return dataset.notes
-    others = database_notes(dataset.corpus, dataset.queries, dataset.databases)
-    wanted = database.lower()
-    queries = [query for query in dataset.queries if query.database_id.lower() == wanted]
-    there = {name: file for name, file in dataset.databases.items() if name.lower() == wanted}
-    kept = (note for note in dataset.notes if note not in others)
-    return (*kept, *database_notes(dataset.corpus, queries, there))
-
-
-def database_notes(
-    corpus: Corpus, queries: Sequence[Query], there: Mapping[str, Path]
-) -> list[str]:
-    """Return notes for the user about databases: missing or damaged ones, empty tables.
-
-    Args:
-        corpus: the tables.
-        queries: those of them that are about other tasks say so in their metadata.
-        there: database id -> its file.
-    """
-    about = (q for q in queries if _may_run_sql(q.metadata.get("task")))
-    asked = Counter(query.database_id for query in about)
-    n_tables = Counter(table_id.database_id for table_id in corpus.ids)
-    missing = [name for name in asked if name not in there]
-    notes = []
-    if missing:
-        notes.append(
-            f"{len(missing)} of {len(asked)} databases are not here ({_some(missing)}): their "
-            f"{sum(n_tables[name] for name in missing)} tables are known by their schema alone, "
-            f"and the {sum(asked[name] for name in missing)} queries on them cannot be run"
-        )
-    damaged: dict[str, DataError] = {}
-    empty = []
-    for name, file in there.items():
-        try:
-            sound_tables(file)
-        except DataError as error:
-            damaged[name] = error
-    for table_id in corpus.ids:
-        if table_id.database_id in there and table_id.database_id not in damaged:
-            try:
-                empty += [] if corpus[table_id].rows else [str(table_id)]
-            except DataError as error:
-                damaged[table_id.database_id] = error
-    notes += [
-        f"{error} The {asked[name]} queries on {name} are not run"
-        for name, error in damaged.items()
-        if asked[name]
-    ]
-    if empty:
-        notes.append(f"tables without rows: {_some(empty)}")
-    return notes
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
-
-
 def by_layout(loader: CorpusLoader, folder: Path) -> CorpusLoader:
     """Return the loader of TARGET's layout for a folder in it, else the given one."""
-    if loader.embedded is not None or not TargetLayout.is_in(folder):
+    if loader.embedded is not None or not _may_hold_target_layout(folder):
+        return loader
+    from target_bench.data.formats.target_databases import TargetDatabases
+    from target_bench.data.formats.target_layout import TargetLayout
+
+    if not TargetLayout.is_in(folder):
         return loader
     layout = TargetDatabases if TargetDatabases.is_in(folder) else TargetLayout
     return layout(folder, loader.info)
 
 
-def _runs_sql(info: CorpusInfo) -> bool:
-    """Return whether a task that the corpus serves needs databases."""
-    return any(map(_may_run_sql, info.tasks))
+def _may_hold_target_layout(folder: Path) -> bool:
+    """Return whether a folder, or a name in it, says ``corpus``, as all do in TARGET's layout."""
+    return "corpus" in folder.resolve().name or any("corpus" in p.name for p in folder.glob("*"))
 
 
-def _may_run_sql(task: str | None) -> bool:
-    """Return whether a task, by its short name, needs databases.
+class PluginPart(cache.Part):
+    """A part of a split as its plug-in gives it."""
 
-    A query that names no task may be about any.
+    def release(self) -> Release:
+        """Return the data folder, with nothing read yet."""
+        return Release(self.folder, self.loader.info.source, self.loader.subfolders)
 
-    A task that nothing is registered of, such as one of a file, is taken to need none.
+    def cached(self) -> Cached:
+        """Return it from the cache, read into it first if need be.
+
+        Loaders that declare ``cached = False`` are read again, into memory.
+
+        Raises:
+            DataError: a source file is missing or broken, or holds nothing sound.
+            PluginError: the loader is a plug-in and raised.
+            StoreError: neither the cache nor the temporary folder has room.
+        """
+        given = self._given()
+        if (self.folder / "source.json").exists():  # the folder was pulled
+            from target_bench.data import hub
+
+            hub.check(self.folder, given.files)
+        return given
+
+    def _given(self) -> Cached:
+        if not self.loader.cached:
+            release = self.release()
+            value, notes = self.hold(release)
+            return Cached(value, dict(release.hashes), tuple(notes))
+        if self.code is None:
+            why = "its loader's code or settings have no hash"
+            note = f"{self.name} is read again every time: {why}"
+            return cache_writing.read_without_cache(self, note)
+        found, faults = cache.found(self)
+        fresh = found or cache_writing.read_into_cache(self)
+        return Cached(fresh.value, fresh.files, (*faults, *fresh.notes))
+
+    @abstractmethod
+    def hold(self, release: Release) -> tuple[Any, list[str]]:
+        """Read the sources into memory; return the value and notes for the user about it."""
+
+    def given(self, read: Callable[[], Iterable[T]], kind: type[T]) -> Iterator[T]:
+        """Yield the values of the plug-in; an error in it becomes one that names the plug-in.
+
+        Raises:
+            DataError: a file cannot be read.
+            PluginError: a plug-in that is not ours raised, or gave something else.
+        """
+        with _naming_plugin(self.loader, self.folder, f"{self.kind} of {self.split}") as where:
+            for item in read():
+                if not isinstance(item, kind):
+                    other = type(item).__name__
+                    raise PluginError(f"{where}: expected {kind.__name__}, found {other}")
+                yield item
+
+    @contextmanager
+    def naming_files(self, release: Release) -> Iterator[None]:
+        """Give an error inside the block that names no file the corpus and its files."""
+        try:
+            yield
+        except DataError as error:
+            text = str(error)
+            folder = str(self.folder) if self.folder.name else None  # "." is in any text
+            if any(name in text for name in (*release.hashes, folder) if name):
+                raise
+            where = f"corpus {self.loader.info.name}, split {self.split}"
+            raise DataError(f"{where}{_from_files(list(release.hashes))}: {error}") from error
+
+
+class Tables(PluginPart):
+    """The tables of a split."""
+
+    kind = "tables"
+    file = "tables.arrow"
+    writer = staticmethod(cache_writing.write_tables)
+
+    def read(self, release: Release, path: Path) -> list[str]:
+        """Write them into an Arrow file as they come."""
+        tally = NoteTally()
+        with self.naming_files(release):
+            self.writer(path, self._seen(release, tally))
+        return [*tally.notes(), *release.notes]
+
+    def hold(self, release: Release) -> tuple[Corpus, list[str]]:
+        """Return the tables as a corpus in memory."""
+        tally = NoteTally()
+        with self.naming_files(release):
+            corpus = MemoryCorpus(self._seen(release, tally))
+        return corpus, [*tally.notes(), *release.notes]
+
+    def open(self, path: Path) -> Corpus:
+        """Return the corpus, memory-mapped."""
+        return cache.ArrowCorpus(path)
+
+    def _seen(self, release: Release, tally: NoteTally) -> Iterator[Table]:
+        given = self.given(lambda: self.loader.tables(release, self.split), Table)
+        for table in checked(sound(release, table) for table in given):
+            tally.see(table)
+            yield table
+
+
+class Queries(PluginPart):
+    """The queries of a split."""
+
+    kind = "queries"
+    file = "queries.jsonl"
+    writer = staticmethod(cache_writing.write_queries)
+
+    def read(self, release: Release, path: Path) -> list[str]:
+        """Write them into a file, a line a query."""
+        with self.naming_files(release):
+            self.writer(path, self._seen(release))
+        return release.notes
+
+    def hold(self, release: Release) -> tuple[list[Query], list[str]]:
+        """Return the queries as a list."""
+        with self.naming_files(release):
+            return list(self._seen(release)), release.notes
+
+    def open(self, path: Path) -> list[Query]:
+        """Return the queries, read back."""
+        return cache.read_queries(path)
+
+    def _seen(self, release: Release) -> Iterator[Query]:
+        where = f"corpus {self.loader.info.name}, split {self.split}"
+        for query in self.given(lambda: self.loader.queries(release, self.split), Query):
+            check_query(query, where)
+            yield query
+
+
+def databases(loader: CorpusLoader, folder: Path, split: str) -> Mapping[str, Path]:
+    """Return database id -> file of a split, by the loader.
+
+    Raises:
+        DataError: a file is broken.
+        PluginError: a plug-in that is not ours raised, or gave something else.
     """
-    if task is None:
-        return True
-    known = task in registry.names("task")
-    return known and bool(registry.resolve("task", task).needs_databases)
+    with _naming_plugin(loader, folder, f"databases of {split}") as where:
+        found = loader.databases(Release(folder, loader.info.source, loader.subfolders), split)
+        for name, path in found.items():
+            if not isinstance(name, str) or not isinstance(path, Path) or not path.is_file():
+                raise PluginError(f"{where}: {name!r} should be the path of a file, not {path!r}")
+        return dict(found)
+
+
+@contextmanager
+def _naming_plugin(loader: CorpusLoader, folder: Path, what: str) -> Iterator[str]:
+    """Turn errors inside the block into ones that name the plug-in; errors as for ``databases``.
+
+    Yields the beginning of such a message.
+    """
+    plugin = type(loader)
+    where = f"corpus {loader.info.name} ({plugin.__name__}), {what}"
+    try:
+        yield where
+    except TargetBenchError:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise DataError(f"{where}: {error.filename or folder}: cannot be read: {reason}") from error
+    except Exception as error:
+        if plugin.__module__.startswith("target_bench."):
+            raise
+        raise PluginError(f"{where}: {type(error).__name__}: {error}") from error
+
+
+def dataset(
+    info: CorpusInfo,
+    split: str,
+    corpus: Corpus | Iterable[Table],
+    queries: Iterable[Query],
+    files: Mapping[str, str] | None = None,
+    notes: Sequence[str] | None = None,
+) -> Dataset:
+    """Return a checked split.
+
+    Args:
+        info: what the corpus declares about itself.
+        split: the split's full name.
+        corpus: a corpus, or tables to hold in memory.
+        queries: the queries.
+        files: SHA-256 of the source files, by name.
+        notes: what a user should know about the tables; default: what they show.
+
+    Raises:
+        DataError: the faults that ``checked`` refuses, a repeated query id, no
+            query at all, or a gold table that is not in the corpus; the message names the files.
+    """
+    where = f"corpus {info.name}, split {split}{_from_files(list(files or ()))}"
+    try:
+        tables = corpus if isinstance(corpus, Corpus) else MemoryCorpus(corpus)
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from error
+    asked = tuple(queries)
+    if not asked or (not tables and any(query.gold for query in asked)):
+        raise DataError(f"{where}: {len(tables)} tables and {len(asked)} queries; both are needed")
+    check_queries(asked, tables, where)
+    if notes is None:
+        notes = table_notes(tables)
+    return Dataset(info, split, tables, asked, dict(files or {}), (*notes, *query_notes(asked)))
+
+
+def _from_files(names: Sequence[str]) -> str:
+    """Return the first of these files, in brackets; empty without any."""
+    if not names:
+        return ""
+    more = f" and {len(names) - 3} more files" if len(names) > 3 else ""
+    return f" (from {', '.join(names[:3])}{more})"

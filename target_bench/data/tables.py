@@ -1,19 +1,20 @@
-"""Corpora as values: what every loaded table and query is checked for, and tables in memory."""
+"""Corpora as values: tables in memory, their digests, and checks of every table and query."""
 
 import hashlib
 import json
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid
-from target_bench.core.schema import Cell, Corpus, CorpusInfo, Dataset, Query, Table, TableId
-from target_bench.data.databases.lazy_rows import LazyRows
-from target_bench.data.titles import has_title
+from target_bench.core.release import Release
+from target_bench.core.schema import NO_DATABASE, Cell, Corpus, Query, Table, TableId
+from target_bench.data.databases.stored_tables import LazyRows
+from target_bench.data.formats.cells import PLAIN
 
 DIGEST_BYTES = 16
 _SEPARATOR = re.compile(r"[;\t]")
@@ -156,11 +157,8 @@ def _check_grid(table: Table) -> None:
             raise DataError(
                 f"table {table.id}, row {number}: {len(row)} cells under {width} columns"
             )
-        if isinstance(row, str | bytes) or not _CELLS.issuperset(map(type, row)):
+        if isinstance(row, str | bytes) or not PLAIN.issuperset(map(type, row)):
             _check_cells(f"table {table.id}, row {number}", row)
-
-
-_CELLS = {str, int, float, bytes, bool, type(None)}
 
 
 def _check_cells(place: str, row: Any) -> None:
@@ -267,86 +265,8 @@ def _unescaped(found: dict[str, Any]) -> Any:
 _encoder = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=_bytes_as_hex).encode
 
 
-def dataset(
-    info: CorpusInfo,
-    split: str,
-    corpus: Corpus | Iterable[Table],
-    queries: Iterable[Query],
-    files: Mapping[str, str] | None = None,
-    notes: Sequence[str] | None = None,
-) -> Dataset:
-    """Return a checked split.
-
-    Args:
-        info: what the corpus declares about itself.
-        split: the split's full name.
-        corpus: a corpus, or tables to hold in memory.
-        queries: the queries.
-        files: SHA-256 of the source files, by name.
-        notes: what a user should know about the tables; default: what they show.
-
-    Raises:
-        DataError: the faults that ``checked`` refuses, a repeated query id, no
-            query at all, or a gold table that is not in the corpus; the message names the files.
-    """
-    where = f"corpus {info.name}, split {split}{from_files(list(files or ()))}"
-    try:
-        tables = corpus if isinstance(corpus, Corpus) else MemoryCorpus(corpus)
-    except DataError as error:
-        raise DataError(f"{where}: {error}") from error
-    asked = tuple(queries)
-    if not asked or (not tables and any(query.gold for query in asked)):
-        raise DataError(f"{where}: {len(tables)} tables and {len(asked)} queries; both are needed")
-    _check_queries(asked, tables, where)
-    if notes is None:
-        notes = table_notes(tables)
-    return Dataset(info, split, tables, asked, dict(files or {}), (*notes, *_query_notes(asked)))
-
-
-def from_files(names: Sequence[str]) -> str:
-    """Return the first of these files, in brackets; empty without any."""
-    if not names:
-        return ""
-    more = f" and {len(names) - 3} more files" if len(names) > 3 else ""
-    return f" (from {', '.join(names[:3])}{more})"
-
-
-def check_query(query: Query, where: str) -> None:
-    """Check the types of a query's fields.
-
-    Raises:
-        DataError: id or text is not text, or a gold table is not a pair of texts.
-    """
-    texts = {"id": query.id, "text": query.text, "database_id": query.database_id}
-    for name, value in texts.items():
-        if not isinstance(value, str):
-            raise DataError(
-                f"{where}: query {query.id!r}: {name} should be text, not {value!r:.80}"
-            )
-    if not isinstance(query.gold, tuple) or not all(map(_is_id, query.gold)):
-        raise DataError(
-            f"{where}: query {query.id!r}: gold should be a tuple of TableId, "
-            f"not {query.gold!r:.80}"
-        )
-
-
 def _is_id(value: Any) -> bool:
     return isinstance(value, tuple) and len(value) == 2 and all(isinstance(v, str) for v in value)
-
-
-def _check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None:
-    seen = set()
-    for query in queries:
-        check_query(query, where)
-        if query.id in seen:
-            raise DataError(f"{where}: query id {query.id!r} occurs twice; ids must be unique")
-        seen.add(query.id)
-        for table_id in query.gold:
-            if table_id not in corpus.positions:
-                raise DataError(
-                    f"{where}: query {query.id!r} has gold table {table_id}, which is not among "
-                    f"the {len(corpus)} tables"
-                )
 
 
 def table_notes(tables: Iterable[Table]) -> list[str]:
@@ -394,6 +314,80 @@ class NoteTally:
         return [f"{n} of {self._n} tables {what}" for what, n in found.items() if n]
 
 
-def _query_notes(queries: Sequence[Query]) -> list[str]:
+def has_title(table: Table) -> bool:
+    """Return whether its context has a title that is not blank."""
+    return bool(str(table.context.get("title") or "").strip())
+
+
+def titled(table: Table) -> Table:
+    """Return the table; one without a title that lies in a database has its name as title.
+
+    There the id of a table is the name that SQL calls it by. The id of any other table may be a
+    number, a hash or a path in somebody's archive: it is a key, which no retriever reads, so that
+    rankings do not depend on it. A loader that knows a table's name puts it into the context.
+    """
+    if table.id.database_id == NO_DATABASE or has_title(table):
+        return table
+    return replace(table, context={**table.context, "title": table.id.table_id})
+
+
+def sound(release: Release, table: Table) -> Table:
+    """Return the table with rows as long as its header and, if it has a name, with a title."""
+    if table.header and not isinstance(table.rows, LazyRows) and not _is_rectangular(table):
+        place = f"table {table.id}"
+        header, rows = rectangular(
+            release, table.header, table.rows, lambda number: f"{place}, row {number + 1}"
+        )
+        if rows is not table.rows:
+            table = replace(table, header=header, rows=rows)
+    return titled(table)
+
+
+def _is_rectangular(table: Table) -> bool:
+    width = len(table.header)
+    return all(isinstance(row, list | tuple) and len(row) == width for row in table.rows)
+
+
+def check_query(query: Query, where: str) -> None:
+    """Check the types of a query's fields.
+
+    Raises:
+        DataError: id or text is not text, or a gold table is not a pair of texts.
+    """
+    texts = {"id": query.id, "text": query.text, "database_id": query.database_id}
+    for name, value in texts.items():
+        if not isinstance(value, str):
+            raise DataError(
+                f"{where}: query {query.id!r}: {name} should be text, not {value!r:.80}"
+            )
+    if not isinstance(query.gold, tuple) or not all(map(_is_id, query.gold)):
+        raise DataError(
+            f"{where}: query {query.id!r}: gold should be a tuple of TableId, "
+            f"not {query.gold!r:.80}"
+        )
+
+
+def check_queries(queries: Sequence[Query], corpus: Corpus, where: str) -> None:
+    """Check queries against their corpus.
+
+    Raises:
+        DataError: an id occurs twice, or a gold table is not in the corpus.
+    """
+    seen = set()
+    for query in queries:
+        check_query(query, where)
+        if query.id in seen:
+            raise DataError(f"{where}: query id {query.id!r} occurs twice; ids must be unique")
+        seen.add(query.id)
+        for table_id in query.gold:
+            if table_id not in corpus.positions:
+                raise DataError(
+                    f"{where}: query {query.id!r} has gold table {table_id}, which is not among "
+                    f"the {len(corpus)} tables"
+                )
+
+
+def query_notes(queries: Sequence[Query]) -> list[str]:
+    """Return notes for the user about these queries."""
     silent = sum(1 for query in queries if not query.text.strip())
     return [f"{silent} of {len(queries)} queries are empty"] if silent else []

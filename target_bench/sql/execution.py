@@ -1,86 +1,175 @@
-"""Predicted SQL against gold SQL: both are run, and what they give is compared."""
+"""Answers of a model, judged: SQL is read, run as the gold is, and what both give is compared."""
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
+from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Literal
+from typing import Any, Generic, TypeVar
 
 from target_bench.core.errors import DataError
+from target_bench.core.files import digest
 from target_bench.core.schema import Executed
 from target_bench.metrics.sql import JudgedQuery, Rule, verdict
 from target_bench.sql.dialect.agreement import agree
-from target_bench.sql.dialect.engine_choice import Dialect
-from target_bench.sql.gold_results import GoldResults
+from target_bench.sql.engines.databases import EngineName, engine_of
+from target_bench.sql.judged_answer import Case, Judged, JudgedAnswer, LeftOut, Links
 from target_bench.sql.normalisation import for_test_suite
-from target_bench.sql.result_preview import Shape, beginning
+from target_bench.sql.statement_results import GoldResults, Prediction, Trials, Tried
 from target_bench.sql.statements import LONGEST
-from target_bench.sql.workers.pool import Pool, Statement
-from target_bench.sql.workers.trial import Links, Prediction, Trials, Tried
+from target_bench.sql.workers.pool import Dialect, Pool, Statement
+from target_bench.sql.workers.process import Shape, beginning
 
 VERSION = "judging:2"
 """The version of how SQL is read, run and compared: raise it if verdicts or scores can change."""
 
-LeftOut = Literal["missing", "unusable", "engines"]
-"""Why a query is not runnable: its database is missing, or cannot be read, or the engine that
-judges cannot translate the gold or has another result of it than SQLite."""
+FORMAT = 1
+"""The version of records and fingerprints; a record of another version is not used again."""
+
+Databases = Mapping[str, Path]
+"""Database id -> its file, of the databases that are here."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """A prediction and what it is judged against.
+class Answer:
+    """An answer, and what it is judged against.
 
     Attributes:
         query_id: the query.
-        gold_sql: the gold, in the dialect of its database.
-        gold_file: the database of the gold, or None if it is missing.
-        sql: the prediction, or None if there is none.
-        file: the database the prediction runs on, or None if there is none of the name it gave.
-        problem: what is wrong, if there is no prediction or no database to run it on.
-        stopped: the limit that was met while the answer was read, or None.
-        database: the id of the database the prediction runs on, or None.
+        text: the answer.
+        error: why there is none, or None.
+        gold_sql: the gold.
+        database_id: the database of the gold.
+        retrieved: the database of the first retrieved table, or None.
     """
 
     query_id: str
+    text: str
+    error: str | None
     gold_sql: str
-    gold_file: Path | None
-    sql: str | None
-    file: Path | None
-    problem: str = ""
-    stopped: Executed | None = None
-    database: str | None = None
+    database_id: str
+    retrieved: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A case, judged.
+def fingerprint(
+    answer: Answer, database: str | None, databases: Databases, settings: Sequence[str]
+) -> str:
+    """Return a hash of all that the record of an answer follows from, file contents included.
 
-    Attributes:
-        case: the case.
-        query: the judgement under every rule.
-        gold: what the gold gave, or None if it was not run; with the beginning of it alone
-            (``beginning``), because all of it would for many cases fill the memory.
-        predicted: what the prediction gave, or None if there was none; its beginning too.
-        gold_shape: how many rows and columns the gold gave, or None if it was not run.
-        predicted_shape: how many the prediction gave, or None if there was none.
-        reason: what went wrong, in words; empty if nothing did, or if the result is wrong.
-        left_out: why the query is not runnable; None if it is.
-        links: which tables and columns prediction and gold use; None without a prediction, or on
-            a database whose schema is not known.
-        notes: what a user should know of the databases as they were run.
+    Args:
+        answer: the answer.
+        database: the id of the database that its SQL was run on, or None.
+        databases: as for ``AnswerJudge``.
+        settings: all that changes a judgement beside answer and data.
+    """
+    contents = [_content(databases.get(name or "")) for name in (answer.database_id, database)]
+    parts = [FORMAT, list(settings), astuple(answer), database, contents, sorted(databases)]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+
+
+def _content(file: Path | None) -> str | None:
+    """Return the hash of a file; None without one, or where it cannot be read."""
+    with suppress(OSError):
+        return None if file is None else digest(file)
+    return None
+
+
+class AnswerJudge:
+    """A judge of answers, in the processes of a pool.
+
+    Args:
+        pool: whose processes, under whose limits.
+        databases: the databases that may be asked.
+        engine: ``sqlite`` runs every database in its own engine; ``duckdb`` runs SQLite databases
+            as copies in DuckDB.
+        rule: which rule the verdicts follow.
+        repeats: how often gold and prediction are run, for measures of efficiency; 1 for none.
     """
 
-    case: Case
-    query: JudgedQuery
-    gold: Executed | None
-    predicted: Executed | None
-    gold_shape: Shape | None
-    predicted_shape: Shape | None
-    reason: str
-    left_out: LeftOut | None = None
-    links: Links | None = None
-    notes: tuple[str, ...] = ()
+    def __init__(
+        self, pool: Pool, databases: Databases, engine: EngineName, rule: Rule, repeats: int
+    ) -> None:
+        self._pool = pool
+        self._databases = databases
+        self._engine: EngineName = engine
+        self._read: _Once[Any] = _Once()
+        dialect = Dialect()
+        if engine != "sqlite":
+            from target_bench.sql.dialect.engine_choice import dialect_of
+
+            dialect = dialect_of(engine, lambda _: None)  # notes of a copy come with each record
+        self._judge = Judge(pool, GoldResults(pool), dialect, rule, repeats)
+
+    def judged(self, answers: Iterable[Answer]) -> Iterator[JudgedAnswer]:
+        """Judge answers; each comes as soon as it is judged, in any order.
+
+        Raises:
+            BudgetError: the pool's budget is spent.
+            StoreError: the result of a gold statement cannot be recorded.
+        """
+        return self._pool.as_done(partial(self._judged, answer) for answer in answers)
+
+    def _judged(self, answer: Answer) -> JudgedAnswer:
+        case = self._case(answer)
+        return JudgedAnswer.of(self._judge.judge(case), engine_of(self._engine, case.gold_file))
+
+    def _case(self, answer: Answer) -> Case:
+        case = partial(
+            Case, answer.query_id, answer.gold_sql, self._databases.get(answer.database_id)
+        )
+        if answer.error is not None:
+            return case(None, None, answer.error)
+        read = self._read(answer.text, partial(self._sql_in, answer.text))
+        if isinstance(read, Executed):
+            return case(None, None, stopped=read)
+        sql, named = read
+        if sql is None:
+            return case(None, None, "no SQL can be read from the answer")
+        if len(sql) > LONGEST:
+            problem = f"it has {len(sql):,} characters; more than {LONGEST:,} are not run"
+            return case(sql, None, problem)
+        asked = named or answer.retrieved or answer.database_id
+        database = _known(self._databases, asked)
+        if database is None:
+            return case(sql, None, f"there is no database {asked!r:.80}")
+        return case(sql, self._databases[database], database=database)
+
+    def _sql_in(self, text: str) -> Any:
+        """Return SQL and database that an answer names, or the limit that was met in reading it."""
+        return self._pool.read("extracted", text, what="reading the answer")
+
+
+def _known(databases: Databases, name: str) -> str | None:
+    """Return the id of a database by a name from a model: looked up, never made a path."""
+    if name in databases:
+        return name
+    same = [found for found in databases if found.lower() == name.lower()]
+    return same[0] if len(same) == 1 else None
+
+
+class _Once(Generic[T]):
+    """Values by key, each worked out once; a thread that asks meanwhile waits for it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._values: dict[str, Future[T]] = {}
+
+    def __call__(self, key: str, work: Callable[[], T]) -> T:
+        with self._lock:
+            known = self._values.get(key)
+            value = self._values.setdefault(key, Future())
+        if known is None:
+            try:
+                value.set_result(work())
+            except BaseException as error:
+                value.set_exception(error)
+        return value.result()
 
 
 @dataclass(frozen=True, slots=True)

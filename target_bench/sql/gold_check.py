@@ -12,12 +12,10 @@ from target_bench.core.files import atomic_write
 from target_bench.core.schema import NO_DATABASE, Dataset, Executed, Query, SQLOutcome
 from target_bench.metrics.sql_rules import comparable
 from target_bench.sql.dialect.agreement import agree
-from target_bench.sql.dialect.engine_choice import Dialect, dialect_of
-from target_bench.sql.engines.base import EngineName
-from target_bench.sql.engines.databases import ran_in
-from target_bench.sql.engines.limits import Limits
+from target_bench.sql.dialect.engine_choice import dialect_of
+from target_bench.sql.engines.databases import EngineName, Limits, ran_in
 from target_bench.sql.normalisation import for_test_suite
-from target_bench.sql.workers.pool import Pool, Statement
+from target_bench.sql.workers.pool import Dialect, Pool, Statement
 
 RUNS = 2
 """How often every statement is run, to see whether it gives the same each time."""

@@ -6,7 +6,6 @@ without regard to case, aliases are resolved, ``*`` stands for all columns that 
 JOIN uses no column by name; USING uses one of each side.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +14,9 @@ from target_bench.sql.dialect.parsing import ROWIDS, parsed, strings_from_names
 
 _LONGEST = 20_000  # characters of a query that is looked at
 _MOST_TABLES = 200  # of its FROM clauses; the time grows as their square
+
+Counts = tuple[int, int, int]
+"""Of tables or columns: how many both statements use, the prediction, the gold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,37 +40,6 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Overlap:
-    """Counts of the names that two queries use.
-
-    Attributes:
-        shared: those that both use.
-        predicted: those that the prediction uses; unknown ones count.
-        gold: those that the gold query uses.
-    """
-
-    shared: int
-    predicted: int
-    gold: int
-
-    @property
-    def precision(self) -> float:
-        """Share of the predicted ones that gold uses; without any: 1 if gold uses none, else 0."""
-        return self.shared / self.predicted if self.predicted else float(self.gold == 0)
-
-    @property
-    def recall(self) -> float:
-        """Share of gold's that the prediction uses; 1 where gold uses none."""
-        return self.shared / self.gold if self.gold else 1.0
-
-    @property
-    def f1(self) -> float:
-        """Harmonic mean of precision and recall."""
-        both = self.precision + self.recall
-        return 2 * self.precision * self.recall / both if both else 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class Linking:
     """A prediction's use of the schema against gold's.
 
@@ -81,18 +52,18 @@ class Linking:
     predicted: Usage
 
     @property
-    def tables(self) -> Overlap:
+    def tables(self) -> Counts:
         """Of base tables."""
         shared = self.gold.tables & self.predicted.tables
         predicted = len(self.predicted.tables) + len(self.predicted.unknown_tables)
-        return Overlap(len(shared), predicted, len(self.gold.tables))
+        return (len(shared), predicted, len(self.gold.tables))
 
     @property
-    def columns(self) -> Overlap:
+    def columns(self) -> Counts:
         """Of columns."""
         shared = self.gold.columns & self.predicted.columns
         predicted = len(self.predicted.columns) + len(self.predicted.unknown_columns)
-        return Overlap(len(shared), predicted, len(self.gold.columns))
+        return (len(shared), predicted, len(self.gold.columns))
 
 
 def linking(gold_sql: str, predicted_sql: str, schema: Schema, dialect: str = "sqlite") -> Linking:
@@ -105,16 +76,6 @@ def linking(gold_sql: str, predicted_sql: str, schema: Schema, dialect: str = "s
         dialect: sqlglot's name of the dialect of both.
     """
     return Linking(usage(gold_sql, schema, dialect), usage(predicted_sql, schema, dialect))
-
-
-def total(overlaps: Iterable[Overlap]) -> Overlap:
-    """Sum the overlaps of many queries: precision, recall and F1 become micro averages."""
-    found = list(overlaps)
-    return Overlap(
-        sum(overlap.shared for overlap in found),
-        sum(overlap.predicted for overlap in found),
-        sum(overlap.gold for overlap in found),
-    )
 
 
 def usage(sql: str, schema: Schema, dialect: str = "sqlite") -> Usage:

@@ -31,12 +31,10 @@ from target_bench.core.schema import (
 from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, Task
 from target_bench.metrics.sql import VERSION as METRICS_VERSION
 from target_bench.metrics.sql import JudgedSQL, Rule, sql_metrics
-from target_bench.sql.answers import Answer, AnswerJudge, fingerprint
-from target_bench.sql.engines.databases import named
-from target_bench.sql.engines.limits import Limits
+from target_bench.sql.engines.databases import Limits, named
 from target_bench.sql.execution import VERSION as JUDGING_VERSION
-from target_bench.sql.judged_answer import JudgedAnswer
-from target_bench.sql.outcomes import report
+from target_bench.sql.execution import Answer, AnswerJudge, fingerprint
+from target_bench.sql.judged_answer import JudgedAnswer, report
 from target_bench.sql.workers.pool import Pool
 
 

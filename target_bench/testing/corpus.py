@@ -12,8 +12,8 @@ from unittest import SkipTest
 from target_bench.core import registry
 from target_bench.core.errors import DataError, PluginError
 from target_bench.core.release import Release
-from target_bench.data import cache_parts, sources
-from target_bench.data.databases import connection
+from target_bench.data import read_split
+from target_bench.data.databases import stored_tables
 from target_bench.data.select import make_task
 from target_bench.testing.checks import (
     Check,
@@ -83,8 +83,8 @@ def corpus_checks(
 def _maker(
     corpus: Callable[..., Any] | str | Path, settings: Mapping[str, Any] | None = None
 ) -> Maker:
-    if isinstance(corpus, Path) or (isinstance(corpus, str) and sources.is_path(corpus)):
-        return Maker(str(corpus), lambda: sources.loader(corpus), 0.0)
+    if isinstance(corpus, Path) or (isinstance(corpus, str) and read_split.is_path(corpus)):
+        return Maker(str(corpus), lambda: read_split.loader(corpus), 0.0)
     return maker("corpus", "tables", corpus, settings)
 
 
@@ -119,7 +119,7 @@ def _expect_names(field: str, value: object) -> None:
 def check_tables(source: Source) -> None:
     """Check that tables have unique ids, a header, rows of cells, and a context that is JSON."""
     for split in source.wanted:
-        corpus = source.held(cache_parts.Tables, split).value
+        corpus = source.held(read_split.Tables, split).value
         if not len(corpus):
             raise CheckError(f"split {split}: there is no table")
         for table in corpus:
@@ -137,7 +137,7 @@ def check_tables(source: Source) -> None:
 def check_queries(source: Source) -> None:
     """Check that queries have unique ids, a text, an answer, and metadata that is JSON."""
     for split in source.wanted:
-        queries = source.held(cache_parts.Queries, split).value
+        queries = source.held(read_split.Queries, split).value
         for query in queries:
             problem = _fault(query)
             if problem:
@@ -273,7 +273,7 @@ def check_databases(source: Source) -> None:
     n = 0
     for dataset in source.datasets():
         try:
-            found = cache_parts.databases(loader, source.folder, dataset.split)
+            found = read_split.databases(loader, source.folder, dataset.split)
         except (DataError, PluginError) as error:
             raise CheckError(f"{dataset.split}: {error}") from error
         n += len(found)
@@ -282,7 +282,7 @@ def check_databases(source: Source) -> None:
             if name not in here:
                 raise CheckError(f"{dataset.split}: no table is of the database {name!r} ({path})")
             with calling(f"{dataset.split}: opening {path}"):
-                connection.sound_tables(path)
+                stored_tables.sound_tables(path)
     if not n:
         raise SkipTest("it has no databases")
 

@@ -9,8 +9,7 @@ from typing import Any
 from target_bench.core.errors import DataError, PluginError
 from target_bench.core.release import CorpusLoader
 from target_bench.core.schema import CorpusInfo, Dataset
-from target_bench.data import cache_parts, read_split, sources
-from target_bench.data import tables as store
+from target_bench.data import read_split
 from target_bench.testing.checks import CheckError, Maker
 
 
@@ -63,7 +62,7 @@ class Source:
             CheckError: there is none.
         """
         try:
-            return sources.folder_of(self.loader(), self._data_dir)
+            return read_split.folder_of(self.loader(), self._data_dir)
         except DataError as error:
             raise CheckError(str(error)) from error
 
@@ -71,7 +70,7 @@ class Source:
     def wanted(self) -> tuple[str, ...]:
         """The splits that have to be there: those asked for, else the default."""
         loader = self.loader()
-        asked = tuple(sources.split_of(loader, split) for split in self._asked)
+        asked = tuple(read_split.split_of(loader, split) for split in self._asked)
         return asked or loader.info.splits[:1]
 
     @cached_property
@@ -110,14 +109,14 @@ class Source:
         """
         return self._joined(split, *(self._hold(part, split) for part in PARTS))
 
-    def held(self, part: type[cache_parts.Part], split: str) -> "Held":
+    def held(self, part: type[read_split.PluginPart], split: str) -> "Held":
         """Return the tables or the queries of a split, read once; errors as for ``fresh``."""
         key = part.kind, split
         if key not in self._read:
             self._read[key] = self._hold(part, split)
         return self._read[key]
 
-    def _hold(self, part: type[cache_parts.Part], split: str) -> "Held":
+    def _hold(self, part: type[read_split.PluginPart], split: str) -> "Held":
         """Read past the cache."""
         one = part(self.reader(), self.folder, split)
         release = one.release()
@@ -131,7 +130,7 @@ class Source:
     def _joined(self, split: str, tables: "Held", queries: "Held") -> Dataset:
         files = {**tables.files, **queries.files}
         try:
-            return store.dataset(self.loader().info, split, tables.value, queries.value, files)
+            return read_split.dataset(self.loader().info, split, tables.value, queries.value, files)
         except DataError as error:
             raise CheckError(str(error)) from error
 
@@ -144,4 +143,4 @@ class Held:
     files: Mapping[str, str]
 
 
-PARTS: tuple[type[cache_parts.Part], ...] = (cache_parts.Tables, cache_parts.Queries)
+PARTS: tuple[type[read_split.PluginPart], ...] = (read_split.Tables, read_split.Queries)

@@ -15,8 +15,7 @@ from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import AnswerKind, Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import Predictions, SummaryBlock, TableSource, Task
-from target_bench.data.select import make_task, of_task
-from target_bench.data.splits import load
+from target_bench.data.select import load, make_task, of_task
 from target_bench.testing.checks import Check, CheckError, Report, calling, promise, run
 
 _QUERIES = 20

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from target_bench.core.schema import Query
-from target_bench.data.splits import load
+from target_bench.data.select import load
 from target_bench.evaluation.results import Results
 from target_bench.evaluation.target import TARGET
 from tests.builders import json_lines

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid, GridCell
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
-from target_bench.data.arrow import ArrowCorpus, write_tables
-from target_bench.data.splits import load
-from target_bench.data.tables import MemoryCorpus, dataset
+from target_bench.data.cache import ArrowCorpus
+from target_bench.data.cache_writing import write_tables
+from target_bench.data.read_split import dataset
+from target_bench.data.select import load
+from target_bench.data.tables import MemoryCorpus
 
 SPANS = st.integers(1, 3)
 CELLS = st.builds(GridCell, st.text(max_size=3), SPANS, SPANS, st.booleans())

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Table, TableId
-from target_bench.data import arrow
-from target_bench.data.arrow import ArrowCorpus, write_tables
+from target_bench.data import cache_writing
+from target_bench.data.cache import ArrowCorpus
+from target_bench.data.cache_writing import write_tables
 from target_bench.data.tables import MemoryCorpus
 from tests.data.strategies import exact, tables
 
@@ -36,7 +37,7 @@ def test_any_tables_come_back(
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 7])
 def test_batches_of_the_file(tmp_path: Path, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many tables a batch of the file holds, each is found at its place."""
-    monkeypatch.setattr(arrow, "_BATCH_TABLES", 3)
+    monkeypatch.setattr(cache_writing, "_BATCH_TABLES", 3)
     given_tables = [Table(TableId("0", str(i)), ["a"], [[i]]) for i in range(n)]
     write_tables(tmp_path / "t", iter(given_tables))
     corpus = ArrowCorpus(tmp_path / "t")
@@ -47,7 +48,7 @@ def test_batches_of_the_file(tmp_path: Path, n: int, monkeypatch: pytest.MonkeyP
 
 
 def test_large_tables_are_batched_by_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrow, "_BATCH_BYTES", 1000)
+    monkeypatch.setattr(cache_writing, "_BATCH_BYTES", 1000)
     given_tables = [Table(TableId("0", str(i)), ["a"], [["x" * 700]]) for i in range(5)]
     write_tables(tmp_path / "t", given_tables)
     with pyarrow.OSFile(str(tmp_path / "t")) as file:
@@ -77,7 +78,7 @@ def test_any_truncation_is_noticed(tmp_path: Path) -> None:
 FLIPPED = """
 import sys
 from pathlib import Path
-from target_bench.data.arrow import ArrowCorpus
+from target_bench.data.cache import ArrowCorpus
 from target_bench.core.errors import DataError
 
 path = Path(sys.argv[1])

@@ -15,9 +15,9 @@ from target_bench.core.errors import DataError
 from target_bench.core.release import Release
 from target_bench.core.schema import Table
 from target_bench.corpora.ottqa import OTTQA
-from target_bench.data import cache
-from target_bench.data.cache_parts import Tables
+from target_bench.data import cache_writing
 from target_bench.data.formats.target_layout import TargetLayout
+from target_bench.data.read_split import Tables
 from tests.builders import json_lines, ottqa_question, ottqa_table, write_ottqa, write_release
 from tests.data.cached import QUESTIONS, TABLES, load, same
 from tests.data.written import (
@@ -202,17 +202,17 @@ def test_foreign_files_in_the_cache(folder: Path, place: Path) -> None:
     (place / "ottqa-validation-tables-x").write_text("no folder", encoding="utf-8")
     (place / "README").write_text("hello", encoding="utf-8")
     assert load(folder).notes == ()
-    assert len(cache.entries()) == 2
-    assert len(cache.clear()) == 2
-    assert cache.entries() == []
+    assert len(cache_writing.entries()) == 2
+    assert len(cache_writing.clear()) == 2
+    assert cache_writing.entries() == []
 
 
 def test_clear(folder: Path, place: Path, parsed: list[str]) -> None:
     load(folder)
-    shown = [entry.to_json() for entry in cache.entries()]
+    shown = [entry.to_json() for entry in cache_writing.entries()]
     assert json.loads(json.dumps(shown)) == shown
     assert {entry["state"] for entry in shown} == {"whole"}
-    assert {Path(entry.folder).parent for entry in cache.clear()} == {place}
+    assert {Path(entry.folder).parent for entry in cache_writing.clear()} == {place}
     assert list(place.iterdir()) == []
     load(folder)
     assert len(parsed) == 4
@@ -221,7 +221,7 @@ def test_clear(folder: Path, place: Path, parsed: list[str]) -> None:
 def test_open_corpus_survives_the_clearing(folder: Path) -> None:
     dataset = load(folder)
     if os.name == "posix":
-        cache.clear()
+        cache_writing.clear()
     assert len(list(dataset.corpus)) == 2
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from target_bench.data import cache
+from target_bench.data import cache, cache_writing
 from tests.data.cached import entries, load, same
 
 pytestmark = pytest.mark.usefixtures("place")
@@ -82,7 +82,7 @@ def test_damaged_entry(
     same(whole, load(folder))
     assert len(parsed) == 3
     assert load(folder).notes == ()
-    assert [entry.state for entry in cache.entries()] == ["whole", "whole"]
+    assert [entry.state for entry in cache_writing.entries()] == ["whole", "whole"]
 
 
 @pytest.mark.parametrize("name", ["sizes", "files", "absent", "listings"])
@@ -121,4 +121,4 @@ def test_entry_of_another_version(folder: Path, place: Path, record: dict[str, A
     same(whole, again)
     assert again.notes == ()
     assert json.loads((entry / "entry.json").read_text(encoding="utf-8")) == record
-    assert sorted(e.state for e in cache.entries()) == ["another version", "whole", "whole"]
+    assert sorted(e.state for e in cache_writing.entries()) == ["another version", "whole", "whole"]

@@ -12,7 +12,7 @@ import pytest
 from target_bench import corpora
 from target_bench.core.errors import StoreError
 from target_bench.core.files import CACHE_VARIABLE, cache_root
-from target_bench.data import cache
+from target_bench.data import cache_writing
 from tests.builders import ottqa_table, write_ottqa
 from tests.data.cached import QUESTIONS, load
 
@@ -43,7 +43,7 @@ def test_file_in_the_place_of_the_cache(folder: Path, tmp_path: Path, where: str
         for note in dataset.notes:
             assert f"the cache {tmp_path / 'cache'} cannot be written (" in note
             assert "name another folder with $TARGET_BENCH_CACHE" in note
-    assert cache.entries() == []
+    assert cache_writing.entries() == []
 
 
 def test_neither_cache_nor_temporary_folder(

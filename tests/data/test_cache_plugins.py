@@ -9,7 +9,7 @@ import pytest
 
 from target_bench import corpora
 from target_bench.core.errors import DataError, PluginError
-from target_bench.data import cache
+from target_bench.data import read_split
 from tests.builders import write_release
 from tests.data.cached import entries
 
@@ -111,7 +111,7 @@ def test_loader_without_a_source_file(tmp_path: Path, place: Path) -> None:
     names: dict[str, Any] = {"__name__": "typed"}
     exec(PLUGIN, names)
     write_release(tmp_path / "shop", "prices.txt", "12")
-    found = cache.tables(names["Shop"](), tmp_path / "shop", "test")
+    found = read_split.read_tables(names["Shop"](), tmp_path / "shop", "test")
     assert len(found.value) == 1
     assert "is read again every time" in found.notes[-1]
     assert not place.exists()
@@ -130,7 +130,7 @@ def test_plugin_that_breaks_its_contract(tmp_path: Path, code: str, fault: str) 
     bad = f"class Bad(Shop):\n    def tables(self, release, split):\n        {code}\n"
     exec(PLUGIN + "\n\n" + bad, names)
     with pytest.raises(PluginError, match=fault):
-        cache.tables(names["Bad"](), tmp_path, "test")
+        read_split.read_tables(names["Bad"](), tmp_path, "test")
 
 
 def test_plugin_whose_file_is_missing(shop: str, tmp_path: Path) -> None:

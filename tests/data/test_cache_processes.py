@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.data import cache
+from target_bench.data import cache_writing
 from tests.builders import ottqa_question, write_ottqa
 from tests.data.cached import TABLES, load
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("place")
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from target_bench.data import cache
+from target_bench.data import read_split
 from target_bench.corpora.ottqa import OTTQA
 
 class Killed(OTTQA):
@@ -29,7 +29,7 @@ class Killed(OTTQA):
             yield table
             os.kill(os.getpid(), signal.SIGKILL)
 
-cache.tables(Killed(), Path(sys.argv[1]), "validation")
+read_split.read_tables(Killed(), Path(sys.argv[1]), "validation")
 """
 
 
@@ -41,7 +41,7 @@ def test_killed_while_it_wrote(folder: Path, place: Path, tmp_path: Path) -> Non
     assert done.returncode < 0
     (half,) = place.iterdir()
     assert (half / "tables.arrow").exists()
-    assert [entry.state for entry in cache.entries()] == ["unfinished"]
+    assert [entry.state for entry in cache_writing.entries()] == ["unfinished"]
     assert len(load(folder).corpus) == 2
     assert half.exists()  # another process may be at work
     os.utime(half, (time.time() - 90_000,) * 2)
@@ -55,7 +55,7 @@ import json, sys, time
 from pathlib import Path
 from target_bench import corpora
 from target_bench.corpora import ottqa
-from target_bench.data import arrow, cache
+from target_bench.data import cache_writing
 
 go = Path(sys.argv[2])
 (go.parent / f"ready-{sys.argv[3]}").touch()
@@ -66,7 +66,7 @@ for _ in range(int(sys.argv[4])):
     dataset = corpora.load("ottqa", None, sys.argv[1])
     notes += dataset.notes
     if sys.argv[3] == "0":
-        cache.clear()
+        cache_writing.clear()
 print(json.dumps([dataset.corpus.fingerprint, len(list(dataset.corpus)), notes]))
 """
 
@@ -95,13 +95,13 @@ def test_processes_at_once(folder: Path, tmp_path: Path, place: Path, times: int
         assert times > 1 or notes == []
     if times == 1:
         assert len(list(place.iterdir())) == 2
-        assert [entry.state for entry in cache.entries()] == ["whole", "whole"]
+        assert [entry.state for entry in cache_writing.entries()] == ["whole", "whole"]
 
 
 GROWTH = """
 import sys
 from pathlib import Path
-from target_bench.data import cache
+from target_bench.data import read_split
 from target_bench.data.formats import detect as layouts
 
 def rss():
@@ -110,10 +110,10 @@ def rss():
 
 folder = Path(sys.argv[1])
 small = layouts.of_path(folder / "small")
-assert len(cache.tables(small, folder / "small", "test").value) == 20
+assert len(read_split.read_tables(small, folder / "small", "test").value) == 20
 large = layouts.of_path(folder / "large")
 before = rss()
-corpus = cache.tables(large, folder / "large", "test").value
+corpus = read_split.read_tables(large, folder / "large", "test").value
 assert len(corpus) == 20_000
 n = sum(len(table.rows) for table in corpus)
 print(n, rss() - before)

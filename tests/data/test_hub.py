@@ -15,7 +15,7 @@ from pyarrow import parquet
 from target_bench.core.errors import DataError
 from target_bench.core.schema import TableId
 from target_bench.data import hub
-from target_bench.data.splits import load
+from target_bench.data.select import load
 from tests.data.hub_server import (
     CORPUS,
     PARQUET,

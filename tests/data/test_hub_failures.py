@@ -14,7 +14,7 @@ import pytest
 from target_bench.core.errors import ConfigError, DataError, MissingExtraError, StoreError
 from target_bench.core.schema import TableId
 from target_bench.data import hub
-from target_bench.data.splits import load
+from target_bench.data.select import load
 from tests.data.hub_server import (
     CORPUS,
     PARQUET,

@@ -16,7 +16,7 @@ import pytest
 from target_bench.core import registry
 from target_bench.core.contract import Generator, Observer
 from target_bench.core.schema import Generation, GenerationRequest
-from target_bench.data.splits import load
+from target_bench.data.select import load
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
 from tests.builders import Recorder, only, same_scores

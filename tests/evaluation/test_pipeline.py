@@ -12,7 +12,7 @@ import yaml
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset, Query
-from target_bench.data.splits import load
+from target_bench.data.select import load
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
 from target_bench.metrics.text import DEFINITIONS

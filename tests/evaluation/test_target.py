@@ -14,7 +14,7 @@ from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query, TableId
-from target_bench.data.splits import load
+from target_bench.data.select import load
 from target_bench.evaluation.target import TARGET
 from tests.builders import (
     Counting,

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from target_bench.data.splits import load
+from target_bench.data.select import load
 from target_bench.evaluation.target import TARGET
 from tests.builders import Counting, Record, Recorder, only, rewrite, same_scores
 

@@ -12,9 +12,9 @@ from target_bench.core.files import CACHE_VARIABLE
 from target_bench.core.registry import create
 from target_bench.core.release import Release
 from target_bench.core.schema import Dataset
-from target_bench.data import cache
-from target_bench.data.sources import loader
-from target_bench.data.splits import load
+from target_bench.data import cache_writing
+from target_bench.data.read_split import loader
+from target_bench.data.select import load
 from target_bench.data.tables import MemoryCorpus
 from tests.data.strategies import exact
 from tests.data.written import FORMS, SHAPES, Form, Shape, write_target
@@ -130,7 +130,7 @@ def test_files_and_cache_give_the_same(
     held = MemoryCorpus(plugin.tables(release, split))
     queries = tuple(plugin.queries(release, split))
     read, cached = load(name, data_dir=DATA), load(name, data_dir=DATA)
-    assert [entry.state for entry in cache.entries()] == ["whole", "whole"]
+    assert [entry.state for entry in cache_writing.entries()] == ["whole", "whole"]
     for dataset in (read, cached):
         assert dataset.corpus.fingerprint == held.fingerprint
         assert all(map(_same, dataset.corpus, held))

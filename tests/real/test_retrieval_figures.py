@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from target_bench.data import splits
+from target_bench.data import select
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
 from tests.builders import Recorder
@@ -73,7 +73,7 @@ def test_order_of_queries_changes_no_score(
     out: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, retriever: str
 ) -> None:
     """The questions of FeTaQA in another order: the same scores, intervals included."""
-    load = splits.load
+    load = select.load
 
     def shuffled(*arguments: Any) -> object:
         dataset = load(*arguments)
@@ -81,7 +81,7 @@ def test_order_of_queries_changes_no_score(
         return replace(dataset, queries=tuple(dataset.queries[i] for i in order))
 
     straight = _run("fetaqa", retriever, out)
-    monkeypatch.setattr(splits, "load", shuffled)
+    monkeypatch.setattr(select, "load", shuffled)
     other = _run("fetaqa", retriever, tmp_path)
     assert other.query_ids != straight.query_ids
     assert not other.reused

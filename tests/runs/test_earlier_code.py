@@ -9,7 +9,7 @@ import pytest
 from target_bench import TARGET, read_run
 from target_bench.core.errors import DataError
 from target_bench.core.index_store import load_index, save_index
-from target_bench.data.splits import load
+from target_bench.data.select import load
 from target_bench.evaluation.resume import ResumedRun
 from target_bench.reporting.compare import compare
 from target_bench.reporting.leaderboard.pack import pack

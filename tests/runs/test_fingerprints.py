@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Query, TableId
-from target_bench.data.splits import load
+from target_bench.data.select import load
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.resume import ResumedRun
 from target_bench.evaluation.target import TARGET

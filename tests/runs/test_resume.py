@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.schema import Dataset, TableId
-from target_bench.data.splits import load
+from target_bench.data.select import load
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
 from tests.builders import Record, Recorder, only, rewrite, rewrite_lines, same_scores

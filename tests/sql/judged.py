@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from functools import partial
 
-from target_bench.sql.execution import Case, Judge, Judged
+from target_bench.sql.execution import Judge
+from target_bench.sql.judged_answer import Case, Judged
 from target_bench.sql.workers.pool import Pool
 
 

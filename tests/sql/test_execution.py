@@ -10,9 +10,10 @@ import pytest
 from target_bench.core.schema import Executed
 from target_bench.sql.dialect.agreement import agree
 from target_bench.sql.dialect.engine_choice import dialect_of
-from target_bench.sql.engines.limits import Limits
-from target_bench.sql.execution import Case, Judge, Judged
-from target_bench.sql.gold_results import GoldResults
+from target_bench.sql.engines.databases import Limits
+from target_bench.sql.execution import Judge
+from target_bench.sql.judged_answer import Case, Judged
+from target_bench.sql.statement_results import GoldResults
 from target_bench.sql.workers.pool import Pool
 from tests.sql.judged import in_order
 

@@ -9,7 +9,7 @@ from time import monotonic
 import pytest
 
 from target_bench.core.schema import Executed
-from target_bench.sql.engines.limits import Limits
+from target_bench.sql.engines.databases import Limits
 from target_bench.sql.workers.pool import Pool, Statement
 from tests.sql.written import duckdb_file, sqlite_file, state
 

@@ -13,15 +13,14 @@ from target_bench.core.errors import BudgetError
 from target_bench.core.schema import Executed
 from target_bench.metrics.sql import JudgedQuery, Rule
 from target_bench.sql.dialect.engine_choice import dialect_of
-from target_bench.sql.engines.limits import Limits
-from target_bench.sql.execution import Case, Judge, Judged
+from target_bench.sql.engines.databases import Limits
+from target_bench.sql.execution import Judge
 from target_bench.sql.extraction import extract
-from target_bench.sql.gold_results import GoldResults
+from target_bench.sql.judged_answer import Case, Judged
 from target_bench.sql.linking import usage
-from target_bench.sql.result_preview import CHARACTERS, COLUMNS
+from target_bench.sql.statement_results import GoldResults, Trials
 from target_bench.sql.workers.pool import Pool, Statement
-from target_bench.sql.workers.process import WorkerProcess
-from target_bench.sql.workers.trial import Trials
+from target_bench.sql.workers.process import CHARACTERS, COLUMNS, WorkerProcess
 from tests.sql.hostile import ANSWERS, COLLIDING, JOINS
 from tests.sql.judged import in_order
 

@@ -12,10 +12,7 @@ from target_bench.core.schema import Judgement
 from target_bench.metrics.sql import JudgedQuery, Verdict
 from target_bench.runs.judgements import parse, to_line
 from target_bench.runs.record_log import encoded_line
-from target_bench.sql.execution import LeftOut
-from target_bench.sql.judged_answer import JudgedAnswer
-from target_bench.sql.linking import Overlap
-from target_bench.sql.workers.trial import Links
+from target_bench.sql.judged_answer import JudgedAnswer, LeftOut, Links, Overlap
 
 TEXT = st.text(st.characters())  # lone surrogates too
 FRACTION = st.floats(0, 1)

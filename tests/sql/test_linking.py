@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from target_bench.sql.linking import Overlap, Usage, linking, total, usage
+from target_bench.sql.judged_answer import Overlap, total
+from target_bench.sql.linking import Usage, linking, usage
 
 SCHEMA = {
     "Singer": {"id": "INT", "Name": "TEXT", "age": "INT"},
@@ -72,10 +73,12 @@ def test_precision_and_recall() -> None:
     assert one.tables == Overlap(1, 1, 1)
     assert one.columns == Overlap(1, 2, 2)
     broken = linking("SELECT name FROM singer", "I do not know", SCHEMA)
-    assert (broken.tables.precision, broken.tables.recall, broken.tables.f1) == (0, 0, 0)
+    wrong = Overlap(*broken.tables)
+    assert (wrong.precision, wrong.recall, wrong.f1) == (0, 0, 0)
     counted = linking("SELECT count(*) FROM singer", "SELECT count(*) FROM singer", SCHEMA)
-    assert (counted.columns.precision, counted.columns.recall, counted.columns.f1) == (1, 1, 1)
-    micro = total(part.columns for part in (one, broken, counted))
+    right = Overlap(*counted.columns)
+    assert (right.precision, right.recall, right.f1) == (1, 1, 1)
+    micro = total(Overlap(*part.columns) for part in (one, broken, counted))
     assert micro == Overlap(1, 2, 3)
     assert micro.f1 == pytest.approx(2 * (1 / 2) * (1 / 3) / (1 / 2 + 1 / 3))
 

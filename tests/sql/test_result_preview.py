@@ -3,7 +3,8 @@
 import json
 
 from target_bench.core.schema import Executed
-from target_bench.sql.result_preview import CHARACTERS, COLUMNS, Shape, beginning, readable
+from target_bench.sql.judged_answer import readable
+from target_bench.sql.workers.process import CHARACTERS, COLUMNS, Shape, beginning
 
 
 def test_cells_become_text() -> None:

@@ -12,7 +12,7 @@ from target_bench.core import registry
 from target_bench.core.errors import ConfigError
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
-from target_bench.data.splits import from_folder
+from target_bench.data.own_data import from_folder
 from target_bench.testing import CheckError, Report, check_corpus, corpus_checks, run
 from target_bench.testing.corpus import CHECKS
 from tests.builders import ROOT

@@ -6,7 +6,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from target_bench.data.databases.unpacked import write_sqlite
+from target_bench.data.databases.stored_tables import write_sqlite
 from target_bench.sql.gold_tables import gold_tables
 from target_bench.sql.hardness import hardness
 

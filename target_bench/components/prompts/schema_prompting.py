@@ -10,7 +10,7 @@ from target_bench.components.prompts.prompting import Prompter
 from target_bench.components.table_text import cell_text
 from target_bench.core.prompt_writer import Prompted, SchemaScope
 from target_bench.core.schema import Corpus, Executed, Generation, Message, Query, Table, TableId
-from target_bench.sql.engines.sqlite_files import quoted
+from target_bench.sql.engines.databases import quoted
 
 if TYPE_CHECKING:
     from target_bench.sql.workers.pool import Pool

@@ -9,8 +9,7 @@ from target_bench.components.training.held_out import KeptOut, contents_of
 from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Dataset, Query
-from target_bench.data import sources
-from target_bench.data import splits as corpora
+from target_bench.data import read_split, select
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +93,11 @@ def _kept_out(
     if data.keep_out is not None:
         named = [place for text in data.keep_out for place in _named(text, data)]
         return named, named
-    scored = [(corpus, sources.loader(corpus).info.splits[0]) for corpus in data.corpora]
+    scored = [(corpus, read_split.loader(corpus).info.splits[0]) for corpus in data.corpora]
     also = [
         (corpus, "validation")
         for corpus in data.corpora
-        if "validation" in sources.loader(corpus).info.splits
+        if "validation" in read_split.loader(corpus).info.splits
         and _full(corpus, data.split) != "validation"
     ]
     return scored, list(dict.fromkeys([*scored, *also]))
@@ -111,7 +110,7 @@ def _named(text: str, data: Data) -> list[tuple[str | Path, str]]:
 
 def _full(corpus: str | Path, split: str) -> str:
     try:
-        return sources.split_of(sources.loader(corpus), split)
+        return read_split.split_of(read_split.loader(corpus), split)
     except ConfigError as error:
         raise ConfigError(
             f"{error} Name another one with --split, --validation-split or --keep-out."
@@ -132,7 +131,7 @@ def _check_apart(corpus: str | Path, data: Data, scored: Sequence[tuple[str | Pa
 
 
 def _load(corpus: str | Path, split: str, data: Data) -> Dataset:
-    return corpora.load(corpus, split, data.data_dir)
+    return select.load(corpus, split, data.data_dir)
 
 
 def _kept(dataset: Dataset, data: Data, out: KeptOut, left_out: list[str]) -> Dataset:

@@ -6,9 +6,7 @@ from pathlib import Path
 
 from target_bench.core.release import Release
 from target_bench.core.schema import CorpusInfo, Table, TableId
-from target_bench.data.databases.connection import stored_tables
-from target_bench.data.databases.lazy_rows import LazyRows
-from target_bench.data.databases.unpacked import built
+from target_bench.data.databases.stored_tables import LazyRows, built, stored_tables
 from target_bench.data.formats.own_folder import TableFolder
 
 

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release
-from target_bench.data.databases.unpacked import made
+from target_bench.data.databases.stored_tables import made
 
 _PLAIN = re.compile(r"[^/\\\0:]+")
 

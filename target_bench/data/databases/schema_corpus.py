@@ -5,11 +5,9 @@ from typing import Any
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Table, TableId
-from target_bench.data.databases.connection import StoredTable, sound_tables
-from target_bench.data.databases.lazy_rows import LazyRows
 from target_bench.data.databases.release_folder import Found
 from target_bench.data.databases.schemas import Schema, TableSchema
-from target_bench.data.databases.unpacked import built
+from target_bench.data.databases.stored_tables import LazyRows, StoredTable, built, sound_tables
 
 Descriptions = Mapping[str, Mapping[str, str]]
 """Table -> column -> what it holds; both names in lower case."""

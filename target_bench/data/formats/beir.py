@@ -8,7 +8,7 @@ from typing import Any
 from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import Cell, Query, Table, TableId
-from target_bench.data.formats import declaration
+from target_bench.data.formats import declaration, own_folder
 from target_bench.data.ragged import rectangular
 
 _SPLITS = {"dev": "validation", "val": "validation"}
@@ -143,7 +143,7 @@ def _title(place: str, record: Mapping[str, Any]) -> str:
 
 
 def _id(record: Any, place: str) -> str:
-    return declaration.identifier(field(record, "_id", object, place), "_id", place)
+    return own_folder.identifier(field(record, "_id", object, place), "_id", place)
 
 
 def _grid(place: str, record: Any) -> Sequence[Sequence[Cell]]:

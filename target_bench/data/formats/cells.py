@@ -12,7 +12,8 @@ from target_bench.core.errors import DataError
 from target_bench.core.schema import Cell
 
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")
-_PLAIN = {str, int, float, bytes, bool, type(None)}
+PLAIN = {str, int, float, bytes, bool, type(None)}
+"""The types of values that are cells as they are."""
 
 
 def cells(row: Sequence[Any]) -> Sequence[Cell]:
@@ -24,9 +25,9 @@ def cells(row: Sequence[Any]) -> Sequence[Cell]:
     Raises:
         TypeError: a value is of another type.
     """
-    if _PLAIN.issuperset(map(type, row)):
+    if PLAIN.issuperset(map(type, row)):
         return row
-    return [value if type(value) in _PLAIN else _cell(value) for value in row]
+    return [value if type(value) in PLAIN else _cell(value) for value in row]
 
 
 def _cell(value: Any) -> Cell:
@@ -43,7 +44,7 @@ def plain(value: Any) -> Any:
     Raises:
         TypeError: it is of a type that has no such form.
     """
-    if type(value) in _PLAIN:
+    if type(value) in PLAIN:
         return value
     if isinstance(value, datetime | date | time):
         return value.isoformat()

@@ -1,20 +1,30 @@
 """Shared parts of the layouts of a user's data: the declaration, and the fields of a query."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from target_bench.core import registry
 from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid
-from target_bench.core.release import field
-from target_bench.core.schema import Cell, CorpusInfo, Query, TableId
-from target_bench.data.formats.cells import cells, plain
-from target_bench.data.formats.served_tasks import served_tasks
+from target_bench.core.schema import Cell, CorpusInfo
+from target_bench.data.formats.cells import cells
 
 DEFAULT_SPLIT = "test"
+
+
+def served_tasks(with_databases: bool) -> tuple[str, ...]:
+    """List the known tasks that data of one's own can serve, by their short names.
+
+    Args:
+        with_databases: whether the tables lie in databases, which SQL can be run on.
+    """
+    classes = [registry.resolve("task", name) for name in registry.names("task")]
+    return tuple(cls.name for cls in classes if with_databases or not cls.needs_databases)
+
+
 _PREFERENCE = ("test", "validation", "train")
-_FIELDS = ("query_id", "query", "table_id", "database_id", "answer", "split")
 
 
 def info(
@@ -45,58 +55,6 @@ def info(
 
 def _order(split: str) -> tuple[int, str]:
     return _PREFERENCE.index(split) if split in _PREFERENCE else len(_PREFERENCE), split
-
-
-GoldOf = Callable[[str, str, str], Sequence[TableId]]
-"""(SQL, database id, place) -> the tables that the SQL reads."""
-
-
-def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | None = None) -> Query:
-    """Return a query from ``query_id``, ``query``, ``table_id`` and, where given, the other fields.
-
-    ``table_id`` is a gold table or a list of them (null or empty for none), ``database_id``
-    (default: the argument) where they are, ``answer`` a text or a list of accepted texts; what else
-    there is becomes metadata. With ``gold_of``, ``table_id`` may be left out where the answer is
-    SQL.
-
-    Raises:
-        DataError: a field is missing or of another type; the message names place and field.
-    """
-    query_id = identifier(field(record, "query_id", object, place), "query_id", place)
-    database_id = database(record, place, database_id)
-    answer = _answer(converted(record.get("answer"), "answer", place), place)
-    if gold_of is not None and record.get("table_id") is None and answer:
-        sql = answer if isinstance(answer, str) else answer[0]
-        gold = tuple(gold_of(sql, database_id, place))
-    else:
-        named = converted(field(record, "table_id", object, place), "table_id", place)
-        names = named if isinstance(named, list) else [] if named is None else [named]
-        gold = tuple(TableId(database_id, identifier(n, "table_id", place)) for n in names)
-    return Query(
-        id=query_id,
-        text=field(record, "query", str, place),
-        gold=gold,
-        answer=answer,
-        database_id=database_id,
-        metadata={
-            name: converted(value, name, place)
-            for name, value in record.items()
-            if name not in _FIELDS and value is not None
-        },
-    )
-
-
-def split_of(record: Any, place: str, default: str = DEFAULT_SPLIT) -> str:
-    """Return the field ``split``, or the default where it is missing or null."""
-    if isinstance(record, dict) and record.get("split") is None:
-        return default
-    return field(record, "split", str, place)
-
-
-def database(record: Mapping[str, Any], place: str, default: str = "0") -> str:
-    """Return the field ``database_id``, or the default where it is missing or null."""
-    value = record.get("database_id")
-    return default if value is None else identifier(value, "database_id", place)
 
 
 def grid(value: Any, place: str) -> list[Sequence[Cell]]:
@@ -141,49 +99,3 @@ def header(names: Sequence[Any]) -> list[str]:
 
 def _name(value: Any) -> str:
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
-
-
-def identifier(value: Any, name: str, place: str) -> str:
-    """Return an id as text.
-
-    Raises:
-        DataError: it is neither text nor a whole number.
-    """
-    value = converted(value, name, place)
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    raise DataError(
-        f"{place}: field {name!r} should be text or a whole number, but is "
-        f"{type(value).__name__}: {value!r:.80}"
-    )
-
-
-def converted(value: Any, name: str, place: str) -> Any:
-    """Return a value as JSON can hold it.
-
-    Raises:
-        DataError: it is of a type that has no such form.
-    """
-    try:
-        return plain(value)
-    except TypeError as error:
-        raise DataError(f"{place}: field {name!r}: {error}") from error
-
-
-def _answer(value: Any, place: str) -> str | tuple[str, ...]:
-    if value is None:
-        return ""
-    if isinstance(value, list):
-        answers = tuple(_one_answer(item, place) for item in value)
-        return answers[0] if len(answers) == 1 else answers
-    return _one_answer(value, place)
-
-
-def _one_answer(value: Any, place: str) -> str:
-    if isinstance(value, str | int | float):
-        return str(value)
-    raise DataError(
-        f"{place}: field 'answer' should be a text or a list of texts, but holds {value!r:.80}"
-    )

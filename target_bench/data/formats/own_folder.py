@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,112 @@ from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data.formats import declaration
-from target_bench.data.formats.cells import arrow_grid, cells
+from target_bench.data.formats.cells import PLAIN, arrow_grid, cells, plain
 from target_bench.data.formats.parquet import parquet_table
 from target_bench.data.ragged import Grid, rectangular
+
+_FIELDS = ("query_id", "query", "table_id", "database_id", "answer", "split")
+
+
+GoldOf = Callable[[str, str, str], Sequence[TableId]]
+"""(SQL, database id, place) -> the tables that the SQL reads."""
+
+
+def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | None = None) -> Query:
+    """Return a query from ``query_id``, ``query``, ``table_id`` and, where given, the other fields.
+
+    ``table_id`` is a gold table or a list of them (null or empty for none), ``database_id``
+    (default: the argument) where they are, ``answer`` a text or a list of accepted texts; what else
+    there is becomes metadata. With ``gold_of``, ``table_id`` may be left out where the answer is
+    SQL.
+
+    Raises:
+        DataError: a field is missing or of another type; the message names place and field.
+    """
+    query_id = identifier(field(record, "query_id", object, place), "query_id", place)
+    database_id = database(record, place, database_id)
+    answer = _answer(converted(record.get("answer"), "answer", place), place)
+    if gold_of is not None and record.get("table_id") is None and answer:
+        sql = answer if isinstance(answer, str) else answer[0]
+        gold = tuple(gold_of(sql, database_id, place))
+    else:
+        named = converted(field(record, "table_id", object, place), "table_id", place)
+        names = named if isinstance(named, list) else [] if named is None else [named]
+        gold = tuple(TableId(database_id, identifier(n, "table_id", place)) for n in names)
+    return Query(
+        id=query_id,
+        text=field(record, "query", str, place),
+        gold=gold,
+        answer=answer,
+        database_id=database_id,
+        metadata={
+            name: converted(value, name, place)
+            for name, value in record.items()
+            if name not in _FIELDS and value is not None
+        },
+    )
+
+
+def split_of(record: Any, place: str, default: str = DEFAULT_SPLIT) -> str:
+    """Return the field ``split``, or the default where it is missing or null."""
+    if isinstance(record, dict) and record.get("split") is None:
+        return default
+    return field(record, "split", str, place)
+
+
+def database(record: Mapping[str, Any], place: str, default: str = "0") -> str:
+    """Return the field ``database_id``, or the default where it is missing or null."""
+    value = record.get("database_id")
+    return default if value is None else identifier(value, "database_id", place)
+
+
+def identifier(value: Any, name: str, place: str) -> str:
+    """Return an id as text.
+
+    Raises:
+        DataError: it is neither text nor a whole number.
+    """
+    value = converted(value, name, place)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise DataError(
+        f"{place}: field {name!r} should be text or a whole number, but is "
+        f"{type(value).__name__}: {value!r:.80}"
+    )
+
+
+def converted(value: Any, name: str, place: str) -> Any:
+    """Return a value as JSON can hold it.
+
+    Raises:
+        DataError: it is of a type that has no such form.
+    """
+    if type(value) in PLAIN or (type(value) is list and PLAIN.issuperset(map(type, value))):
+        return value
+    try:
+        return plain(value)
+    except TypeError as error:
+        raise DataError(f"{place}: field {name!r}: {error}") from error
+
+
+def _answer(value: Any, place: str) -> str | tuple[str, ...]:
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        answers = tuple(_one_answer(item, place) for item in value)
+        return answers[0] if len(answers) == 1 else answers
+    return _one_answer(value, place)
+
+
+def _one_answer(value: Any, place: str) -> str:
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise DataError(
+        f"{place}: field 'answer' should be a text or a list of texts, but holds {value!r:.80}"
+    )
+
 
 _QUERIES = "queries.jsonl"
 _ABOUT = "tables.jsonl"
@@ -55,7 +158,7 @@ class TableFolder(CorpusLoader):
             context = {"title": Path(table_id).name} | {
                 name: value for name, value in record.items() if name not in ("table_id", "grid")
             }
-            grid = declaration.cell_grid(record, place)
+            grid = declaration.cell_grid(record, place) if "grid" in record else None
             yield Table(TableId("0", table_id), header, rows, context, grid)
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
@@ -68,19 +171,17 @@ def queries_of(
     path: Path,
     split: str,
     database_id: str = "0",
-    gold_of: declaration.GoldOf | None = None,
+    gold_of: GoldOf | None = None,
 ) -> Iterator[Query]:
     """Yield the queries of a JSON-lines file that belong to a split (default: test)."""
     for place, record in release.json_lines(path):
-        if declaration.split_of(record, place) == split:
-            yield declaration.query(record, place, database_id, gold_of)
+        if split_of(record, place) == split:
+            yield query(record, place, database_id, gold_of)
 
 
 def splits_of(release: Release, path: Path) -> list[str]:
     """Return the splits that the queries of a JSON-lines file name."""
-    return list(
-        dict.fromkeys(declaration.split_of(r, place) for place, r in release.json_lines(path))
-    )
+    return list(dict.fromkeys(split_of(r, place) for place, r in release.json_lines(path)))
 
 
 def _splits(release: Release) -> list[str]:
@@ -93,9 +194,7 @@ def _about(release: Release) -> Iterator[tuple[str, tuple[str, Mapping[str, Any]
     path = release.find(_ABOUT)
     seen = set()
     for place, record in release.json_lines(path) if path else ():
-        table_id = declaration.identifier(
-            field(record, "table_id", object, place), "table_id", place
-        )
+        table_id = identifier(field(record, "table_id", object, place), "table_id", place)
         if table_id in seen:
             raise DataError(f"{place}: table_id {table_id!r} occurs twice")
         seen.add(table_id)
@@ -183,6 +282,8 @@ def _from_csv(release: Release, path: Path, delimiter: str) -> Grid:
     if not lines:
         raise DataError(f"{path}: the file is empty; its first line is the header")
     numbers, (header, *rows) = zip(*lines, strict=True)
+    if all(len(row) == len(header) for row in rows):
+        return header, rows
     return rectangular(
         release,
         header,

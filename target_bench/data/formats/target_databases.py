@@ -9,9 +9,8 @@ from typing import Any
 from target_bench.core.errors import DataError
 from target_bench.core.release import Release
 from target_bench.core.schema import CorpusInfo, Table
-from target_bench.data.databases.connection import StoredTable, sound_tables
-from target_bench.data.databases.lazy_rows import LazyRows
-from target_bench.data.formats.served_tasks import served_tasks
+from target_bench.data.databases.stored_tables import LazyRows, StoredTable, sound_tables
+from target_bench.data.formats.declaration import served_tasks
 from target_bench.data.formats.target_layout import TargetLayout
 
 

@@ -10,7 +10,7 @@ from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.task import Task
-from target_bench.data import sources
+from target_bench.data import read_split
 from target_bench.data.select import task_class, task_named, task_text
 from target_bench.evaluation.run_options import EXTRACTIVE, RunOptions, in_sweeps, of
 from target_bench.evaluation.sweeps.matching import Matcher, Placed
@@ -244,7 +244,7 @@ def _tasks(config: SweepConfig, chosen: Mapping[str, Choice], document: Document
         return [RANKING_TASK]
     place = document.at(chosen["corpora"].place)
     try:
-        tasks = sources.loader(chosen["corpora"].value.name).info.tasks
+        tasks = read_split.loader(chosen["corpora"].value.name).info.tasks
     except (ConfigError, DataError) as error:
         raise ConfigError(f"{place}: {error}") from error
     return [task for task in tasks if task != RANKING_TASK]
@@ -253,7 +253,7 @@ def _tasks(config: SweepConfig, chosen: Mapping[str, Choice], document: Document
 def _split(corpus: str, split: str | None) -> str | None:
     """Return the full name of a split; an invalid one is reported where the corpus is loaded."""
     try:
-        return sources.split_of(sources.loader(corpus), split)
+        return read_split.split_of(read_split.loader(corpus), split)
     except (ConfigError, DataError):
         return split
 

@@ -14,8 +14,8 @@ from target_bench.core import registry
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.registry import installed_version
 from target_bench.core.schema import MARKS, Generation, Retrieval
+from target_bench.data.read_split import is_path
 from target_bench.data.select import make_task
-from target_bench.data.sources import is_path
 from target_bench.reporting.leaderboard import archive
 from target_bench.reporting.leaderboard.archive import FORMAT, LARGEST_ARCHIVE, MOST_RUNS, SUFFIX
 from target_bench.reporting.leaderboard.card import Card

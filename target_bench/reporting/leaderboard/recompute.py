@@ -16,8 +16,8 @@ from target_bench.core.errors import BudgetError, ConfigError
 from target_bench.core.metric import AnswerCounts, Counts, Score
 from target_bench.core.schema import Dataset, Judgement, Query, Retrieval, TableId
 from target_bench.core.task import Task
+from target_bench.data.read_split import is_path
 from target_bench.data.select import Loaded, Loader, make_task
-from target_bench.data.sources import is_path
 from target_bench.evaluation.results import aligned
 from target_bench.evaluation.stages.judge import judge_answers
 from target_bench.evaluation.stages.score import (

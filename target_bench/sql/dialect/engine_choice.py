@@ -3,59 +3,14 @@
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Protocol
 
 from target_bench.sql.dialect.copying import Copy, duckdb_copy
-from target_bench.sql.engines.base import EngineName
-from target_bench.sql.engines.databases import database
-from target_bench.sql.workers.pool import Statement
+from target_bench.sql.engines.databases import EngineName, database
+from target_bench.sql.workers.pool import Dialect, Statement
 from target_bench.sql.workers.text_work import in_duckdb
 
 
-class Dialect(Protocol):
-    """The SQL dialect of the engine that judges statements."""
-
-    def statement(self, file: Path, sql: str, repeat: int = 1) -> Statement:
-        """Return a statement as the engine runs it.
-
-        Raises:
-            ValueError: it has no translation there.
-        """
-
-    def in_sqlite(self, file: Path, sql: str) -> Statement | None:
-        """Return the statement in SQLite, if SQLite's database is judged in another engine."""
-
-    def copy_of(self, file: Path) -> Copy | None:
-        """Return the copy of a database in which its statements are judged; None if there is none.
-
-        Raises:
-            DataError: the database cannot be read.
-            StoreError: the copy cannot be written.
-        """
-
-    def notes(self, file: Path) -> tuple[str, ...]:
-        """Return notes for the user about the copy of a database; errors as for ``copy_of``."""
-
-
-class NativeDialect:
-    """Every database in its own engine, every statement as it is."""
-
-    def statement(self, file: Path, sql: str, repeat: int = 1) -> Statement:
-        """Return the statement itself."""
-        return Statement(file, sql, repeat)
-
-    def in_sqlite(self, file: Path, sql: str) -> None:
-        """Find none: there is no other engine."""
-
-    def copy_of(self, file: Path) -> None:
-        """Find none: there is no copy."""
-
-    def notes(self, file: Path) -> tuple[str, ...]:  # noqa: ARG002 (the protocol's argument)
-        """Return no notes: there is no copy."""
-        return ()
-
-
-class DuckDBDialect:
+class DuckDBDialect(Dialect):
     """SQLite databases as copies in DuckDB, their statements translated.
 
     A database of DuckDB's own is used as it is.
@@ -111,4 +66,4 @@ def _notes(file: Path, copy: Copy) -> tuple[str, ...]:
 
 def dialect_of(engine: EngineName, warn: Callable[[str], None]) -> Dialect:
     """Return the dialect in which an engine runs statements."""
-    return DuckDBDialect(warn) if engine == "duckdb" else NativeDialect()
+    return DuckDBDialect(warn) if engine == "duckdb" else Dialect()

@@ -4,12 +4,10 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from sys import getsizeof
 from time import perf_counter
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from target_bench.core.schema import Cell, SQLOutcome
-from target_bench.sql.engines.limits import Limits
-
-EngineName = Literal["sqlite", "duckdb"]
+from target_bench.sql.engines.databases import Limits
 
 MORE_THAN_ONE = (
     "more than one statement, or text after the first (a fence, prose): one statement may be run"

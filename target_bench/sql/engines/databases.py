@@ -1,12 +1,28 @@
-"""Database files and their engines."""
+"""Database files: which engine runs one, SQLite's opened for reading, limits of statements."""
 
-from collections.abc import Iterable
+import math
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from target_bench.core.errors import DataError
-from target_bench.sql.engines.base import EngineName
+from target_bench.core.errors import ConfigError, DataError
+
+EngineName = Literal["sqlite", "duckdb"]
+
+SYSTEM = "sqlite_"
+"""How the names of SQLite's own tables begin."""
+
+_LEAST_MEMORY = 16 << 20
+
+Declared = tuple[
+    str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[tuple[str, str], ...], str
+]
+"""Name, source, header, types, primary key, foreign keys and statement of a table."""
 
 
 class Database(NamedTuple):
@@ -40,17 +56,6 @@ def database(path: Path, engine: EngineName | None = None) -> Database:
     return Database(absolute, engine or _engine(absolute, state), state)
 
 
-def ran_in(asked: str, files: Iterable[Path | None]) -> str:
-    """Return the engines that statements on these files run in; several with ``+``.
-
-    Args:
-        asked: ``duckdb`` for DuckDB with any file, ``sqlite`` for that of the file.
-        files: database files; None and what cannot be read tell nothing.
-    """
-    found = {engine_of(asked, file) for file in set(files)}
-    return named(asked, found)
-
-
 def engine_of(asked: str, file: Path | None) -> EngineName | None:
     """Return the engine that statements on a file run in; None without a database file.
 
@@ -64,6 +69,17 @@ def engine_of(asked: str, file: Path | None) -> EngineName | None:
         return "duckdb" if asked == "duckdb" else database(file).engine
     except DataError:
         return None
+
+
+def ran_in(asked: str, files: Iterable[Path | None]) -> str:
+    """Return the engines that statements on these files run in; several with ``+``.
+
+    Args:
+        asked: ``duckdb`` for DuckDB with any file, ``sqlite`` for that of the file.
+        files: database files; None and what cannot be read tell nothing.
+    """
+    found = {engine_of(asked, file) for file in set(files)}
+    return named(asked, found)
 
 
 def named(asked: str, engines: Iterable[str | None]) -> str:
@@ -84,3 +100,169 @@ def _engine(path: str, state: tuple[int, ...]) -> EngineName:  # noqa: ARG001 (p
         return "duckdb"
     what = "begins neither as SQLite nor as DuckDB does" if first else "is an empty file"
     raise DataError(f"database {path} {what}. Fetch or copy it again.")
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open the database, read-only; bytes that are not UTF-8 read as escapes.
+
+    Raises:
+        DataError: there is no such file, it is not a whole database, or another program writes it.
+    """
+    if not path.is_file():
+        raise DataError(f"{path}: there is no such file")
+    try:
+        with closing(sqlite3.connect(_uri(path), uri=True)) as database:
+            database.text_factory = lambda raw: raw.decode("utf-8", "backslashreplace")
+            yield database
+    except sqlite3.Error as error:
+        locked = "locked" in str(error)
+        advice = "Close the program that writes it." if locked else "Is it whole, and a database?"
+        raise DataError(f"{path}: cannot be read as SQLite: {error}. {advice}") from error
+
+
+def _check_whole(path: Path, head: bytes) -> None:
+    """Refuse a file that is shorter than its own header says (a download that broke off).
+
+    The number of pages counts only if the last program that wrote the file kept it up to date
+    (SQLite's file format, section 1.3.7).
+    """
+    if len(head) < 100 or not head.startswith(b"SQLite format 3\0") or head[24:28] != head[92:96]:
+        return
+    page = int.from_bytes(head[16:18], "big")
+    if page & (page - 1):  # no power of two: not SQLite's
+        return
+    wanted = (65536 if page == 1 else page) * int.from_bytes(head[28:32], "big")
+    there = path.stat().st_size
+    if there < wanted and not _log(path).exists():
+        raise DataError(
+            f"{path}: cannot be read as SQLite: it is truncated: {there:,} of {wanted:,} bytes. "
+            "Copy or download it again, or move it away."
+        )
+
+
+def _log(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _uri(path: Path) -> str:
+    """Return the address that opens it read-only.
+
+    No file is left beside a database that has a write-ahead log.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(100)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    _check_whole(path, head)
+    has_log = head[18:20] == b"\x02\x02"
+    still = has_log and not _log(path).exists()
+    return f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' * still}"
+
+
+def base_tables(database: sqlite3.Connection) -> list[str]:
+    """Return the names of the base tables, in the order of the schema."""
+    return _names(database, "table")
+
+
+def views(database: sqlite3.Connection) -> list[str]:
+    """Return the names of the views, in the order of the schema."""
+    return _names(database, "view")
+
+
+def _names(database: sqlite3.Connection, kind: str) -> list[str]:
+    found = database.execute(
+        "SELECT name FROM sqlite_master WHERE type = ? ORDER BY rowid", (kind,)
+    )
+    return [name for (name,) in found if not name.lower().startswith(SYSTEM)]
+
+
+def columns(database: sqlite3.Connection) -> dict[str, dict[str, str]]:
+    """Return table or view -> column -> declared type (empty where none is declared).
+
+    A view of a table that is gone has no columns.
+    """
+    named = "SELECT name, type FROM pragma_table_xinfo(?) WHERE hidden <> 1"
+    found = {
+        table: dict(database.execute(named, (table,)).fetchall()) for table in base_tables(database)
+    }
+    for view in views(database):
+        try:
+            found[view] = dict(database.execute(named, (view,)).fetchall())
+        except sqlite3.OperationalError:
+            found[view] = {}
+    return found
+
+
+def declared_tables(database: sqlite3.Connection) -> Iterator[Declared]:
+    """Yield the base tables of a SQLite database, in the order of their names."""
+    found = database.execute(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'table' "
+        "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
+    ).fetchall()
+    for name, schema in found:
+        columns = database.execute(
+            "SELECT name, type, pk FROM pragma_table_info(?)", (name,)
+        ).fetchall()
+        types = {column: kind for column, kind, _ in columns}
+        header = _columns_of(database, f"{quoted(name)} NOT INDEXED")
+        foreign = database.execute(
+            'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?)', (name,)
+        ).fetchall()
+        yield (
+            name,
+            f"{quoted(name)} NOT INDEXED",  # the rows as they are stored, not as an index has them
+            header,
+            tuple(types.get(column, "") for column in header),
+            tuple(column for column, _, place in sorted(columns, key=lambda c: c[2]) if place),
+            tuple((column, f"{table}.{to}" if to else table) for column, table, to in foreign),
+            schema or "",
+        )
+
+
+def _columns_of(database: Any, source: str) -> tuple[str, ...]:
+    cursor = database.execute(f"SELECT * FROM {source} LIMIT 0")  # noqa: S608 (quoted)
+    return tuple(column[0] for column in cursor.description)
+
+
+def quoted(name: str) -> str:
+    """Return an identifier in double quotes, as SQLite and DuckDB read it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of one statement.
+
+    Attributes:
+        seconds: wall-clock time of each run, fetching included. BIRD's official limit is 30.
+        memory: bytes the engine may allocate, sorting and caches included: neither engine writes
+            temporary files.
+        rows: rows of the result.
+        result_bytes: bytes the result may take as Python values.
+
+    Raises:
+        ConfigError: a limit is not positive, or the memory is too little for an engine.
+    """
+
+    seconds: float = 30.0
+    memory: int = 1 << 30
+    rows: int = 1_000_000
+    result_bytes: int = 256 << 20
+
+    def __post_init__(self) -> None:
+        if not (0 < self.seconds < math.inf):
+            raise ConfigError(f"limit seconds={self.seconds!r}: expected a positive number")
+        if self.memory < _LEAST_MEMORY:
+            raise ConfigError(f"limit memory={self.memory!r}: expected {_LEAST_MEMORY} or more")
+        for name in ("rows", "result_bytes"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"limit {name}={getattr(self, name)!r}: expected 1 or more")
+
+
+def cores() -> int:
+    """Return the number of cores for this process."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -11,7 +11,7 @@ from typing import Any
 
 from target_bench.core.schema import Cell, SQLOutcome
 from target_bench.sql.engines.base import MORE_THAN_ONE, Failure, Ran, Result, UnusableError, timed
-from target_bench.sql.engines.limits import Limits
+from target_bench.sql.engines.databases import Limits
 
 _BATCH = 100  # rows
 _PLAIN = {str, int, float, bytes, type(None)}

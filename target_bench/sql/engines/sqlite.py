@@ -9,7 +9,7 @@ from time import monotonic
 
 from target_bench.core.schema import SQLOutcome
 from target_bench.sql.engines.base import MORE_THAN_ONE, Failure, Ran, Result, UnusableError, timed
-from target_bench.sql.engines.limits import Limits
+from target_bench.sql.engines.databases import Limits
 
 _OPCODES = 1000  # of SQLite's virtual machine between two looks at the clock
 _LONGEST_STATEMENT = 1_000_000  # bytes, SQLite's own default

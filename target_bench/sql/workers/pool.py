@@ -2,10 +2,9 @@
 
 A statement is hostile until shown otherwise: it runs in a process of its own kind, on a database
 opened read-only, under limits of time, memory and size. A failing statement costs one query,
-not the run. See docs of ``sqlite_engine`` and ``duckdb_engine`` for what the engines allow.
+not the run. The modules ``sqlite`` and ``duckdb`` of ``engines`` say what these allow.
 """
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -17,19 +16,18 @@ from pathlib import Path
 from threading import Lock
 from time import monotonic
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from target_bench.core.errors import BudgetError, ConfigError, DataError
 from target_bench.core.schema import Executed
-from target_bench.sql.engines.base import EngineName
-from target_bench.sql.engines.databases import Database, database
-from target_bench.sql.engines.limits import Limits
+from target_bench.sql.engines.databases import Database, EngineName, Limits, cores, database
 from target_bench.sql.workers.process import DiedOpeningError, WorkerProcess
+
+if TYPE_CHECKING:
+    from target_bench.sql.dialect.copying import Copy
 
 _WAITING = 256 << 20  # bytes of results that may wait for an earlier, slower statement
 _MOST_WAITING = 10_000  # such results
-
-
 T = TypeVar("T")
 
 
@@ -55,6 +53,38 @@ class Statement:
     def __post_init__(self) -> None:
         if self.repeat < 1:
             raise ConfigError(f"statement repeat={self.repeat!r}: expected 1 or more")
+
+
+class Dialect:
+    """The SQL of each database's own engine: every statement as it is.
+
+    Where another engine judges, a subclass says what it runs instead.
+    """
+
+    def statement(self, file: Path, sql: str, repeat: int = 1) -> Statement:
+        """Return a statement as the engine runs it.
+
+        Raises:
+            ValueError: it has no translation there.
+        """
+        return Statement(file, sql, repeat)
+
+    def in_sqlite(self, file: Path, sql: str) -> Statement | None:  # noqa: ARG002 (for subclasses)
+        """Return the statement in SQLite, if SQLite's database is judged in another engine."""
+        return None
+
+    def copy_of(self, file: Path) -> "Copy | None":  # noqa: ARG002 (for subclasses)
+        """Return the copy of a database in which its statements are judged; None if there is none.
+
+        Raises:
+            DataError: the database cannot be read.
+            StoreError: the copy cannot be written.
+        """
+        return None
+
+    def notes(self, file: Path) -> tuple[str, ...]:  # noqa: ARG002 (for subclasses)
+        """Return notes for the user about the copy of a database; errors as for ``copy_of``."""
+        return ()
 
 
 class Pool:
@@ -302,10 +332,3 @@ class Pool:
 def _size(future: Future[tuple[T, int]]) -> int:
     """Return the bytes of a finished statement's result."""
     return 0 if future.exception() else future.result()[1]
-
-
-def cores() -> int:
-    """Return the number of cores for this process."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -1,27 +1,31 @@
-"""A worker process as its pool sees it."""
+"""A worker process as its pool sees it, and what goes between the two.
 
+Messages are plain values, each preceded by its length. Of the result of a prediction only the
+beginning and the shape are sent.
+"""
+
+import io
 import math
 import os
 import pickle
-import subprocess
+import struct
 import sys
 from collections import OrderedDict
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import astuple, replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
 from time import monotonic
-from typing import IO, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 from target_bench.core.errors import BudgetError, ConfigError, DataError
-from target_bench.core.schema import Executed, SQLOutcome
-from target_bench.sql.engines.base import EngineName
-from target_bench.sql.engines.databases import Database
-from target_bench.sql.engines.limits import Limits
-from target_bench.sql.result_preview import Shape
-from target_bench.sql.workers.messages import receive, send
-from target_bench.sql.workers.worker import SENT_AT_ONCE
+from target_bench.core.schema import Cell, Executed, SQLOutcome
+from target_bench.sql.engines.databases import Database, EngineName, Limits
+
+if TYPE_CHECKING:
+    import subprocess
 
 GRACE = 0.2
 """Seconds after the deadline in which the engine may stop by itself; then its process is killed."""
@@ -29,13 +33,21 @@ GRACE = 0.2
 Wanted = Literal["all", "beginning", "none"]
 """Which rows of a result a process hands over."""
 
+ROWS, COLUMNS, CHARACTERS = 20, 20, 200
+"""How much of a result is kept: its first rows and columns, and the beginning of a cell or name."""
+
+SENT_AT_ONCE = 1 << 20
+"""Bytes of a result that come with the report of the run; a larger one is asked for apart."""
+
 _PATIENCE = 120.0  # seconds for a worker to start, to open a database, to hand over a large result
 _MOST_OPEN: dict[EngineName, int] = {"sqlite": 16, "duckdb": 2}  # at once, in one worker
 _ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "LANG", "LC_ALL")
+
 _PROGRAM = (
     "import sys; sys.path[:] = sys.argv[1:]; "
     "from target_bench.sql.workers.worker import main; main()"
 )
+_LENGTH = struct.Struct("<Q")
 
 
 class _LateError(Exception):
@@ -57,6 +69,13 @@ class _DiedError(Exception):
 
 class DiedOpeningError(DataError):
     """The process ended while it opened a database, which need not be the database's fault."""
+
+
+class Shape(NamedTuple):
+    """The size of a whole result."""
+
+    rows: int = 0
+    columns: int = 0
 
 
 class WorkerProcess:
@@ -246,7 +265,9 @@ class WorkerProcess:
             self.kill()
             raise _LateError(f"no reply in {seconds:g} s") from None
         if reply is None:
-            with suppress(subprocess.TimeoutExpired):  # its own end says more than being killed
+            from subprocess import TimeoutExpired
+
+            with suppress(TimeoutExpired):  # its own end says more than being killed
                 self._process.wait(1)
             self.kill()
             raise _DiedError(self._process.returncode)
@@ -262,7 +283,9 @@ class WorkerProcess:
                 self._replies.put(None)
 
 
-def _started() -> subprocess.Popen[bytes]:
+def _started() -> "subprocess.Popen[bytes]":
+    import subprocess  # here, as a worker imports this module too and has no use for it
+
     path = [str(Path(folder).absolute()) for folder in sys.path]
     return subprocess.Popen(  # noqa: S603 (our own program)
         [sys.executable, "-I", "-B", "-X", "utf8", "-c", _PROGRAM, *path],
@@ -273,6 +296,63 @@ def _started() -> subprocess.Popen[bytes]:
     )
 
 
-def _stdin(process: subprocess.Popen[bytes]) -> IO[bytes]:
+def _stdin(process: "subprocess.Popen[bytes]") -> IO[bytes]:
     assert process.stdin is not None
     return process.stdin
+
+
+def send(file: IO[bytes], value: Any) -> None:
+    """Write a value made of numbers, text, bytes, None, tuples and lists.
+
+    Raises:
+        OSError: the other end is closed.
+    """
+    data = pickle.dumps(value, protocol=5)
+    file.write(_LENGTH.pack(len(data)))
+    file.write(data)
+    file.flush()
+
+
+def receive(file: IO[bytes]) -> Any:
+    """Read the next value.
+
+    Raises:
+        EOFError: the other end is closed.
+        pickle.UnpicklingError: it is more than plain values.
+    """
+    (length,) = _LENGTH.unpack(_exactly(file, _LENGTH.size))
+    return _Plain(io.BytesIO(_exactly(file, length))).load()
+
+
+def _exactly(file: IO[bytes], n: int) -> bytes:
+    data = file.read(n)
+    if len(data) < n:
+        raise EOFError
+    return data
+
+
+class _Plain(pickle.Unpickler):
+    """An unpickler of plain values only: no class, so no code from outside."""
+
+    def find_class(self, module: str, name: str) -> NoReturn:
+        raise pickle.UnpicklingError(f"{module}.{name} is not a plain value")
+
+
+def beginning(result: Executed) -> Executed:
+    """Return a preview: first rows and columns; a text may be one character longer than shown."""
+    columns = tuple(begun_names(result.columns))
+    return replace(result, columns=columns, rows=tuple(begun(result.rows)))
+
+
+def begun_names(columns: Sequence[str]) -> list[str]:
+    """Return the beginning of the names of columns: a statement can make them any length."""
+    return [name[: CHARACTERS + 1] for name in columns[:COLUMNS]]
+
+
+def begun(rows: Sequence[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
+    """Return the beginning of rows, as in a preview."""
+    return [tuple(map(_short, row[:COLUMNS])) for row in rows[:ROWS]]
+
+
+def _short(cell: Cell) -> Cell:
+    return cell[: CHARACTERS + 1] if isinstance(cell, str | bytes) else cell

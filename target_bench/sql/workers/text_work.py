@@ -14,18 +14,15 @@ from typing import Any, Literal
 from target_bench.core.errors import DataError
 from target_bench.sql.dialect.names import Schema
 from target_bench.sql.dialect.translation import to_duckdb
-from target_bench.sql.engines.sqlite_files import columns, opened
+from target_bench.sql.engines.databases import columns, opened
 from target_bench.sql.extraction import extract
 from target_bench.sql.gold_tables import gold_tables
-from target_bench.sql.linking import linking
+from target_bench.sql.linking import Counts, linking
 from target_bench.sql.normalisation import for_test_suite
 from target_bench.sql.statements import LONGEST
 
 Said = tuple[Literal["own", "copy", "unsaid"], str]
 """A statement for the database's own engine, or for its copy in DuckDB; or why it has none."""
-
-Counts = tuple[int, int, int]
-"""Of tables or columns: how many both statements use, the prediction, the gold."""
 
 
 def extracted(text: str) -> tuple[str | None, str | None]:
@@ -77,7 +74,7 @@ def linked(gold_sql: str, sql: str, file: str, state: tuple[int, ...]) -> list[C
     if schema is None:
         return None
     link = linking(gold_sql, sql, schema)
-    return [(o.shared, o.predicted, o.gold) for o in (link.tables, link.columns)]
+    return [link.tables, link.columns]
 
 
 def uncompiled(sql: str, file: str) -> str | None:

@@ -14,12 +14,8 @@ from typing import IO, Any
 
 from target_bench.core.schema import Cell
 from target_bench.sql.engines.base import Engine, UnusableError
-from target_bench.sql.engines.limits import Limits
-from target_bench.sql.result_preview import begun, begun_names
-from target_bench.sql.workers.messages import receive, send
-
-SENT_AT_ONCE = 1 << 20
-"""Bytes of a result that come with the report of the run; a larger one is asked for apart."""
+from target_bench.sql.engines.databases import Limits
+from target_bench.sql.workers.process import SENT_AT_ONCE, begun, begun_names, receive, send
 
 _OWN_MEMORY = 1 << 30  # bytes of address space for Python and the engines' code
 

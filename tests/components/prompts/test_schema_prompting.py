@@ -10,8 +10,8 @@ import pytest
 from target_bench.components.prompts.prompting import Prompt
 from target_bench.components.prompts.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
 from target_bench.core.schema import Generation, Query, Table, TableId
-from target_bench.data.splits import load
-from target_bench.sql.engines.limits import Limits
+from target_bench.data.select import load
+from target_bench.sql.engines.databases import Limits
 from target_bench.sql.workers.pool import Pool
 from tests.sql.hostile import JOINS
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from target_bench.core.contract import Generator, Observer
 from target_bench.core.schema import Corpus, Generation, GenerationRequest, Query, TableId
-from target_bench.data.splits import load
+from target_bench.data.select import load
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
 from tests.builders import Recorder

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from target_bench.data.splits import load
+from target_bench.data.select import load
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
 from target_bench.sql.workers.pool import Pool

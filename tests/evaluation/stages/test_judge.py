@@ -15,8 +15,7 @@ from target_bench import read_run
 from target_bench.core.errors import StoreError
 from target_bench.core.files import unsealed_line
 from target_bench.core.schema import Generation, Judgement, Retrieval, TableId
-from target_bench.data.select import of_task
-from target_bench.data.splits import load
+from target_bench.data.select import load, of_task
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.resume import ResumedRun
 from target_bench.evaluation.stages.judge import judge_answers

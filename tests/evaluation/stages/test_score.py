@@ -10,8 +10,7 @@ import pytest
 from target_bench import judge_answers, score_answers, score_rankings
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Generation, Retrieval, TableId
-from target_bench.data.select import make_task, of_task
-from target_bench.data.splits import load
+from target_bench.data.select import load, make_task, of_task
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.stages.score import Scored
 from target_bench.evaluation.target import TARGET

@@ -8,7 +8,7 @@ import pytest
 from target_bench import TARGET
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Generation, GenerationRequest
-from target_bench.data.splits import load
+from target_bench.data.select import load
 from target_bench.evaluation.results import Result
 from target_bench.reporting.leaderboard import entry as entries
 from target_bench.reporting.leaderboard.pack import pack

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.data.splits import load
+from target_bench.data.select import load
 from target_bench.evaluation.target import TARGET
 from target_bench.reporting.report import Limits, write_report
 from target_bench.reporting.report.shown_tables import TableSize

@@ -9,7 +9,7 @@ import pytest
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Cell, Executed
-from target_bench.sql.engines.limits import Limits
+from target_bench.sql.engines.databases import Limits
 from target_bench.sql.workers.pool import Pool, Statement
 from tests.sql.written import duckdb_file, state
 

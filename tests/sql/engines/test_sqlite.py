@@ -11,7 +11,7 @@ import pytest
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Executed
-from target_bench.sql.engines.limits import Limits
+from target_bench.sql.engines.databases import Limits
 from target_bench.sql.workers.pool import Pool, Statement
 from tests.sql.written import sqlite_file, state
 

@@ -14,8 +14,7 @@ from time import monotonic
 import pytest
 
 from target_bench.core.errors import BudgetError, ConfigError, DataError
-from target_bench.sql.engines.databases import Database
-from target_bench.sql.engines.limits import Limits
+from target_bench.sql.engines.databases import Database, Limits
 from target_bench.sql.workers.pool import Pool, Statement
 from target_bench.sql.workers.process import WorkerProcess
 from tests.sql.written import sqlite_file

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.sql.workers.messages import receive, send
+from target_bench.sql.workers.process import receive, send
 
 _CELLS = st.none() | st.integers() | st.floats(allow_nan=False) | st.binary() | st.text()
 _TEXT_WITH_SURROGATES = st.text(st.characters())

@@ -13,7 +13,7 @@ import pytest
 from target_bench import corpora
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset, TableId
-from target_bench.data.splits import from_dataframe
+from target_bench.data.own_data import from_dataframe
 from tests.data.written import asked
 
 QUERIES = [asked("t")]

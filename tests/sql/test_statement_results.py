@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from target_bench.core.errors import StoreError
 from target_bench.core.schema import Cell, Executed
-from target_bench.sql import gold_results
-from target_bench.sql.engines.limits import Limits
-from target_bench.sql.gold_results import GoldResults
+from target_bench.sql import statement_results
+from target_bench.sql.engines.databases import Limits
+from target_bench.sql.statement_results import GoldResults
 from target_bench.sql.workers.pool import Pool, Statement
 from tests.sql.written import duckdb_file, sqlite_file
 
@@ -159,7 +159,7 @@ def test_a_folder_that_cannot_be_written(counting: Counting, people: Path, tmp_p
 
 def test_the_default_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path))
-    assert gold_results.folder() == tmp_path / "gold"
+    assert statement_results.folder() == tmp_path / "gold"
 
 
 CELLS = st.none() | st.integers() | st.floats() | st.binary() | st.text(st.characters())
@@ -169,8 +169,8 @@ CELLS = st.none() | st.integers() | st.floats() | st.binary() | st.text(st.chara
 def test_every_cell_comes_back_exactly(rows: list[list[Cell]], seconds: list[float]) -> None:
     cells = tuple(tuple(row) for row in rows)
     result = Executed("executed", ("a", "hex"), cells, "é", tuple(seconds))
-    text = json.dumps(gold_results._record(result), default=gold_results._tagged)
-    back = gold_results._executed(json.loads(text, object_hook=gold_results._bytes))
+    text = json.dumps(statement_results._record(result), default=statement_results._tagged)
+    back = statement_results._executed(json.loads(text, object_hook=statement_results._bytes))
     assert repr(back) == repr(result)  # as 1, 1.0, -0.0 and NaN differ
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from target_bench.core.errors import ConfigError
-from target_bench.sql.engines.limits import Limits
+from target_bench.sql.engines.databases import Limits
 
 
 @pytest.mark.parametrize("seconds", [0, -1, math.inf, math.nan])

@@ -16,8 +16,8 @@ from target_bench.components.table_text import Serializer
 from target_bench.core.errors import DataError
 from target_bench.core.registry import create
 from target_bench.core.schema import Table, TableId
-from target_bench.data.databases import connection, lazy_rows
-from target_bench.data.databases.lazy_rows import LazyRows
+from target_bench.data.databases import stored_tables
+from target_bench.data.databases.stored_tables import LazyRows
 from target_bench.data.tables import MemoryCorpus
 
 N = 23
@@ -37,7 +37,7 @@ def _write(path: Path, n: int = N) -> Path:
 
 
 def _rows(path: Path) -> LazyRows:
-    (table,) = connection.stored_tables(path)
+    (table,) = stored_tables.stored_tables(path)
     return LazyRows(path, table.source, "v1")
 
 
@@ -97,7 +97,7 @@ def test_equal_like_a_list(rows: LazyRows) -> None:
 
 def test_batches(rows: LazyRows, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading on is the same for any size of a batch."""
-    monkeypatch.setattr(lazy_rows, "BATCH", 4)
+    monkeypatch.setattr(stored_tables, "BATCH", 4)
     assert list(rows) == EXPECTED
     assert [rows[i] for i in range(N)] == EXPECTED
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.data.databases import unpacked
-from target_bench.data.databases.unpacked import made, write_sqlite
+from target_bench.data.databases import stored_tables
+from target_bench.data.databases.stored_tables import made, write_sqlite
 from target_bench.sql.dialect import engine_choice
 
 SCRIPT = (
@@ -57,7 +57,7 @@ def test_what_is_damaged_is_made_again(tmp_path: Path, damage: Callable[[Path], 
     assert made("cities", "1", _write, said.append) == path
     assert said == []
     damage(path)
-    unpacked._fault.cache_clear()  # as in another process
+    stored_tables._fault.cache_clear()  # as in another process
     assert made("cities", "1", _write, said.append) == path
     (message,) = said
     assert message.startswith(f"the cached database {path} is damaged (")

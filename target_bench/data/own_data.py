@@ -1,14 +1,19 @@
-"""Data frames as a corpus: pandas, Polars, PyArrow, any that export Arrow's C stream."""
+"""Data of your own as a corpus: data frames, a folder, a database file.
+
+Data frames are those of pandas, Polars, PyArrow, and any that export Arrow's C stream.
+"""
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import CorpusInfo, Dataset, Table, TableId
-from target_bench.data.formats import declaration
+from target_bench.data.formats import declaration, own_folder
 from target_bench.data.formats.cells import arrow_grid, arrow_values, without_index
-from target_bench.data.formats.served_tasks import served_tasks
-from target_bench.data.tables import dataset
+from target_bench.data.formats.declaration import served_tasks
+from target_bench.data.read_split import dataset, folder_of, split_of
+from target_bench.data.select import load, split_with_notes
 
 
 def from_dataframe(
@@ -64,9 +69,9 @@ def from_dataframe(
     ]
     places = ((f"query {number}", record) for number, record in enumerate(_records(queries), 1))
     found = [
-        declaration.query(record, place)
+        own_folder.query(record, place)
         for place, record in places
-        if declaration.split_of(record, place, default=split) == split
+        if own_folder.split_of(record, place, default=split) == split
     ]
     return dataset(info, split, made, found)
 
@@ -74,7 +79,7 @@ def from_dataframe(
 def _table(table_id: str, frame: Any, context: Mapping[str, Any]) -> Table:
     place = f"table {table_id!r}"
     header, rows = arrow_grid(_arrow(frame, place), place)
-    about = {name: declaration.converted(value, name, place) for name, value in context.items()}
+    about = {name: own_folder.converted(value, name, place) for name, value in context.items()}
     return Table(TableId("0", table_id), header, rows, about)
 
 
@@ -104,3 +109,43 @@ def _arrow(frame: Any, place: str) -> Any:
             f"{place}: {type(frame).__name__} is not a data frame that Arrow can read ({error}). "
             f"{advice}"
         ) from error
+
+
+def from_folder(folder: str | Path, split: str | None = None) -> Dataset:
+    """Load tables and queries of your own.
+
+    Args:
+        folder: a folder in one of three layouts. Your own: ``tables/`` with a CSV, TSV, Parquet or
+            JSON-lines file a table, and ``queries.jsonl``. TARGET's: ``corpus`` and ``queries`` as
+            Parquet or JSON lines. BEIR's: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/``.
+        split: one of the splits of its queries; default: ``test`` where there is one.
+
+    Raises:
+        ConfigError: there is no such split.
+        DataError: files are missing or broken.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise DataError(f"{folder}: there is no such folder")
+    return load(folder, split)
+
+
+def from_database(
+    file: str | Path, queries: str | Path | None = None, split: str | None = None
+) -> Dataset:
+    """Load the tables of a SQLite or DuckDB file, and queries from a file beside it.
+
+    Args:
+        file: the database, opened read-only. Its name without suffix is the database id.
+        queries: a file in the form of ``queries.jsonl``; default: ``<name>.queries.jsonl`` or
+            ``queries.jsonl`` in the folder of the database.
+        split: one of the splits of its queries; default: ``test`` where there is one.
+
+    Raises:
+        ConfigError: there is no such split.
+        DataError: a file is missing or broken.
+    """
+    from target_bench.data.formats.database_files import DatabaseFile
+
+    plugin = DatabaseFile(Path(file), Path(queries) if queries else None)
+    return split_with_notes(plugin, folder_of(plugin, None), split_of(plugin, split))

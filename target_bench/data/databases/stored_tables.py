@@ -1,0 +1,399 @@
+"""Database files: the tables that they declare, their rows, and files that are made in the cache.
+
+Rows are read when they are asked for and never all at once. Nothing is kept open: each reading
+opens the file and closes it, so rows can be pickled, sent to another process and held by the
+thousand.
+
+A file that is built from SQL text or unpacked lies in a folder named by a hash of what it was made
+from, with ``seal.json``, which holds its SHA-256. The folder is made beside its place and renamed
+when whole, so half a file is never opened; a file is checked once per process before it is used.
+"""
+
+import atexit
+import hashlib
+import json
+import shutil
+import sqlite3
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cache as once
+from functools import cached_property, lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import Any, ClassVar, overload
+from uuid import uuid4
+
+from target_bench.core.errors import DataError, StoreError
+from target_bench.core.files import (
+    State,
+    cache_root,
+    check_file,
+    sealed,
+    sha256_of,
+    state,
+    unsealed,
+)
+from target_bench.core.schema import Cell
+from target_bench.data.formats.cells import PLAIN, cells
+
+DATABASES = "databases"
+"""The folder of database files that were built or unpacked (``unpacked``)."""
+
+FORMAT = 2
+"""The version of the layout; of another version none is used."""
+
+BATCH = 1000
+"""How many rows are read at a time."""
+
+_SEAL = "seal.json"
+_NO_ROOM = ("SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_IOERR_WRITE")
+Row = Sequence[Cell]
+Warn = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTable:
+    """A table as its database declares it.
+
+    Attributes:
+        name: its name; of a DuckDB table outside the schema ``main``, ``schema.name``.
+        source: the name as SQL writes it.
+        header: the names of its columns.
+        types: their declared types, empty where none is declared.
+        primary_key: the columns of the primary key, in its order.
+        foreign_keys: (column, ``table.column`` it refers to) pairs; the table alone where no
+            column is declared.
+        schema: the CREATE TABLE statement.
+    """
+
+    name: str
+    source: str
+    header: tuple[str, ...]
+    types: tuple[str, ...]
+    primary_key: tuple[str, ...]
+    foreign_keys: tuple[tuple[str, str], ...]
+    schema: str
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """Keys, types and statement as a table's context has them; what is empty is left out."""
+        found = {
+            "primary_key": list(self.primary_key),
+            "foreign_keys": [list(pair) for pair in self.foreign_keys],
+            "column_types": list(self.types) if any(self.types) else [],
+            "schema": self.schema,
+        }
+        return {name: value for name, value in found.items() if value}
+
+
+def is_duckdb(path: Path) -> bool:
+    """Return whether a file is a DuckDB database, by its first bytes.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return file.read(12)[8:] == b"DUCK"
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Any]:
+    """Open a database file, for reading alone.
+
+    Bytes of text that are not UTF-8 come as backslash, x and two digits. No file is left beside the
+    database.
+
+    Raises:
+        DataError: it cannot be opened, or what is done inside fails; the message names the file.
+    """
+    if is_duckdb(path):
+        from target_bench.data.databases.duckdb_files import opened_duckdb as opened_file
+    else:
+        from target_bench.sql.engines.databases import opened as opened_file
+    with opened_file(path) as database:
+        yield database
+
+
+def stored_tables(path: Path) -> list[StoredTable]:
+    """Return the base tables of a database file, in the order of their names.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    with opened(path) as database:
+        if is_duckdb(path):
+            from target_bench.data.databases.duckdb_files import duckdb_tables as declared
+        else:
+            from target_bench.sql.engines.databases import declared_tables as declared
+        return [StoredTable(*table) for table in declared(database)]
+
+
+def sound_tables(path: Path) -> list[StoredTable]:
+    """Return the base tables after reading a first row of each; a damaged one raises.
+
+    Raises:
+        DataError: it, or one of its tables, cannot be read.
+    """
+    tables = stored_tables(path)
+    with opened(path) as database:
+        for table in tables:
+            database.execute(f"SELECT * FROM {table.source} LIMIT 1").fetchone()  # noqa: S608 (quoted)
+    return tables
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class LazyRows(Sequence[Row]):
+    """The rows of one table of a SQLite or DuckDB file, in storage order.
+
+    A slice is a view of the same kind. Like a list, they are equal to any sequence of equal rows.
+
+    Args:
+        path: the database file.
+        source: the table as SQL writes it.
+        version: what tells this state of the database from any other, such as its SHA-256.
+        start: the first row of the view.
+        limit: how many rows the view has at most; None for all.
+
+    Raises (when they are read):
+        DataError: the file is gone, locked or damaged, or a value has no form as a cell.
+    """
+
+    advised: ClassVar[int] = 1000
+    """How many rows are worth indexing; what ``rows=auto`` of a serializer means."""
+
+    path: Path
+    source: str
+    version: str
+    start: int = 0
+    limit: int | None = None
+
+    @property
+    def content(self) -> list[Any]:
+        """Representation of the rows where their content is hashed."""
+        return [self.version, self.source, self.start, self.limit]
+
+    def __repr__(self) -> str:
+        return f"LazyRows({str(self.path)!r}, {self.source!r})"
+
+    @cached_property
+    def _length(self) -> int:
+        if self.limit is None and not self.start:
+            counted = self.source
+        else:
+            counted = f"(SELECT 1 FROM {self.source}{self._window(self.start, self.limit)})"  # noqa: S608 (quoted)
+        with opened(self.path) as database:
+            (n,) = database.execute(f"SELECT count(*) FROM {counted}").fetchone()  # noqa: S608 (names are quoted)
+        return int(n)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __bool__(self) -> bool:
+        """Return whether there is a row; cheaper than counting them."""
+        if "_length" in vars(self):
+            return self._length > 0
+        return bool(list(self._read(self.start, 1 if self.limit is None else min(1, self.limit))))
+
+    def __iter__(self) -> Iterator[Row]:
+        return chain.from_iterable(self._batches(self.start, self.limit))
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
+        if isinstance(index, slice):
+            return self._slice(index)
+        place = index if index >= 0 else index + len(self)
+        if place < 0 or (self.limit is not None and place >= self.limit):
+            raise IndexError(f"row {index} of {len(self)}")
+        return self._row(place, index)
+
+    def _row(self, place: int, asked: int) -> Row:
+        ahead: tuple[int, list[Row]] = vars(self).get("_ahead", (0, []))
+        first, batch = ahead
+        if not first <= place < first + len(batch):
+            left = BATCH if self.limit is None else min(BATCH, self.limit - place)
+            first, batch = place, list(self._read(self.start + place, left))
+            vars(self)["_ahead"] = (first, batch)
+            if not batch:
+                raise IndexError(f"row {asked} of {len(self)}")
+        return batch[place - first]
+
+    def _slice(self, index: slice) -> Sequence[Row]:
+        start, stop, step = index.start or 0, index.stop, index.step
+        if step not in (None, 1):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if start < 0 or stop is None or stop < 0:  # its end is not known without counting
+            start, stop, _ = index.indices(len(self))
+        elif self.limit is not None:
+            stop = min(stop, self.limit)
+        return replace(self, start=self.start + start, limit=max(0, stop - start))
+
+    def _read(self, start: int, limit: int | None) -> Iterator[Row]:
+        return chain.from_iterable(self._batches(start, limit))
+
+    def _batches(self, start: int, limit: int | None) -> Iterator[list[Row]]:
+        with opened(self.path) as database:
+            cursor = database.execute(f"SELECT * FROM {self.source}{self._window(start, limit)}")  # noqa: S608 (names are quoted)
+            while found := cursor.fetchmany(BATCH):
+                yield [self._cells(row) for row in found]
+
+    def _window(self, start: int, limit: int | None) -> str:
+        if limit is not None:
+            return f" LIMIT {limit} OFFSET {start}"
+        if not start:
+            return ""
+        return f" OFFSET {start}" if is_duckdb(self.path) else f" LIMIT -1 OFFSET {start}"
+
+    def _cells(self, row: tuple[Any, ...]) -> Row:
+        try:
+            return list(row if PLAIN.issuperset(map(type, row)) else cells(row))
+        except TypeError as error:
+            raise DataError(f"{self.path}, table {self.source}: {error}") from error
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, LazyRows) and (self.path, self.content) == (other.path, other.content):
+            return True
+        if not isinstance(other, Sequence) or isinstance(other, str | bytes):
+            return NotImplemented
+        return len(self) == len(other) and all(map(_equal, self, other))
+
+    __hash__ = None  # type: ignore[assignment]  # as a list has none
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_ahead"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+
+
+def _equal(one: Row, other: object) -> bool:
+    return isinstance(other, Sequence) and list(one) == list(other)
+
+
+def built(name: str, script: str) -> Path:
+    """Return the SQLite file that a script of SQL makes.
+
+    Args:
+        name: the file's name without suffix.
+        script: statements that create and fill its tables.
+
+    Raises:
+        DataError: SQLite refuses the script.
+        StoreError: there is no room for the file.
+    """
+
+    def write(path: Path) -> None:
+        try:
+            write_sqlite(path, script)
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorname", "") in _NO_ROOM:
+                raise OSError(str(error)) from error
+            raise DataError(f"database {name}: its SQL text is faulty: {error}") from error
+
+    return made(name, hashlib.sha256(script.encode()).hexdigest(), write)
+
+
+def write_sqlite(path: Path, script: str) -> None:
+    """Make a SQLite file with a script of SQL.
+
+    Raises:
+        sqlite3.Error: SQLite refuses the script, or cannot write the file.
+    """
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(f"BEGIN;\n{script}\nCOMMIT;")
+
+
+def made(
+    name: str, version: str, write: Callable[[Path], None], warn: Warn = warnings.warn
+) -> Path:
+    """Return the file of this name and version; ``write`` makes it if it is not there yet.
+
+    A file that is not what was written is made again. Where the cache cannot be written, it is made
+    in a temporary folder that goes with the process.
+
+    Args:
+        name: the file's name without suffix.
+        version: what its content follows from.
+        write: makes the file.
+        warn: called with a message about a damaged file.
+
+    Raises:
+        StoreError: there is no room for it anywhere.
+    """
+    key = hashlib.sha256(f"{FORMAT}\0{name}\0{version}".encode()).hexdigest()[:16]
+    file = f"{name}.sqlite"
+    home = cache_root() / DATABASES / key
+    fault = _fault_of(home / file)
+    if fault is None:
+        return home / file
+    if home.exists():
+        warn(f"the cached database {home / file} is damaged ({fault}); made again")
+    try:
+        return _written(home, file, write)
+    except OSError:
+        home = _temporary() / key
+    try:
+        return home / file if _fault_of(home / file) is None else _written(home, file, write)
+    except OSError as error:
+        raise StoreError(
+            f"database {name} fits neither into the cache {cache_root()} nor into the temporary "
+            f"folder: {error.strerror or error}. Make room, or name other folders with "
+            "$TARGET_BENCH_CACHE and $TMPDIR."
+        ) from error
+
+
+def _fault_of(path: Path) -> str | None:
+    """Return why a file cannot be used; None if it can."""
+    try:
+        return _fault(path, state(path))
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+@lru_cache(maxsize=4096)
+def _fault(path: Path, state: State) -> str | None:  # noqa: ARG001 (part of the key)
+    try:
+        record = unsealed(json.loads(path.with_name(_SEAL).read_bytes()))
+        check_file(path, record["sha256"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        return str(error)
+    return None
+
+
+def _written(home: Path, file: str, write: Callable[[Path], None]) -> Path:
+    """Make a folder with the file and its seal beside its place, and move it there."""
+    home.parent.mkdir(parents=True, exist_ok=True)
+    new = home.with_name(f".new-{uuid4().hex}")
+    old = home.with_name(f".new-{uuid4().hex}")
+    try:
+        new.mkdir()
+        write(new / file)
+        text = json.dumps(sealed({"sha256": sha256_of(new / file)}))
+        (new / _SEAL).write_text(text, encoding="ascii")
+        with suppress(OSError):  # there is none, or another process was faster
+            if _fault_of(home / file) is not None:
+                home.rename(old)
+        try:
+            new.rename(home)
+        except OSError:
+            if _fault_of(home / file) is not None:
+                raise
+    finally:
+        for folder in (new, old):
+            shutil.rmtree(folder, ignore_errors=True)
+    return home / file
+
+
+@once
+def _temporary() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="target-bench-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

@@ -1,0 +1,25 @@
+"""What to do where the data of a corpus are not here."""
+
+from target_bench.core.errors import DataError
+from target_bench.core.release import CorpusLoader
+
+ENVIRONMENT = "TARGET_BENCH_DATA"
+"""The variable that names the folder with one sub-folder a corpus."""
+
+
+def data_missing(plugin: CorpusLoader, what: str) -> DataError:
+    """Return the error that says what is missing, where to get it, and where to put it."""
+    from target_bench.data import hub
+
+    info = plugin.info
+    lines = [
+        what,
+        f"Download {info.title} from {info.source} (licence: {info.licence}) and put these files",
+        f"into a folder {info.name}/ (as they are, or as .gz or .zip):",
+        *(f"  {name}" for name in info.files),
+        f"Then set {ENVIRONMENT} to the folder that holds {info.name}/,",
+        f"or pass --data-dir with the path of {info.name}/ itself.",
+    ]
+    if hub.knows(info.name):
+        lines.append(f"Or fetch TARGET's copy: target-bench data pull {info.name}")
+    return DataError("\n".join(lines))
