@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from target_bench.cli.options import (
+from target_bench.cli.command_line import (
     AsJson,
     By,
     Debug,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from target_bench.cli.command_line import AsJson, By, DataDir, Debug
 from target_bench.cli.compare import RunsIn
-from target_bench.cli.options import AsJson, By, DataDir, Debug
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.text_tables import Column, TextTable, print_tables, say
