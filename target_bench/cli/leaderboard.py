@@ -102,7 +102,7 @@ def submit(
 ) -> None:
     """Read or ask for the card, pack and say what was packed."""
     from target_bench.reporting.leaderboard import pack
-    from target_bench.reporting.leaderboard.card_file import read_card
+    from target_bench.reporting.leaderboard.card import read_card
     from target_bench.runs.find import find
 
     folders = [find(run, RUNS) for run in runs]

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from target_bench.cli.main import app
 from typer.main import get_command
 
 from target_bench.cli.command_line import COMMANDS, OPTIONS
-from target_bench.cli.main import app
 from target_bench.core import registry
 from tests.cli.inside import Inside
 

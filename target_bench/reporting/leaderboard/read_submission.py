@@ -13,7 +13,7 @@ from target_bench.core.schema import MARKS, Generation, Judgement, Retrieval, Ta
 from target_bench.data.select import task_class
 from target_bench.reporting.leaderboard.archive import Archive, RefusedError
 from target_bench.reporting.leaderboard.card import Card
-from target_bench.reporting.leaderboard.submission_documents import (
+from target_bench.reporting.leaderboard.document_models import (
     MOST_TABLES,
     RunDocument,
     card_of,

@@ -37,10 +37,9 @@ from target_bench.evaluation.stages.score import (
     score_answers,
     score_rankings,
 )
-from target_bench.reporting.leaderboard.archive import RefusedError
-from target_bench.reporting.leaderboard.budget import Budget
+from target_bench.reporting.leaderboard.archive import Budget, RefusedError
+from target_bench.reporting.leaderboard.document_models import RunDocument
 from target_bench.reporting.leaderboard.read_submission import Read, Submission
-from target_bench.reporting.leaderboard.submission_documents import RunDocument
 from target_bench.runs.manifest import NO_CONTEXT
 from target_bench.runs.run_identity import (
     answers_fingerprint,

@@ -10,26 +10,26 @@ from target_bench.core.schema import Score
 from target_bench.metrics.headlines import answer_metrics, ranking_metrics
 from target_bench.metrics.named import spec_of
 from target_bench.reporting.leaderboard.entry import Entry
-from target_bench.reporting.leaderboard.site.board_significance import PValues, p_values
 from target_bench.reporting.leaderboard.site.groups import (
     Data,
     Group,
     Groups,
     Measured,
     Member,
+    PValues,
     System,
     headline,
+    p_values,
     scores_of,
     spec,
     versions,
 )
-from target_bench.reporting.leaderboard.site.texts import shown
+from target_bench.reporting.web import shown
 
 DEFAULT_K = 10
 
 _ALSO = ("full_recall", "ndcg")
 """Metrics of rankings that have a column beside those that stand for a run."""
-
 
 Tests = Mapping[Data, Mapping[str, Mapping[Member, PValues]]]
 

@@ -24,7 +24,7 @@ from target_bench.reporting.leaderboard.site.groups import (
     is_mean,
     member_of,
 )
-from target_bench.reporting.leaderboard.site.texts import shown
+from target_bench.reporting.web import shown
 from target_bench.runs.slicing import Partition, partition
 from target_bench.runs.times import left_out_note
 
