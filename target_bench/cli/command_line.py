@@ -28,15 +28,13 @@ INTERNAL_ERROR = 1
 _STATE = {"debug": False}
 
 
-def main() -> None:
+def main(app: typer.Typer) -> None:
     """Run the command line and exit with its code."""
-    sys.exit(_exit_code())
+    sys.exit(_exit_code(app))
 
 
-def _exit_code() -> int:
+def _exit_code(app: typer.Typer) -> int:
     try:
-        from target_bench.cli.commands import app
-
         return app(standalone_mode=True) or 0
     except TargetBenchError as error:
         _say(f"Error: {error}")

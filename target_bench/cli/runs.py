@@ -113,7 +113,7 @@ def show(
 
 
 def _slices(stored: "StoredRun", names: "Sequence[str]") -> "dict[str, Parts]":
-    from target_bench.runs.slice_scores import scores_by
+    from target_bench.runs.slicing import scores_by
 
     return {name: scores_by(stored, name) for name in names}
 

@@ -28,10 +28,10 @@ from target_bench.evaluation.stages.score import (
     score_answers,
     score_rankings,
 )
-from target_bench.runs import slices
 from target_bench.runs.earlier_versions import tell_of_earlier
-from target_bench.runs.manifest import NO_CONTEXT, Identity, asked_from
-from target_bench.runs.store import Run
+from target_bench.runs.manifest import NO_CONTEXT, asked_from
+from target_bench.runs.run_identity import Identity
+from target_bench.runs.store import Run, slice_columns
 from target_bench.runs.times import ColdTimes, cold
 
 _TIED_FIRST = 0.1
@@ -256,7 +256,7 @@ def _write(store: Run, dataset: Dataset, scored: Scored[Any], **parts: Any) -> N
     """Write the tables of values, then the scores that they belong to."""
     ids = set(scored.query_ids)
     queries = [query for query in dataset.queries if query.id in ids]
-    columns = {**slices.columns(queries), **scored.per_query}
+    columns = {**slice_columns(queries), **scored.per_query}
     store.write_per_query(scored.query_ids, columns)
     store.write_statistics(scored.query_ids, scored.statistics)
     store.write_scores(_scores_file(scored.scores, **parts))

@@ -6,9 +6,7 @@ from dataclasses import replace
 from target_bench.core.interfaces import Dataset
 from target_bench.evaluation.results import Result
 from target_bench.runs.read import read_run
-from target_bench.runs.slice_scores import scores_by
-from target_bench.runs.slices import by_property
-from target_bench.runs.slicing import check_names
+from target_bench.runs.slicing import by_property, check_names, scores_by
 
 
 def checked(names: Sequence[str], datasets: Iterable[Dataset]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from target_bench.core.errors import StoreError, TargetBenchError
 from target_bench.core.files import free_lock
 from target_bench.core.seals import FIELD
-from target_bench.runs import answer_log, judgements, record_log
+from target_bench.runs import record_log
 from target_bench.runs.find import key_of, run_folders
 from target_bench.runs.manifest import read_manifest
 from target_bench.runs.measured import MissingPluginError
@@ -20,8 +20,8 @@ from target_bench.runs.record_log import JUDGEMENTS, cannot
 State = Literal["finished", "unfinished", "damaged"]
 
 _PARSED: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "retrieval.jsonl": record_log.parse,
-    "generations.jsonl": answer_log.parse,
+    "retrieval.jsonl": record_log.parse_ranking,
+    "generations.jsonl": record_log.parse_answer,
 }
 _LINES_NAMED = 20
 """This many damaged lines of a file are named; of more, their number."""
@@ -85,7 +85,7 @@ def check(folder: Path) -> Checked:
         found, damaged = _read(folder / name, parse)
         records = found or records
         problems += damaged
-    judged, damaged = _read(folder / JUDGEMENTS, judgements.parse)
+    judged, damaged = _read(folder / JUDGEMENTS, record_log.parse_judgement)
     problems += damaged
     notes += [
         f"{name}: the last line is torn; it is cut off when the run goes on"

@@ -1,11 +1,13 @@
-"""What makes two runs the same run."""
+"""What makes two runs the same run: its identity, and the fingerprints of queries in it."""
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import Any
 
+from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.schema import Query
 
 EVERY_FIELD = 2
@@ -13,6 +15,90 @@ EVERY_FIELD = 2
 
 Version 1, which no identity names, left out the database and the metadata of a query.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """All that can change the result of a run.
+
+    Attributes:
+        content: the JSON object whose hash names the run folder; it is written as it was read.
+    """
+
+    content: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        """The hash at the end of the folder's name."""
+        return run_key(self.content)
+
+    @property
+    def task(self) -> str:
+        """Short name of the task."""
+        return str(self.content["task"])
+
+    @property
+    def corpus(self) -> str:
+        """Lower-case name of the corpus."""
+        return str(self.content["corpus"])
+
+    @property
+    def split(self) -> str:
+        """Full name of the split."""
+        return str(self.content["split"])
+
+    @property
+    def corpus_fingerprint(self) -> str:
+        """Hash of all tables."""
+        return str(self.content["corpus_fingerprint"])
+
+    @property
+    def queries_fingerprint(self) -> str:
+        """Hash of what the run reads of its queries."""
+        return str(self.content["queries_fingerprint"])
+
+    @property
+    def top_k(self) -> tuple[int, ...]:
+        """The cutoffs of rankings, ascending; empty for a run of answers."""
+        return tuple(self.content.get("top_k", ()))
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether the run is one of answers, built on the rankings of another run."""
+        return "generator" in self.content
+
+    @property
+    def retriever(self) -> Mapping[str, Any]:
+        """The identity of what ranked, also for a run of answers."""
+        found: Mapping[str, Any] = self.content.get(RANKING_TASK, self.content).get("retriever", {})
+        return found
+
+    @property
+    def generator(self) -> Mapping[str, Any] | None:
+        """The identity of what answered; None for rankings."""
+        return self.content.get("generator")
+
+    @property
+    def prompt(self) -> Mapping[str, Any] | None:
+        """The identity of the prompt; None where it is not recorded."""
+        return self.content.get("prompt")
+
+    @property
+    def prompt_tables(self) -> int | None:
+        """How many tables a prompt holds, where fewer than were retrieved."""
+        tables = self.content.get(RANKING_TASK) or self.content.get("given") or {}
+        found: int | None = tables.get("tables")
+        return found
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The signatures of the metrics, and the settings of the task."""
+        return tuple(self.content.get("metrics", ()))
+
+    @property
+    def is_earlier(self) -> bool:
+        """Whether the fingerprint of the queries of answers leaves out fields, as in 0.1.0."""
+        return is_earlier(self.content)
 
 
 def run_key(identity: Mapping[str, Any]) -> str:
@@ -41,42 +127,9 @@ def answers_fingerprint(queries: Sequence[Query]) -> str:
     return hashlib.sha256(json.dumps([EVERY_FIELD, fields, metadata]).encode()).hexdigest()
 
 
-def earlier_answers_fingerprint(queries: Sequence[Query]) -> str:
-    """Return the fingerprint of version 1: id, text, gold tables and reference answers."""
-    answers = sorted((query.id, query.answer) for query in queries)
-    both = [queries_fingerprint(queries), answers]
-    return hashlib.sha256(json.dumps(both).encode()).hexdigest()
-
-
 def is_earlier(identity: Mapping[str, Any]) -> bool:
     """Return whether a run has answers and its fingerprint leaves out fields of its queries."""
     return "generator" in identity and identity.get("queries_version") != EVERY_FIELD
-
-
-def newly_named(metrics: Sequence[str], earlier: Sequence[str]) -> list[str]:
-    """Find what decides scores now and did not when a run was scored.
-
-    A run of version 0.1.0 names no versions of rules: they were the first.
-
-    Args:
-        metrics: ``metrics`` of an identity of today.
-        earlier: ``metrics`` of the identity of the run.
-    """
-    known = {entry.partition(":")[0] for entry in earlier}
-    new = [entry for entry in metrics if entry not in earlier]
-    return [entry for entry in new if entry.partition(":")[0] in known or entry[-2:] != ":1"]
-
-
-def earlier_note(name: object) -> str:
-    """Return what is wrong with the answers of such a run.
-
-    Args:
-        name: what it is called.
-    """
-    return (
-        f"{name} was answered by an earlier version of target-bench, which did not record all that "
-        "a prompt reads of a query (its database and metadata, such as evidence)"
-    )
 
 
 def _canonical(value: Any) -> str:

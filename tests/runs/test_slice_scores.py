@@ -16,8 +16,7 @@ from target_bench.core.schema import Judgement, Query, Score
 from target_bench.data.select import of_task
 from target_bench.data.splits import load
 from target_bench.runs.read import StoredRun
-from target_bench.runs.slice_scores import scores_by
-from target_bench.runs.slicing import by_name, partition
+from target_bench.runs.slicing import by_name, partition, scores_by
 from tests.builders import Recorder, only
 from tests.runs.stored import Runs, copied
 

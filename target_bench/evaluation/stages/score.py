@@ -35,8 +35,8 @@ from target_bench.metrics import intervals
 from target_bench.metrics.headlines import in_order
 from target_bench.metrics.named import is_built_in, spec_of
 from target_bench.metrics.significance import of_mean
-from target_bench.runs.answer_log import Answered
-from target_bench.runs.slice_scores import report_by
+from target_bench.runs.record_log import Answered
+from target_bench.runs.slicing import report_by
 
 Amount = TypeVar("Amount", int, float)
 CountsT = TypeVar("CountsT", Counts, AnswerCounts)

@@ -8,7 +8,7 @@ from target_bench.core.schema import GenerationRequest, Query, TableId
 from target_bench.core.tokens import estimated_tokens
 from target_bench.evaluation.cell import Asking, Cell
 from target_bench.evaluation.stages.consent import Estimate
-from target_bench.runs import answer_log, record_log
+from target_bench.runs import record_log
 from target_bench.runs.manifest import NO_CONTEXT
 
 SAMPLE = 64
@@ -44,11 +44,11 @@ def of_generator(
     """
     if not getattr(asking.answerer.generator, "paid", False):
         return None
-    done = answer_log.read(answered / "generations.jsonl") if answered else {}
+    done = record_log.read_answers(answered / "generations.jsonl") if answered else {}
     todo = [query for query in cell.dataset.queries if query.id not in done]
     if not todo:
         return None
-    rankings = record_log.read(ranked / "retrieval.jsonl") if ranked else {}
+    rankings = record_log.read_rankings(ranked / "retrieval.jsonl") if ranked else {}
     if all(query.id in rankings for query in todo):
         tables = {query.id: rankings[query.id].tables for query in todo}
         return _counted(asking, cell, todo, tables, share=1.0)

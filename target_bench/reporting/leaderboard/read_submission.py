@@ -20,9 +20,7 @@ from target_bench.reporting.leaderboard.document_models import (
     index_of,
     run_of,
 )
-from target_bench.runs.answer_log import Answered
-from target_bench.runs.judgements import parse
-from target_bench.runs.record_log import JUDGEMENTS
+from target_bench.runs.record_log import JUDGEMENTS, Answered, parse_judgement
 
 LONGEST_ID = 500
 LONGEST_ANSWER = 20_000
@@ -338,7 +336,7 @@ def _judgement(record: Any, where: str) -> Judgement:
     if not isinstance(record, dict):
         raise RefusedError("archive", f"{where}: expected a JSON object")
     try:
-        found = parse(record)
+        found = parse_judgement(record)
     except (KeyError, TypeError) as error:
         raise RefusedError("archive", f"{where}: not a judgement: {str(error)[:200]}") from None
     for text in (found.query_id, found.fingerprint):
