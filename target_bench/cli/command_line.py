@@ -19,9 +19,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from target_bench.core import registry, requirements
 from target_bench.core.errors import ConfigError, TargetBenchError
-from target_bench.core.option_fields import about, amount, cutoffs
+from target_bench.core.option_fields import about, amount, cutoffs, options_of
 from target_bench.core.redaction import without_secrets
-from target_bench.evaluation.run_options import RunOptions, Selection, options_of
+from target_bench.evaluation.run_options import RunOptions, Selection
 
 INTERNAL_ERROR = 1
 

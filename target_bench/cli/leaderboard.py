@@ -103,9 +103,8 @@ def submit(
     """Read or ask for the card, pack and say what was packed."""
     from target_bench.reporting.leaderboard import pack
     from target_bench.reporting.leaderboard.card import read_card
-    from target_bench.runs.find import find
 
-    folders = [find(run, RUNS) for run in runs]
+    folders = [_folder(run) for run in runs]
     names = pack.corpora_of(folders)
     found = read_card(card) if card else _asked_card(names)
     path = pack.pack(folders, found, out, partial)
@@ -202,6 +201,15 @@ def _print(found: "Verification") -> None:
         where = "" if finding.run is None else f" (run {finding.run})"
         typer.echo(f"{finding.level}: {finding.check}{where}: {finding.message}")
     typer.echo(f"{found.path.name}: {found.verdict}")
+
+
+def _folder(run: str) -> Path:
+    """Return a run folder as it was named, or find the one that a name or id means."""
+    if (Path(run) / "manifest.json").is_file():
+        return Path(run)
+    from target_bench.runs.find import find
+
+    return find(run, RUNS)
 
 
 def _asked_card(corpora: list[str]) -> "Card":

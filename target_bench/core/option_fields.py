@@ -1,10 +1,10 @@
 """How an option is declared: a field of a dataclass with its help, flag and reader."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import Field, dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields
 from operator import index
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.memory import n_bytes
@@ -162,3 +162,27 @@ def _as_json(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value.resolve())
     return list(value) if isinstance(value, tuple) else value
+
+
+def options_of(*groups: type) -> "dict[str, Field[Any]]":
+    """Name -> field of every option of these dataclasses."""
+    return {each.name: each for group in groups for each in fields(group)}
+
+
+def default_of(group: type, name: str) -> Any:
+    """Return the default of an option."""
+    found = options_of(group)[name].default
+    assert found is not MISSING
+    return found
+
+
+OptionsT = TypeVar("OptionsT", bound=Read)
+
+
+def of(group: type[OptionsT], given: Mapping[str, Any]) -> OptionsT:
+    """Return the options of a dataclass among those that were given; defaults for all others.
+
+    Raises:
+        ConfigError: an invalid value.
+    """
+    return group(**{name: given[name] for name in options_of(group) if name in given})

@@ -1,28 +1,32 @@
-"""One cell of an evaluation: retrieve and score; or retrieve, generate, judge and score."""
+"""One cell of an evaluation: a retriever on a split, and how the queries are answered.
+
+It is retrieved and scored; or retrieved, generated, judged and scored. The identities of its runs
+hold all that can change rankings or answers, or their scores.
+"""
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import DataError
+from target_bench.core.identity import is_own_code, plugin_identity
 from target_bench.core.interfaces import Dataset
-from target_bench.core.observer import Observer
-from target_bench.core.schema import Counts, Generation, Judgement, Query, Retrieval, Score
+from target_bench.core.prompt_writer import PromptWriter
+from target_bench.core.schema import Counts, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import Task
 from target_bench.data.select import make_task
-from target_bench.evaluation.cell import Asking, Cell, asking_of
-from target_bench.evaluation.cell_identities import answers_identity, retrieval_identity
-from target_bench.evaluation.inputs import Answering
-from target_bench.evaluation.results import Result, aligned
+from target_bench.evaluation import run_warnings
+from target_bench.evaluation.results import Result
 from target_bench.evaluation.stages.consent import Confirm
-from target_bench.evaluation.stages.generate import GenerateStage
+from target_bench.evaluation.stages.generate import AnswerOptions, GenerateStage, GeneratorSpec
 from target_bench.evaluation.stages.judge import JudgeStage
-from target_bench.evaluation.stages.retrieve import RetrieveStage, Subject
+from target_bench.evaluation.stages.retrieve import Cell, RetrieveStage
 from target_bench.evaluation.stages.score import (
     Scored,
+    aligned,
     labelled,
     over_no_query,
     score_answers,
@@ -30,7 +34,12 @@ from target_bench.evaluation.stages.score import (
 )
 from target_bench.runs.earlier_versions import tell_of_earlier
 from target_bench.runs.manifest import NO_CONTEXT, asked_from
-from target_bench.runs.run_identity import Identity
+from target_bench.runs.run_identity import (
+    EVERY_FIELD,
+    Identity,
+    answers_fingerprint,
+    queries_fingerprint,
+)
 from target_bench.runs.store import Run, slice_columns
 from target_bench.runs.times import ColdTimes, cold
 
@@ -41,12 +50,52 @@ _FEWEST_FOR_A_SHARE = 100
 """Scored rankings below which ties are counted, but no share of them is warned of."""
 
 
-def evaluate(task: Task[Any], cell: Cell, answering: Answering | None) -> Result:
+@dataclass(frozen=True)
+class AnswerPlan:
+    """How the queries of a cell are answered.
+
+    Attributes:
+        task: a task that is about answers.
+        answerer: what answers.
+        prompter: what it is asked with.
+        depth: how many tables stand in a prompt.
+        written: task and prompt options as they were asked for, for the manifest.
+    """
+
+    task: Task[Any]
+    answerer: GeneratorSpec
+    prompter: PromptWriter
+    depth: int
+    written: Mapping[str, Any]
+
+
+def answer_plan(task: Task[Any], cell: Cell, answering: AnswerOptions) -> AnswerPlan:
+    """Return what is asked of whom in a cell; errors as for ``AnswerOptions``."""
+    labelled(task, cell.dataset)
+    answerer = answering.generator_spec(task, cell.observer)
+    follows_schema = bool(getattr(answerer.generator, "follows_schema", False))
+    depth = cell.depth if task.retrieves else most_given(task, cell.dataset)
+    tables = answering.prompting.tables
+    return AnswerPlan(
+        task,
+        answerer,
+        answering.prompter(task, cell.dataset.databases, follows_schema),
+        depth if tables is None else min(tables, depth),
+        {"task": answering.task or task.name, "prompting": answering.prompting.to_json()},
+    )
+
+
+def most_given(task: Task[Any], dataset: Dataset) -> int:
+    """How many tables a query is given at most, by a task that retrieves nothing."""
+    return max(len(task.given_tables(query, dataset.corpus)) for query in dataset.queries)
+
+
+def evaluate(task: Task[Any], cell: Cell, answering: AnswerOptions | None) -> Result:
     """Return the result of a task; ``answering`` is for tasks about answers."""
     if task.ranks:
         return retrieve(cell, task, answering.task if answering else None)[0]
     assert answering is not None
-    return answer(cell, asking_of(task, cell, answering), answering.confirm)
+    return answer(cell, answer_plan(task, cell, answering), answering.confirm)
 
 
 def retrieve(
@@ -69,21 +118,13 @@ def retrieve(
     assert subject is not None
     if not len(dataset.corpus):
         raise DataError(f"{dataset.info.name} {dataset.split}: no tables to retrieve from")
-    _warn_of_depth(cell)
+    if depth > len(dataset.corpus):
+        cell.observer.warning(run_warnings.too_deep(dataset, depth))
     about = cell.loaded.only_about
     kind = task.name if about is None else f"{task.name} for {about}"
     label = (kind, dataset.info.name, dataset.split, subject.label)
     store = Run(cell.out, label, retrieval_identity(cell, task))
-    stage = RetrieveStage(
-        subject,
-        dataset,
-        cell.loaded.seconds,
-        depth,
-        store,
-        cell.options,
-        cell.observer,
-        cell.confirm,
-    )
+    stage = RetrieveStage(cell, store)
     with store.locked(cell.observer.warning):
         _record_asked(store, cell, retriever=subject.label, task=task_text)
         found, reused = stage.run()
@@ -91,11 +132,11 @@ def retrieve(
         cell.observer.stage(f"{subject.label}: score")
         start = time.perf_counter()
         scored = score_rankings(dataset, by_query, cell.cutoffs, task)
-        _warn_of_unlabelled(cell, task, scored.counts.unlabelled)
-        _tell_of_damage(store, cell.observer, "rankings")
-        _write(store, dataset, scored, counts=scored.counts.to_json())
+        _write(cell, task, store, scored, counts=scored.counts.to_json())
         _record_scoring(store, start, reused)
-    _warn_of_order(cell, subject, scored.counts, list(by_query.values()))
+    if scored.counts.resorted:
+        cell.observer.warning(run_warnings.not_sorted(subject.label, scored.counts))
+    _check_ties(cell, subject.label, by_query.values())
     result = Result(
         corpus=dataset.info.name,
         split=dataset.split,
@@ -115,7 +156,15 @@ def retrieve(
     return result, by_query
 
 
-def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
+def _check_ties(cell: Cell, label: str, retrievals: Iterable[Retrieval]) -> None:
+    """Warn where many rankings begin with equal scores."""
+    scored = [retrieval.scores for retrieval in retrievals if retrieval.scores]
+    tied = sum(1 for scores in scored if len(scores) > 1 and scores[0] == scores[1])
+    if len(scored) >= _FEWEST_FOR_A_SHARE and tied > _TIED_FIRST * len(scored):
+        cell.observer.warning(run_warnings.tied_first(label, tied, len(scored)))
+
+
+def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
     """Rank all queries, have them answered from their tables, and score both.
 
     The retrieval is a run of its own, shared by all generators.
@@ -147,7 +196,8 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
         confirm,
         cell.observer,
     )
-    tell_of_earlier(store, dataset.queries, cell.observer)
+    if store.is_new and store.namesakes():
+        tell_of_earlier(store, dataset.queries, cell.observer)
     with store.locked(cell.observer.warning):
         _record_asked(
             store,
@@ -164,11 +214,9 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
         cell.observer.stage(f"{answerer.label}: score")
         start = time.perf_counter()
         scored = score_answers(dataset, answers, task, judgements, by_query)
-        _warn_of_unlabelled(cell, task, scored.counts.unlabelled)
-        _tell_of_damage(store, cell.observer, "answers")
         parts = {"counts": retrieved.counts.to_json(), "answers": scored.counts.to_json()}
         more = {"report": scored.report} if scored.report else {}
-        _write(store, dataset, scored, **parts, **more)
+        _write(cell, task, store, scored, **parts, **more)
         _record_scoring(store, start, reused and judged)
     failed = {g.query_id: g.error for g in generations.values() if g.error is not None}
     return replace(
@@ -177,7 +225,7 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
         generator=answerer.label,
         scores={**retrieved.scores, **scored.scores},
         query_ids=[query.id for query in dataset.queries],
-        per_query=aligned([query.id for query in dataset.queries], retrieved, scored),
+        per_query=aligned(list(answers), [(p.query_ids, p.per_query) for p in (retrieved, scored)]),
         answers=scored.counts,
         report=scored.report,
         summary=task.summary(scored.report) if scored.report else (),
@@ -239,7 +287,7 @@ def _not_ranked(cell: Cell, task: Task[Any]) -> Result:
 
 def _judged(
     cell: Cell,
-    asked: Asking,
+    asked: AnswerPlan,
     generations: Mapping[str, Generation],
     retrievals: Mapping[str, Retrieval],
     store: Run,
@@ -252,25 +300,21 @@ def _judged(
     return JudgeStage(asked.task, label, dataset, generations, retrievals, store, observer).run()
 
 
-def _write(store: Run, dataset: Dataset, scored: Scored[Any], **parts: Any) -> None:
+def _write(cell: Cell, task: Task[Any], store: Run, scored: Scored[Any], **parts: Any) -> None:
     """Write the tables of values, then the scores that they belong to."""
-    ids = set(scored.query_ids)
-    queries = [query for query in dataset.queries if query.id in ids]
-    columns = {**slice_columns(queries), **scored.per_query}
-    store.write_per_query(scored.query_ids, columns)
-    store.write_statistics(scored.query_ids, scored.statistics)
-    store.write_scores(_scores_file(scored.scores, **parts))
-
-
-def _tell_of_damage(store: Run, observer: Observer, source: str) -> None:
-    """Say which files of scores are about to be repaired."""
+    dataset = cell.dataset
+    if scored.counts.unlabelled:
+        cell.observer.warning(run_warnings.unlabelled(dataset, task, scored.counts.unlabelled))
     damaged = store.damaged()
     if damaged:
-        was = "was" if len(damaged) == 1 else "were"
-        observer.warning(
-            f"{store.folder}: {' and '.join(damaged)} {was} damaged, and {was} written again from "
-            f"the stored {source}"
-        )
+        source = "rankings" if task.ranks else "answers"
+        cell.observer.warning(run_warnings.repaired(store.folder, damaged, source))
+    ids = set(scored.query_ids)
+    queries = [query for query in dataset.queries if query.id in ids]
+    store.write_per_query(scored.query_ids, {**slice_columns(queries), **scored.per_query})
+    store.write_statistics(scored.query_ids, scored.statistics)
+    scores = {name: value.to_json() for name, value in scored.scores.items()}
+    store.write_scores({**parts, "scores": scores})
 
 
 def _record_asked(store: Run, cell: Cell, **asked: Any) -> None:
@@ -295,48 +339,56 @@ def _data(dataset: Dataset, identity: Identity) -> dict[str, Any]:
     }
 
 
-def _scores_file(scores: Mapping[str, Score], **parts: Any) -> dict[str, Any]:
-    return {**parts, "scores": {name: value.to_json() for name, value in scores.items()}}
+def retrieval_identity(cell: Cell, task: Task[Any] | None = None) -> dict[str, Any]:
+    """All that can change the rankings of a cell or their scores; ``task``: the one scored by."""
+    assert cell.subject is not None
+    task, dataset = task or make_task(RANKING_TASK), cell.dataset
+    metrics = _metrics(task, dataset, cell.cutoffs)
+    return _data_identity(task, dataset, queries_fingerprint(dataset.queries)) | {
+        "top_k": list(cell.cutoffs),
+        "retriever": cell.subject.identity,
+        "metrics": [*metrics, *task.settings()],
+    }
 
 
-def _warn_of_depth(cell: Cell) -> None:
-    dataset = cell.dataset
-    if cell.depth > len(dataset.corpus):
-        cell.observer.warning(
-            f"top_k={cell.depth} is more than the {len(dataset.corpus)} tables of "
-            f"{dataset.info.name} {dataset.split}: a ranking holds all of them at most"
-        )
+def answers_identity(cell: Cell, asked: AnswerPlan) -> dict[str, Any]:
+    """All that can change the answers of a cell or their scores."""
+    dataset, task, answerer = cell.dataset, asked.task, asked.answerer
+    return _data_identity(task, dataset, answers_fingerprint(dataset.queries)) | {
+        "queries_version": EVERY_FIELD,
+        **_tables_identity(cell, asked),
+        "generator": answerer.identity,
+        "prompt": asked.prompter.identity if answerer.prompt is None else answerer.prompt,
+        "metrics": [*_metrics(task, dataset), *task.settings()],
+    }
 
 
-def _warn_of_unlabelled(cell: Cell, task: Task[Any], n: int) -> None:
-    dataset = cell.dataset
-    asked = len(dataset.queries)
-    if not n:
-        return
-    what = "gold table" if task.ranks else "reference answer"
-    so = "there are no scores" if n == asked else f"scores are over the other {asked - n:,}"
-    cell.observer.warning(
-        f"{dataset.info.name} {dataset.split}: {n:,} of {asked:,} queries have no {what}: {so}"
-    )
+def _tables_identity(cell: Cell, asked: AnswerPlan) -> dict[str, Any]:
+    """Where the tables of the prompts come from, and how many of them a prompt holds."""
+    if cell.subject is None:
+        most = most_given(asked.task, cell.dataset)
+        limited = {"tables": asked.depth} if asked.depth < most else {}
+        return {"given": {"source": asked.task.source, **limited}}
+    retrieval = {"retriever": cell.subject.identity, "depth": cell.depth}
+    if asked.depth < cell.depth:
+        retrieval["tables"] = asked.depth
+    return {RANKING_TASK: retrieval}
 
 
-def _warn_of_order(
-    cell: Cell, subject: Subject, counts: Counts, retrievals: Sequence[Retrieval]
-) -> None:
-    if counts.resorted:
-        cell.observer.warning(
-            f"{subject.label} gave {counts.resorted} of {counts.answered} rankings in another "
-            "order than their scores; they were sorted by score, higher first. Return "
-            "similarities rather than distances, or ids without scores."
-        )
-    scored = [retrieval.scores for retrieval in retrievals if retrieval.scores]
-    if len(scored) < _FEWEST_FOR_A_SHARE:
-        return
-    tied_first = sum(1 for scores in scored if len(scores) > 1 and scores[0] == scores[1])
-    if tied_first > _TIED_FIRST * len(scored):
-        cell.observer.warning(
-            f"{subject.label}: {tied_first} of {len(scored)} scored rankings begin with "
-            "tables of equal score. Such tables come in the order of the corpus. Return scores "
-            "that tell tables apart: as they are before any sigmoid, in double precision, not "
-            "rounded; or ids without scores, best first."
-        )
+def _metrics(task: Task[Any], dataset: Dataset, cutoffs: Sequence[int] = ()) -> list[str]:
+    """Return the signatures of the metrics of the queries that can be scored."""
+    queries = labelled(task, dataset).queries
+    return [metric.signature for metric in task.metrics(queries, cutoffs)] if queries else []
+
+
+def _data_identity(task: Task[Any], dataset: Dataset, queries: str) -> dict[str, Any]:
+    """Task and data; of a task that is not of this package also its code and settings."""
+    own = {} if is_own_code(type(task)) else {"task_plugin": plugin_identity(task)[0]}
+    return {
+        "task": task.name,
+        **own,
+        "corpus": dataset.info.name,
+        "split": dataset.split,
+        "corpus_fingerprint": dataset.corpus.fingerprint,
+        "queries_fingerprint": queries,
+    }

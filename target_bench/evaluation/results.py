@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -219,30 +219,6 @@ class Results(Sequence[Result]):
         """
         groups = _groups(self._results, by_metrics=True).values()
         return [table for found in groups for table in (_table(found), *_slice_tables(found))]
-
-
-class PerQuery(Protocol):
-    """Values of queries."""
-
-    @property
-    def query_ids(self) -> Sequence[str]:
-        """The queries."""
-
-    @property
-    def per_query(self) -> Mapping[str, NDArray[np.float64]]:
-        """Metric name -> (n,) value of each."""
-
-
-def aligned(query_ids: Sequence[str], *parts: PerQuery) -> dict[str, NDArray[np.float64]]:
-    """Metric name -> (n,) value of each of these queries; NaN for one that a part does not have."""
-    row = {query_id: i for i, query_id in enumerate(query_ids)}
-    found = {}
-    for part in parts:
-        places = [row[query_id] for query_id in part.query_ids]
-        for name, values in part.per_query.items():
-            found[name] = np.full(len(query_ids), np.nan)
-            found[name][places] = values
-    return found
 
 
 def _nullable(values: NDArray[np.float64]) -> "pyarrow.Array":

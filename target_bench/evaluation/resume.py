@@ -20,12 +20,10 @@ from target_bench.data.select import (
     tasks_and_corpora,
 )
 from target_bench.evaluation import pipeline
-from target_bench.evaluation.cell import Cell
-from target_bench.evaluation.inputs import Answering
 from target_bench.evaluation.results import Results
 from target_bench.evaluation.run_options import RunOptions
-from target_bench.evaluation.stages.generate import Answerer
-from target_bench.evaluation.stages.retrieve import Subject
+from target_bench.evaluation.stages.generate import AnswerOptions, GeneratorSpec
+from target_bench.evaluation.stages.retrieve import Cell, RetrieverSpec
 from target_bench.runs.earlier_versions import earlier_note, newly_named
 from target_bench.runs.read import StoredRun, read_run
 from target_bench.runs.record_log import Answered
@@ -69,7 +67,7 @@ class ResumedRun:
         return self._run.asked.task or self.task
 
     def generate(
-        self, answering: Answering, task: str | None = None, retry_failed: bool = False
+        self, answering: AnswerOptions, task: str | None = None, retry_failed: bool = False
     ) -> Results:
         """Have the stored rankings answered.
 
@@ -128,14 +126,14 @@ class ResumedRun:
             )
         now = answers_fingerprint(cell.dataset.queries)
         self._check_same("queries or reference answers", identity.queries_fingerprint, now)
-        answerer = Answerer(
+        answerer = GeneratorSpec(
             self._run.asked.generator or "",
             identity.generator or {},
             answer=answer,
             prompt=identity.prompt,
         )
         tables = identity.prompt_tables
-        answering = Answering(answerer, PromptOptions(tables=tables), task=text)
+        answering = AnswerOptions(answerer, PromptOptions(tables=tables), task=text)
         result = pipeline.evaluate(made, cell, answering)
         self._tell_of_other_metrics(read_run(result.folder).identity.metrics)
         return Results([result])
@@ -201,7 +199,7 @@ class ResumedRun:
                 )
             return stored[query.id]
 
-        subject = Subject(label, rankings.identity.retriever, rank=rank)
+        subject = RetrieverSpec(label, rankings.identity.retriever, rank=rank)
         options = replace(options, top_k=rankings.identity.top_k)
         return Cell(loaded, subject, options, self._out, self._observer)
 

@@ -21,16 +21,11 @@ def tell_of_earlier(run: Run, queries: Sequence[Query], observer: Observer) -> N
     """Say why a new run of answers does not begin with those of an earlier version.
 
     Args:
-        run: a run about answers; nothing is said of one that is there already.
+        run: a new run about answers.
         queries: its queries.
         observer: gets the warnings.
     """
-    if not run.is_new:
-        return
-    label = run.id.rpartition("-")[0]
-    for folder in sorted(run.folder.parent.glob(f"{label}-{'[0-9a-f]' * 12}")):
-        if folder == run.folder:
-            continue
+    for folder in run.namesakes():
         with suppress(StoreError):
             found = read_manifest(folder).identity
             note = _note(folder.name, found, run.identity, queries)

@@ -1,4 +1,4 @@
-"""Parts of a set of queries: ``difficulty=hard``, ``gold_tables>1``, or one part a value; their scores."""
+"""Parts of a set of queries (``difficulty=hard``, or one part a value), and their scores."""
 
 import operator
 import re

@@ -80,6 +80,12 @@ class Run:
         """Whether nothing is recorded of the run yet."""
         return self._manifest is None
 
+    def namesakes(self) -> list[Path]:
+        """Return the other folders of runs with the same label."""
+        label = self.id.rpartition("-")[0]
+        found = sorted(self.folder.parent.glob(f"{label}-{'[0-9a-f]' * 12}"))
+        return [folder for folder in found if folder != self.folder]
+
     @property
     def manifest(self) -> Manifest:
         """What is recorded of the run.

@@ -2,16 +2,20 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
 from typing import Any, Protocol
 
-from target_bench.core import cache_use
+from target_bench.components.prompts.prompting import writer_of
+from target_bench.core import cache_use, registry
 from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
 from target_bench.core.generation_contract import generation_fault
+from target_bench.core.identity import plugin_identity
 from target_bench.core.interfaces import Dataset, Generator
 from target_bench.core.observer import Observer
-from target_bench.core.prompt_writer import Prompted, PromptWriter
-from target_bench.core.redaction import without_secrets
+from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
+from target_bench.core.redaction import masked_settings, without_secrets
 from target_bench.core.schema import Generation, GenerationRequest, Query, Retrieval
 from target_bench.core.task import Task
 from target_bench.core.tokens import estimated_tokens
@@ -82,7 +86,7 @@ _NOT_RETRIEVED = "retrieval: "
 
 
 @dataclass(frozen=True)
-class Answerer:
+class GeneratorSpec:
     """What answers.
 
     Attributes:
@@ -118,7 +122,7 @@ class GenerateStage:
         observer: gets progress.
     """
 
-    answerer: Answerer
+    answerer: GeneratorSpec
     prompter: PromptWriter
     dataset: Dataset
     retrievals: Mapping[str, Retrieval]
@@ -325,3 +329,65 @@ def _second(first: Answered, second: Answered) -> Answered:
         return replace(second, generation=replace(two, **took))
     counted = {name: sum_ for name, sum_ in took.items() if sum_ is not None}
     return replace(first, generation=replace(one, **counted))
+
+
+@dataclass(frozen=True)
+class AnswerOptions:
+    """How queries are answered, and the answers read.
+
+    Attributes:
+        generator: what answers: a generator, a name as on the command line, or a spec.
+        prompting: what prompts are made of.
+        task: the task with its settings, as it was asked for; for the manifest.
+        confirm: is asked before requests that may cost money.
+        label: what the generator is called in results; default: as it was asked for.
+    """
+
+    generator: GeneratorLike | GeneratorSpec | str
+    prompting: PromptOptions = field(default_factory=PromptOptions)
+    task: str | None = None
+    confirm: Confirm | None = None
+    label: str | None = None
+
+    def prompter(
+        self, task: Task[Any], databases: Mapping[str, Path], follows_schema: bool
+    ) -> PromptWriter:
+        """Return what makes the requests of a task.
+
+        Args:
+            task: the task.
+            databases: what it is about, if it is about databases.
+            follows_schema: whether the generator follows JSON schemas.
+        """
+        return writer_of(task, self.prompting, databases, follows_schema)
+
+    def generator_spec(self, task: Task[Any], observer: Observer) -> GeneratorSpec:
+        """Return what answers the queries of a task.
+
+        Raises:
+            ConfigError: an unknown name, an invalid setting, or the object is not a generator.
+        """
+        generator = self.generator
+        if isinstance(generator, GeneratorSpec):
+            return generator
+        if isinstance(generator, str) and generator in ANSWER_MODES:
+            self._warn_of_prompt(generator, observer)
+            answer = partial(ANSWER_MODES[generator].answer, task)
+            return GeneratorSpec(generator, {"mode": generator}, answer=answer)
+        label = generator if isinstance(generator, str) else type(generator).__name__
+        if isinstance(generator, str):
+            generator = registry.create("generator", generator, also=ANSWER_MODES)
+        plugin = check_generator(generator)
+        identity, warning = plugin_identity(plugin)
+        if warning:
+            observer.warning(warning)
+        if not getattr(plugin, "converses", True):
+            self._warn_of_prompt(label, observer)
+        return GeneratorSpec(self.label or masked_settings(label), identity, generator=plugin)
+
+    def _warn_of_prompt(self, label: str, observer: Observer) -> None:
+        if self.prompting.prompt is not None:
+            observer.warning(
+                f"nothing says that {masked_settings(label)} reads prompts (converses = True), so "
+                f"{self.prompting.prompt} may change none of its answers"
+            )

@@ -8,13 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.components.training import exposure
-from target_bench.core import cache_use, contract
+from target_bench.core import cache_use, contract, ranking, registry
 from target_bench.core.cache_use import Watch
 from target_bench.core.contract import RetrieverLike, is_paid
-from target_bench.core.errors import PluginError, StoreError, TargetBenchError
-from target_bench.core.interfaces import Dataset
+from target_bench.core.errors import (
+    PluginError,
+    StoreError,
+    TargetBenchError,
+)
+from target_bench.core.identity import plugin_identity
+from target_bench.core.interfaces import Corpus, Dataset
 from target_bench.core.observer import Observer
+from target_bench.core.redaction import masked_settings
 from target_bench.core.schema import Query, Retrieval
+from target_bench.data.select import Loaded
 from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.stages import index
 from target_bench.evaluation.stages.consent import Confirm, Estimate, ask
@@ -54,7 +61,7 @@ MODES = {
 
 
 @dataclass(frozen=True)
-class Subject:
+class RetrieverSpec:
     """What is being run.
 
     Attributes:
@@ -70,29 +77,75 @@ class Subject:
     rank: Rank | None = None
 
 
+def retriever_spec(retriever: RetrieverLike | str, observer: Observer) -> RetrieverSpec:
+    """Return what ranks.
+
+    Raises:
+        ConfigError: an unknown name, an invalid setting, or the object is not a retriever.
+    """
+    label = retriever if isinstance(retriever, str) else type(retriever).__name__
+    if label in MODES and isinstance(retriever, str):
+        return RetrieverSpec(label, {"mode": label}, rank=MODES[label].rank)
+    if isinstance(retriever, str):
+        retriever = registry.create("retriever", label, also=MODES)
+    plugin = contract.check_methods(retriever)
+    identity, warning = plugin_identity(plugin)
+    if warning:
+        observer.warning(warning)
+    identity["ranking"] = ranking.RULE
+    return RetrieverSpec(masked_settings(label), identity, retriever=plugin)
+
+
 @dataclass(frozen=True)
-class RetrieveStage:
-    """Ranks the queries that a run folder does not hold yet.
+class Cell:
+    """One retriever on one split, or a split alone.
 
     Attributes:
-        subject: what ranks.
-        dataset: tables and queries.
-        load_seconds: how long loading them took, for the record.
-        depth: how many tables a ranking holds.
-        store: the run folder.
-        options: how the retriever is run.
-        observer: gets progress.
+        loaded: the split.
+        subject: what ranks; None for a task that retrieves nothing.
+        options: the cutoffs, and how the retriever is run.
+        out: the folder of all runs.
+        observer: gets progress and warnings.
         confirm: is asked before a retriever that may cost money goes to work, or None.
     """
 
-    subject: Subject
-    dataset: Dataset
-    load_seconds: float
-    depth: int
-    store: Run
+    loaded: Loaded
+    subject: RetrieverSpec | None
     options: RunOptions
+    out: Path
     observer: Observer
     confirm: Confirm | None = None
+
+    @property
+    def cutoffs(self) -> Sequence[int]:
+        """The cutoffs, ascending; retrieval runs once, at the largest. Empty without a subject."""
+        return self.options.top_k if self.subject is not None else ()
+
+    @property
+    def dataset(self) -> Dataset:
+        """Tables and queries."""
+        return self.loaded.dataset
+
+    @property
+    def depth(self) -> int:
+        """How many tables a ranking holds."""
+        return self.cutoffs[-1] if self.cutoffs else 0
+
+
+class RetrieveStage:
+    """Ranks the queries of a cell that a run folder does not hold yet.
+
+    Args:
+        cell: what ranks what; it has a retriever.
+        store: the run folder.
+    """
+
+    def __init__(self, cell: Cell, store: Run) -> None:
+        assert cell.subject is not None
+        self.subject, self.dataset, self.depth = cell.subject, cell.dataset, cell.depth
+        self.load_seconds, self.options = cell.loaded.seconds, cell.options
+        self.observer, self.confirm = cell.observer, cell.confirm
+        self.store = store
 
     def run(self) -> tuple[dict[str, Retrieval], bool]:
         """Return the retrievals of all queries, and whether all of them were there already.
@@ -172,13 +225,7 @@ class RetrieveStage:
         self.observer.stage(f"{self.subject.label}: embed {self.dataset.info.name}")
         start = time.perf_counter()
         try:
-            index.prepare(
-                retriever,
-                self.dataset.corpus,
-                self.options.memory,
-                self._index_folder(),
-                self.observer,
-            )
+            self._prepare(retriever, self.dataset.corpus)
         except TargetBenchError:
             raise
         except (Exception, SystemExit) as error:
@@ -208,13 +255,17 @@ class RetrieveStage:
         for note in self.store.manifest.notes:
             self.observer.warning(f"{self.subject.label} (recorded): {note}")
 
-    def _index_folder(self) -> Path | None:
+    def _prepare(self, retriever: RetrieverLike, corpus: Corpus) -> None:
+        """Have the corpus embedded, or its index read, within the memory budget."""
+        if self.options.memory is not None:
+            index.limit(retriever, self.options.memory, self.observer)
         if self.options.indexes is None:
-            return None
+            retriever.embed_corpus(corpus)
+            return
         label = (self.dataset.info.name, self.dataset.split, self.subject.label)
-        return index.folder(
-            self.options.indexes, label, self.subject.identity, self.dataset.corpus.fingerprint
-        )
+        identity = self.subject.identity
+        saved = index.folder(self.options.indexes, label, identity, corpus.fingerprint)
+        index.read_or_build(retriever, corpus, saved, self.observer)
 
     def _retrieve(
         self,

@@ -7,7 +7,7 @@ written.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import nan
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,9 @@ from target_bench.metrics.named import is_built_in, spec_of
 from target_bench.metrics.significance import of_mean
 from target_bench.runs.record_log import Answered
 from target_bench.runs.slicing import report_by
+
+if TYPE_CHECKING:
+    pass
 
 Amount = TypeVar("Amount", int, float)
 CountsT = TypeVar("CountsT", Counts, AnswerCounts)
@@ -192,6 +195,20 @@ def over_no_query(
         name: replace(score, value=nan, low=nan, high=nan, n=0) for name, score in scores.items()
     }
     return none, {name: np.full_like(found, nan) for name, found in per_query.items()}
+
+
+def aligned(
+    query_ids: Sequence[str], parts: Iterable[tuple[Sequence[str], Mapping[str, Floats]]]
+) -> dict[str, Floats]:
+    """Metric name -> (n,) value of each query; NaN for one that no part (ids, values) has."""
+    row = {query_id: i for i, query_id in enumerate(query_ids)}
+    found = {}
+    for ids, per_query in parts:
+        places = [row[query_id] for query_id in ids]
+        for name, values in per_query.items():
+            found[name] = np.full(len(query_ids), np.nan)
+            found[name][places] = values
+    return found
 
 
 def answer_task(task: Task[Any] | str) -> Task[Any]:

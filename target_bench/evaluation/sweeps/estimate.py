@@ -6,8 +6,9 @@ from pathlib import Path
 from target_bench.core.contract import is_paid
 from target_bench.core.schema import GenerationRequest, Query, TableId
 from target_bench.core.tokens import estimated_tokens
-from target_bench.evaluation.cell import Asking, Cell
+from target_bench.evaluation.pipeline import AnswerPlan
 from target_bench.evaluation.stages.consent import Estimate
+from target_bench.evaluation.stages.retrieve import Cell
 from target_bench.runs import record_log
 from target_bench.runs.manifest import NO_CONTEXT
 
@@ -25,7 +26,7 @@ def of_retriever(cell: Cell, n_recorded: int) -> Estimate | None:
 
 
 def of_generator(
-    cell: Cell, asking: Asking, ranked: Path | None, answered: Path | None
+    cell: Cell, asking: AnswerPlan, ranked: Path | None, answered: Path | None
 ) -> Estimate | None:
     """Return the requests that a cell would send, their tokens, and their cost; None if none.
 
@@ -62,7 +63,7 @@ def of_generator(
 
 
 def _counted(
-    asking: Asking,
+    asking: AnswerPlan,
     cell: Cell,
     queries: Sequence[Query],
     tables: dict[str, tuple[TableId, ...]],

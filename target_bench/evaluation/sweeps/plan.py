@@ -15,14 +15,17 @@ from target_bench.core.index_store import can_save
 from target_bench.core.observer import Observer
 from target_bench.core.task import Task
 from target_bench.data.select import Loaded, Loader, make_task, tasks_and_corpora
-from target_bench.evaluation import inputs
-from target_bench.evaluation.cell import Asking, Cell, asking_of
-from target_bench.evaluation.cell_identities import answers_identity, retrieval_identity
-from target_bench.evaluation.inputs import Answering
+from target_bench.evaluation.pipeline import (
+    AnswerPlan,
+    answer_plan,
+    answers_identity,
+    retrieval_identity,
+)
 from target_bench.evaluation.run_options import EXTRACTIVE
+from target_bench.evaluation.stages import retrieve
 from target_bench.evaluation.stages.consent import Estimate
-from target_bench.evaluation.stages.generate import Answerer
-from target_bench.evaluation.stages.retrieve import Subject
+from target_bench.evaluation.stages.generate import AnswerOptions, GeneratorSpec
+from target_bench.evaluation.stages.retrieve import Cell, RetrieverSpec
 from target_bench.evaluation.sweeps.estimate import of_generator, of_retriever
 from target_bench.evaluation.sweeps.matching import Placed
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
@@ -89,8 +92,8 @@ class _Planner:
         self._indexes = indexes
         self._observer = observer
         self._data: tuple[Any, Loader] | None = None
-        self._subjects: dict[str, Subject] = {}
-        self._answerers: dict[tuple[str, str], Answerer] = {}
+        self._subjects: dict[str, RetrieverSpec] = {}
+        self._answerers: dict[tuple[str, str], GeneratorSpec] = {}
         self._ranked: set[tuple[Path, str]] = set()
         self._problems: dict[tuple[int, str], Exception] = {}
 
@@ -115,10 +118,10 @@ class _Planner:
         if task.ranks:
             return self._looked_at(cell, whole, None, task)
         place = places["prompts"] if cell.prompting.prompt else places["tables"]
-        asking = self._told(place, lambda: asking_of(task, whole, answering))
+        asking = self._told(place, lambda: answer_plan(task, whole, answering))
         return None if asking is None else self._looked_at(cell, whole, asking, task)
 
-    def _grouped(self, cell: SweepCell, subject: Subject | None, loaded: Loaded) -> SweepCell:
+    def _grouped(self, cell: SweepCell, subject: RetrieverSpec | None, loaded: Loaded) -> SweepCell:
         """Return the cell with the group of those that share its index, if it has one."""
         if subject is None:
             return cell
@@ -146,22 +149,22 @@ class _Planner:
             self._problems.setdefault((self._document.line(place), problem), error)
             return None
 
-    def _subject(self, text: str) -> Subject:
+    def _subject(self, text: str) -> RetrieverSpec:
         if text not in self._subjects:
-            self._subjects[text] = inputs.subject(text, self._observer)
+            self._subjects[text] = retrieve.retriever_spec(text, self._observer)
         return self._subjects[text]
 
-    def _answering(self, cell: SweepCell, task: Task[Any]) -> Answering:
+    def _answering(self, cell: SweepCell, task: Task[Any]) -> AnswerOptions:
         """How a cell is answered."""
         if task.ranks:
-            return Answering("empty", task=cell.task_text)
+            return AnswerOptions("empty", task=cell.task_text)
         if task.retrieves:
             cell.prompting.check_tables(cell.options.top_k[-1])
         generator = cell.generator or EXTRACTIVE
-        answering = Answering(generator, cell.prompting)
+        answering = AnswerOptions(generator, cell.prompting)
         key = generator, cell.task_text
         if key not in self._answerers:
-            self._answerers[key] = answering.answerer(task, self._observer)
+            self._answerers[key] = answering.generator_spec(task, self._observer)
         answerer = self._answerers[key]
         if cell.repeat > 1 and getattr(answerer.generator, "cache", False):
             raise ConfigError(
@@ -180,7 +183,7 @@ class _Planner:
         return loaded.of_task(cell.task).of_database(options.database).limited(options.limit)
 
     def _looked_at(
-        self, cell: SweepCell, whole: Cell, asking: Asking | None, task: Task[Any]
+        self, cell: SweepCell, whole: Cell, asking: AnswerPlan | None, task: Task[Any]
     ) -> PlannedCell:
         """Return what is there of a cell: of its rankings, and of its answers if it has any."""
         estimates: list[Estimate | None] = []

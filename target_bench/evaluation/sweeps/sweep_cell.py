@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from target_bench.core.errors import TargetBenchError
 from target_bench.core.observer import Observer
+from target_bench.core.option_fields import default_of, options_of
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.redaction import masked_settings
 from target_bench.core.schema import Score
-from target_bench.evaluation.run_options import EXTRACTIVE, RUNS, RunOptions, default_of, options_of
+from target_bench.evaluation.run_options import EXTRACTIVE, RUNS, RunOptions
 from target_bench.evaluation.sweeps.specs import spec_text, takes
 
 if TYPE_CHECKING:

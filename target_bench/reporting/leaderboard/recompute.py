@@ -26,11 +26,11 @@ from target_bench.core.schema import (
 from target_bench.core.task import Task
 from target_bench.data.select import Loaded, Loader, make_task
 from target_bench.data.sources import is_path
-from target_bench.evaluation.results import aligned
 from target_bench.evaluation.stages.judge import judge_answers
 from target_bench.evaluation.stages.score import (
     MISSING,
     Scored,
+    aligned,
     all_answers,
     labelled,
     over_no_query,
@@ -106,7 +106,8 @@ class Checked:
 
         NaN where a metric is not over the query, as for one without a reference.
         """
-        return aligned([query.id for query in self.dataset.queries], *self._parts)
+        parts = [(part.query_ids, part.per_query) for part in self._parts]
+        return aligned([query.id for query in self.dataset.queries], parts)
 
     @property
     def _parts(self) -> list[Scored[Any]]:
