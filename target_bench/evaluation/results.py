@@ -13,10 +13,9 @@ from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.schema import AnswerCounts, Counts, Score
 from target_bench.core.task import SummaryBlock
 from target_bench.core.text_tables import Column, TextTable
-from target_bench.metrics.headlines import ranking_metrics, table_metrics
+from target_bench.metrics.headlines import metric_column, ranking_metrics, score_cell, table_metrics
 from target_bench.runs import slice_tables
 from target_bench.runs.manifest import NO_CONTEXT
-from target_bench.runs.score_cells import metric_column, score_cell
 from target_bench.runs.times import ColdTimes, left_out_note
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from typing import Any
 
 from target_bench.core.schema import Score
 from target_bench.core.text_tables import Column, TextTable
-from target_bench.metrics.headlines import table_metrics
-from target_bench.runs.score_cells import metric_column, score_cell
+from target_bench.metrics.headlines import metric_column, score_cell, table_metrics
 
 Parts = Mapping[str, Mapping[str, Score]]
 """Value of a property -> metric -> score of the queries that have it."""

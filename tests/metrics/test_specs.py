@@ -20,6 +20,7 @@ from target_bench.data.splits import load
 from target_bench.evaluation.stages.score import _computed
 from target_bench.metrics import headlines
 from target_bench.metrics.bertscore import SPEC as BERT_SCORE
+from target_bench.metrics.headlines import score_cell
 from target_bench.metrics.named import (
     all_specs,
     is_built_in,
@@ -28,7 +29,6 @@ from target_bench.metrics.named import (
     spec_of,
     specs_of,
 )
-from target_bench.runs.score_cells import score_cell
 
 SPECS = {spec.name: spec for spec in all_specs()}
 DOCS = Path(__file__).parents[2] / "docs" / "metrics.md"

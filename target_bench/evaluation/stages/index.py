@@ -69,7 +69,7 @@ def folder(root: Path, label: Iterable[str], identity: Mapping[str, Any], finger
 
 
 def limit(retriever: RetrieverLike, memory: int, observer: Observer) -> None:
-    """Have a retriever keep to so many bytes; warn where it knows no budget."""
+    """Have a retriever keep to this many bytes; warn where it keeps no limit."""
     limit_memory = getattr(retriever, "limit_memory", None)  # optional; users' own may lack it
     try:
         if limit_memory is not None:

@@ -28,14 +28,9 @@ from target_bench.evaluation.stages.consent import Confirm, Estimate, ask
 from target_bench.evaluation.stages.latency import measure
 from target_bench.runs.manifest import NO_CONTEXT, MixedIn
 from target_bench.runs.record_log import RetrievalLog
+from target_bench.runs.run_identity import environment
 from target_bench.runs.store import Run
-from target_bench.runs.times import (
-    Took,
-    environment,
-    has_latency,
-    latency_entries,
-    retrieval_entries,
-)
+from target_bench.runs.times import Took, has_latency, latency_entries, retrieval_entries
 
 Rank = Callable[[Query, int], Retrieval]
 """(query, k) -> its retrieval, where no retriever is asked."""
