@@ -139,6 +139,16 @@ class RunEntry:
         recorded = Recorded(self.seconds, self.timed_queries, asked, self.latency_ms)
         return declared(recorded, self.cold, self.retriever_identity, generator)
 
+    @property
+    def milliseconds(self) -> float | None:
+        """Of the retrieval of a query: its share of the batch, else the median of single ones."""
+        return self.times.retrieve or (self.times.latency or {}).get("p50")
+
+    @property
+    def without_queries(self) -> "RunEntry":
+        """The run without its queries, their values and slices."""
+        return replace(self, per_query={}, slices={}, query_ids=())
+
     def to_json(self) -> dict[str, Any]:
         """Field name -> value; arrays packed, as ``from_json`` reads them."""
         record = {name: getattr(self, name) for name in self.__dataclass_fields__}

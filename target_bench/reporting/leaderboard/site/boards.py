@@ -9,12 +9,11 @@ from target_bench.core.metric_spec import MetricSpec
 from target_bench.core.schema import Score
 from target_bench.metrics.headlines import answer_metrics, ranking_metrics
 from target_bench.metrics.named import spec_of
-from target_bench.reporting.leaderboard.entry import Entry
+from target_bench.reporting.leaderboard.entry import Entry, RunEntry
 from target_bench.reporting.leaderboard.site.groups import (
     Data,
     Group,
     Groups,
-    Measured,
     Member,
     PValues,
     System,
@@ -134,7 +133,7 @@ def _answer_column(board: Shown, group: Group, metric: str) -> dict[str, Any]:
 
 def _without_retrieval(group: Group) -> list[Member]:
     """Return the rows of answers that are not built on a retrieval."""
-    return [] if group.ranks else [m for m, run in group.members.items() if run.ranked_on is None]
+    return [] if group.ranks else [m for m in group.members if m not in group.ranked_on]
 
 
 def task(board: Shown, name: str) -> dict[str, Any]:
@@ -210,7 +209,7 @@ def _column(metric: str, found: MetricSpec) -> dict[str, Any]:
 
 
 def _scores(
-    board: Shown, group: Group, member: Member, run: Measured, prefixes: Sequence[str]
+    board: Shown, group: Group, member: Member, run: RunEntry, prefixes: Sequence[str]
 ) -> dict[str, list[Any]]:
     """Metric -> value, low, high, p against the best, p against the baseline."""
     ends = tuple(prefix for prefix in prefixes if prefix.endswith("@"))
@@ -231,7 +230,7 @@ def _of_baseline(board: Shown, group: Group) -> dict[str, float]:
     return {name: round(value, 5) for name, value in values.items() if isfinite(value)}
 
 
-def _cell(board: Shown, group: Group, member: Member, run: Measured, metric: str) -> list[Any]:
+def _cell(board: Shown, group: Group, member: Member, run: RunEntry, metric: str) -> list[Any]:
     score = run.scores[metric]
     ps = board.tests[group.data].get(metric, {}).get(member, PValues(None, None))
     numbers = [score.value, score.low, score.high, *ps]
@@ -241,11 +240,11 @@ def _cell(board: Shown, group: Group, member: Member, run: Measured, metric: str
     return cell
 
 
-def _time(run: Measured) -> list[float]:
+def _time(run: RunEntry) -> list[float]:
     return [] if run.milliseconds is None else [round(run.milliseconds, 4)]
 
 
-def _declared(run: Measured) -> dict[str, list[float]]:
+def _declared(run: RunEntry) -> dict[str, list[float]]:
     """Return what is not a score: times, tokens, failures; without what is not known."""
     if run.answers is None:
         found = {
@@ -276,8 +275,8 @@ def _best_answers(
     found = {}
     members = [
         member
-        for member, run in answered.members.items()
-        if run.ranked_on == ranked_on and _rank(answered, member, metric)[0] > -inf
+        for member in answered.members
+        if answered.ranked_on.get(member) == ranked_on and _rank(answered, member, metric)[0] > -inf
     ]
     for member in sorted(members, key=lambda one: _rank(answered, one, metric)):
         cell = _cell(board, answered, member, answered.members[member], metric)

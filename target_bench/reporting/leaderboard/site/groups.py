@@ -1,7 +1,7 @@
 """Runs that may stand in one column: of the same queries, over the same tables; their tests."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from target_bench.core import registry
 from target_bench.core.errors import DataError
 from target_bench.core.metric_spec import MetricSpec
-from target_bench.core.schema import AnswerCounts, Counts, Score
+from target_bench.core.schema import Score
 from target_bench.data.select import task_class
 from target_bench.metrics import headlines
 from target_bench.metrics.named import spec_of
 from target_bench.metrics.significance import holm, randomization_tests
 from target_bench.reporting.leaderboard.entry import Entry, RunEntry
-from target_bench.runs.times import ColdTimes
 
 Vector = NDArray[np.float32]
 
@@ -66,38 +65,6 @@ class Member(NamedTuple):
     generator: str | None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Measured:
-    """What a board shows of a run; values of queries are in its group.
-
-    Attributes:
-        place: of the run in its entry.
-        scores: metric name -> score.
-        cutoffs: the cutoffs of its retrieval metrics; none without a retriever.
-        counts: denominators of its ranking.
-        answers: denominators of its answers, or None.
-        times: as declared, as far as they may be shown.
-        basis: whether answers are built on it.
-        about: the task whose queries were ranked, or None.
-        ranked_on: for answers to retrieved tables, the data of their retrieval.
-    """
-
-    place: int
-    scores: Mapping[str, Score]
-    cutoffs: tuple[int, ...]
-    counts: Counts
-    answers: AnswerCounts | None
-    times: ColdTimes
-    basis: bool
-    about: str | None
-    ranked_on: Data | None
-
-    @property
-    def milliseconds(self) -> float | None:
-        """Of the retrieval of a query: its share of the batch, else the median of single ones."""
-        return self.times.retrieve or (self.times.latency or {}).get("p50")
-
-
 @dataclass(eq=False)
 class Group:
     """All runs on the same data.
@@ -106,14 +73,16 @@ class Group:
         data: what they have in common.
         query_ids: the n queries.
         ranks: whether these are runs of rankings.
-        members: row -> its run.
+        members: row -> its run, without queries.
+        ranked_on: row -> the data of the retrieval, of answers to retrieved tables.
         values: metric -> row -> (n,) value of each query, of the metrics that are tested.
     """
 
     data: Data
     query_ids: Sequence[str]
     ranks: bool = False
-    members: dict[Member, Measured] = field(default_factory=dict)
+    members: dict[Member, RunEntry] = field(default_factory=dict)
+    ranked_on: dict[Member, Data] = field(default_factory=dict)
     values: dict[str, dict[Member, Vector]] = field(default_factory=dict)
 
     @property
@@ -127,14 +96,17 @@ class Group:
         """Every cutoff that a run has."""
         return sorted({k for run in self.members.values() for k in run.cutoffs})
 
-    def add(self, member: Member, run: RunEntry, measured: Measured) -> None:
+    def add(self, member: Member, run: RunEntry, ranked_on: Data | None) -> None:
         """Take a run; of two by the same system that with the more cutoffs stays."""
         there = self.members.get(member)
-        if there is not None and len(there.cutoffs) >= len(measured.cutoffs):
+        if there is not None and len(there.cutoffs) >= len(run.cutoffs):
             return
         for values in self.values.values():
             values.pop(member, None)
-        self.members[member] = measured
+        self.members[member] = run.without_queries
+        self.ranked_on.pop(member, None)
+        if ranked_on is not None:
+            self.ranked_on[member] = ranked_on
         for name in _tested(run):
             self.values.setdefault(name, {})[member] = run.per_query[name].astype(np.float32)
 
@@ -164,7 +136,7 @@ class Groups:
                     "write the entries again with target-bench leaderboard verify"
                 )
             on = None if run.retrieval is None else data_of(entry.runs[run.retrieval])
-            group.add(member_of(entry, run), run, _measured(run, place, on))
+            group.add(member_of(entry, run), run, on)
 
     def arrange(self) -> None:
         """Have the rows in the order of their ids, for any names of files."""
@@ -287,20 +259,6 @@ def is_mean(run: RunEntry, name: str) -> bool:
     score = run.scores[name]
     near = spec_of(name, score).top * _LIKE_A_MEAN
     return bool(len(known)) and abs(known.mean() - score.value) <= near
-
-
-def _measured(run: RunEntry, place: int, on: Data | None) -> Measured:
-    return Measured(
-        place=place,
-        scores=run.scores,
-        cutoffs=run.cutoffs,
-        counts=run.counts,
-        answers=run.answers,
-        times=run.times,
-        basis=run.basis,
-        about=run.about,
-        ranked_on=on,
-    )
 
 
 LEVEL = 0.05

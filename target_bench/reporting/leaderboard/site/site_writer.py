@@ -119,8 +119,7 @@ def _read(folder: Path) -> _Read:
             continue
         groups.add(entry, path)
         views[entry.id] = [view(entry, place, slicer) for place in range(len(entry.runs))]
-        bare = tuple(replace(run, per_query={}, slices={}, query_ids=()) for run in entry.runs)
-        kept[entry.id] = replace(entry, runs=bare)
+        kept[entry.id] = replace(entry, runs=tuple(run.without_queries for run in entry.runs))
     groups.arrange()
     kept = {id_: kept[id_] for id_ in sorted(kept)}
     return _Read(kept, views, groups, rejected)
@@ -205,7 +204,7 @@ class _Pages:
 
     def _entry(self, entry: Entry, sums: Sums) -> str:
         views = self._read.views[entry.id]
-        order = sorted(views, key=lambda v: (v.answers, v.basis, v.data, v.place))
+        order = sorted(views, key=lambda v: (v.answers, v.recorded.basis, v.data, v.place))
         runs = [(one, hardest(one, self._board.groups, sums)) for one in order]
         return self._render(
             "entry.html.j2",
