@@ -153,16 +153,17 @@ def verify(
 
 def _sql_limits(file: Path) -> str:
     """How SQL is run, where a submission holds answers, which alone may be SQL."""
-    from target_bench.sql.engines.limits import Limits
-    from target_bench.sql.workers.pool import cores
-
     try:
         with zipfile.ZipFile(file) as found:
             answered = any(name.endswith("/generations.jsonl") for name in found.namelist())
     except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
         return ""  # it is refused when it is read
-    limits = f"; SQL runs {cores()} statements at a time, {Limits().seconds:g} s each at most"
-    return limits if answered else ""
+    if not answered:
+        return ""
+    from target_bench.sql.engines.limits import Limits
+    from target_bench.sql.workers.pool import cores
+
+    return f"; SQL runs {cores()} statements at a time, {Limits().seconds:g} s each at most"
 
 
 def _beside(file: Path) -> Path:

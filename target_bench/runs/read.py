@@ -11,7 +11,7 @@ from target_bench.core.files import free_lock
 from target_bench.core.schema import AnswerCounts, Counts, Retrieval, Score
 from target_bench.metrics.headlines import headline
 from target_bench.runs import record_log
-from target_bench.runs.find import key_of, run_folders
+from target_bench.runs.find import run_folders
 from target_bench.runs.manifest import Asked, Manifest, read_manifest
 from target_bench.runs.measured import (
     Floats,
@@ -23,7 +23,7 @@ from target_bench.runs.measured import (
     read_tables,
 )
 from target_bench.runs.record_log import Answered
-from target_bench.runs.run_identity import Identity
+from target_bench.runs.run_identity import Identity, key_of
 from target_bench.runs.times import ColdTimes, cold
 
 LOGS = ("retrieval.jsonl", "generations.jsonl", "judgements.jsonl")

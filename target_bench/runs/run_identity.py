@@ -120,6 +120,15 @@ def run_key(identity: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
+_ID = re.compile(r".*-([0-9a-f]{12})")
+
+
+def key_of(folder: Path) -> str | None:
+    """Return the hash that a run folder's name ends with, or None."""
+    found = _ID.fullmatch(folder.name)
+    return found[1] if found else None
+
+
 def queries_fingerprint(queries: Sequence[Query]) -> str:
     """Return a hash of id, text and gold of every query, in any order: what rankings depend on.
 
@@ -190,14 +199,12 @@ _RECORDED = (
     "openai",
 )
 
-
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
     "RAYON_NUM_THREADS",
 )
-
 
 _GIT_SECONDS = 2.0
 
