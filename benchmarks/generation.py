@@ -115,9 +115,9 @@ def _fetaqa(k: int) -> tuple[Sequence[Make], Ours]:
         with tempfile.TemporaryDirectory() as folder:
             store = Run(Path(folder), ["benchmark"], IDENTITY)
             store.begin(Asked("fetaqa", (), "bm25", "openai"), len(dataset.queries))
-            answerer = GeneratorSpec("openai", {}, generator)
+            spec = GeneratorSpec("openai", {}, generator)
             stage = GenerateStage(
-                answerer, prompter, dataset, retrievals, k, store, False, None, Observer()
+                spec, prompter, dataset, retrievals, k, store, False, None, Observer()
             )
             answers, _ = stage.run()
         return sum(bool(answered.generation.text) for answered in answers.values())

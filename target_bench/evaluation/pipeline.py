@@ -56,32 +56,32 @@ class AnswerPlan:
 
     Attributes:
         task: a task that is about answers.
-        answerer: what answers.
+        generator: what answers.
         prompter: what it is asked with.
         depth: how many tables stand in a prompt.
         written: task and prompt options as they were asked for, for the manifest.
     """
 
     task: Task[Any]
-    answerer: GeneratorSpec
+    generator: GeneratorSpec
     prompter: PromptWriter
     depth: int
     written: Mapping[str, Any]
 
 
-def answer_plan(task: Task[Any], cell: Cell, answering: AnswerOptions) -> AnswerPlan:
+def answer_plan(task: Task[Any], cell: Cell, options: AnswerOptions) -> AnswerPlan:
     """Return what is asked of whom in a cell; errors as for ``AnswerOptions``."""
     labelled(task, cell.dataset)
-    answerer = answering.generator_spec(task, cell.observer)
-    follows_schema = bool(getattr(answerer.generator, "follows_schema", False))
+    generator = options.generator_spec(task, cell.observer)
+    follows_schema = bool(getattr(generator.generator, "follows_schema", False))
     depth = cell.depth if task.retrieves else most_given(task, cell.dataset)
-    tables = answering.prompting.tables
+    tables = options.prompting.tables
     return AnswerPlan(
         task,
-        answerer,
-        answering.prompter(task, cell.dataset.databases, follows_schema),
+        generator,
+        options.prompter(task, cell.dataset.databases, follows_schema),
         depth if tables is None else min(tables, depth),
-        {"task": answering.task or task.name, "prompting": answering.prompting.to_json()},
+        {"task": options.task or task.name, "prompting": options.prompting.to_json()},
     )
 
 
@@ -90,12 +90,12 @@ def most_given(task: Task[Any], dataset: Dataset) -> int:
     return max(len(task.given_tables(query, dataset.corpus)) for query in dataset.queries)
 
 
-def evaluate(task: Task[Any], cell: Cell, answering: AnswerOptions | None) -> Result:
-    """Return the result of a task; ``answering`` is for tasks about answers."""
+def evaluate(task: Task[Any], cell: Cell, options: AnswerOptions | None) -> Result:
+    """Return the result of a task; ``options`` is for tasks about answers."""
     if task.ranks:
-        return retrieve(cell, task, answering.task if answering else None)[0]
-    assert answering is not None
-    return answer(cell, answer_plan(task, cell, answering), answering.confirm)
+        return retrieve(cell, task, options.task if options else None)[0]
+    assert options is not None
+    return answer(cell, answer_plan(task, cell, options), options.confirm)
 
 
 def retrieve(
@@ -114,34 +114,34 @@ def retrieve(
         StoreError: the run folder cannot be written or read.
     """
     task = task or make_task(RANKING_TASK)
-    dataset, subject, depth = cell.dataset, cell.subject, cell.depth
-    assert subject is not None
+    dataset, spec, depth = cell.dataset, cell.retriever, cell.depth
+    assert spec is not None
     if not len(dataset.corpus):
         raise DataError(f"{dataset.info.name} {dataset.split}: no tables to retrieve from")
     if depth > len(dataset.corpus):
         cell.observer.warning(run_warnings.too_deep(dataset, depth))
     about = cell.loaded.only_about
     kind = task.name if about is None else f"{task.name} for {about}"
-    label = (kind, dataset.info.name, dataset.split, subject.label)
+    label = (kind, dataset.info.name, dataset.split, spec.label)
     store = Run(cell.out, label, retrieval_identity(cell, task))
     stage = RetrieveStage(cell, store)
     with store.locked(cell.observer.warning):
-        _record_asked(store, cell, retriever=subject.label, task=task_text)
+        _record_asked(store, cell, retriever=spec.label, task=task_text)
         found, reused = stage.run()
         by_query = {query.id: found[query.id] for query in dataset.queries}
-        cell.observer.stage(f"{subject.label}: score")
+        cell.observer.stage(f"{spec.label}: score")
         start = time.perf_counter()
         scored = score_rankings(dataset, by_query, cell.cutoffs, task)
         _write(cell, task, store, scored, counts=scored.counts.to_json())
         _record_scoring(store, start, reused)
     if scored.counts.resorted:
-        cell.observer.warning(run_warnings.not_sorted(subject.label, scored.counts))
-    _check_ties(cell, subject.label, by_query.values())
+        cell.observer.warning(run_warnings.not_sorted(spec.label, scored.counts))
+    _check_ties(cell, spec.label, by_query.values())
     result = Result(
         corpus=dataset.info.name,
         split=dataset.split,
         task=task.name,
-        retriever=subject.label,
+        retriever=spec.label,
         generator=None,
         scores=scored.scores,
         query_ids=scored.query_ids,
@@ -180,13 +180,13 @@ def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
         StoreError: a run folder cannot be written or read.
     """
     dataset = cell.dataset
-    task, answerer = asked.task, asked.answerer
+    task, generator = asked.task, asked.generator
     retrieved, by_query = _with_tables(cell, task)
     retriever = retrieved.retriever
-    names = (task.name, dataset.info.name, dataset.split, retriever, answerer.label)
+    names = (task.name, dataset.info.name, dataset.split, retriever, generator.label)
     store = Run(cell.out, tuple(filter(None, names)), answers_identity(cell, asked))
     stage = GenerateStage(
-        answerer,
+        generator,
         asked.prompter,
         dataset,
         by_query,
@@ -203,7 +203,7 @@ def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
             store,
             cell,
             retriever=retriever,
-            generator=answerer.label,
+            generator=generator.label,
             retrieval_run=retrieved.folder.name or None,
             **asked.written,
         )
@@ -211,7 +211,7 @@ def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
         answers = {query.id: found[query.id] for query in dataset.queries}
         generations = {query_id: answered.generation for query_id, answered in answers.items()}
         judgements, judged = _judged(cell, asked, generations, by_query, store)
-        cell.observer.stage(f"{answerer.label}: score")
+        cell.observer.stage(f"{generator.label}: score")
         start = time.perf_counter()
         scored = score_answers(dataset, answers, task, judgements, by_query)
         parts = {"counts": retrieved.counts.to_json(), "answers": scored.counts.to_json()}
@@ -222,7 +222,7 @@ def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
     return replace(
         retrieved,
         task=task.name,
-        generator=answerer.label,
+        generator=generator.label,
         scores={**retrieved.scores, **scored.scores},
         query_ids=[query.id for query in dataset.queries],
         per_query=aligned(list(answers), [(p.query_ids, p.per_query) for p in (retrieved, scored)]),
@@ -243,11 +243,11 @@ def _with_tables(cell: Cell, task: Task[Any]) -> tuple[Result, dict[str, Retriev
     Raises:
         DataError: a table that is given is not in the corpus.
     """
-    if cell.subject is None:
+    if cell.retriever is None:
         given = {query.id: _given(query, task, cell.dataset) for query in cell.dataset.queries}
         return _not_ranked(cell, task), given
     retrieved, by_query = retrieve(cell)
-    if cell.subject.label == NO_CONTEXT:
+    if cell.retriever.label == NO_CONTEXT:
         none = over_no_query(retrieved.scores, retrieved.per_query)
         retrieved = replace(retrieved, scores=none[0], per_query=none[1])
     return retrieved, by_query
@@ -296,7 +296,7 @@ def _judged(
     dataset = labelled(asked.task, cell.dataset)
     if not asked.task.judges or not dataset.queries:
         return {}, True
-    label, observer = asked.answerer.label, cell.observer
+    label, observer = asked.generator.label, cell.observer
     return JudgeStage(asked.task, label, dataset, generations, retrievals, store, observer).run()
 
 
@@ -341,35 +341,35 @@ def _data(dataset: Dataset, identity: Identity) -> dict[str, Any]:
 
 def retrieval_identity(cell: Cell, task: Task[Any] | None = None) -> dict[str, Any]:
     """All that can change the rankings of a cell or their scores; ``task``: the one scored by."""
-    assert cell.subject is not None
+    assert cell.retriever is not None
     task, dataset = task or make_task(RANKING_TASK), cell.dataset
     metrics = _metrics(task, dataset, cell.cutoffs)
     return _data_identity(task, dataset, queries_fingerprint(dataset.queries)) | {
         "top_k": list(cell.cutoffs),
-        "retriever": cell.subject.identity,
+        "retriever": cell.retriever.identity,
         "metrics": [*metrics, *task.settings()],
     }
 
 
 def answers_identity(cell: Cell, asked: AnswerPlan) -> dict[str, Any]:
     """All that can change the answers of a cell or their scores."""
-    dataset, task, answerer = cell.dataset, asked.task, asked.answerer
+    dataset, task, generator = cell.dataset, asked.task, asked.generator
     return _data_identity(task, dataset, answers_fingerprint(dataset.queries)) | {
         "queries_version": EVERY_FIELD,
         **_tables_identity(cell, asked),
-        "generator": answerer.identity,
-        "prompt": asked.prompter.identity if answerer.prompt is None else answerer.prompt,
+        "generator": generator.identity,
+        "prompt": asked.prompter.identity if generator.prompt is None else generator.prompt,
         "metrics": [*_metrics(task, dataset), *task.settings()],
     }
 
 
 def _tables_identity(cell: Cell, asked: AnswerPlan) -> dict[str, Any]:
     """Where the tables of the prompts come from, and how many of them a prompt holds."""
-    if cell.subject is None:
+    if cell.retriever is None:
         most = most_given(asked.task, cell.dataset)
         limited = {"tables": asked.depth} if asked.depth < most else {}
         return {"given": {"source": asked.task.source, **limited}}
-    retrieval = {"retriever": cell.subject.identity, "depth": cell.depth}
+    retrieval = {"retriever": cell.retriever.identity, "depth": cell.depth}
     if asked.depth < cell.depth:
         retrieval["tables"] = asked.depth
     return {RANKING_TASK: retrieval}

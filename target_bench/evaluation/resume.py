@@ -67,12 +67,12 @@ class ResumedRun:
         return self._run.asked.task or self.task
 
     def generate(
-        self, answering: AnswerOptions, task: str | None = None, retry_failed: bool = False
+        self, options: AnswerOptions, task: str | None = None, retry_failed: bool = False
     ) -> Results:
         """Have the stored rankings answered.
 
         Args:
-            answering: what answers, and how.
+            options: what answers, and how.
             task: a task about answers, perhaps with settings; default: that of the run.
             retry_failed: ask again the queries that are recorded as failed.
 
@@ -89,10 +89,10 @@ class ResumedRun:
                 f"{self._run.folder} is about retrieval; name the task of the answers with --task"
             )
         cell = self._cell(made, retry_failed)
-        if cell.subject is not None:
-            answering.prompting.check_tables(cell.depth)
+        if cell.retriever is not None:
+            options.prompting.check_tables(cell.depth)
         tasks_and_corpora((text, cell.dataset))
-        return Results([pipeline.evaluate(made, cell, replace(answering, task=text))])
+        return Results([pipeline.evaluate(made, cell, replace(options, task=text))])
 
     def score(self, task: str | None = None) -> Results:
         """Score what is stored with the metrics as they are now; errors as for ``generate``.
@@ -126,15 +126,15 @@ class ResumedRun:
             )
         now = answers_fingerprint(cell.dataset.queries)
         self._check_same("queries or reference answers", identity.queries_fingerprint, now)
-        answerer = GeneratorSpec(
+        spec = GeneratorSpec(
             self._run.asked.generator or "",
             identity.generator or {},
             answer=answer,
             prompt=identity.prompt,
         )
         tables = identity.prompt_tables
-        answering = AnswerOptions(answerer, PromptOptions(tables=tables), task=text)
-        result = pipeline.evaluate(made, cell, answering)
+        options = AnswerOptions(spec, PromptOptions(tables=tables), task=text)
+        result = pipeline.evaluate(made, cell, options)
         self._tell_of_other_metrics(read_run(result.folder).identity.metrics)
         return Results([result])
 
@@ -199,9 +199,9 @@ class ResumedRun:
                 )
             return stored[query.id]
 
-        subject = RetrieverSpec(label, rankings.identity.retriever, rank=rank)
+        spec = RetrieverSpec(label, rankings.identity.retriever, rank=rank)
         options = replace(options, top_k=rankings.identity.top_k)
-        return Cell(loaded, subject, options, self._out, self._observer)
+        return Cell(loaded, spec, options, self._out, self._observer)
 
     def _check_same(self, what: str, then: str, now: str) -> None:
         if then != now:

@@ -122,18 +122,18 @@ class TARGET:
         if given.keys() - known.keys():
             check_names(given, [*known])
         chosen, prompting = of(RunOptions, given), of(PromptOptions, given)
-        subject = self._subject(retriever)
-        if subject is not None:
+        spec = self._spec(retriever)
+        if spec is not None:
             prompting.check_tables(chosen.top_k[-1])
-        answering = generate.AnswerOptions(generator, prompting, confirm=confirm)
+        answer_options = generate.AnswerOptions(generator, prompting, confirm=confirm)
         cells = [
-            self._cell(text, loaded, subject, chosen, confirm)
+            self._cell(text, loaded, spec, chosen, confirm)
             for text, loaded in self._load_all(chosen)
         ]
         if by:
             sliced_results.check(_texts(by), [cell.dataset for _, _, cell in cells])
         results = [
-            pipeline.evaluate(task, cell, replace(answering, task=text))
+            pipeline.evaluate(task, cell, replace(answer_options, task=text))
             for text, task, cell in cells
         ]
         return Results(sliced_results.added(results, _texts(by)) if by else results)
@@ -178,19 +178,19 @@ class TARGET:
         chosen = replace(of(RunOptions, given), on_error="record")
         results = []
         for text, loaded in self._load_all(chosen):
-            subject = retrieve.retriever_spec(NO_CONTEXT, self._observer)
-            answering = generate.AnswerOptions("empty", task=text)
+            spec = retrieve.retriever_spec(NO_CONTEXT, self._observer)
+            answer_options = generate.AnswerOptions("empty", task=text)
             if task_class(text).answer == "ranking":
-                subject = inputs.given_rankings(run_file, loaded, chosen.limit, self._observer)
+                spec = inputs.given_rankings(run_file, loaded, chosen.limit, self._observer)
             else:
                 answers = inputs.given_answers(predictions, order, loaded, self._observer)
-                answering = replace(answers, task=text)
-            _, task, cell = self._cell(text, loaded, subject, chosen)
+                answer_options = replace(answers, task=text)
+            _, task, cell = self._cell(text, loaded, spec, chosen)
             sliced_results.check(_texts(by), [cell.dataset])
-            results.append(pipeline.evaluate(task, cell, answering))
+            results.append(pipeline.evaluate(task, cell, answer_options))
         return Results(sliced_results.added(results, _texts(by)))
 
-    def _subject(self, retriever: "RetrieverLike | str | None") -> "RetrieverSpec | None":
+    def _spec(self, retriever: "RetrieverLike | str | None") -> "RetrieverSpec | None":
         """Return what ranks; None where no task retrieves."""
         from target_bench.data.select import task_class
         from target_bench.evaluation.stages import retrieve
@@ -216,7 +216,7 @@ class TARGET:
         self,
         text: str,
         loaded: "Loaded",
-        subject: "RetrieverSpec | None",
+        spec: "RetrieverSpec | None",
         options: RunOptions,
         confirm: "Confirm | None" = None,
     ) -> "tuple[str, Task[Any], Cell]":
@@ -225,7 +225,7 @@ class TARGET:
         from target_bench.evaluation.stages.retrieve import Cell
 
         task = make_task(text)
-        ranked = subject if task.retrieves else None
+        ranked = spec if task.retrieves else None
         asked = loaded.of_database(options.database).limited(options.limit)
         return text, task, Cell(asked, ranked, options, self._out, self._observer, confirm)
 

@@ -112,7 +112,7 @@ class GenerateStage:
     A failed answer is recorded and the stage goes on: it counts as wrong.
 
     Attributes:
-        answerer: what answers.
+        spec: what answers.
         prompter: what it is asked with.
         dataset: tables and queries.
         retrievals: query id -> its tables.
@@ -123,7 +123,7 @@ class GenerateStage:
         observer: gets progress.
     """
 
-    answerer: GeneratorSpec
+    spec: GeneratorSpec
     prompter: PromptWriter
     dataset: Dataset
     retrievals: Mapping[str, Retrieval]
@@ -169,7 +169,7 @@ class GenerateStage:
         )
 
     def _ask_for_consent(self, todo: Sequence[Query]) -> None:
-        generator = self.answerer.generator
+        generator = self.spec.generator
         if self.confirm is None or not getattr(generator, "paid", False):
             return
         n_requests = tokens = 0
@@ -181,7 +181,7 @@ class GenerateStage:
             return
         estimated_cost = getattr(generator, "estimated_cost", None)
         cost = estimated_cost(n_requests, tokens) if estimated_cost else None
-        ask(self.confirm, Estimate(self.answerer.label, n_requests, tokens, cost))
+        ask(self.confirm, Estimate(self.spec.label, n_requests, tokens, cost))
 
     def _prompts(self, queries: Sequence[Query]) -> Iterator[Prompted]:
         for query in queries:
@@ -192,7 +192,7 @@ class GenerateStage:
                 yield self.prompter.prompted(query, tables)
 
     def _answer(self, todo: Sequence[Query]) -> dict[str, Answered]:
-        self.observer.stage(f"{self.answerer.label}: generate", total=len(todo))
+        self.observer.stage(f"{self.spec.label}: generate", total=len(todo))
         found: dict[str, Answered] = {}
         start = time.perf_counter()
         with cache_use.watched() as watch:
@@ -205,27 +205,27 @@ class GenerateStage:
                         self.observer.advance(1)
             finally:
                 took = None
-                if self.answerer.generator is not None:
+                if self.spec.generator is not None:
                     cached = any(a.generation.cached for a in found.values())
-                    cache_use.answered(self.answerer.generator, cached)
+                    cache_use.answered(self.spec.generator, cached)
                     took = Took(time.perf_counter() - start, watch.used(), len(found))
                 self.store.write_manifest(**generation_entries(self.store.manifest, took))
         return found
 
     def _answers(self, todo: Sequence[Query]) -> Iterator[Answered]:
-        if self.answerer.answer is not None:
-            yield from map(self.answerer.answer, todo)
+        if self.spec.answer is not None:
+            yield from map(self.spec.answer, todo)
             return
-        assert self.answerer.generator is not None
+        assert self.spec.generator is not None
         for query in todo:
             error = self.retrievals[query.id].error
             if error is not None:
                 yield Answered(Generation(query.id, "", error=f"{_NOT_RETRIEVED}{error}"))
-        yield from self._asked(self.answerer.generator, todo)
+        yield from self._asked(self.spec.generator, todo)
 
     def _asked(self, generator: GeneratorLike, todo: Sequence[Query]) -> Iterator[Answered]:
         """Yield the answers; those that cannot be right are asked for a second time."""
-        asking = _Asking(generator, self.answerer.label)
+        asking = _Asking(generator, self.spec.label)
         again: dict[str, tuple[Prompted, Answered]] = {}
         for prompted, answered in asking.answers(self._prompts(todo), self.observer):
             repaired = None
@@ -237,7 +237,7 @@ class GenerateStage:
                 again[prompted.request.query_id] = repaired, answered
         if not again:
             return
-        asking = _Asking(generator, self.answerer.label)
+        asking = _Asking(generator, self.spec.label)
         repairs = (repaired for repaired, _ in again.values())
         for prompted, answered in asking.answers(repairs, self.observer):
             yield _second(again[prompted.request.query_id][1], answered)

@@ -97,7 +97,7 @@ class Cell:
 
     Attributes:
         loaded: the split.
-        subject: what ranks; None for a task that retrieves nothing.
+        retriever: what ranks; None for a task that retrieves nothing.
         options: the cutoffs, and how the retriever is run.
         out: the folder of all runs.
         observer: gets progress and warnings.
@@ -105,7 +105,7 @@ class Cell:
     """
 
     loaded: Loaded
-    subject: RetrieverSpec | None
+    retriever: RetrieverSpec | None
     options: RunOptions
     out: Path
     observer: Observer
@@ -113,8 +113,8 @@ class Cell:
 
     @property
     def cutoffs(self) -> Sequence[int]:
-        """The cutoffs, ascending; retrieval runs once, at the largest. Empty without a subject."""
-        return self.options.top_k if self.subject is not None else ()
+        """The cutoffs, ascending; ranked once, at the largest. Empty without a retriever."""
+        return self.options.top_k if self.retriever is not None else ()
 
     @property
     def dataset(self) -> Dataset:
@@ -136,8 +136,8 @@ class RetrieveStage:
     """
 
     def __init__(self, cell: Cell, store: Run) -> None:
-        assert cell.subject is not None
-        self.subject, self.dataset, self.depth = cell.subject, cell.dataset, cell.depth
+        assert cell.retriever is not None
+        self.spec, self.dataset, self.depth = cell.retriever, cell.dataset, cell.depth
         self.load_seconds, self.options = cell.loaded.seconds, cell.options
         self.observer, self.confirm = cell.observer, cell.confirm
         self.store = store
@@ -153,7 +153,7 @@ class RetrieveStage:
         done = self.store.retrievals()
         self._check_stored(done)
         again = self.options.on_error == "stop" or self.options.retry_failed
-        if again and self.subject.rank is None:
+        if again and self.spec.rank is None:
             done = {query_id: r for query_id, r in done.items() if r.error is None}
         todo = [query for query in self.dataset.queries if query.id not in done]
         timed = self.options.latency == 0 or has_latency(self.store.manifest)
@@ -162,13 +162,13 @@ class RetrieveStage:
             return done, True
         self._begin()
         with self.store.log() as log:  # a folder that cannot be written is reported before the work
-            if self.subject.rank is not None:
-                return done | self._ranked(self.subject.rank, todo, log), not todo
+            if self.spec.rank is not None:
+                return done | self._ranked(self.spec.rank, todo, log), not todo
             if not todo and timed:  # killed after the last query
                 self._record_times(None, None)
                 return done, True
-            assert self.subject.retriever is not None
-            retriever = self.subject.retriever
+            assert self.spec.retriever is not None
+            retriever = self.spec.retriever
             self._ask_for_consent(retriever, len(todo))
             with cache_use.watched() as watch:
                 embed = Took(self._embed(retriever), watch.used())
@@ -217,7 +217,7 @@ class RetrieveStage:
         return {retrieval.query_id: retrieval for retrieval in found}
 
     def _embed(self, retriever: RetrieverLike) -> float:
-        self.observer.stage(f"{self.subject.label}: embed {self.dataset.info.name}")
+        self.observer.stage(f"{self.spec.label}: embed {self.dataset.info.name}")
         start = time.perf_counter()
         try:
             self._prepare(retriever, self.dataset.corpus)
@@ -225,7 +225,7 @@ class RetrieveStage:
             raise
         except (Exception, SystemExit) as error:
             raise PluginError(
-                f"retriever {self.subject.label} raised {type(error).__name__} in embed_corpus "
+                f"retriever {self.spec.label} raised {type(error).__name__} in embed_corpus "
                 f"on {self._where()}: {error}"
             ) from error
         return time.perf_counter() - start
@@ -233,7 +233,7 @@ class RetrieveStage:
     def _ask_for_consent(self, retriever: RetrieverLike, n_queries: int) -> None:
         if self.confirm is not None and is_paid(retriever):
             n_texts = len(self.dataset.corpus) + n_queries
-            ask(self.confirm, Estimate(self.subject.label, n_texts, None, None))
+            ask(self.confirm, Estimate(self.spec.label, n_texts, None, None))
 
     def _tell_notes(self, retriever: RetrieverLike) -> None:
         """Say, and record, what the retriever has to tell of its work."""
@@ -243,14 +243,14 @@ class RetrieveStage:
         if hasattr(retriever, "weights_folder") or (callable(parts) and parts()):
             found += exposure.notes(retriever, self.dataset)
         for note in found:
-            self.observer.warning(f"{self.subject.label}: {note}")
+            self.observer.warning(f"{self.spec.label}: {note}")
         if found:
             self.store.write_manifest(notes=tuple(found))
 
     def _repeat_notes(self) -> None:
         """Say again what was recorded: a score that is shown again needs its caveats again."""
         for note in self.store.manifest.notes:
-            self.observer.warning(f"{self.subject.label} (recorded): {note}")
+            self.observer.warning(f"{self.spec.label} (recorded): {note}")
 
     def _prepare(self, retriever: RetrieverLike, corpus: Corpus) -> None:
         """Have the corpus embedded, or its index read, within the memory budget."""
@@ -259,8 +259,8 @@ class RetrieveStage:
         if self.options.indexes is None:
             retriever.embed_corpus(corpus)
             return
-        label = (self.dataset.info.name, self.dataset.split, self.subject.label)
-        identity = self.subject.identity
+        label = (self.dataset.info.name, self.dataset.split, self.spec.label)
+        identity = self.spec.identity
         saved = index.folder(self.options.indexes, label, identity, corpus.fingerprint)
         index.read_or_build(retriever, corpus, saved, self.observer)
 
@@ -273,7 +273,7 @@ class RetrieveStage:
         watch: Watch,
         n_done: int,
     ) -> dict[str, Retrieval]:
-        self.observer.stage(f"{self.subject.label}: retrieve", total=len(todo))
+        self.observer.stage(f"{self.spec.label}: retrieve", total=len(todo))
         found: dict[str, Retrieval] = {}
         seconds = 0.0
         stop = not self._records_failures
@@ -310,7 +310,7 @@ class RetrieveStage:
 
     def _fault(self, query: Query, retrieval: Retrieval, n_kept: int) -> PluginError:
         return PluginError(
-            f"retriever {self.subject.label} failed on query {query.id!r} of {self._where()}: "
+            f"retriever {self.spec.label} failed on query {query.id!r} of {self._where()}: "
             f"{retrieval.error}\n"
             f"The query is {query.text[:200]!r}.\n"
             f"The {n_kept} queries that are answered are kept in {self.store.folder}. Fix the "
@@ -323,7 +323,7 @@ class RetrieveStage:
         self.store.write_manifest(**entries)
 
     def _time_single_queries(self, retriever: RetrieverLike, n: int) -> None:
-        self.observer.stage(f"{self.subject.label}: latency")
+        self.observer.stage(f"{self.spec.label}: latency")
         texts = [query.text for query in self.dataset.queries]
         measured, from_caches = measure(retriever, texts, self.depth, n)
         self.store.write_manifest(**latency_entries(self.store.manifest, measured, from_caches))
