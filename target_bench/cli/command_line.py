@@ -188,7 +188,7 @@ def _reads(task: str) -> frozenset[str] | None:
     return found
 
 
-COMMANDS = {
+MOVED_COMMANDS = {
     "submit": "leaderboard submit",
     "verify": "leaderboard verify",
     "pull": "data pull",
@@ -198,8 +198,7 @@ COMMANDS = {
 }
 """Command at the top -> where it stands now."""
 
-
-OPTIONS = {
+MOVED_OPTIONS = {
     "--engine": "text-to-sql:engine",
     "--rule": "text-to-sql:rule",
     "--timeout": "text-to-sql:timeout",
@@ -220,7 +219,7 @@ class Commands(TyperGroup):
         Raises:
             ConfigError: it stands in a group now.
         """
-        new = COMMANDS.get(args[0]) if args else None
+        new = MOVED_COMMANDS.get(args[0]) if args else None
         if new is not None:
             raise ConfigError(
                 f"`target-bench {args[0]}` is now `target-bench {' '.join([new, *args[1:]])}`"
@@ -239,10 +238,10 @@ class TaskCommand(TyperCommand):
         """
         for argument, following in zip(args, [*args[1:], "..."], strict=True):
             option, equals, value = argument.partition("=")
-            if option in OPTIONS:
+            if option in MOVED_OPTIONS:
                 raise ConfigError(
                     f"`{option}` is now a setting of the task: "
-                    f"`--task {OPTIONS[option]}={value if equals else following}`"
+                    f"`--task {MOVED_OPTIONS[option]}={value if equals else following}`"
                 )
             if option == "--":
                 break

@@ -21,6 +21,7 @@ from target_bench.runs.store import SLICE_PREFIX, slice_columns
 
 Columns = Mapping[str, Sequence[Any]]
 Mask = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "!=": operator.ne,
@@ -249,18 +250,14 @@ def _shown(value: Any) -> str:
 
 
 def by_property(queries: Sequence[Query]) -> dict[str, list[Any]]:
-    """Return ``columns`` by the names that users write, as in ``--by difficulty``."""
-    return {
-        name.removeprefix(SLICE_PREFIX): values for name, values in slice_columns(queries).items()
-    }
+    """Return the columns of slices by the names that users write, as in ``--by difficulty``."""
+    columns = slice_columns(queries)
+    return {name.removeprefix(SLICE_PREFIX): values for name, values in columns.items()}
 
 
 def partitions(queries: Sequence[Query]) -> dict[str, Partition]:
     """Divide queries by each of their properties."""
     return {name: partition(values) for name, values in by_property(queries).items()}
-
-
-Floats = NDArray[np.float64]
 
 
 class Sliceable(Protocol):
