@@ -130,13 +130,14 @@ class TARGET:
             self._cell(text, loaded, spec, chosen, confirm)
             for text, loaded in self._load_all(chosen)
         ]
-        if by:
-            sliced_results.check(_texts(by), [cell.dataset for _, _, cell in cells])
+        names = _texts(by)
+        if names:
+            sliced_results.check(names, [cell.dataset for _, _, cell in cells])
         results = [
             pipeline.evaluate(task, cell, replace(answer_options, task=text))
             for text, task, cell in cells
         ]
-        return Results(sliced_results.added(results, _texts(by)) if by else results)
+        return Results(sliced_results.added(results, names) if names else results)
 
     def score(
         self,
