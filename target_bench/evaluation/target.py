@@ -123,7 +123,7 @@ class TARGET:
             check_names(given, [*known])
         chosen, prompting = of(RunOptions, given), of(PromptOptions, given)
         spec = self._spec(retriever)
-        if spec is not None:
+        if spec is not None and prompting.tables is not None:
             prompting.check_tables(chosen.top_k[-1])
         answer_options = generate.AnswerOptions(generator, prompting, confirm=confirm)
         cells = [

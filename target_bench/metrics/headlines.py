@@ -1,4 +1,4 @@
-"""Headline metrics of a run, in the order in which they are shown, and scores as cells of tables.
+"""Headline metrics of a run, in the order in which they are shown: from their declarations.
 
 The metrics about answers come before those about rankings, each by its ``rank``. Of answers to
 questions, the first one depends on the data: BLEU counts sequences of up to four words, so it says
@@ -9,14 +9,13 @@ them needs no data to know it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from math import inf, isnan
+from math import inf
 from statistics import median
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric_spec import RANKINGS, MetricSpec, split
 from target_bench.core.schema import Query, Score
-from target_bench.core.text_tables import Column
-from target_bench.metrics.named import Scores, spec_of, specs_of
+from target_bench.metrics.named import Scores, specs_of
 
 MOST_WORDS = 4
 """Words of a reference that is short: it holds one sequence of four words at most."""
@@ -132,28 +131,3 @@ def _parts(name: str) -> tuple[str, int]:
     except ConfigError:
         return name, 0
     return family, k or 0
-
-
-def metric_column(name: str) -> Column:
-    """Return the column of a metric, its name on two lines."""
-    if name.startswith(("f1_", "exact_")):
-        heading = name.replace("_", "_\n")
-    elif "[" in name:
-        heading = name.replace("[", "\n[", 1)
-    else:
-        heading = name.replace("full_", "full_\n") if "full_" in name else name.replace("@", "\n@")
-    return Column(heading, right=True, label=name)
-
-
-def score_cell(name: str, score: Score | None) -> str:
-    """Return a score above its interval; a dash where it is over no query, nothing without one."""
-    if score is None or isnan(score.value):
-        return "" if score is None else "–"
-    spec = spec_of(name, score)
-    value = spec.text(score.value)
-    if isnan(score.low) or isnan(score.high):
-        return value
-    low, high = spec.text(score.low), spec.text(score.high)
-    if spec.scale == "share":
-        low, high = low.removeprefix("0"), high.removeprefix("0")
-    return f"{value}\n{low}-{high}"

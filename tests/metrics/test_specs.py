@@ -17,10 +17,10 @@ from target_bench.core.metric import Metric
 from target_bench.core.metric_spec import MetricSpec, split
 from target_bench.core.schema import Query, Score, TableId
 from target_bench.data.splits import load
+from target_bench.evaluation.results import score_cell
 from target_bench.evaluation.stages.score import _computed
 from target_bench.metrics import headlines
 from target_bench.metrics.bertscore import SPEC as BERT_SCORE
-from target_bench.metrics.headlines import score_cell
 from target_bench.metrics.named import (
     all_specs,
     is_built_in,
