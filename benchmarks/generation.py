@@ -42,7 +42,7 @@ from target_bench.components.prompts.prompting import Prompt, Prompter
 from target_bench.core import contract
 from target_bench.core.contract import Observer
 from target_bench.core.schema import GenerationRequest, Message, Query
-from target_bench.evaluation.stages.generate import Answerer, GenerateStage
+from target_bench.evaluation.stages.generate import GenerateStage, GeneratorSpec
 from target_bench.generators.openai import OpenAI
 from target_bench.retrievers.bm25 import BM25
 from target_bench.runs.manifest import Asked
@@ -115,9 +115,9 @@ def _fetaqa(k: int) -> tuple[Sequence[Make], Ours]:
         with tempfile.TemporaryDirectory() as folder:
             store = Run(Path(folder), ["benchmark"], IDENTITY)
             store.begin(Asked("fetaqa", (), "bm25", "openai"), len(dataset.queries))
-            answerer = Answerer("openai", {}, generator)
+            spec = GeneratorSpec("openai", {}, generator)
             stage = GenerateStage(
-                answerer, prompter, dataset, retrievals, k, store, False, None, Observer()
+                spec, prompter, dataset, retrievals, k, store, False, None, Observer()
             )
             answers, _ = stage.run()
         return sum(bool(answered.generation.text) for answered in answers.values())

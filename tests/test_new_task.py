@@ -13,7 +13,7 @@ import pytest
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
-from target_bench.reporting.leaderboard.card_file import read_card
+from target_bench.reporting.leaderboard.card import read_card
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.runs.integrity import check
 from target_bench.runs.read import read_run

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from target_bench import TARGET
-from target_bench.runs.run_identity import newly_named
+from target_bench.runs.earlier_versions import newly_named
 from tests import versions
 from tests.versions import FAMILIES, RECORD, ROOMS
 

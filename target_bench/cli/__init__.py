@@ -1,5 +1,11 @@
 """The command line. Nothing else in the package imports it."""
 
-from target_bench.cli.main import main
+from functools import partial
+
+from target_bench.cli import command_line
+from target_bench.cli.main import app
+
+main = partial(command_line.main, app)
+"""Run the command line and exit with its code."""
 
 __all__ = ["main"]

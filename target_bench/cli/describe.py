@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import typer
 
-from target_bench.cli.options import DataDir, Debug, Split
+from target_bench.cli.command_line import DataDir, Debug, Split
 from target_bench.cli.plugins import modes_of
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from target_bench.cli.options import AsJson, DataDir, Debug
+from target_bench.cli.command_line import AsJson, DataDir, Debug
 from target_bench.cli.output import TerminalObserver, print_json
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.evaluation.run_options import RUNS
@@ -102,10 +102,9 @@ def submit(
 ) -> None:
     """Read or ask for the card, pack and say what was packed."""
     from target_bench.reporting.leaderboard import pack
-    from target_bench.reporting.leaderboard.card_file import read_card
-    from target_bench.runs.find import find
+    from target_bench.reporting.leaderboard.card import read_card
 
-    folders = [find(run, RUNS) for run in runs]
+    folders = [_folder(run) for run in runs]
     names = pack.corpora_of(folders)
     found = read_card(card) if card else _asked_card(names)
     path = pack.pack(folders, found, out, partial)
@@ -161,8 +160,10 @@ def _sql_limits(file: Path) -> str:
             answered = any(name.endswith("/generations.jsonl") for name in found.namelist())
     except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
         return ""  # it is refused when it is read
-    limits = f"; SQL runs {cores()} statements at a time, {Limits().seconds:g} s each at most"
-    return limits if answered else ""
+    if not answered:
+        return ""
+
+    return f"; SQL runs {cores()} statements at a time, {Limits().seconds:g} s each at most"
 
 
 def _beside(file: Path) -> Path:
@@ -200,6 +201,15 @@ def _print(found: "Verification") -> None:
         where = "" if finding.run is None else f" (run {finding.run})"
         typer.echo(f"{finding.level}: {finding.check}{where}: {finding.message}")
     typer.echo(f"{found.path.name}: {found.verdict}")
+
+
+def _folder(run: str) -> Path:
+    """Return a run folder as it was named, or find the one that a name or id means."""
+    if (Path(run) / "manifest.json").is_file():
+        return Path(run)
+    from target_bench.runs.find import find
+
+    return find(run, RUNS)
 
 
 def _asked_card(corpora: list[str]) -> "Card":

@@ -1,18 +1,9 @@
-"""``target-bench``: the commands, and how errors become messages and exit codes."""
-
-import sys
-import traceback
+"""The table of commands: each stands in the file of its group."""
 
 import typer
 
 from target_bench.cli import compare, data, describe, leaderboard, plugins, run, runs, sweep, train
-from target_bench.cli.earlier_spellings import Commands, TaskCommand
-from target_bench.cli.options import debugging
-from target_bench.core import registry
-from target_bench.core.errors import ConfigError, TargetBenchError
-from target_bench.core.settings import without_secrets
-
-INTERNAL_ERROR = 1
+from target_bench.cli.command_line import Commands, TaskCommand
 
 app = typer.Typer(
     name="target-bench",
@@ -37,32 +28,3 @@ app.add_typer(runs.app, name="runs")
 app.add_typer(leaderboard.app, name="leaderboard")
 app.add_typer(data.app, name="data")
 app.add_typer(train.app, name="train")
-
-
-def main() -> None:
-    """Run the command line and exit with its code."""
-    sys.exit(_exit_code())
-
-
-def _exit_code() -> int:
-    try:
-        return app(standalone_mode=True) or 0
-    except TargetBenchError as error:
-        _say(f"Error: {error}")
-        return error.exit_code
-    except Exception as error:
-        found = registry.unmet_requirements()
-        if found:
-            _say(f"Error: {registry.unmet_message(found)}")
-            return ConfigError.exit_code
-        _say(
-            f"Internal error: {type(error).__name__}: {error}\n"
-            "This is a fault of target-bench; please report it with the output of --debug."
-        )
-        return INTERNAL_ERROR
-
-
-def _say(message: str) -> None:
-    if debugging():
-        message = f"{traceback.format_exc()}{message}"
-    print(without_secrets(message), file=sys.stderr)  # noqa: T201 (the command line prints)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from target_bench.cli.options import (
+from target_bench.cli.command_line import (
     AsJson,
     By,
     Debug,
@@ -24,14 +24,8 @@ from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.evaluation.run_options import (
-    EXTRACTIVE,
-    RUNS,
-    RunOptions,
-    Selection,
-    of,
-    options_of,
-)
+from target_bench.core.settings import of, options_of
+from target_bench.evaluation.run_options import EXTRACTIVE, RUNS, RunOptions, Selection
 
 if TYPE_CHECKING:
     from target_bench.evaluation.results import Result
@@ -304,8 +298,8 @@ def generate(
     debug: Debug = False,
 ) -> None:
     """Answer, score and print."""
-    from target_bench.evaluation.inputs import Answering
     from target_bench.evaluation.resume import ResumedRun
+    from target_bench.evaluation.stages.generate import AnswerOptions
     from target_bench.runs.find import find
     from target_bench.runs.read import read_run
 
@@ -317,7 +311,7 @@ def generate(
         for note in unread(written, [task or stored.task_text]):
             observer.warning(note)
         for generator in chosen.generators or [EXTRACTIVE]:
-            answering = Answering(generator, prompting, confirm=announced if yes else agreed)
+            answering = AnswerOptions(generator, prompting, confirm=announced if yes else agreed)
             results += stored.generate(answering, task, of(RunOptions, given).retry_failed)
 
 
@@ -335,4 +329,4 @@ def _score_stored(
 
     with printed(as_json) as (observer, results):
         stored = ResumedRun(read_run(folder), data_dir, observer)
-        results += [sliced_results.added(result, by) for result in stored.score(task)]
+        results += sliced_results.added(list(stored.score(task)), by)

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from target_bench.cli.command_line import AsJson, By, DataDir, Debug
 from target_bench.cli.compare import RunsIn
-from target_bench.cli.options import AsJson, By, DataDir, Debug
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.text_tables import Column, TextTable, print_tables, say
 from target_bench.evaluation.run_options import RUNS
 
 if TYPE_CHECKING:
+    from target_bench.evaluation.results import ScoresOfParts
     from target_bench.runs.integrity import Checked
     from target_bench.runs.read import StoredRun
-    from target_bench.runs.slice_tables import Parts
 
 HELP = "List, show, compare, check, clean up and export stored runs."
 
@@ -94,26 +94,26 @@ def show(
     if config:
         _show_config(run, out)
         return
+    from target_bench.evaluation.results import slice_table, slices_to_json
     from target_bench.runs.documents import described
     from target_bench.runs.find import find
     from target_bench.runs.read import read_run
-    from target_bench.runs.slice_tables import table, to_json
 
     stored = read_run(find(run, out))
     document = described(stored)
     problems = document.get("problems")
     slices = {} if problems else _slices(stored, by or ())
     if as_json:
-        print_json(document | ({"by": to_json(slices)} if slices else {}))
+        print_json(document | ({"by": slices_to_json(slices)} if slices else {}))
     else:
         _show(document)
-        print_tables(*(table(name, [(document["run"], slices)]) for name in slices))
+        print_tables(*(slice_table(name, [(document["run"], slices)]) for name in slices))
     if problems:
         raise StoreError(f"{document['run']}: the run is damaged: {problems['1']}")
 
 
-def _slices(stored: "StoredRun", names: "Sequence[str]") -> "dict[str, Parts]":
-    from target_bench.runs.slice_scores import scores_by
+def _slices(stored: "StoredRun", names: "Sequence[str]") -> "dict[str, ScoresOfParts]":
+    from target_bench.runs.slicing import scores_by
 
     return {name: scores_by(stored, name) for name in names}
 

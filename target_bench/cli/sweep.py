@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from target_bench.cli.options import AsJson, Debug, Yes
+from target_bench.cli.command_line import AsJson, Debug, Yes
 from target_bench.cli.output import INTERRUPTED, agreed, announced, print_json, size
 from target_bench.core.errors import ConfigError, PluginError, StoreError
 from target_bench.core.text_tables import Column, TextTable
@@ -238,8 +238,8 @@ def outcome_tables(outcomes: "Sequence[CellOutcome]") -> list[TextTable]:
 
 
 def _scores(task: str, outcomes: "Sequence[CellOutcome]") -> TextTable:
+    from target_bench.evaluation.results import metric_column, score_cell
     from target_bench.metrics.run_scores import table_metrics
-    from target_bench.runs.score_cells import metric_column, score_cell
     from target_bench.runs.times import STAGES, left_out_note
 
     axes = _axes([outcome.cell for outcome in outcomes])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
-from target_bench.cli.options import AsJson, Corpora, DataDir, Debug
+from target_bench.cli.command_line import AsJson, Corpora, DataDir, Debug
 from target_bench.components.table_text import Field, RowLimit
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Format

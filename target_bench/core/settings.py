@@ -6,12 +6,12 @@ are ``key=value,key=value``, values in YAML flow style. Neither is shown with a 
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import Field, dataclass, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.memory import n_bytes
@@ -312,3 +312,27 @@ def masked(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {name: "***" if is_secret(name) else masked(item) for name, item in value.items()}
+
+
+def options_of(*groups: type) -> "dict[str, Field[Any]]":
+    """Name -> field of every option of these dataclasses."""
+    return {each.name: each for group in groups for each in fields(group)}
+
+
+def default_of(group: type, name: str) -> Any:
+    """Return the default of an option."""
+    found = options_of(group)[name].default
+    assert found is not MISSING
+    return found
+
+
+OptionsT = TypeVar("OptionsT", bound=Read)
+
+
+def of(group: type[OptionsT], given: Mapping[str, Any]) -> OptionsT:
+    """Return the options of a dataclass among those that were given; defaults for all others.
+
+    Raises:
+        ConfigError: an invalid value.
+    """
+    return group(**{name: given[name] for name in options_of(group) if name in given})

@@ -1,37 +1,47 @@
-"""One cell of an evaluation: retrieve and score; or retrieve, generate, judge and score."""
+"""One cell of an evaluation: a retriever on a split, and how the queries are answered.
+
+It is retrieved and scored; or retrieved, generated, judged and scored. The identities of its runs
+hold all that can change rankings or answers, or their scores.
+"""
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from target_bench.core.built_in import RANKING_TASK
-from target_bench.core.contract import Observer
 from target_bench.core.errors import DataError
-from target_bench.core.metric import Counts, Score
+from target_bench.core.identity import plugin_identity
+from target_bench.core.metric import Counts
+from target_bench.core.prompt_writer import PromptWriter
+from target_bench.core.registry import is_own_code
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import Task
 from target_bench.data.select import make_task
-from target_bench.evaluation.cell import Asking, Cell, asking_of
-from target_bench.evaluation.cell_identities import answers_identity, retrieval_identity
-from target_bench.evaluation.inputs import Answering
-from target_bench.evaluation.results import Result, aligned
+from target_bench.evaluation import run_warnings
+from target_bench.evaluation.results import Result
 from target_bench.evaluation.stages.consent import Confirm
-from target_bench.evaluation.stages.generate import GenerateStage
+from target_bench.evaluation.stages.generate import AnswerOptions, GenerateStage, GeneratorSpec
 from target_bench.evaluation.stages.judge import JudgeStage
-from target_bench.evaluation.stages.retrieve import RetrieveStage, Subject
+from target_bench.evaluation.stages.retrieve import Cell, RetrieveStage
 from target_bench.evaluation.stages.score import (
     Scored,
+    aligned,
     labelled,
     over_no_query,
     score_answers,
     score_rankings,
 )
-from target_bench.runs import slices
 from target_bench.runs.earlier_versions import tell_of_earlier
-from target_bench.runs.manifest import NO_CONTEXT, Identity, asked_from
-from target_bench.runs.store import Run
+from target_bench.runs.manifest import NO_CONTEXT, asked_from
+from target_bench.runs.run_identity import (
+    EVERY_FIELD,
+    Identity,
+    answers_fingerprint,
+    queries_fingerprint,
+)
+from target_bench.runs.store import Run, slice_columns
 from target_bench.runs.times import ColdTimes, cold
 
 _TIED_FIRST = 0.1
@@ -41,12 +51,52 @@ _FEWEST_FOR_A_SHARE = 100
 """Scored rankings below which ties are counted, but no share of them is warned of."""
 
 
-def evaluate(task: Task[Any], cell: Cell, answering: Answering | None) -> Result:
-    """Return the result of a task; ``answering`` is for tasks about answers."""
+@dataclass(frozen=True)
+class AnswerPlan:
+    """How the queries of a cell are answered.
+
+    Attributes:
+        task: a task that is about answers.
+        generator: what answers.
+        prompter: what it is asked with.
+        depth: how many tables stand in a prompt.
+        written: task and prompt options as they were asked for, for the manifest.
+    """
+
+    task: Task[Any]
+    generator: GeneratorSpec
+    prompter: PromptWriter
+    depth: int
+    written: Mapping[str, Any]
+
+
+def answer_plan(task: Task[Any], cell: Cell, options: AnswerOptions) -> AnswerPlan:
+    """Return what is asked of whom in a cell; errors as for ``AnswerOptions``."""
+    labelled(task, cell.dataset)
+    generator = options.generator_spec(task, cell.observer)
+    follows_schema = bool(getattr(generator.generator, "follows_schema", False))
+    depth = cell.depth if task.retrieves else most_given(task, cell.dataset)
+    tables = options.prompting.tables
+    return AnswerPlan(
+        task,
+        generator,
+        options.prompter(task, cell.dataset.databases, follows_schema),
+        depth if tables is None else min(tables, depth),
+        {"task": options.task or task.name, "prompting": options.prompting.to_json()},
+    )
+
+
+def most_given(task: Task[Any], dataset: Dataset) -> int:
+    """How many tables a query is given at most, by a task that retrieves nothing."""
+    return max(len(task.given_tables(query, dataset.corpus)) for query in dataset.queries)
+
+
+def evaluate(task: Task[Any], cell: Cell, options: AnswerOptions | None) -> Result:
+    """Return the result of a task; ``options`` is for tasks about answers."""
     if task.ranks:
-        return retrieve(cell, task, answering.task if answering else None)[0]
-    assert answering is not None
-    return answer(cell, asking_of(task, cell, answering), answering.confirm)
+        return retrieve(cell, task, options.task if options else None)[0]
+    assert options is not None
+    return answer(cell, answer_plan(task, cell, options), options.confirm)
 
 
 def retrieve(
@@ -65,42 +115,34 @@ def retrieve(
         StoreError: the run folder cannot be written or read.
     """
     task = task or make_task(RANKING_TASK)
-    dataset, subject, depth = cell.dataset, cell.subject, cell.depth
-    assert subject is not None
+    dataset, spec, depth = cell.dataset, cell.retriever, cell.depth
+    assert spec is not None
     if not len(dataset.corpus):
         raise DataError(f"{dataset.info.name} {dataset.split}: no tables to retrieve from")
-    _warn_of_depth(cell)
+    if depth > len(dataset.corpus):
+        cell.observer.warning(run_warnings.too_deep(dataset, depth))
     about = cell.loaded.only_about
     kind = task.name if about is None else f"{task.name} for {about}"
-    label = (kind, dataset.info.name, dataset.split, subject.label)
+    label = (kind, dataset.info.name, dataset.split, spec.label)
     store = Run(cell.out, label, retrieval_identity(cell, task))
-    stage = RetrieveStage(
-        subject,
-        dataset,
-        cell.loaded.seconds,
-        depth,
-        store,
-        cell.options,
-        cell.observer,
-        cell.confirm,
-    )
+    stage = RetrieveStage(cell, store)
     with store.locked(cell.observer.warning):
-        _record_asked(store, cell, retriever=subject.label, task=task_text)
+        _record_asked(store, cell, retriever=spec.label, task=task_text)
         found, reused = stage.run()
         by_query = {query.id: found[query.id] for query in dataset.queries}
-        cell.observer.stage(f"{subject.label}: score")
+        cell.observer.stage(f"{spec.label}: score")
         start = time.perf_counter()
         scored = score_rankings(dataset, by_query, cell.cutoffs, task)
-        _warn_of_unlabelled(cell, task, scored.counts.unlabelled)
-        _tell_of_damage(store, cell.observer, "rankings")
-        _write(store, dataset, scored, counts=scored.counts.to_json())
+        _write(cell, task, store, scored, counts=scored.counts.to_json())
         _record_scoring(store, start, reused)
-    _warn_of_order(cell, subject, scored.counts, list(by_query.values()))
+    if scored.counts.resorted:
+        cell.observer.warning(run_warnings.not_sorted(spec.label, scored.counts))
+    _check_ties(cell, spec.label, by_query.values())
     result = Result(
         corpus=dataset.info.name,
         split=dataset.split,
         task=task.name,
-        retriever=subject.label,
+        retriever=spec.label,
         generator=None,
         scores=scored.scores,
         query_ids=scored.query_ids,
@@ -115,7 +157,15 @@ def retrieve(
     return result, by_query
 
 
-def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
+def _check_ties(cell: Cell, label: str, retrievals: Iterable[Retrieval]) -> None:
+    """Warn where many rankings begin with equal scores."""
+    scored = [retrieval.scores for retrieval in retrievals if retrieval.scores]
+    tied = sum(1 for scores in scored if len(scores) > 1 and scores[0] == scores[1])
+    if len(scored) >= _FEWEST_FOR_A_SHARE and tied > _TIED_FIRST * len(scored):
+        cell.observer.warning(run_warnings.tied_first(label, tied, len(scored)))
+
+
+def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
     """Rank all queries, have them answered from their tables, and score both.
 
     The retrieval is a run of its own, shared by all generators.
@@ -131,13 +181,13 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
         StoreError: a run folder cannot be written or read.
     """
     dataset = cell.dataset
-    task, answerer = asked.task, asked.answerer
+    task, generator = asked.task, asked.generator
     retrieved, by_query = _with_tables(cell, task)
     retriever = retrieved.retriever
-    names = (task.name, dataset.info.name, dataset.split, retriever, answerer.label)
+    names = (task.name, dataset.info.name, dataset.split, retriever, generator.label)
     store = Run(cell.out, tuple(filter(None, names)), answers_identity(cell, asked))
     stage = GenerateStage(
-        answerer,
+        generator,
         asked.prompter,
         dataset,
         by_query,
@@ -147,13 +197,14 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
         confirm,
         cell.observer,
     )
-    tell_of_earlier(store, dataset.queries, cell.observer)
+    if store.is_new and store.namesakes():
+        tell_of_earlier(store, dataset.queries, cell.observer)
     with store.locked(cell.observer.warning):
         _record_asked(
             store,
             cell,
             retriever=retriever,
-            generator=answerer.label,
+            generator=generator.label,
             retrieval_run=retrieved.folder.name or None,
             **asked.written,
         )
@@ -161,23 +212,21 @@ def answer(cell: Cell, asked: Asking, confirm: Confirm | None) -> Result:
         answers = {query.id: found[query.id] for query in dataset.queries}
         generations = {query_id: answered.generation for query_id, answered in answers.items()}
         judgements, judged = _judged(cell, asked, generations, by_query, store)
-        cell.observer.stage(f"{answerer.label}: score")
+        cell.observer.stage(f"{generator.label}: score")
         start = time.perf_counter()
         scored = score_answers(dataset, answers, task, judgements, by_query)
-        _warn_of_unlabelled(cell, task, scored.counts.unlabelled)
-        _tell_of_damage(store, cell.observer, "answers")
         parts = {"counts": retrieved.counts.to_json(), "answers": scored.counts.to_json()}
         more = {"report": scored.report} if scored.report else {}
-        _write(store, dataset, scored, **parts, **more)
+        _write(cell, task, store, scored, **parts, **more)
         _record_scoring(store, start, reused and judged)
     failed = {g.query_id: g.error for g in generations.values() if g.error is not None}
     return replace(
         retrieved,
         task=task.name,
-        generator=answerer.label,
+        generator=generator.label,
         scores={**retrieved.scores, **scored.scores},
         query_ids=[query.id for query in dataset.queries],
-        per_query=aligned([query.id for query in dataset.queries], retrieved, scored),
+        per_query=aligned(list(answers), [(p.query_ids, p.per_query) for p in (retrieved, scored)]),
         answers=scored.counts,
         report=scored.report,
         summary=task.summary(scored.report) if scored.report else (),
@@ -195,11 +244,11 @@ def _with_tables(cell: Cell, task: Task[Any]) -> tuple[Result, dict[str, Retriev
     Raises:
         DataError: a table that is given is not in the corpus.
     """
-    if cell.subject is None:
+    if cell.retriever is None:
         given = {query.id: _given(query, task, cell.dataset) for query in cell.dataset.queries}
         return _not_ranked(cell, task), given
     retrieved, by_query = retrieve(cell)
-    if cell.subject.label == NO_CONTEXT:
+    if cell.retriever.label == NO_CONTEXT:
         none = over_no_query(retrieved.scores, retrieved.per_query)
         retrieved = replace(retrieved, scores=none[0], per_query=none[1])
     return retrieved, by_query
@@ -239,7 +288,7 @@ def _not_ranked(cell: Cell, task: Task[Any]) -> Result:
 
 def _judged(
     cell: Cell,
-    asked: Asking,
+    asked: AnswerPlan,
     generations: Mapping[str, Generation],
     retrievals: Mapping[str, Retrieval],
     store: Run,
@@ -248,29 +297,25 @@ def _judged(
     dataset = labelled(asked.task, cell.dataset)
     if not asked.task.judges or not dataset.queries:
         return {}, True
-    label, observer = asked.answerer.label, cell.observer
+    label, observer = asked.generator.label, cell.observer
     return JudgeStage(asked.task, label, dataset, generations, retrievals, store, observer).run()
 
 
-def _write(store: Run, dataset: Dataset, scored: Scored[Any], **parts: Any) -> None:
+def _write(cell: Cell, task: Task[Any], store: Run, scored: Scored[Any], **parts: Any) -> None:
     """Write the tables of values, then the scores that they belong to."""
-    ids = set(scored.query_ids)
-    queries = [query for query in dataset.queries if query.id in ids]
-    columns = {**slices.columns(queries), **scored.per_query}
-    store.write_per_query(scored.query_ids, columns)
-    store.write_statistics(scored.query_ids, scored.statistics)
-    store.write_scores(_scores_file(scored.scores, **parts))
-
-
-def _tell_of_damage(store: Run, observer: Observer, source: str) -> None:
-    """Say which files of scores are about to be repaired."""
+    dataset = cell.dataset
+    if scored.counts.unlabelled:
+        cell.observer.warning(run_warnings.unlabelled(dataset, task, scored.counts.unlabelled))
     damaged = store.damaged()
     if damaged:
-        was = "was" if len(damaged) == 1 else "were"
-        observer.warning(
-            f"{store.folder}: {' and '.join(damaged)} {was} damaged, and {was} written again from "
-            f"the stored {source}"
-        )
+        source = "rankings" if task.ranks else "answers"
+        cell.observer.warning(run_warnings.repaired(store.folder, damaged, source))
+    ids = set(scored.query_ids)
+    queries = [query for query in dataset.queries if query.id in ids]
+    store.write_per_query(scored.query_ids, {**slice_columns(queries), **scored.per_query})
+    store.write_statistics(scored.query_ids, scored.statistics)
+    scores = {name: value.to_json() for name, value in scored.scores.items()}
+    store.write_scores({**parts, "scores": scores})
 
 
 def _record_asked(store: Run, cell: Cell, **asked: Any) -> None:
@@ -295,48 +340,56 @@ def _data(dataset: Dataset, identity: Identity) -> dict[str, Any]:
     }
 
 
-def _scores_file(scores: Mapping[str, Score], **parts: Any) -> dict[str, Any]:
-    return {**parts, "scores": {name: value.to_json() for name, value in scores.items()}}
+def retrieval_identity(cell: Cell, task: Task[Any] | None = None) -> dict[str, Any]:
+    """All that can change the rankings of a cell or their scores; ``task``: the one scored by."""
+    assert cell.retriever is not None
+    task, dataset = task or make_task(RANKING_TASK), cell.dataset
+    metrics = _metrics(task, dataset, cell.cutoffs)
+    return _data_identity(task, dataset, queries_fingerprint(dataset.queries)) | {
+        "top_k": list(cell.cutoffs),
+        "retriever": cell.retriever.identity,
+        "metrics": [*metrics, *task.settings()],
+    }
 
 
-def _warn_of_depth(cell: Cell) -> None:
-    dataset = cell.dataset
-    if cell.depth > len(dataset.corpus):
-        cell.observer.warning(
-            f"top_k={cell.depth} is more than the {len(dataset.corpus)} tables of "
-            f"{dataset.info.name} {dataset.split}: a ranking holds all of them at most"
-        )
+def answers_identity(cell: Cell, asked: AnswerPlan) -> dict[str, Any]:
+    """All that can change the answers of a cell or their scores."""
+    dataset, task, generator = cell.dataset, asked.task, asked.generator
+    return _data_identity(task, dataset, answers_fingerprint(dataset.queries)) | {
+        "queries_version": EVERY_FIELD,
+        **_tables_identity(cell, asked),
+        "generator": generator.identity,
+        "prompt": asked.prompter.identity if generator.prompt is None else generator.prompt,
+        "metrics": [*_metrics(task, dataset), *task.settings()],
+    }
 
 
-def _warn_of_unlabelled(cell: Cell, task: Task[Any], n: int) -> None:
-    dataset = cell.dataset
-    asked = len(dataset.queries)
-    if not n:
-        return
-    what = "gold table" if task.ranks else "reference answer"
-    so = "there are no scores" if n == asked else f"scores are over the other {asked - n:,}"
-    cell.observer.warning(
-        f"{dataset.info.name} {dataset.split}: {n:,} of {asked:,} queries have no {what}: {so}"
-    )
+def _tables_identity(cell: Cell, asked: AnswerPlan) -> dict[str, Any]:
+    """Where the tables of the prompts come from, and how many of them a prompt holds."""
+    if cell.retriever is None:
+        most = most_given(asked.task, cell.dataset)
+        limited = {"tables": asked.depth} if asked.depth < most else {}
+        return {"given": {"source": asked.task.source, **limited}}
+    retrieval = {"retriever": cell.retriever.identity, "depth": cell.depth}
+    if asked.depth < cell.depth:
+        retrieval["tables"] = asked.depth
+    return {RANKING_TASK: retrieval}
 
 
-def _warn_of_order(
-    cell: Cell, subject: Subject, counts: Counts, retrievals: Sequence[Retrieval]
-) -> None:
-    if counts.resorted:
-        cell.observer.warning(
-            f"{subject.label} gave {counts.resorted} of {counts.answered} rankings in another "
-            "order than their scores; they were sorted by score, higher first. Return "
-            "similarities rather than distances, or ids without scores."
-        )
-    scored = [retrieval.scores for retrieval in retrievals if retrieval.scores]
-    if len(scored) < _FEWEST_FOR_A_SHARE:
-        return
-    tied_first = sum(1 for scores in scored if len(scores) > 1 and scores[0] == scores[1])
-    if tied_first > _TIED_FIRST * len(scored):
-        cell.observer.warning(
-            f"{subject.label}: {tied_first} of {len(scored)} scored rankings begin with "
-            "tables of equal score. Such tables come in the order of the corpus. Return scores "
-            "that tell tables apart: as they are before any sigmoid, in double precision, not "
-            "rounded; or ids without scores, best first."
-        )
+def _metrics(task: Task[Any], dataset: Dataset, cutoffs: Sequence[int] = ()) -> list[str]:
+    """Return the signatures of the metrics of the queries that can be scored."""
+    queries = labelled(task, dataset).queries
+    return [metric.signature for metric in task.metrics(queries, cutoffs)] if queries else []
+
+
+def _data_identity(task: Task[Any], dataset: Dataset, queries: str) -> dict[str, Any]:
+    """Task and data; of a task that is not of this package also its code and settings."""
+    own = {} if is_own_code(type(task)) else {"task_plugin": plugin_identity(task)[0]}
+    return {
+        "task": task.name,
+        **own,
+        "corpus": dataset.info.name,
+        "split": dataset.split,
+        "corpus_fingerprint": dataset.corpus.fingerprint,
+        "queries_fingerprint": queries,
+    }

@@ -1,9 +1,10 @@
-"""What a run returns: scores, per-query values, and where they are on disk."""
+"""What a run returns: scores, per-query values, where they are on disk, and all of it as tables."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +14,8 @@ from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.metric import AnswerCounts, Counts, Score
 from target_bench.core.task import SummaryBlock
 from target_bench.core.text_tables import Column, TextTable
-from target_bench.metrics.run_scores import ranking_metrics, table_metrics
-from target_bench.runs import slice_tables
+from target_bench.metrics.run_scores import ranking_metrics, spec_of, table_metrics
 from target_bench.runs.manifest import NO_CONTEXT
-from target_bench.runs.score_cells import metric_column, score_cell
 from target_bench.runs.times import ColdTimes, left_out_note
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ class Result:
             "answers": self.answers.to_json() if self.answers else None,
             **({"report": dict(self.report)} if self.report else {}),
             "scores": {name: score.to_json() for name, score in self.scores.items()},
-            **({"by": slice_tables.to_json(self.by)} if self.by else {}),
+            **({"by": slices_to_json(self.by)} if self.by else {}),
             "seconds": dict(self.seconds),
             "latency_ms": self.latency,
             "times_left_out": dict(self.times.left_out),
@@ -221,30 +220,6 @@ class Results(Sequence[Result]):
         return [table for found in groups for table in (_table(found), *_slice_tables(found))]
 
 
-class PerQuery(Protocol):
-    """Values of queries."""
-
-    @property
-    def query_ids(self) -> Sequence[str]:
-        """The queries."""
-
-    @property
-    def per_query(self) -> Mapping[str, NDArray[np.float64]]:
-        """Metric name -> (n,) value of each."""
-
-
-def aligned(query_ids: Sequence[str], *parts: PerQuery) -> dict[str, NDArray[np.float64]]:
-    """Metric name -> (n,) value of each of these queries; NaN for one that a part does not have."""
-    row = {query_id: i for i, query_id in enumerate(query_ids)}
-    found = {}
-    for part in parts:
-        places = [row[query_id] for query_id in part.query_ids]
-        for name, values in part.per_query.items():
-            found[name] = np.full(len(query_ids), np.nan)
-            found[name][places] = values
-    return found
-
-
 def _nullable(values: NDArray[np.float64]) -> "pyarrow.Array":
     import pyarrow
 
@@ -316,7 +291,7 @@ def _table(results: Sequence[Result]) -> TextTable:
 def _slice_tables(results: Sequence[Result]) -> list[TextTable]:
     names = [" + ".join(filter(None, (one.retriever, one.generator))) for one in results]
     runs = list(zip(names, (one.by for one in results), strict=True))
-    return [slice_tables.table(name, runs) for name in results[0].by]
+    return [slice_table(name, runs) for name in results[0].by]
 
 
 def _shown_metrics(results: Sequence[Result]) -> list[str]:
@@ -352,3 +327,72 @@ def _milliseconds_per_query(result: Result, stage: str) -> str:
     if found is None:
         return "–" if stage in result.times.left_out else ""
     return f"{found:.2f}"
+
+
+ScoresOfParts = Mapping[str, Mapping[str, Score]]
+"""Value of a property -> metric -> score of the queries that have it."""
+
+
+def slice_table(
+    name: str, runs: Sequence[tuple[str, Mapping[str, ScoresOfParts]]], metrics: Sequence[str] = ()
+) -> TextTable:
+    """Lay out the scores of runs by a property: a row a value and run.
+
+    Args:
+        name: the property.
+        runs: what each run is called, and property -> parts.
+        metrics: which metrics; default: the main ones.
+    """
+    parts = [(run, by[name]) for run, by in runs]
+    values = list(dict.fromkeys(value for _, found in parts for value in found))
+    whole: dict[str, Score] = {}
+    for _, found in parts:
+        for scores in found.values():
+            whole |= scores
+    shown = list(metrics) or table_metrics(whole)
+    rows = []
+    for value in values:
+        for run, found in parts:
+            scores = found.get(value, {})
+            n = next((scores[metric].n for metric in shown if metric in scores), None)
+            cells = [score_cell(metric, scores.get(metric)) for metric in shown]
+            rows.append([value, "" if n is None else f"{n:,}", run, *cells])
+    columns = [Column(name), Column("n", right=True), Column("run", below=True)]
+    rules = frozenset(range(len(parts), len(rows), len(parts))) if len(parts) > 1 else frozenset()
+    return TextTable([*columns, *map(metric_column, shown)], rows, f"by {name}", rules)
+
+
+def slices_to_json(by: Mapping[str, ScoresOfParts]) -> dict[str, Any]:
+    """Return property -> value -> metric -> value, interval, n and signature."""
+    return {
+        name: {
+            value: {metric: score.to_json() for metric, score in scores.items()}
+            for value, scores in parts.items()
+        }
+        for name, parts in by.items()
+    }
+
+
+def metric_column(name: str) -> Column:
+    """Return the column of a metric, its name on two lines."""
+    if name.startswith(("f1_", "exact_")):
+        heading = name.replace("_", "_\n")
+    elif "[" in name:
+        heading = name.replace("[", "\n[", 1)
+    else:
+        heading = name.replace("full_", "full_\n") if "full_" in name else name.replace("@", "\n@")
+    return Column(heading, right=True, label=name)
+
+
+def score_cell(name: str, score: Score | None) -> str:
+    """Return a score above its interval; a dash where it is over no query, nothing without one."""
+    if score is None or isnan(score.value):
+        return "" if score is None else "–"
+    spec = spec_of(name, score)
+    value = spec.text(score.value)
+    if isnan(score.low) or isnan(score.high):
+        return value
+    low, high = spec.text(score.low), spec.text(score.high)
+    if spec.scale == "share":
+        low, high = low.removeprefix("0"), high.removeprefix("0")
+    return f"{value}\n{low}-{high}"

@@ -20,20 +20,14 @@ from target_bench.data.select import (
     tasks_and_corpora,
 )
 from target_bench.evaluation import pipeline
-from target_bench.evaluation.cell import Cell
-from target_bench.evaluation.inputs import Answering
 from target_bench.evaluation.results import Results
 from target_bench.evaluation.run_options import RunOptions
-from target_bench.evaluation.stages.generate import Answerer
-from target_bench.evaluation.stages.retrieve import Subject
-from target_bench.runs.answer_log import Answered
+from target_bench.evaluation.stages.generate import AnswerOptions, GeneratorSpec
+from target_bench.evaluation.stages.retrieve import Cell, RetrieverSpec
+from target_bench.runs.earlier_versions import earlier_note, newly_named
 from target_bench.runs.read import StoredRun, read_run
-from target_bench.runs.run_identity import (
-    answers_fingerprint,
-    earlier_note,
-    newly_named,
-    queries_fingerprint,
-)
+from target_bench.runs.record_log import Answered
+from target_bench.runs.run_identity import answers_fingerprint, queries_fingerprint
 
 
 class ResumedRun:
@@ -73,12 +67,12 @@ class ResumedRun:
         return self._run.asked.task or self.task
 
     def generate(
-        self, answering: Answering, task: str | None = None, retry_failed: bool = False
+        self, options: AnswerOptions, task: str | None = None, retry_failed: bool = False
     ) -> Results:
         """Have the stored rankings answered.
 
         Args:
-            answering: what answers, and how.
+            options: what answers, and how.
             task: a task about answers, perhaps with settings; default: that of the run.
             retry_failed: ask again the queries that are recorded as failed.
 
@@ -95,10 +89,10 @@ class ResumedRun:
                 f"{self._run.folder} is about retrieval; name the task of the answers with --task"
             )
         cell = self._cell(made, retry_failed)
-        if cell.subject is not None:
-            answering.prompting.check_tables(cell.depth)
+        if cell.retriever is not None:
+            options.prompting.check_tables(cell.depth)
         tasks_and_corpora((text, cell.dataset))
-        return Results([pipeline.evaluate(made, cell, replace(answering, task=text))])
+        return Results([pipeline.evaluate(made, cell, replace(options, task=text))])
 
     def score(self, task: str | None = None) -> Results:
         """Score what is stored with the metrics as they are now; errors as for ``generate``.
@@ -132,15 +126,15 @@ class ResumedRun:
             )
         now = answers_fingerprint(cell.dataset.queries)
         self._check_same("queries or reference answers", identity.queries_fingerprint, now)
-        answerer = Answerer(
+        spec = GeneratorSpec(
             self._run.asked.generator or "",
             identity.generator or {},
             answer=answer,
             prompt=identity.prompt,
         )
         tables = identity.prompt_tables
-        answering = Answering(answerer, PromptOptions(tables=tables), task=text)
-        result = pipeline.evaluate(made, cell, answering)
+        options = AnswerOptions(spec, PromptOptions(tables=tables), task=text)
+        result = pipeline.evaluate(made, cell, options)
         self._tell_of_other_metrics(read_run(result.folder).identity.metrics)
         return Results([result])
 
@@ -205,9 +199,9 @@ class ResumedRun:
                 )
             return stored[query.id]
 
-        subject = Subject(label, rankings.identity.retriever, rank=rank)
+        spec = RetrieverSpec(label, rankings.identity.retriever, rank=rank)
         options = replace(options, top_k=rankings.identity.top_k)
-        return Cell(loaded, subject, options, self._out, self._observer)
+        return Cell(loaded, spec, options, self._out, self._observer)
 
     def _check_same(self, what: str, then: str, now: str) -> None:
         if then != now:

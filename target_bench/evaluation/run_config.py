@@ -8,13 +8,8 @@ from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.evaluation.run_options import (
-    RunOptions,
-    Selection,
-    check_names,
-    options_of,
-    read_option,
-)
+from target_bench.core.settings import options_of
+from target_bench.evaluation.run_options import RunOptions, Selection, check_names, read_option
 from target_bench.evaluation.stages.generate import ANSWER_MODES
 from target_bench.evaluation.stages.retrieve import MODES
 from target_bench.evaluation.sweeps.specs import spec_text

@@ -1,9 +1,9 @@
 """The options of a run, each declared once: for the command line, YAML files and Python."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypedDict
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions, SchemaScope
@@ -14,6 +14,7 @@ from target_bench.core.settings import (
     amount,
     choice,
     cutoffs,
+    default_of,
     option,
     path,
     text,
@@ -174,30 +175,6 @@ class Selection(Read):
 
 EXTRACTIVE = "extractive"
 """The generator that answers where none is named; it needs no model."""
-
-
-def options_of(*groups: type) -> "dict[str, Field[Any]]":
-    """Name -> field of every option of these dataclasses."""
-    return {each.name: each for group in groups for each in fields(group)}
-
-
-def default_of(group: type, name: str) -> Any:
-    """Return the default of an option."""
-    found = options_of(group)[name].default
-    assert found is not MISSING
-    return found
-
-
-OptionsT = TypeVar("OptionsT", RunOptions, PromptOptions, Selection)
-
-
-def of(group: type[OptionsT], given: Mapping[str, Any]) -> OptionsT:
-    """Return the options of a dataclass among those that were given; defaults for all others.
-
-    Raises:
-        ConfigError: an invalid value.
-    """
-    return group(**{name: given[name] for name in options_of(group) if name in given})
 
 
 TOP_K: Sequence[int] = default_of(RunOptions, "top_k")

@@ -12,6 +12,7 @@ from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions
+from target_bench.core.settings import of, options_of
 from target_bench.evaluation.run_options import (
     EXTRACTIVE,
     RUNS,
@@ -20,19 +21,16 @@ from target_bench.evaluation.run_options import (
     Keywords,
     RunOptions,
     check_names,
-    of,
-    options_of,
 )
 
 if TYPE_CHECKING:
     from target_bench.core.contract import RetrieverLike
     from target_bench.core.task import Task
     from target_bench.data.select import CorpusLike, Loaded, Loader
-    from target_bench.evaluation.cell import Cell
     from target_bench.evaluation.results import Results
     from target_bench.evaluation.stages.consent import Confirm
     from target_bench.evaluation.stages.generate import GeneratorLike
-    from target_bench.evaluation.stages.retrieve import Subject
+    from target_bench.evaluation.stages.retrieve import Cell, RetrieverSpec
 
 
 class TARGET:
@@ -115,26 +113,31 @@ class TARGET:
                 generator failed as a whole. A failed answer is recorded and counts as wrong.
             StoreError: the run folder cannot be written or read.
         """
-        from target_bench.evaluation import inputs, pipeline, sliced_results
+        from target_bench.evaluation import pipeline, sliced_results
         from target_bench.evaluation.results import Results
+        from target_bench.evaluation.stages import generate
 
         given = {"split": split, "top_k": top_k, **options}
-        check_names(given, [*options_of(RunOptions, PromptOptions)])
+        known = options_of(RunOptions, PromptOptions)
+        if given.keys() - known.keys():
+            check_names(given, [*known])
         chosen, prompting = of(RunOptions, given), of(PromptOptions, given)
-        subject = self._subject(retriever)
-        if subject is not None and prompting.tables is not None:
+        spec = self._spec(retriever)
+        if spec is not None and prompting.tables is not None:
             prompting.check_tables(chosen.top_k[-1])
-        answering = inputs.Answering(generator, prompting, confirm=confirm)
+        answer_options = generate.AnswerOptions(generator, prompting, confirm=confirm)
         cells = [
-            self._cell(text, loaded, subject, chosen, confirm)
+            self._cell(text, loaded, spec, chosen, confirm)
             for text, loaded in self._load_all(chosen)
         ]
-        names = sliced_results.checked(_texts(by), [cell.dataset for _, _, cell in cells])
-        results = (
-            pipeline.evaluate(task, cell, replace(answering, task=text))
+        names = _texts(by)
+        if names:
+            sliced_results.check(names, [cell.dataset for _, _, cell in cells])
+        results = [
+            pipeline.evaluate(task, cell, replace(answer_options, task=text))
             for text, task, cell in cells
-        )
-        return Results([sliced_results.added(result, names) for result in results])
+        ]
+        return Results(sliced_results.added(results, names) if names else results)
 
     def score(
         self,
@@ -168,6 +171,7 @@ class TARGET:
         from target_bench.data.select import task_class
         from target_bench.evaluation import inputs, pipeline, sliced_results
         from target_bench.evaluation.results import Results
+        from target_bench.evaluation.stages import generate, retrieve
         from target_bench.runs.manifest import NO_CONTEXT
 
         given = {"split": split, "top_k": top_k, **options}
@@ -175,22 +179,22 @@ class TARGET:
         chosen = replace(of(RunOptions, given), on_error="record")
         results = []
         for text, loaded in self._load_all(chosen):
-            subject = inputs.subject(NO_CONTEXT, self._observer)
-            answering = inputs.Answering("empty", task=text)
+            spec = retrieve.retriever_spec(NO_CONTEXT, self._observer)
+            answer_options = generate.AnswerOptions("empty", task=text)
             if task_class(text).answer == "ranking":
-                subject = inputs.given_rankings(run_file, loaded, chosen.limit, self._observer)
+                spec = inputs.given_rankings(run_file, loaded, chosen.limit, self._observer)
             else:
                 answers = inputs.given_answers(predictions, order, loaded, self._observer)
-                answering = replace(answers, task=text)
-            _, task, cell = self._cell(text, loaded, subject, chosen)
-            names = sliced_results.checked(_texts(by), [cell.dataset])
-            results.append(sliced_results.added(pipeline.evaluate(task, cell, answering), names))
-        return Results(results)
+                answer_options = replace(answers, task=text)
+            _, task, cell = self._cell(text, loaded, spec, chosen)
+            sliced_results.check(_texts(by), [cell.dataset])
+            results.append(pipeline.evaluate(task, cell, answer_options))
+        return Results(sliced_results.added(results, _texts(by)))
 
-    def _subject(self, retriever: "RetrieverLike | str | None") -> "Subject | None":
+    def _spec(self, retriever: "RetrieverLike | str | None") -> "RetrieverSpec | None":
         """Return what ranks; None where no task retrieves."""
         from target_bench.data.select import task_class
-        from target_bench.evaluation import inputs
+        from target_bench.evaluation.stages import retrieve
 
         texts = dict.fromkeys(text for text, _ in self._pairs)
         retrieving = [text for text in texts if task_class(text).source == "retrieved"]
@@ -207,22 +211,22 @@ class TARGET:
                 "none"
             )
             return None
-        return inputs.subject(retriever, self._observer)
+        return retrieve.retriever_spec(retriever, self._observer)
 
     def _cell(
         self,
         text: str,
         loaded: "Loaded",
-        subject: "Subject | None",
+        spec: "RetrieverSpec | None",
         options: RunOptions,
         confirm: "Confirm | None" = None,
     ) -> "tuple[str, Task[Any], Cell]":
         """Return a task as it was asked for, the task, and what it is asked of."""
         from target_bench.data.select import make_task
-        from target_bench.evaluation.cell import Cell
+        from target_bench.evaluation.stages.retrieve import Cell
 
         task = make_task(text)
-        ranked = subject if task.retrieves else None
+        ranked = spec if task.retrieves else None
         asked = loaded.of_database(options.database).limited(options.limit)
         return text, task, Cell(asked, ranked, options, self._out, self._observer, confirm)
 

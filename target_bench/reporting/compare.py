@@ -21,8 +21,7 @@ from target_bench.runs.comparable import check_same_slices, check_same_version
 from target_bench.runs.find import find
 from target_bench.runs.measured import Measured
 from target_bench.runs.read import StoredRun, read_run
-from target_bench.runs.slice_scores import part_score
-from target_bench.runs.slicing import Mask
+from target_bench.runs.slicing import Mask, part_score
 
 
 def compare(

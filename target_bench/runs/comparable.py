@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from target_bench.core.errors import DataError
+from target_bench.runs.earlier_versions import earlier_note
 from target_bench.runs.read import StoredRun
-from target_bench.runs.run_identity import earlier_note
 
 
 def check_same_version(one: StoredRun, other: StoredRun) -> None:

@@ -1,5 +1,7 @@
 """Runs of earlier versions that cannot be reused, and what is said of them."""
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -7,8 +9,8 @@ from typing import Any
 from target_bench.core.contract import Observer
 from target_bench.core.errors import StoreError
 from target_bench.core.schema import Query
-from target_bench.runs.manifest import Identity, read_manifest
-from target_bench.runs.run_identity import earlier_answers_fingerprint, earlier_note
+from target_bench.runs.manifest import read_manifest
+from target_bench.runs.run_identity import Identity, queries_fingerprint
 from target_bench.runs.store import Run
 
 _OF_CODE = ("class", "code", "metrics")
@@ -19,16 +21,11 @@ def tell_of_earlier(run: Run, queries: Sequence[Query], observer: Observer) -> N
     """Say why a new run of answers does not begin with those of an earlier version.
 
     Args:
-        run: a run about answers; nothing is said of one that is there already.
+        run: a new run about answers.
         queries: its queries.
         observer: gets the warnings.
     """
-    if not run.is_new:
-        return
-    label = run.id.rpartition("-")[0]
-    for folder in sorted(run.folder.parent.glob(f"{label}-{'[0-9a-f]' * 12}")):
-        if folder == run.folder:
-            continue
+    for folder in run.namesakes():
         with suppress(StoreError):
             found = read_manifest(folder).identity
             note = _note(folder.name, found, run.identity, queries)
@@ -65,3 +62,36 @@ def _without_code(identity: Any) -> Any:
     if not isinstance(identity, Mapping):
         return identity
     return {name: _without_code(v) for name, v in identity.items() if name not in _OF_CODE}
+
+
+def earlier_answers_fingerprint(queries: Sequence[Query]) -> str:
+    """Return the fingerprint of version 1: id, text, gold tables and reference answers."""
+    answers = sorted((query.id, query.answer) for query in queries)
+    both = [queries_fingerprint(queries), answers]
+    return hashlib.sha256(json.dumps(both).encode()).hexdigest()
+
+
+def newly_named(metrics: Sequence[str], earlier: Sequence[str]) -> list[str]:
+    """Find what decides scores now and did not when a run was scored.
+
+    A run of version 0.1.0 names no versions of rules: they were the first.
+
+    Args:
+        metrics: ``metrics`` of an identity of today.
+        earlier: ``metrics`` of the identity of the run.
+    """
+    known = {entry.partition(":")[0] for entry in earlier}
+    new = [entry for entry in metrics if entry not in earlier]
+    return [entry for entry in new if entry.partition(":")[0] in known or entry[-2:] != ":1"]
+
+
+def earlier_note(name: object) -> str:
+    """Return what is wrong with the answers of such a run.
+
+    Args:
+        name: what it is called.
+    """
+    return (
+        f"{name} was answered by an earlier version of target-bench, which did not record all that "
+        "a prompt reads of a query (its database and metadata, such as evidence)"
+    )

@@ -45,7 +45,7 @@ def export(run: StoredRun, dataset: Dataset, out: Path, format: str = "trec") ->
         )
     if not (folder / "retrieval.jsonl").exists():
         raise StoreError(f"{folder}: holds no rankings; name the folder of a retrieval run")
-    retrievals = record_log.read(folder / "retrieval.jsonl")
+    retrievals = record_log.read_rankings(folder / "retrieval.jsonl")
     _check_finished(run, sum(r.error is not None for r in retrievals.values()))
     queries = [query for query in dataset.queries if query.id in retrievals]
     if queries_fingerprint(queries) != run.identity.queries_fingerprint:

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 from target_bench.core.errors import ConfigError, StoreError
+from target_bench.runs.run_identity import key_of
 
-_ID = re.compile(r".*-([0-9a-f]{12})")
 _NAME = re.compile(r"(.*-)?[0-9a-f]{12}")
 _LISTED = 20
 LEAST = 4
@@ -24,12 +24,6 @@ def run_folders(root: Path) -> list[Path]:
         raise StoreError(f"{root}: there is no such folder of runs; name one with --out")
     folders = [root, *filter(_is_folder, sorted(root.glob("repeat-*")))]
     return [path for folder in folders for path in sorted(folder.iterdir()) if _is_run(path)]
-
-
-def key_of(folder: Path) -> str | None:
-    """Return the hash that a run folder's name ends with, or None."""
-    found = _ID.fullmatch(folder.name)
-    return found[1] if found else None
 
 
 def is_name(name: str, root: Path) -> bool:

@@ -9,18 +9,19 @@ from typing import Any, Literal
 
 from target_bench.core.errors import StoreError, TargetBenchError
 from target_bench.core.files import FIELD, free_lock
-from target_bench.runs import answer_log, judgements, record_log
-from target_bench.runs.find import key_of, run_folders
+from target_bench.runs import record_log
+from target_bench.runs.find import run_folders
 from target_bench.runs.manifest import read_manifest
 from target_bench.runs.measured import MissingPluginError
 from target_bench.runs.read import LOGS, StoredRun, identity_problem
 from target_bench.runs.record_log import JUDGEMENTS, cannot
+from target_bench.runs.run_identity import key_of
 
 State = Literal["finished", "unfinished", "damaged"]
 
 _PARSED: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "retrieval.jsonl": record_log.parse,
-    "generations.jsonl": answer_log.parse,
+    "retrieval.jsonl": record_log.parse_ranking,
+    "generations.jsonl": record_log.parse_answer,
 }
 _LINES_NAMED = 20
 """This many damaged lines of a file are named; of more, their number."""
@@ -84,7 +85,7 @@ def check(folder: Path) -> Checked:
         found, damaged = _read(folder / name, parse)
         records = found or records
         problems += damaged
-    judged, damaged = _read(folder / JUDGEMENTS, judgements.parse)
+    judged, damaged = _read(folder / JUDGEMENTS, record_log.parse_judgement)
     problems += damaged
     notes += [
         f"{name}: the last line is torn; it is cut off when the run goes on"

@@ -6,17 +6,23 @@ kept and written back.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple, get_args
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import StoreError
 from target_bench.core.files import WHOLLY, DamageError, unsealed
 from target_bench.core.settings import without_secrets
-from target_bench.runs.manifest_checks import ASKED, ENTRIES, IDENTITY, REQUIRED, Status, check
-from target_bench.runs.run_identity import is_earlier, run_key
+from target_bench.runs.run_identity import Identity
+
+Status = Literal["running", "finished", "failed", "interrupted"]
+"""What a run recorded last.
+
+``running`` is written when work begins, ``finished`` with the scores, ``failed`` when an error ends
+the run, ``interrupted`` when the user does (Ctrl-C). A killed process leaves ``running``.
+"""
 
 FORMAT = 1
 """The version of the layout; a folder of another version is refused."""
@@ -26,90 +32,6 @@ NO_CONTEXT = "no-context"
 
 LONGEST_ERROR = 2000
 """Characters of an error message that are recorded."""
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """All that can change the result of a run.
-
-    Attributes:
-        content: the JSON object whose hash names the run folder; it is written as it was read.
-    """
-
-    content: Mapping[str, Any]
-
-    @property
-    def key(self) -> str:
-        """The hash at the end of the folder's name."""
-        return run_key(self.content)
-
-    @property
-    def task(self) -> str:
-        """Short name of the task."""
-        return str(self.content["task"])
-
-    @property
-    def corpus(self) -> str:
-        """Lower-case name of the corpus."""
-        return str(self.content["corpus"])
-
-    @property
-    def split(self) -> str:
-        """Full name of the split."""
-        return str(self.content["split"])
-
-    @property
-    def corpus_fingerprint(self) -> str:
-        """Hash of all tables."""
-        return str(self.content["corpus_fingerprint"])
-
-    @property
-    def queries_fingerprint(self) -> str:
-        """Hash of what the run reads of its queries."""
-        return str(self.content["queries_fingerprint"])
-
-    @property
-    def top_k(self) -> tuple[int, ...]:
-        """The cutoffs of rankings, ascending; empty for a run of answers."""
-        return tuple(self.content.get("top_k", ()))
-
-    @property
-    def has_answers(self) -> bool:
-        """Whether the run is one of answers, built on the rankings of another run."""
-        return "generator" in self.content
-
-    @property
-    def retriever(self) -> Mapping[str, Any]:
-        """The identity of what ranked, also for a run of answers."""
-        found: Mapping[str, Any] = self.content.get(RANKING_TASK, self.content).get("retriever", {})
-        return found
-
-    @property
-    def generator(self) -> Mapping[str, Any] | None:
-        """The identity of what answered; None for rankings."""
-        return self.content.get("generator")
-
-    @property
-    def prompt(self) -> Mapping[str, Any] | None:
-        """The identity of the prompt; None where it is not recorded."""
-        return self.content.get("prompt")
-
-    @property
-    def prompt_tables(self) -> int | None:
-        """How many tables a prompt holds, where fewer than were retrieved."""
-        tables = self.content.get(RANKING_TASK) or self.content.get("given") or {}
-        found: int | None = tables.get("tables")
-        return found
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """The signatures of the metrics, and the settings of the task."""
-        return tuple(self.content.get("metrics", ()))
-
-    @property
-    def is_earlier(self) -> bool:
-        """Whether the fingerprint of the queries of answers leaves out fields, as in 0.1.0."""
-        return is_earlier(self.content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,3 +245,128 @@ def described_error(error: BaseException) -> str:
     """Return an error as it is recorded: its type and message, credentials masked."""
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return without_secrets(text)[:LONGEST_ERROR]
+
+
+_ADVICE = "run it again with another --out folder, or move the folder away"
+
+
+class Kind(NamedTuple):
+    """What an entry has to be.
+
+    Attributes:
+        words: for messages.
+        fits: whether a value is of this kind.
+    """
+
+    words: str
+    fits: Callable[[Any], bool]
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _is_mixed_in(value: Any) -> bool:
+    known = isinstance(value, dict) and _is_text(value.get("spec")) and _is_whole(value.get("n"))
+    return known and _is_texts(value.get("ids", []))
+
+
+def _object_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, dict) and all(map(fits, value.values()))
+
+
+def _optional(kind: Kind) -> Kind:
+    return Kind(f"{kind.words} or null", lambda value: value is None or kind.fits(value))
+
+
+_TEXT = Kind("a text", _is_text)
+_WHOLE = Kind("a whole number from 0", _is_whole)
+_OBJECT = Kind("an object", lambda value: isinstance(value, dict))
+_TEXTS = Kind("a list of texts", _is_texts)
+_TEXT_OF_EACH = Kind("an object of texts", _object_of(_is_text))
+
+IDENTITY = {
+    **dict.fromkeys(("task", "corpus", "split"), _TEXT),
+    **dict.fromkeys(("corpus_fingerprint", "queries_fingerprint"), _TEXT),
+    "top_k": Kind(
+        "a list of whole numbers",
+        lambda v: isinstance(v, list) and bool(v) and all(map(_is_whole, v)),
+    ),
+    "metrics": _TEXTS,
+    **dict.fromkeys(("retriever", "generator", RANKING_TASK, "given"), _OBJECT),
+}
+
+ASKED = {
+    "corpus": _optional(_TEXT),
+    "distractors": _TEXTS,
+    **dict.fromkeys(
+        ("retriever", "generator", "task", "retrieval_run", "about", "database"), _optional(_TEXT)
+    ),
+    "limit": _optional(_WHOLE),
+    **dict.fromkeys(("options", "prompting"), _optional(_OBJECT)),
+}
+
+REQUIRED = {
+    "identity": ("task", "corpus", "split", "corpus_fingerprint", "queries_fingerprint"),
+    "asked": ("corpus", "distractors"),
+}
+
+ENTRIES = {
+    "status": _optional(
+        Kind(f"one of {', '.join(get_args(Status))}", get_args(Status).__contains__)
+    ),
+    "error": _optional(_TEXT),
+    "queries": _WHOLE,
+    "environment": _OBJECT,
+    "files": _TEXT_OF_EACH,
+    "data": _optional(_TEXT),
+    "distractors": Kind(
+        "a list of spec, n and ids", lambda v: isinstance(v, list) and all(map(_is_mixed_in, v))
+    ),
+    "started": _TEXT,
+    "seconds": Kind("an object of numbers", _object_of(_is_number)),
+    "timed_queries": _WHOLE,
+    "timed_answers": _WHOLE,
+    "from_caches": Kind("an object of lists of texts", _object_of(_is_texts)),
+    "latency_ms": _optional(_OBJECT),
+    "notes": _TEXTS,
+    "tables": _TEXT_OF_EACH,
+}
+
+
+def check(
+    record: Any, rules: Mapping[str, Kind], where: str, path: Path, required: Sequence[str] = ()
+) -> None:
+    """See that the entries of an object are there and of their kind.
+
+    Args:
+        record: the object.
+        rules: entry -> what it has to be, if it is there.
+        where: what stands before the name of an entry in messages.
+        path: the file that the object is from.
+        required: the entries that have to be there.
+
+    Raises:
+        StoreError: one is not.
+    """
+    missing = [n for n in required if not isinstance(record, Mapping) or n not in record]
+    if missing:
+        raise StoreError(f"{path}: damaged (no {where}{missing[0]}); {_ADVICE}")
+    for name, kind in rules.items():
+        if name in record and not kind.fits(record[name]):
+            value = f"{record[name]!r:.40}"
+            raise StoreError(
+                f"{path}: damaged ({where}{name} is {value}, not {kind.words}); {_ADVICE}"
+            )

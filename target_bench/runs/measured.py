@@ -1,19 +1,20 @@
-"""What every query of a finished run contributes to its scores: the Parquet files of values."""
+"""Scores of a finished run: ``scores.json``, and what every query contributes to them."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, StoreError
-from target_bench.core.files import DamageError, check_file
-from target_bench.core.metric import Metric, MetricSpec, Score
+from target_bench.core.files import DamageError, check_file, unsealed, wholly_sealed
+from target_bench.core.metric import AnswerCounts, Counts, Metric, MetricSpec, Score
 from target_bench.metrics.run_scores import named, of_mean, spec_of
 from target_bench.metrics.significance import Value, mean
-from target_bench.runs.slices import PREFIX
+from target_bench.runs.store import SLICE_PREFIX
 
 Floats = NDArray[np.float64]
 
@@ -192,11 +193,11 @@ def read_tables(folder: Path, n_queries: int) -> Tables:
         raise StoreError(f"{path}: is of other queries; run the same command again")
     names = [name for name in values.column_names if name != "query_id"]
     slices = {
-        name.removeprefix(PREFIX): values[name].to_pylist()
+        name.removeprefix(SLICE_PREFIX): values[name].to_pylist()
         for name in names
-        if name.startswith(PREFIX)
+        if name.startswith(SLICE_PREFIX)
     }
-    metrics = [name for name in names if not name.startswith(PREFIX)]
+    metrics = [name for name in names if not name.startswith(SLICE_PREFIX)]
     return Tables(query_ids, slices, metrics, values, statistics)
 
 
@@ -241,3 +242,68 @@ def _parquet(path: Path) -> Any:
     except (OSError, KeyError, ArrowException) as error:
         raise StoreError(f"{path}: cannot be read ({error}); run the same command again") from error
     return table
+
+
+T = TypeVar("T", Counts, AnswerCounts)
+_ADVICE = "remove it and run the same command again"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredScores:
+    """The scores of a finished run.
+
+    Attributes:
+        scores: metric name -> score, in the order in which they are recorded; empty where no query
+            has a reference.
+        counts: the denominators of the rankings.
+        answers: the denominators of the answers; None for a run of rankings.
+        report: what else the task says of the answers; empty where it says nothing.
+    """
+
+    scores: Mapping[str, Score]
+    counts: Counts
+    answers: AnswerCounts | None
+    report: Mapping[str, Any]
+
+
+def read_scores(folder: Path) -> StoredScores:
+    """Return the scores of a run.
+
+    Raises:
+        StoreError: the run is not finished, or the file is damaged.
+    """
+    path = folder / "scores.json"
+    if not path.exists():
+        raise StoreError(
+            f"{folder}: the run is not finished (no scores.json); run the same command again"
+        )
+    try:
+        content = unsealed(json.loads(path.read_bytes()), required=wholly_sealed(folder))
+        if not all(isinstance(content.get(part), dict) for part in ("scores", "counts")):
+            raise StoreError(f"{path}: holds no scores; {_ADVICE}")
+        return _parse(content)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise StoreError(f"{path}: cannot be read ({error}); {_ADVICE}") from error
+
+
+def _parse(content: Mapping[str, Any]) -> StoredScores:
+    scores = {name: Score.from_json(found) for name, found in content["scores"].items()}
+    for name, score in scores.items():
+        if not all(isinstance(v, int | float) for v in (score.value, score.low, score.high)):
+            raise TypeError(f"{name} is not a number")
+    answers = content.get("answers")
+    counts = _counts(Counts, content["counts"])
+    answered = None if answers is None else _counts(AnswerCounts, answers)
+    of_scores = counts if answered is None else answered
+    if not scores and of_scores.unlabelled < of_scores.asked:
+        raise ValueError("there are no scores")
+    return StoredScores(scores, counts, answered, dict(content.get("report") or {}))
+
+
+def _counts(kind: type[T], record: Mapping[str, Any]) -> T:
+    """Return the denominators; entries that this version does not know are left out."""
+    known = {one.name: record[one.name] for one in fields(kind) if one.name in record}
+    for name, value in known.items():
+        if not isinstance(value, int | float | None) or isinstance(value, bool):
+            raise TypeError(f"{name} is {value!r:.40}, not a number")
+    return kind(**known)

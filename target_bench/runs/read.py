@@ -11,12 +11,20 @@ from target_bench.core.files import free_lock
 from target_bench.core.metric import AnswerCounts, Counts, Score
 from target_bench.core.schema import Retrieval
 from target_bench.metrics.run_scores import headline
-from target_bench.runs import answer_log, record_log
-from target_bench.runs.answer_log import Answered
-from target_bench.runs.find import key_of, run_folders
-from target_bench.runs.manifest import Asked, Identity, Manifest, read_manifest
-from target_bench.runs.measured import Floats, Measured, Tables, check_tables, read_tables
-from target_bench.runs.scores import StoredScores, read_scores
+from target_bench.runs import record_log
+from target_bench.runs.find import run_folders
+from target_bench.runs.manifest import Asked, Manifest, read_manifest
+from target_bench.runs.measured import (
+    Floats,
+    Measured,
+    StoredScores,
+    Tables,
+    check_tables,
+    read_scores,
+    read_tables,
+)
+from target_bench.runs.record_log import Answered
+from target_bench.runs.run_identity import Identity, key_of
 from target_bench.runs.times import ColdTimes, cold
 
 LOGS = ("retrieval.jsonl", "generations.jsonl", "judgements.jsonl")
@@ -277,7 +285,7 @@ class StoredRun:
         Raises:
             StoreError: a line is damaged.
         """
-        return record_log.read(self.retrieval.folder / "retrieval.jsonl")
+        return record_log.read_rankings(self.retrieval.folder / "retrieval.jsonl")
 
     @cached_property
     def answers(self) -> Mapping[str, Answered]:
@@ -286,7 +294,7 @@ class StoredRun:
         Raises:
             StoreError: a line is damaged.
         """
-        return answer_log.read(self.folder / "generations.jsonl")
+        return record_log.read_answers(self.folder / "generations.jsonl")
 
     @cached_property
     def judgements(self) -> Mapping[str, Mapping[str, Any]]:

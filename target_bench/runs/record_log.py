@@ -1,9 +1,8 @@
 """Append-only files of a run: a line a query, and what a killed process leaves of them.
 
 Every line ends with a seal of its own (``seals``), so that a damaged character is found wherever it
-is. In a run that version 0.1.0 began, lines without one are read as they are.
-``retrieval.jsonl`` is described here, ``generations.jsonl`` in ``generations`` and
-``judgements.jsonl`` in ``judgements``.
+is. In a run that version 0.1.0 began, lines without one are read as they are. After what all logs
+share come ``retrieval.jsonl``, ``generations.jsonl`` and ``judgements.jsonl``.
 """
 
 import errno
@@ -13,13 +12,15 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
+from target_bench.core.contract import generation_fault
 from target_bench.core.errors import StoreError
 from target_bench.core.files import DamageError, sealed_line, sync_one, unsealed_line, wholly_sealed
-from target_bench.core.schema import MARKS, Retrieval, TableId
+from target_bench.core.schema import MARKS, Generation, Judgement, Retrieval, TableId
 
 SECONDS_BETWEEN_SYNCS = 1.0
 """How much work a power cut may cost; a killed process loses no finished batch."""
@@ -28,8 +29,6 @@ JUDGEMENTS = "judgements.jsonl"
 """The log that is repaired by scoring the run again; lines of the others are removed by hand."""
 
 _ENCODE = json.JSONEncoder(ensure_ascii=False).encode
-
-
 T = TypeVar("T")
 
 
@@ -198,16 +197,16 @@ class _EncodedIds(dict[TableId, str]):
         return text
 
 
-def read(path: Path) -> dict[str, Retrieval]:
+def read_rankings(path: Path) -> dict[str, Retrieval]:
     """Query id -> what was retrieved last; empty without the file.
 
     Raises:
         StoreError: a line is damaged.
     """
-    return {retrieval.query_id: retrieval for retrieval in read_lines(path, parse)}
+    return {retrieval.query_id: retrieval for retrieval in read_lines(path, parse_ranking)}
 
 
-def parse(record: Mapping[str, Any]) -> Retrieval:
+def parse_ranking(record: Mapping[str, Any]) -> Retrieval:
     """Return what a line holds.
 
     Raises:
@@ -228,3 +227,127 @@ def cannot(what: str, path: Path, error: OSError, option: str = "--out") -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         advice = "Make room and run the same command again: what was answered is kept."
     return f"{path} cannot {what}: {error.strerror}. {advice}"
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer, and what its prompt showed.
+
+    Attributes:
+        generation: the answer.
+        shown_rows: for each table of the prompt how many rows it showed, -1 for a table that
+            found no room.
+        truncated: whether anything was left out.
+    """
+
+    generation: Generation
+    shown_rows: tuple[int, ...] = ()
+    truncated: bool = False
+
+
+_DEFAULTS = {field.name: field.default for field in fields(Generation)}
+
+
+class GenerationLog(Log[Answered]):
+    """``generations.jsonl``, open for appending."""
+
+    def line(self, value: Answered) -> str:
+        """Return the answer without what is not known."""
+        record = {
+            name: found
+            for name, found in asdict(value.generation).items()
+            if name in ("query_id", "text") or found != _DEFAULTS[name]
+        }
+        if value.shown_rows:
+            record["shown_rows"] = value.shown_rows
+        if value.truncated:
+            record["truncated"] = True
+        return json.dumps(record, ensure_ascii=False)
+
+
+def read_answers(path: Path) -> dict[str, Answered]:
+    """Query id -> the last answer; empty without the file.
+
+    Raises:
+        StoreError: a line is damaged.
+    """
+    return {a.generation.query_id: a for a in read_lines(path, parse_answer)}
+
+
+def parse_answer(record: dict[str, Any]) -> Answered:
+    """Return what a line holds.
+
+    Raises:
+        TypeError, ValueError: it is not an answer.
+    """
+    rows = tuple(record.pop("shown_rows", ()))
+    truncated = record.pop("truncated", False)
+    generation = Generation(**record)
+    problem = generation_fault(generation)
+    if problem:
+        raise ValueError(problem)
+    return Answered(generation, rows, truncated)
+
+
+_QUERY_ID, _FINGERPRINT = "query_id", "fingerprint"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredJudgements:
+    """What the file holds.
+
+    Attributes:
+        by_query: query id -> its last judgement.
+        n_lines: how many whole lines there are.
+        damaged: of each line that is not what was written, what is wrong with it.
+    """
+
+    by_query: Mapping[str, Judgement] = field(default_factory=dict)
+    n_lines: int = 0
+    damaged: tuple[str, ...] = ()
+
+    @property
+    def n_earlier(self) -> int:
+        """How many judgements do not say what they are of: version 0.1.0 wrote them."""
+        return sum(not judgement.fingerprint for judgement in self.by_query.values())
+
+
+class JudgementLog(Log[Judgement]):
+    """``judgements.jsonl``, open for appending."""
+
+    def line(self, value: Judgement) -> str:
+        """Return the record between the query and the fingerprint."""
+        return judgement_line(value)
+
+
+def judgement_line(judgement: Judgement) -> str:
+    """Return the JSON object of a judgement, without a line break."""
+    head = {_QUERY_ID: judgement.query_id}
+    return json.dumps(
+        {**head, **judgement.record, _FINGERPRINT: judgement.fingerprint}, ensure_ascii=False
+    )
+
+
+def parse_judgement(record: dict[str, Any]) -> Judgement:
+    """Return what a line holds.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is not a judgement.
+    """
+    found = dict(record)
+    query_id, fingerprint = found.pop(_QUERY_ID), found.pop(_FINGERPRINT, "")
+    if not isinstance(query_id, str) or not isinstance(fingerprint, str):
+        raise TypeError(f"{_QUERY_ID} and {_FINGERPRINT} should be text")
+    return Judgement(query_id, fingerprint, found)
+
+
+def read_judgements(path: Path) -> StoredJudgements:
+    """Return what the file holds; nothing without it. A torn last line is left out.
+
+    Raises:
+        StoreError: the file cannot be read at all.
+    """
+    found = list(lines(path, parse_judgement))
+    whole = [one for one in found if isinstance(one, Judgement)]
+    damaged = tuple(str(one) for one in found if isinstance(one, StoreError))
+    return StoredJudgements({one.query_id: one for one in whole}, len(found), damaged)

@@ -28,20 +28,20 @@ from target_bench.core.files import (
     sealed,
     unsealed,
 )
-from target_bench.core.schema import Judgement, Retrieval
-from target_bench.runs import answer_log, judgements, record_log
-from target_bench.runs.answer_log import Answered, GenerationLog
-from target_bench.runs.judgements import JudgementLog, StoredJudgements
-from target_bench.runs.manifest import (
-    Asked,
-    Identity,
-    Manifest,
-    described_error,
-    parse,
-    read_manifest,
+from target_bench.core.schema import NO_DATABASE, Judgement, Query, Retrieval
+from target_bench.runs import record_log
+from target_bench.runs.manifest import Asked, Manifest, described_error, parse, read_manifest
+from target_bench.runs.record_log import (
+    JUDGEMENTS,
+    Answered,
+    GenerationLog,
+    JudgementLog,
+    RetrievalLog,
+    StoredJudgements,
+    cannot,
+    encoded_line,
 )
-from target_bench.runs.record_log import JUDGEMENTS, RetrievalLog, cannot, encoded_line
-from target_bench.runs.run_identity import run_key
+from target_bench.runs.run_identity import Identity, run_key
 
 _SILENT_SECONDS = 0.5
 """A process that reads a finished run holds its lock for moments: no message for a shorter wait."""
@@ -85,6 +85,12 @@ class Run:
     def is_new(self) -> bool:
         """Whether nothing is recorded of the run yet."""
         return self._manifest is None
+
+    def namesakes(self) -> list[Path]:
+        """Return the other folders of runs with the same label."""
+        label = self.id.rpartition("-")[0]
+        found = sorted(self.folder.parent.glob(f"{label}-{'[0-9a-f]' * 12}"))
+        return [folder for folder in found if folder != self.folder]
 
     @property
     def manifest(self) -> Manifest:
@@ -219,7 +225,7 @@ class Run:
 
     def write_judgements(self, found: Iterable[Judgement]) -> None:
         """Write ``judgements.jsonl`` as a whole, a line a query."""
-        lines = (encoded_line(judgements.to_line(judgement)) for judgement in found)
+        lines = (encoded_line(record_log.judgement_line(judgement)) for judgement in found)
         self._replace_bytes(JUDGEMENTS, b"".join(lines))
 
     def _replace(self, name: str, content: Mapping[str, Any]) -> None:
@@ -263,7 +269,7 @@ class Run:
         Raises:
             StoreError: a line of ``retrieval.jsonl`` is damaged.
         """
-        return record_log.read(self.folder / "retrieval.jsonl")
+        return record_log.read_rankings(self.folder / "retrieval.jsonl")
 
     def generation_log(self) -> GenerationLog:
         """Return ``generations.jsonl``, open for appending."""
@@ -275,7 +281,7 @@ class Run:
         Raises:
             StoreError: a line of ``generations.jsonl`` is damaged.
         """
-        return answer_log.read(self.folder / "generations.jsonl")
+        return record_log.read_answers(self.folder / "generations.jsonl")
 
     def judgement_log(self) -> JudgementLog:
         """Return ``judgements.jsonl``, open for appending."""
@@ -287,7 +293,7 @@ class Run:
         Raises:
             StoreError: ``judgements.jsonl`` cannot be read.
         """
-        return judgements.read(self.folder / JUDGEMENTS)
+        return record_log.read_judgements(self.folder / JUDGEMENTS)
 
 
 def _parquet(columns: Mapping[str, Any]) -> bytes:
@@ -336,3 +342,31 @@ def _holder(file: IO[bytes]) -> str:
         return file.read().decode(errors="replace") or "another process"
     except OSError:  # systems that lock the content too
         return "another process"
+
+
+SLICE_PREFIX = "slice."
+"""How the columns of ``per_query.parquet`` begin that hold no metric."""
+
+_LONGEST = 64
+
+
+def slice_columns(queries: Sequence[Query]) -> dict[str, list[Any]]:
+    """Return the columns of metadata: column -> the value of every query, or None.
+
+    ``gold_tables`` is how many tables answer the query, ``db_id`` its database if it is about one;
+    the rest is metadata that is a number, a truth value or a short text in every query that has it.
+    """
+    found: dict[str, list[Any]] = {"gold_tables": [len(query.gold) for query in queries]}
+    databases = [query.database_id for query in queries]
+    if set(databases) - {NO_DATABASE}:
+        found["db_id"] = [None if name == NO_DATABASE else name for name in databases]
+    for name in sorted({name for query in queries for name in query.metadata}):
+        values = [query.metadata.get(name) for query in queries]
+        kinds = {type(value) for value in values if value is not None}
+        if len(kinds) == 1 and kinds <= {str, int, float, bool} and not _long(values):
+            found.setdefault(name, values)
+    return {SLICE_PREFIX + name: values for name, values in found.items()}
+
+
+def _long(values: Sequence[Any]) -> bool:
+    return any(isinstance(value, str) and len(value) > _LONGEST for value in values)

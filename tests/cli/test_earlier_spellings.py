@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from target_bench.cli.earlier_spellings import COMMANDS, OPTIONS
+from target_bench.cli.command_line import MOVED_COMMANDS, MOVED_OPTIONS
 from target_bench.cli.main import app
 from target_bench.core import registry
 from tests.cli.inside import Inside
@@ -28,25 +28,25 @@ def test_what_stands_at_the_top() -> None:
         assert set(found.commands) == set(names.split())
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", MOVED_COMMANDS)
 def test_commands_that_moved(inside: Inside, name: str) -> None:
     message = inside.bad(2, name, "x", "--json")
     assert message == (
-        f"Error: `target-bench {name}` is now `target-bench {COMMANDS[name]} x --json`\n"
+        f"Error: `target-bench {name}` is now `target-bench {MOVED_COMMANDS[name]} x --json`\n"
     )
     assert f"\n  {name} " not in inside.good("--help")
-    assert inside.good(*COMMANDS[name].split(), "--help")
+    assert inside.good(*MOVED_COMMANDS[name].split(), "--help")
 
 
-@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("option", MOVED_OPTIONS)
 @pytest.mark.parametrize("command", ["run", "score", "generate"])
 def test_options_that_became_settings(inside: Inside, option: str, command: str) -> None:
-    new = f"`--task {OPTIONS[option]}=1`"
+    new = f"`--task {MOVED_OPTIONS[option]}=1`"
     for words in ((option, "1"), (f"{option}=1",)):
         message = inside.bad(2, command, "mini", *words)
         assert message == f"Error: `{option}` is now a setting of the task: {new}\n"
     assert option not in inside.good(command, "--help")
-    task, _, setting = OPTIONS[option].partition(":")
+    task, _, setting = MOVED_OPTIONS[option].partition(":")
     assert hasattr(registry.create("task", task), setting)
 
 

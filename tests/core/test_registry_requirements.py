@@ -69,15 +69,14 @@ def test_an_error_in_a_command_that_makes_no_benchmark(
     def failing(**_: object) -> int:
         raise ImportError("pyarrow requires NumPy 2.0 or newer, found 1.26.4")
 
-    command_line = import_module("target_bench.cli.main")
-    monkeypatch.setattr(command_line, "app", failing)
+    command_line = import_module("target_bench.cli.command_line")
     with pytest.raises(SystemExit) as ended:
-        command_line.main()
+        command_line.main(failing)
     assert ended.value.code == 1
     assert "Internal error: ImportError" in capsys.readouterr().err
     monkeypatch.syspath_prepend(old_numpy)
     with pytest.raises(SystemExit) as ended:
-        command_line.main()
+        command_line.main(failing)
     assert ended.value.code == 2
     assert "numpy 1.26.4 is installed" in capsys.readouterr().err
 

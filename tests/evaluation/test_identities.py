@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from target_bench.data.select import Loader, make_task, task_text
-from target_bench.evaluation import inputs
-from target_bench.evaluation.cell import Cell, asking_of
-from target_bench.evaluation.cell_identities import answers_identity, retrieval_identity
+from target_bench.evaluation.pipeline import answer_plan, answers_identity, retrieval_identity
 from target_bench.evaluation.run_options import RunOptions
+from target_bench.evaluation.stages import generate, retrieve
+from target_bench.evaluation.stages.retrieve import Cell
 from target_bench.runs.run_identity import run_key
 from tests.builders import Recorder
 
@@ -27,13 +27,13 @@ def _identity(text: str) -> dict[str, Any]:
     """Without what depends on code: its hashes, the versions of its rules and of packages."""
     observer, task = Recorder(), make_task(text)
     loaded = Loader(None, observer).load("mini", None, ()).of_task(task.name)
-    subject = inputs.subject("oracle", observer)
+    subject = retrieve.retriever_spec("oracle", observer)
     cell = Cell(loaded, subject, RunOptions(top_k=(1, 10)), Path("x"), observer)
     if task.ranks:
         ranked = retrieval_identity(cell)
         return {**ranked, "metrics": _without_versions(ranked["metrics"])}
-    answering = inputs.Answering("gold", task=task_text(text))
-    found = answers_identity(cell, asking_of(task, cell, answering))
+    answering = generate.AnswerOptions("gold", task=task_text(text))
+    found = answers_identity(cell, answer_plan(task, cell, answering))
     prompt = {name: value for name, value in found["prompt"].items() if name != "code"}
     return {**found, "prompt": prompt, "metrics": _without_versions(found["metrics"])}
 

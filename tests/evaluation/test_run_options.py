@@ -11,18 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.main import get_command
 
+from target_bench.cli.command_line import flag_of
 from target_bench.cli.main import app
-from target_bench.cli.options import flag_of
 from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.settings import about
-from target_bench.evaluation.run_options import (
-    Keywords,
-    RunOptions,
-    Selection,
-    in_sweeps,
-    options_of,
-)
+from target_bench.core.settings import about, options_of
+from target_bench.evaluation.run_options import Keywords, RunOptions, Selection, in_sweeps
 from target_bench.evaluation.sweeps.sweep_config import SweepConfig
 from target_bench.evaluation.sweeps.yaml_lines import Document
 from target_bench.evaluation.target import TARGET

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.generators.replay import Replay
-from target_bench.runs.answer_log import Answered, GenerationLog
+from target_bench.runs.record_log import Answered, GenerationLog
 from tests.builders import HOWS, How, json_lines, write_release
 
 ANSWERS = {"q1": "Ann", "q2": "42", "q3": ""}

@@ -16,11 +16,11 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Metric, MetricSpec, Score, split
 from target_bench.core.schema import Query, TableId
 from target_bench.data.select import load
+from target_bench.evaluation.results import score_cell
 from target_bench.evaluation.stages.score import _computed
 from target_bench.metrics import run_scores
 from target_bench.metrics.bertscore import SPEC as BERT_SCORE
 from target_bench.metrics.run_scores import all_specs, is_built_in, named, parse, spec_of, specs_of
-from target_bench.runs.score_cells import score_cell
 
 SPECS = {spec.name: spec for spec in all_specs()}
 DOCS = Path(__file__).parents[2] / "docs" / "metrics.md"

@@ -13,11 +13,11 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.metric import Score
 from target_bench.metrics.run_scores import spec_of
 from target_bench.reporting import comparison as compare_tables
+from target_bench.reporting.leaderboard.entry import read
 from target_bench.reporting.leaderboard.site import build
-from target_bench.reporting.leaderboard.site.read_entries import read
 from target_bench.reporting.plots import draw, style
 from target_bench.reporting.report import write_report
-from target_bench.runs.slice_scores import scores_by
+from target_bench.runs.slicing import scores_by
 from tests.browser import OpenPage
 from tests.cli.inside import Inside
 from tests.reporting import toy

@@ -15,8 +15,7 @@ from target_bench.core.metric import Score
 from target_bench.core.schema import Dataset, Judgement, Query
 from target_bench.data.select import load, of_task
 from target_bench.runs.read import StoredRun
-from target_bench.runs.slice_scores import scores_by
-from target_bench.runs.slicing import by_name, partition
+from target_bench.runs.slicing import by_name, partition, scores_by
 from tests.builders import Recorder, only
 from tests.runs.stored import Runs, copied
 

@@ -1,8 +1,8 @@
 """What stands beside the metrics of each query."""
 
 from target_bench.core.schema import Query, TableId
-from target_bench.runs.slices import columns
 from target_bench.runs.slicing import partition
+from target_bench.runs.store import slice_columns
 
 
 def _query(name: str, n_gold: int, database_id: str, **metadata: object) -> Query:
@@ -15,7 +15,7 @@ def test_columns() -> None:
         _query("a", 1, "d", hardness="easy", n=3, cells=[[1, 2]], evidence="x" * 65, mixed=1),
         _query("b", 2, "e", hardness=None, evidence="short", mixed="one"),
     ]
-    assert columns(queries) == {
+    assert slice_columns(queries) == {
         "slice.gold_tables": [1, 2],
         "slice.db_id": ["d", "e"],
         "slice.hardness": ["easy", None],
@@ -24,16 +24,16 @@ def test_columns() -> None:
 
 
 def test_web_tables_have_no_database() -> None:
-    assert columns([_query("a", 1, "0")]) == {"slice.gold_tables": [1]}
+    assert slice_columns([_query("a", 1, "0")]) == {"slice.gold_tables": [1]}
 
 
 def test_queries_about_no_database_beside_others() -> None:
-    found = columns([_query("a", 1, "0"), _query("b", 1, "d")])
+    found = slice_columns([_query("a", 1, "0"), _query("b", 1, "d")])
     assert found["slice.db_id"] == [None, "d"]
 
 
 def test_metadata_never_hides_ours() -> None:
-    assert columns([_query("a", 2, "0", gold_tables=7)]) == {"slice.gold_tables": [2]}
+    assert slice_columns([_query("a", 2, "0", gold_tables=7)]) == {"slice.gold_tables": [2]}
 
 
 def test_what_puts_queries_together() -> None:

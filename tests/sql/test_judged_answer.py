@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from target_bench.core.files import unsealed_line
 from target_bench.core.schema import Judgement
 from target_bench.metrics.sql import JudgedQuery, Verdict
-from target_bench.runs.judgements import parse, to_line
-from target_bench.runs.record_log import encoded_line
+from target_bench.runs.record_log import encoded_line, judgement_line, parse_judgement
 from target_bench.sql.judged_answer import JudgedAnswer, LeftOut, Links, Overlap
 
 TEXT = st.text(st.characters())  # lone surrogates too
@@ -59,9 +58,9 @@ def answers(draw: st.DrawFn) -> JudgedAnswer:
 @given(answers(), st.text("0123456789abcdef", min_size=1))
 def test_a_record_comes_back_exactly(answer: JudgedAnswer, fingerprint: str) -> None:
     judgement = Judgement(answer.query_id, fingerprint, answer.to_json())
-    line = encoded_line(to_line(judgement))
+    line = encoded_line(judgement_line(judgement))
     assert line.count(b"\n") == 1
-    back = parse(json.loads(unsealed_line(line.removesuffix(b"\n"), required=True)))
+    back = parse_judgement(json.loads(unsealed_line(line.removesuffix(b"\n"), required=True)))
     assert back == judgement
     assert repr(JudgedAnswer.from_json(back.query_id, back.record)) == repr(answer)  # NaN too
 

@@ -1,4 +1,4 @@
-"""Asking before what may cost money."""
+"""AnswerPlan before what may cost money."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -2,21 +2,25 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
 from typing import Any, Protocol
 
-from target_bench.core import cache_use
+from target_bench.components.prompts.prompting import writer_of
+from target_bench.core import cache_use, registry
 from target_bench.core.contract import Generator, Observer, generation_fault
 from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
-from target_bench.core.prompt_writer import Prompted, PromptWriter
+from target_bench.core.identity import plugin_identity
+from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
 from target_bench.core.schema import Dataset, Generation, GenerationRequest, Query, Retrieval
-from target_bench.core.settings import without_secrets
+from target_bench.core.settings import masked_settings, without_secrets
 from target_bench.core.task import Task
 from target_bench.core.tokens import estimated_tokens
 from target_bench.evaluation.stages.consent import Confirm, Estimate, ask
 from target_bench.runs import times
-from target_bench.runs.answer_log import Answered
-from target_bench.runs.environment import environment
+from target_bench.runs.record_log import Answered
+from target_bench.runs.run_identity import environment
 from target_bench.runs.store import Run
 from target_bench.runs.times import Took, generation_entries
 
@@ -82,7 +86,7 @@ _NOT_RETRIEVED = "retrieval: "
 
 
 @dataclass(frozen=True)
-class Answerer:
+class GeneratorSpec:
     """What answers.
 
     Attributes:
@@ -107,7 +111,7 @@ class GenerateStage:
     A failed answer is recorded and the stage goes on: it counts as wrong.
 
     Attributes:
-        answerer: what answers.
+        spec: what answers.
         prompter: what it is asked with.
         dataset: tables and queries.
         retrievals: query id -> its tables.
@@ -118,7 +122,7 @@ class GenerateStage:
         observer: gets progress.
     """
 
-    answerer: Answerer
+    spec: GeneratorSpec
     prompter: PromptWriter
     dataset: Dataset
     retrievals: Mapping[str, Retrieval]
@@ -164,7 +168,7 @@ class GenerateStage:
         )
 
     def _ask_for_consent(self, todo: Sequence[Query]) -> None:
-        generator = self.answerer.generator
+        generator = self.spec.generator
         if self.confirm is None or not getattr(generator, "paid", False):
             return
         n_requests = tokens = 0
@@ -176,7 +180,7 @@ class GenerateStage:
             return
         estimated_cost = getattr(generator, "estimated_cost", None)
         cost = estimated_cost(n_requests, tokens) if estimated_cost else None
-        ask(self.confirm, Estimate(self.answerer.label, n_requests, tokens, cost))
+        ask(self.confirm, Estimate(self.spec.label, n_requests, tokens, cost))
 
     def _prompts(self, queries: Sequence[Query]) -> Iterator[Prompted]:
         for query in queries:
@@ -187,7 +191,7 @@ class GenerateStage:
                 yield self.prompter.prompted(query, tables)
 
     def _answer(self, todo: Sequence[Query]) -> dict[str, Answered]:
-        self.observer.stage(f"{self.answerer.label}: generate", total=len(todo))
+        self.observer.stage(f"{self.spec.label}: generate", total=len(todo))
         found: dict[str, Answered] = {}
         start = time.perf_counter()
         with times.watched() as watch:
@@ -200,28 +204,28 @@ class GenerateStage:
                         self.observer.advance(1)
             finally:
                 took = None
-                if self.answerer.generator is not None:
+                if self.spec.generator is not None:
                     cached = any(a.generation.cached for a in found.values())
                     if cached:
-                        cache_use.answered(self.answerer.generator, any_cached=True)
+                        cache_use.answered(self.spec.generator, any_cached=True)
                     took = Took(time.perf_counter() - start, watch.used(), len(found))
                 self.store.write_manifest(**generation_entries(self.store.manifest, took))
         return found
 
     def _answers(self, todo: Sequence[Query]) -> Iterator[Answered]:
-        if self.answerer.answer is not None:
-            yield from map(self.answerer.answer, todo)
+        if self.spec.answer is not None:
+            yield from map(self.spec.answer, todo)
             return
-        assert self.answerer.generator is not None
+        assert self.spec.generator is not None
         for query in todo:
             error = self.retrievals[query.id].error
             if error is not None:
                 yield Answered(Generation(query.id, "", error=f"{_NOT_RETRIEVED}{error}"))
-        yield from self._asked(self.answerer.generator, todo)
+        yield from self._asked(self.spec.generator, todo)
 
     def _asked(self, generator: GeneratorLike, todo: Sequence[Query]) -> Iterator[Answered]:
         """Yield the answers; those that cannot be right are asked for a second time."""
-        asking = _Asking(generator, self.answerer.label)
+        asking = _Asking(generator, self.spec.label)
         again: dict[str, tuple[Prompted, Answered]] = {}
         for prompted, answered in asking.answers(self._prompts(todo), self.observer):
             repaired = None
@@ -233,7 +237,7 @@ class GenerateStage:
                 again[prompted.request.query_id] = repaired, answered
         if not again:
             return
-        asking = _Asking(generator, self.answerer.label)
+        asking = _Asking(generator, self.spec.label)
         repairs = (repaired for repaired, _ in again.values())
         for prompted, answered in asking.answers(repairs, self.observer):
             yield _second(again[prompted.request.query_id][1], answered)
@@ -326,3 +330,65 @@ def _second(first: Answered, second: Answered) -> Answered:
         return replace(second, generation=replace(two, **took))
     counted = {name: sum_ for name, sum_ in took.items() if sum_ is not None}
     return replace(first, generation=replace(one, **counted))
+
+
+@dataclass(frozen=True)
+class AnswerOptions:
+    """How queries are answered, and the answers read.
+
+    Attributes:
+        generator: what answers: a generator, a name as on the command line, or a spec.
+        prompting: what prompts are made of.
+        task: the task with its settings, as it was asked for; for the manifest.
+        confirm: is asked before requests that may cost money.
+        label: what the generator is called in results; default: as it was asked for.
+    """
+
+    generator: GeneratorLike | GeneratorSpec | str
+    prompting: PromptOptions = field(default_factory=PromptOptions)
+    task: str | None = None
+    confirm: Confirm | None = None
+    label: str | None = None
+
+    def prompter(
+        self, task: Task[Any], databases: Mapping[str, Path], follows_schema: bool
+    ) -> PromptWriter:
+        """Return what makes the requests of a task.
+
+        Args:
+            task: the task.
+            databases: what it is about, if it is about databases.
+            follows_schema: whether the generator follows JSON schemas.
+        """
+        return writer_of(task, self.prompting, databases, follows_schema)
+
+    def generator_spec(self, task: Task[Any], observer: Observer) -> GeneratorSpec:
+        """Return what answers the queries of a task.
+
+        Raises:
+            ConfigError: an unknown name, an invalid setting, or the object is not a generator.
+        """
+        generator = self.generator
+        if isinstance(generator, GeneratorSpec):
+            return generator
+        if isinstance(generator, str) and generator in ANSWER_MODES:
+            self._warn_of_prompt(generator, observer)
+            answer = partial(ANSWER_MODES[generator].answer, task)
+            return GeneratorSpec(generator, {"mode": generator}, answer=answer)
+        label = generator if isinstance(generator, str) else type(generator).__name__
+        if isinstance(generator, str):
+            generator = registry.create("generator", generator, also=ANSWER_MODES)
+        plugin = check_generator(generator)
+        identity, warning = plugin_identity(plugin)
+        if warning:
+            observer.warning(warning)
+        if not getattr(plugin, "converses", True):
+            self._warn_of_prompt(label, observer)
+        return GeneratorSpec(self.label or masked_settings(label), identity, generator=plugin)
+
+    def _warn_of_prompt(self, label: str, observer: Observer) -> None:
+        if self.prompting.prompt is not None:
+            observer.warning(
+                f"nothing says that {masked_settings(label)} reads prompts (converses = True), so "
+                f"{self.prompting.prompt} may change none of its answers"
+            )

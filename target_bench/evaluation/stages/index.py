@@ -1,4 +1,4 @@
-"""Getting a retriever ready: its memory budget, and its index built or read from a folder."""
+"""The memory budget of a retriever, and its index built or read from a folder."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,27 +13,17 @@ from target_bench.core.schema import Corpus
 from target_bench.runs.run_identity import run_key
 
 
-def prepare(
-    retriever: RetrieverLike,
-    corpus: Corpus,
-    memory: int | None,
-    saved: Path | None,
-    observer: Observer,
+def read_or_build(
+    retriever: RetrieverLike, corpus: Corpus, saved: Path, observer: Observer
 ) -> None:
-    """Make the retriever ready for queries.
+    """Read the index of a retriever from a folder; where it is not there, build and write it.
 
     Args:
         retriever: the retriever.
         corpus: the tables.
-        memory: bytes to keep to, or None.
-        saved: the folder of its index: read if it is there, else written. None: neither.
-        observer: is notified that a retriever knows no budget.
+        saved: the folder of its index.
+        observer: gets the message that another process builds it.
     """
-    if memory is not None:
-        _limit(retriever, memory, observer)
-    if saved is None:
-        retriever.embed_corpus(corpus)
-        return
     from target_bench.core.index_store import check_savable, load_index, save_index
 
     if not saved.exists():
@@ -69,7 +59,16 @@ def _alone(saved: Path, observer: Observer) -> Iterator[None]:
                     path.unlink()
 
 
-def _limit(retriever: RetrieverLike, memory: int, observer: Observer) -> None:
+def folder(root: Path, label: Iterable[str], identity: Mapping[str, Any], fingerprint: str) -> Path:
+    """Where the index of a retriever over a corpus lies: another of either, another folder."""
+    words = [re.sub(r"[^a-z0-9.]+", "-", word.lower()).strip("-")[:40] for word in label]
+    key = run_key({"retriever": dict(identity), "corpus_fingerprint": fingerprint})
+    earlier = sorted(root.glob(f"*-{key}"))  # the same index, perhaps of a run spelled otherwise
+    return earlier[0] if earlier else root / "-".join([*words, key])
+
+
+def limit(retriever: RetrieverLike, memory: int, observer: Observer) -> None:
+    """Have a retriever keep to this many bytes; warn where it keeps no limit."""
     limit_memory = getattr(retriever, "limit_memory", None)  # optional; users' own may lack it
     try:
         if limit_memory is not None:
@@ -80,11 +79,3 @@ def _limit(retriever: RetrieverLike, memory: int, observer: Observer) -> None:
     observer.warning(
         f"the memory budget does not bound {type(retriever).__name__}, which keeps no limit"
     )
-
-
-def folder(root: Path, label: Iterable[str], identity: Mapping[str, Any], fingerprint: str) -> Path:
-    """Where the index of a retriever over a corpus lies: another of either, another folder."""
-    words = [re.sub(r"[^a-z0-9.]+", "-", word.lower()).strip("-")[:40] for word in label]
-    key = run_key({"retriever": dict(identity), "corpus_fingerprint": fingerprint})
-    earlier = sorted(root.glob(f"*-{key}"))  # the same index, perhaps of a run spelled otherwise
-    return earlier[0] if earlier else root / "-".join([*words, key])

@@ -12,9 +12,7 @@ from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retr
 from target_bench.core.task import Task
 from target_bench.data.select import of_task
 from target_bench.evaluation.stages.score import all_answers, answer_task, check_known, labelled
-from target_bench.runs.answer_log import Answered
-from target_bench.runs.judgements import StoredJudgements
-from target_bench.runs.record_log import JUDGEMENTS
+from target_bench.runs.record_log import JUDGEMENTS, Answered, StoredJudgements
 from target_bench.runs.store import Run
 
 

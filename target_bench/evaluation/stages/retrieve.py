@@ -8,18 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.components.training import exposure
-from target_bench.core import contract
+from target_bench.core import contract, ranking, registry
 from target_bench.core.contract import Observer, RetrieverLike, is_paid
 from target_bench.core.errors import PluginError, StoreError, TargetBenchError
-from target_bench.core.schema import Dataset, Query, Retrieval
+from target_bench.core.identity import plugin_identity
+from target_bench.core.schema import Corpus, Dataset, Query, Retrieval
+from target_bench.core.settings import masked_settings
+from target_bench.data.select import Loaded
 from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.stages import index
 from target_bench.evaluation.stages.consent import Confirm, Estimate, ask
 from target_bench.evaluation.stages.latency import measure
 from target_bench.runs import times
-from target_bench.runs.environment import environment
 from target_bench.runs.manifest import NO_CONTEXT, MixedIn
 from target_bench.runs.record_log import RetrievalLog
+from target_bench.runs.run_identity import environment
 from target_bench.runs.store import Run
 from target_bench.runs.times import Took, Watch, has_latency, latency_entries, retrieval_entries
 
@@ -47,7 +50,7 @@ MODES = {
 
 
 @dataclass(frozen=True)
-class Subject:
+class RetrieverSpec:
     """What is being run.
 
     Attributes:
@@ -63,29 +66,75 @@ class Subject:
     rank: Rank | None = None
 
 
+def retriever_spec(retriever: RetrieverLike | str, observer: Observer) -> RetrieverSpec:
+    """Return what ranks.
+
+    Raises:
+        ConfigError: an unknown name, an invalid setting, or the object is not a retriever.
+    """
+    label = retriever if isinstance(retriever, str) else type(retriever).__name__
+    if label in MODES and isinstance(retriever, str):
+        return RetrieverSpec(label, {"mode": label}, rank=MODES[label].rank)
+    if isinstance(retriever, str):
+        retriever = registry.create("retriever", label, also=MODES)
+    plugin = contract.check_methods(retriever)
+    identity, warning = plugin_identity(plugin)
+    if warning:
+        observer.warning(warning)
+    identity["ranking"] = ranking.RULE
+    return RetrieverSpec(masked_settings(label), identity, retriever=plugin)
+
+
 @dataclass(frozen=True)
-class RetrieveStage:
-    """Ranks the queries that a run folder does not hold yet.
+class Cell:
+    """One retriever on one split, or a split alone.
 
     Attributes:
-        subject: what ranks.
-        dataset: tables and queries.
-        load_seconds: how long loading them took, for the record.
-        depth: how many tables a ranking holds.
-        store: the run folder.
-        options: how the retriever is run.
-        observer: gets progress.
+        loaded: the split.
+        retriever: what ranks; None for a task that retrieves nothing.
+        options: the cutoffs, and how the retriever is run.
+        out: the folder of all runs.
+        observer: gets progress and warnings.
         confirm: is asked before a retriever that may cost money goes to work, or None.
     """
 
-    subject: Subject
-    dataset: Dataset
-    load_seconds: float
-    depth: int
-    store: Run
+    loaded: Loaded
+    retriever: RetrieverSpec | None
     options: RunOptions
+    out: Path
     observer: Observer
     confirm: Confirm | None = None
+
+    @property
+    def cutoffs(self) -> Sequence[int]:
+        """The cutoffs, ascending; ranked once, at the largest. Empty without a retriever."""
+        return self.options.top_k if self.retriever is not None else ()
+
+    @property
+    def dataset(self) -> Dataset:
+        """Tables and queries."""
+        return self.loaded.dataset
+
+    @property
+    def depth(self) -> int:
+        """How many tables a ranking holds."""
+        return self.cutoffs[-1] if self.cutoffs else 0
+
+
+class RetrieveStage:
+    """Ranks the queries of a cell that a run folder does not hold yet.
+
+    Args:
+        cell: what ranks what; it has a retriever.
+        store: the run folder.
+    """
+
+    def __init__(self, cell: Cell, store: Run) -> None:
+        assert cell.retriever is not None
+        self.spec, self.dataset, self.depth = cell.retriever, cell.dataset, cell.depth
+        self.load_seconds, self.options = cell.loaded.seconds, cell.options
+        self.observer, self.confirm = cell.observer, cell.confirm
+        self.store = store
 
     def run(self) -> tuple[dict[str, Retrieval], bool]:
         """Return the retrievals of all queries, and whether all of them were there already.
@@ -98,7 +147,7 @@ class RetrieveStage:
         done = self.store.retrievals()
         self._check_stored(done)
         again = self.options.on_error == "stop" or self.options.retry_failed
-        if again and self.subject.rank is None:
+        if again and self.spec.rank is None:
             done = {query_id: r for query_id, r in done.items() if r.error is None}
         todo = [query for query in self.dataset.queries if query.id not in done]
         timed = self.options.latency == 0 or has_latency(self.store.manifest)
@@ -107,13 +156,13 @@ class RetrieveStage:
             return done, True
         self._begin()
         with self.store.log() as log:  # a folder that cannot be written is reported before the work
-            if self.subject.rank is not None:
-                return done | self._ranked(self.subject.rank, todo, log), not todo
+            if self.spec.rank is not None:
+                return done | self._ranked(self.spec.rank, todo, log), not todo
             if not todo and timed:  # killed after the last query
                 self._record_times(None, None)
                 return done, True
-            assert self.subject.retriever is not None
-            retriever = self.subject.retriever
+            assert self.spec.retriever is not None
+            retriever = self.spec.retriever
             self._ask_for_consent(retriever, len(todo))
             with times.watched() as watch:
                 embed = Took(self._embed(retriever), watch.used())
@@ -162,21 +211,15 @@ class RetrieveStage:
         return {retrieval.query_id: retrieval for retrieval in found}
 
     def _embed(self, retriever: RetrieverLike) -> float:
-        self.observer.stage(f"{self.subject.label}: embed {self.dataset.info.name}")
+        self.observer.stage(f"{self.spec.label}: embed {self.dataset.info.name}")
         start = time.perf_counter()
         try:
-            index.prepare(
-                retriever,
-                self.dataset.corpus,
-                self.options.memory,
-                self._index_folder(),
-                self.observer,
-            )
+            self._prepare(retriever, self.dataset.corpus)
         except TargetBenchError:
             raise
         except (Exception, SystemExit) as error:
             raise PluginError(
-                f"retriever {self.subject.label} raised {type(error).__name__} in embed_corpus "
+                f"retriever {self.spec.label} raised {type(error).__name__} in embed_corpus "
                 f"on {self._where()}: {error}"
             ) from error
         return time.perf_counter() - start
@@ -184,7 +227,7 @@ class RetrieveStage:
     def _ask_for_consent(self, retriever: RetrieverLike, n_queries: int) -> None:
         if self.confirm is not None and is_paid(retriever):
             n_texts = len(self.dataset.corpus) + n_queries
-            ask(self.confirm, Estimate(self.subject.label, n_texts, None, None))
+            ask(self.confirm, Estimate(self.spec.label, n_texts, None, None))
 
     def _tell_notes(self, retriever: RetrieverLike) -> None:
         """Say, and record, what the retriever has to tell of its work."""
@@ -194,22 +237,26 @@ class RetrieveStage:
         if hasattr(retriever, "weights_folder") or (callable(parts) and parts()):
             found += exposure.notes(retriever, self.dataset)
         for note in found:
-            self.observer.warning(f"{self.subject.label}: {note}")
+            self.observer.warning(f"{self.spec.label}: {note}")
         if found:
             self.store.write_manifest(notes=tuple(found))
 
     def _repeat_notes(self) -> None:
         """Say again what was recorded: a score that is shown again needs its caveats again."""
         for note in self.store.manifest.notes:
-            self.observer.warning(f"{self.subject.label} (recorded): {note}")
+            self.observer.warning(f"{self.spec.label} (recorded): {note}")
 
-    def _index_folder(self) -> Path | None:
+    def _prepare(self, retriever: RetrieverLike, corpus: Corpus) -> None:
+        """Have the corpus embedded, or its index read, within the memory budget."""
+        if self.options.memory is not None:
+            index.limit(retriever, self.options.memory, self.observer)
         if self.options.indexes is None:
-            return None
-        label = (self.dataset.info.name, self.dataset.split, self.subject.label)
-        return index.folder(
-            self.options.indexes, label, self.subject.identity, self.dataset.corpus.fingerprint
-        )
+            retriever.embed_corpus(corpus)
+            return
+        label = (self.dataset.info.name, self.dataset.split, self.spec.label)
+        identity = self.spec.identity
+        saved = index.folder(self.options.indexes, label, identity, corpus.fingerprint)
+        index.read_or_build(retriever, corpus, saved, self.observer)
 
     def _retrieve(
         self,
@@ -220,7 +267,7 @@ class RetrieveStage:
         watch: Watch,
         n_done: int,
     ) -> dict[str, Retrieval]:
-        self.observer.stage(f"{self.subject.label}: retrieve", total=len(todo))
+        self.observer.stage(f"{self.spec.label}: retrieve", total=len(todo))
         found: dict[str, Retrieval] = {}
         seconds = 0.0
         stop = not self._records_failures
@@ -257,7 +304,7 @@ class RetrieveStage:
 
     def _fault(self, query: Query, retrieval: Retrieval, n_kept: int) -> PluginError:
         return PluginError(
-            f"retriever {self.subject.label} failed on query {query.id!r} of {self._where()}: "
+            f"retriever {self.spec.label} failed on query {query.id!r} of {self._where()}: "
             f"{retrieval.error}\n"
             f"The query is {query.text[:200]!r}.\n"
             f"The {n_kept} queries that are answered are kept in {self.store.folder}. Fix the "
@@ -270,7 +317,7 @@ class RetrieveStage:
         self.store.write_manifest(**entries)
 
     def _time_single_queries(self, retriever: RetrieverLike, n: int) -> None:
-        self.observer.stage(f"{self.subject.label}: latency")
+        self.observer.stage(f"{self.spec.label}: latency")
         texts = [query.text for query in self.dataset.queries]
         measured, from_caches = measure(retriever, texts, self.depth, n)
         self.store.write_manifest(**latency_entries(self.store.manifest, measured, from_caches))

@@ -22,10 +22,9 @@ from target_bench.core.settings import cutoffs
 from target_bench.core.task import Predictions, Task
 from target_bench.data.select import make_task, of_task
 from target_bench.evaluation.run_options import TOP_K
-from target_bench.metrics import run_scores
 from target_bench.metrics.run_scores import in_order, is_built_in, of_mean, spec_of
-from target_bench.runs.answer_log import Answered
-from target_bench.runs.slice_scores import report_by
+from target_bench.runs.record_log import Answered
+from target_bench.runs.slicing import report_by
 
 Amount = TypeVar("Amount", int, float)
 CountsT = TypeVar("CountsT", Counts, AnswerCounts)
@@ -181,6 +180,20 @@ def over_no_query(
         name: replace(score, value=nan, low=nan, high=nan, n=0) for name, score in scores.items()
     }
     return none, {name: np.full_like(found, nan) for name, found in per_query.items()}
+
+
+def aligned(
+    query_ids: Sequence[str], parts: Iterable[tuple[Sequence[str], Mapping[str, Floats]]]
+) -> dict[str, Floats]:
+    """Metric name -> (n,) value of each query; NaN for one that no part (ids, values) has."""
+    row = {query_id: i for i, query_id in enumerate(query_ids)}
+    found = {}
+    for ids, per_query in parts:
+        places = [row[query_id] for query_id in ids]
+        for name, values in per_query.items():
+            found[name] = np.full(len(query_ids), np.nan)
+            found[name][places] = values
+    return found
 
 
 def answer_task(task: Task[Any] | str) -> Task[Any]:

@@ -9,7 +9,7 @@ from target_bench.core.contract import Observer
 from target_bench.core.errors import TargetBenchError
 from target_bench.core.schema import Table
 from target_bench.data.select import Loader
-from target_bench.evaluation import inputs
+from target_bench.evaluation.stages import retrieve
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
 
 _TABLES_AT_ONCE = 1024
@@ -89,7 +89,7 @@ def encode_part(part: CorpusPart, observer: Observer) -> int:
         TargetBenchError: the corpus is missing or broken, or the encoder fails.
     """
     corpus = Loader(part.data_dir, observer).load(part.corpus, part.split, part.distractors)
-    retriever = inputs.subject(part.retriever, observer).retriever
+    retriever = retrieve.retriever_spec(part.retriever, observer).retriever
     n = len(corpus.dataset.corpus)
     first, last = (n * k // part.parts for k in (part.part, part.part + 1))
     observer.stage(str(part), last - first)
@@ -107,7 +107,7 @@ def _batches(values: Iterator[Table]) -> Iterator[list[Table]]:
 
 def _encodes(name: str, observer: Observer) -> bool:
     try:
-        retriever = inputs.subject(name, observer).retriever
+        retriever = retrieve.retriever_spec(name, observer).retriever
         records = getattr(retriever, "records", None)
         return hasattr(retriever, "encode_tables") and records is not None and bool(records())
     except TargetBenchError:  # its cells say why

@@ -6,9 +6,10 @@ from pathlib import Path
 from target_bench.core.contract import is_paid
 from target_bench.core.schema import GenerationRequest, Query, TableId
 from target_bench.core.tokens import estimated_tokens
-from target_bench.evaluation.cell import Asking, Cell
+from target_bench.evaluation.pipeline import AnswerPlan
 from target_bench.evaluation.stages.consent import Estimate
-from target_bench.runs import answer_log, record_log
+from target_bench.evaluation.stages.retrieve import Cell
+from target_bench.runs import record_log
 from target_bench.runs.manifest import NO_CONTEXT
 
 SAMPLE = 64
@@ -17,15 +18,15 @@ SAMPLE = 64
 
 def of_retriever(cell: Cell, n_recorded: int) -> Estimate | None:
     """Return the texts that a retriever would send at most; None for one that costs nothing."""
-    subject = cell.subject
-    if subject is None or subject.retriever is None or not is_paid(subject.retriever):
+    spec = cell.retriever
+    if spec is None or spec.retriever is None or not is_paid(spec.retriever):
         return None
     n_queries = len(cell.dataset.queries) - n_recorded
-    return Estimate(subject.label, len(cell.dataset.corpus) + n_queries, None, None)
+    return Estimate(spec.label, len(cell.dataset.corpus) + n_queries, None, None)
 
 
 def of_generator(
-    cell: Cell, asking: Asking, ranked: Path | None, answered: Path | None
+    cell: Cell, plan: AnswerPlan, ranked: Path | None, answered: Path | None
 ) -> Estimate | None:
     """Return the requests that a cell would send, their tokens, and their cost; None if none.
 
@@ -35,34 +36,34 @@ def of_generator(
 
     Args:
         cell: what ranks what.
-        asking: how the queries are answered.
+        plan: how the queries are answered.
         ranked: the folder of the rankings, if there is one.
         answered: the folder of the answers, if there is one.
 
     Raises:
         StoreError: what is stored cannot be read.
     """
-    if not getattr(asking.answerer.generator, "paid", False):
+    if not getattr(plan.generator.generator, "paid", False):
         return None
-    done = answer_log.read(answered / "generations.jsonl") if answered else {}
+    done = record_log.read_answers(answered / "generations.jsonl") if answered else {}
     todo = [query for query in cell.dataset.queries if query.id not in done]
     if not todo:
         return None
-    rankings = record_log.read(ranked / "retrieval.jsonl") if ranked else {}
+    rankings = record_log.read_rankings(ranked / "retrieval.jsonl") if ranked else {}
     if all(query.id in rankings for query in todo):
         tables = {query.id: rankings[query.id].tables for query in todo}
-        return _counted(asking, cell, todo, tables, share=1.0)
-    if cell.subject is None:
-        corpus, task = cell.dataset.corpus, asking.task
+        return _counted(plan, cell, todo, tables, share=1.0)
+    if cell.retriever is None:
+        corpus, task = cell.dataset.corpus, plan.task
         tables = {query.id: tuple(task.given_tables(query, corpus)) for query in todo}
-        return _counted(asking, cell, todo, tables, share=1.0)
+        return _counted(plan, cell, todo, tables, share=1.0)
     sample = todo[:: -(-len(todo) // SAMPLE)]
-    tables = {query.id: _stand_in(query, cell, asking.depth) for query in sample}
-    return _counted(asking, cell, sample, tables, share=len(todo) / len(sample))
+    tables = {query.id: _stand_in(query, cell, plan.depth) for query in sample}
+    return _counted(plan, cell, sample, tables, share=len(todo) / len(sample))
 
 
 def _counted(
-    asking: Asking,
+    plan: AnswerPlan,
     cell: Cell,
     queries: Sequence[Query],
     tables: dict[str, tuple[TableId, ...]],
@@ -70,10 +71,10 @@ def _counted(
 ) -> Estimate | None:
     def requests() -> Iterator[GenerationRequest]:
         for query in queries:
-            shown = asking.prompter.tables(cell.dataset.corpus, tables[query.id][: asking.depth])
-            yield asking.prompter.prompted(query, shown).request
+            shown = plan.prompter.tables(cell.dataset.corpus, tables[query.id][: plan.depth])
+            yield plan.prompter.prompted(query, shown).request
 
-    generator = asking.answerer.generator
+    generator = plan.generator.generator
     unanswered = getattr(generator, "unanswered", iter) if share == 1.0 else iter
     n_requests = n_tokens = 0
     for request in unanswered(requests()):
@@ -84,11 +85,11 @@ def _counted(
         return None
     estimated_cost = getattr(generator, "estimated_cost", None)
     cost = estimated_cost(n_requests, n_tokens) if estimated_cost else None
-    return Estimate(asking.answerer.label, n_requests, n_tokens, cost)
+    return Estimate(plan.generator.label, n_requests, n_tokens, cost)
 
 
 def _stand_in(query: Query, cell: Cell, depth: int) -> tuple[TableId, ...]:
-    if cell.subject is None or cell.subject.label == NO_CONTEXT:
+    if cell.retriever is None or cell.retriever.label == NO_CONTEXT:
         return ()
     ids = cell.dataset.corpus.ids
     step = max(1, len(ids) // depth)

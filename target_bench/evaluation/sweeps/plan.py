@@ -15,14 +15,17 @@ from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.index_store import can_save
 from target_bench.core.task import Task
 from target_bench.data.select import Loaded, Loader, make_task, tasks_and_corpora
-from target_bench.evaluation import inputs
-from target_bench.evaluation.cell import Asking, Cell, asking_of
-from target_bench.evaluation.cell_identities import answers_identity, retrieval_identity
-from target_bench.evaluation.inputs import Answering
+from target_bench.evaluation.pipeline import (
+    AnswerPlan,
+    answer_plan,
+    answers_identity,
+    retrieval_identity,
+)
 from target_bench.evaluation.run_options import EXTRACTIVE
+from target_bench.evaluation.stages import retrieve
 from target_bench.evaluation.stages.consent import Estimate
-from target_bench.evaluation.stages.generate import Answerer
-from target_bench.evaluation.stages.retrieve import Subject
+from target_bench.evaluation.stages.generate import AnswerOptions, GeneratorSpec
+from target_bench.evaluation.stages.retrieve import Cell, RetrieverSpec
 from target_bench.evaluation.sweeps.estimate import of_generator, of_retriever
 from target_bench.evaluation.sweeps.matching import Placed
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
@@ -89,43 +92,41 @@ class _Planner:
         self._indexes = indexes
         self._observer = observer
         self._data: tuple[Any, Loader] | None = None
-        self._subjects: dict[str, Subject] = {}
-        self._answerers: dict[tuple[str, str], Answerer] = {}
+        self._retrievers: dict[str, RetrieverSpec] = {}
+        self._generators: dict[tuple[str, str], GeneratorSpec] = {}
         self._ranked: set[tuple[Path, str]] = set()
         self._problems: dict[tuple[int, str], Exception] = {}
 
     def look_at(self, placed: Placed) -> PlannedCell | None:
         """Return what is there of a cell; None if it is invalid."""
         cell, places = placed.cell, placed.places
-        subject = None
+        spec = None
         if cell.retriever is not None:
             text = cell.retriever
-            subject = self._told(places["retrievers"], lambda: self._subject(text))
+            spec = self._told(places["retrievers"], lambda: self._retriever(text))
         task = self._told(places["tasks"], lambda: make_task(cell.task_text))
         if task is None:
             return None
-        answering = self._told(places["generators"], lambda: self._answering(cell, task))
+        options = self._told(places["generators"], lambda: self._answer_options(cell, task))
         about = places["distractors" if cell.options.distractors else "corpora"]
         loaded = self._told(about, lambda: self._loaded(cell))
-        unknown = subject is None and cell.retriever is not None
-        if unknown or answering is None or loaded is None:
+        unknown = spec is None and cell.retriever is not None
+        if unknown or options is None or loaded is None:
             return None
-        whole = Cell(loaded, subject, cell.options, cell.out, self._observer)
-        cell = self._grouped(cell, subject, loaded)
+        whole = Cell(loaded, spec, cell.options, cell.out, self._observer)
+        cell = self._grouped(cell, spec, loaded)
         if task.ranks:
             return self._looked_at(cell, whole, None, task)
         place = places["prompts"] if cell.prompting.prompt else places["tables"]
-        asking = self._told(place, lambda: asking_of(task, whole, answering))
-        return None if asking is None else self._looked_at(cell, whole, asking, task)
+        plan = self._told(place, lambda: answer_plan(task, whole, options))
+        return None if plan is None else self._looked_at(cell, whole, plan, task)
 
-    def _grouped(self, cell: SweepCell, subject: Subject | None, loaded: Loaded) -> SweepCell:
+    def _grouped(self, cell: SweepCell, spec: RetrieverSpec | None, loaded: Loaded) -> SweepCell:
         """Return the cell with the group of those that share its index, if it has one."""
-        if subject is None:
+        if spec is None:
             return cell
-        group = run_key(
-            {"retriever": subject.identity, "corpus": loaded.dataset.corpus.fingerprint}
-        )
-        savable = subject.retriever is not None and can_save(subject.retriever)
+        group = run_key({"retriever": spec.identity, "corpus": loaded.dataset.corpus.fingerprint})
+        savable = spec.retriever is not None and can_save(spec.retriever)
         options = replace(cell.options, indexes=self._indexes if savable else None)
         return replace(cell, group=group, options=options)
 
@@ -146,29 +147,29 @@ class _Planner:
             self._problems.setdefault((self._document.line(place), problem), error)
             return None
 
-    def _subject(self, text: str) -> Subject:
-        if text not in self._subjects:
-            self._subjects[text] = inputs.subject(text, self._observer)
-        return self._subjects[text]
+    def _retriever(self, text: str) -> RetrieverSpec:
+        if text not in self._retrievers:
+            self._retrievers[text] = retrieve.retriever_spec(text, self._observer)
+        return self._retrievers[text]
 
-    def _answering(self, cell: SweepCell, task: Task[Any]) -> Answering:
+    def _answer_options(self, cell: SweepCell, task: Task[Any]) -> AnswerOptions:
         """How a cell is answered."""
         if task.ranks:
-            return Answering("empty", task=cell.task_text)
+            return AnswerOptions("empty", task=cell.task_text)
         if task.retrieves:
             cell.prompting.check_tables(cell.options.top_k[-1])
         generator = cell.generator or EXTRACTIVE
-        answering = Answering(generator, cell.prompting)
+        options = AnswerOptions(generator, cell.prompting)
         key = generator, cell.task_text
-        if key not in self._answerers:
-            self._answerers[key] = answering.answerer(task, self._observer)
-        answerer = self._answerers[key]
-        if cell.repeat > 1 and getattr(answerer.generator, "cache", False):
+        if key not in self._generators:
+            self._generators[key] = options.generator_spec(task, self._observer)
+        spec = self._generators[key]
+        if cell.repeat > 1 and getattr(spec.generator, "cache", False):
             raise ConfigError(
-                f"repeats: {answerer.label} records its answers, so a repetition would give the "
+                f"repeats: {spec.label} records its answers, so a repetition would give the "
                 "same ones; set cache: false"
             )
-        return replace(answering, generator=answerer)
+        return replace(options, generator=spec)
 
     def _loaded(self, cell: SweepCell) -> Loaded:
         options = cell.options
@@ -180,23 +181,23 @@ class _Planner:
         return loaded.of_task(cell.task).of_database(options.database).limited(options.limit)
 
     def _looked_at(
-        self, cell: SweepCell, whole: Cell, asking: Asking | None, task: Task[Any]
+        self, cell: SweepCell, whole: Cell, plan: AnswerPlan | None, task: Task[Any]
     ) -> PlannedCell:
         """Return what is there of a cell: of its rankings, and of its answers if it has any."""
         estimates: list[Estimate | None] = []
         rankings = None
-        if whole.subject is not None:
+        if whole.retriever is not None:
             identity = retrieval_identity(whole, task if task.ranks else None)
             rankings = _planned(cell, whole, identity, "retrieval.jsonl")
             estimates.append(self._of_retriever(whole, rankings))
         found = rankings
-        if asking is not None:
-            identity = answers_identity(whole, asking)
+        if plan is not None:
+            identity = answers_identity(whole, plan)
             found = _planned(cell, whole, identity, "generations.jsonl")
             if found.state != "done":
                 with suppress(StoreError):  # the cell fails before it asks, and says why
                     ranked = rankings.folder if rankings else None
-                    estimates.append(of_generator(whole, asking, ranked, found.folder))
+                    estimates.append(of_generator(whole, plan, ranked, found.folder))
         assert found is not None
         return replace(found, estimates=tuple(e for e in estimates if e is not None))
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from target_bench.core.contract import Observer
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.settings import about
-from target_bench.evaluation.run_options import RunOptions, options_of, read_option
+from target_bench.core.settings import about, options_of
+from target_bench.evaluation.run_options import RunOptions, read_option
 from target_bench.evaluation.stages.consent import Estimate
 from target_bench.evaluation.sweeps.executors import Executor
 from target_bench.evaluation.sweeps.local_executor import Local

@@ -11,8 +11,8 @@ from target_bench.core.contract import Observer
 from target_bench.core.errors import TargetBenchError
 from target_bench.core.metric import Score
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.settings import masked_settings
-from target_bench.evaluation.run_options import EXTRACTIVE, RUNS, RunOptions, default_of, options_of
+from target_bench.core.settings import default_of, masked_settings, options_of
+from target_bench.evaluation.run_options import EXTRACTIVE, RUNS, RunOptions
 from target_bench.evaluation.sweeps.specs import spec_text, takes
 
 if TYPE_CHECKING:

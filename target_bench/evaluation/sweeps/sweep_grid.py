@@ -9,10 +9,11 @@ from target_bench.core import registry, unknown_names
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.prompt_writer import PromptOptions
+from target_bench.core.settings import of
 from target_bench.core.task import Task
 from target_bench.data import read_split
 from target_bench.data.select import task_class, task_named, task_text
-from target_bench.evaluation.run_options import EXTRACTIVE, RunOptions, in_sweeps, of
+from target_bench.evaluation.run_options import EXTRACTIVE, RunOptions, in_sweeps
 from target_bench.evaluation.sweeps.matching import Matcher, Placed
 from target_bench.evaluation.sweeps.specs import spec_text, takes
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell

@@ -2,7 +2,7 @@
 
 A reader accepts one shape of archive and no other: a plain zip of a few files with known names,
 stored or deflated, one after another from the first byte to the last. What is in them is read
-as a stream, in bounded memory.
+as a stream, in bounded memory, and verified in bounded time (``Budget``).
 """
 
 import hashlib
@@ -16,9 +16,10 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import Any, Self
 
-from target_bench.core.errors import DataError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.files import atomic_write
 
 FORMAT = 2
@@ -319,3 +320,50 @@ def _damage() -> Iterator[None]:
         raise RefusedError("archive", f"it is damaged: {error}") from error
     except (RuntimeError, OSError, ValueError, UnicodeDecodeError) as error:
         raise RefusedError("archive", f"it cannot be read: {error}") from error
+
+
+MINUTES = 60.0
+"""Unless ``verify`` is given another number."""
+
+
+class Budget:
+    """A time that runs from the moment it is made.
+
+    Args:
+        minutes: how long.
+
+    Raises:
+        ConfigError: it is not a positive number.
+    """
+
+    def __init__(self, minutes: float = MINUTES) -> None:
+        if not 0 < minutes < math.inf:
+            raise ConfigError(f"minutes={minutes!r} (--minutes): expected a number above 0")
+        self.minutes = minutes
+        self._end = monotonic() + 60 * minutes
+
+    @property
+    def seconds(self) -> float:
+        """What is left."""
+        return self._end - monotonic()
+
+    def spent(self, where: str) -> RefusedError:
+        """Return the refusal of a submission that takes longer.
+
+        Args:
+            where: what was being checked when the time was over.
+        """
+        return RefusedError(
+            "budget",
+            f"{where}: not everything is checked after {self.minutes:g} minutes, the time that "
+            "verify gives a submission. On a slow machine give it more with --minutes",
+        )
+
+    def check(self, where: str) -> None:
+        """See that time is left.
+
+        Raises:
+            RefusedError: it is over.
+        """
+        if self.seconds <= 0:
+            raise self.spent(where)

@@ -7,9 +7,9 @@ from pathlib import Path
 from target_bench.core.contract import Observer
 from target_bench.core.errors import DataError
 from target_bench.reporting.leaderboard.archive import SUFFIX
+from target_bench.reporting.leaderboard.document_models import RunDocument
 from target_bench.reporting.leaderboard.read_submission import Read, Submission, opened
 from target_bench.reporting.leaderboard.recompute import Checked, ranked_place, table_ids
-from target_bench.reporting.leaderboard.submission_documents import RunDocument
 
 
 @dataclass(frozen=True)

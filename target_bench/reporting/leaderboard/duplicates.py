@@ -1,6 +1,7 @@
 """Whether predictions are those of another submission, perhaps with noise."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
 
 from target_bench.components.answer_words import words
 from target_bench.core.schema import Query
@@ -8,7 +9,64 @@ from target_bench.reporting.leaderboard.board import Other, comparable
 from target_bench.reporting.leaderboard.card import Card
 from target_bench.reporting.leaderboard.entry import Level
 from target_bench.reporting.leaderboard.recompute import Checked
-from target_bench.reporting.leaderboard.suspicion import Alike, alike
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """How alike two systems' mistakes are, over queries that both ranked.
+
+    Tables that answer a query are in every good ranking, so only the others are compared, as
+    those who look for plagiarism compare mistakes.
+
+    Attributes:
+        queries: how many queries both ranked.
+        wrong: how many wrong tables the first one has among its first ten.
+        shared: the share of them that the second has too.
+        same_place: the share of them that the second has at the same rank.
+        same_order: the share of pairs of shared ones that stand in the same order.
+        identical: the share of queries with the same tables in the same order.
+    """
+
+    queries: int
+    wrong: int
+    shared: float
+    same_place: float
+    same_order: float
+    identical: float
+
+
+DEPTH = 10
+
+
+def alike(
+    one: Sequence[Sequence[Hashable]],
+    other: Sequence[Sequence[Hashable]],
+    gold: Sequence[Sequence[Hashable]],
+) -> Alike:
+    """Compare two sets of rankings down to rank 10, query by query."""
+    wrong = shared = place = pairs = ordered = identical = 0
+    for first, second, right in zip(one, other, gold, strict=True):
+        depth = min(DEPTH, max(len(first), 1), max(len(second), 1))
+        mine, theirs = list(first[:depth]), list(second[:depth])
+        identical += mine == theirs
+        ranks = {table: rank for rank, table in enumerate(theirs)}
+        mistakes = [(rank, t) for rank, t in enumerate(mine) if t not in right]
+        found = [ranks[t] for _, t in mistakes if t in ranks]
+        wrong += len(mistakes)
+        shared += len(found)
+        place += sum(ranks.get(t) == rank for rank, t in mistakes)
+        pairs += len(found) * (len(found) - 1) // 2
+        ordered += sum(a < b for i, a in enumerate(found) for b in found[i + 1 :])
+    n = len(gold)
+    return Alike(
+        n,
+        wrong,
+        shared / max(wrong, 1),
+        place / max(wrong, 1),
+        ordered / max(pairs, 1),
+        identical / max(n, 1),
+    )
+
 
 FEWEST = 50
 """Wrong tables, or wrong answers, below which likeness says nothing."""

@@ -1,12 +1,16 @@
-"""What a verified submission becomes: all that a leaderboard shows, without any dataset."""
+"""What a verified submission becomes: all that a leaderboard shows, without any dataset.
+
+The entries in a folder are read one at a time, each checked before anything of it is used.
+"""
 
 import base64
 import json
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from math import nan
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +19,8 @@ from target_bench.core.errors import DataError
 from target_bench.core.files import atomic_write
 from target_bench.core.metric import AnswerCounts, Counts, Score
 from target_bench.reporting.leaderboard.card import Card
+from target_bench.reporting.leaderboard.document_models import check_entry
+from target_bench.runs.manifest import NO_CONTEXT
 from target_bench.runs.times import ColdTimes, Recorded, declared
 
 FORMAT = 2
@@ -69,7 +75,7 @@ class RunEntry:
         per_query: metric name -> (n,) float64 value of each query alone; NaN where it is in no
             denominator.
         slices: by what queries can be divided -> (n) value of each, or None; names as in
-            ``runs.slices``, without the prefix.
+            ``runs.store.slice_columns``, without the prefix.
         counts: the denominators of the rankings.
         answers: the denominators of the answers, or None.
         report: what else the task says of the answers (outcomes, groups), or None.
@@ -132,6 +138,16 @@ class RunEntry:
         generator = self.generator_identity if self.generator else {}
         recorded = Recorded(self.seconds, self.timed_queries, asked, self.latency_ms)
         return declared(recorded, self.cold, self.retriever_identity, generator)
+
+    @property
+    def milliseconds(self) -> float | None:
+        """Of the retrieval of a query: its share of the batch, else the median of single ones."""
+        return self.times.retrieve or (self.times.latency or {}).get("p50")
+
+    @property
+    def without_queries(self) -> "RunEntry":
+        """The run without its queries, their values and slices."""
+        return replace(self, per_query={}, slices={}, query_ids=())
 
     def to_json(self) -> dict[str, Any]:
         """Field name -> value; arrays packed, as ``from_json`` reads them."""
@@ -230,20 +246,101 @@ class Entry:
         atomic_write(path, f"{text}\n".encode())
 
 
-def read(path: Path) -> Entry:
-    """Return the entry in a file.
+MOST_BYTES = 256 * 2**20
+"""Of an entry file."""
+
+_ROUNDING = 1e-4
+
+
+def files(folder: Path) -> list[Path]:
+    """Return the entry files in a folder and its sub-folders, in the order of their names.
 
     Raises:
-        DataError: it cannot be read, or holds none.
+        DataError: there is no such folder.
+    """
+    if not folder.is_dir():
+        raise DataError(f"{folder}: there is no such folder")
+    return sorted(folder.rglob(f"*{SUFFIX}"))
+
+
+def entries(folder: Path) -> Iterator[tuple[Path, Entry]]:
+    """Every entry in a folder with its file, rejected ones too, one at a time.
+
+    Raises:
+        DataError: there is no such folder or no entry in it, a file cannot be read or is not an
+            entry, or two have the same id; the message names file and field.
+    """
+    seen: dict[str, Path] = {}
+    for path in files(folder):
+        entry = read(path)
+        other = seen.setdefault(entry.id.casefold(), path)
+        if other is not path:
+            raise DataError(
+                f"{path}: id: {entry.id!a} is the id of {other} too; it should be there once"
+            )
+        yield path, entry
+    if not seen:
+        raise DataError(
+            f"{folder}: holds no *{SUFFIX}; target-bench leaderboard verify writes one for each "
+            "submission"
+        )
+
+
+def read(path: Path) -> Entry:
+    """Return the entry in a file, checked field by field.
+
+    Raises:
+        DataError: it cannot be read, is too large, or is not an entry.
     """
     try:
-        return Entry.from_json(json.loads(path.read_bytes()))
+        if path.is_symlink() or not path.is_file():
+            raise DataError(f"{path}: is a link or no file; an entry is read from a plain file")
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            raise DataError(f"{path}: {size:,} bytes; an entry has at most {MOST_BYTES:,}")
+        record = json.loads(path.read_bytes(), parse_constant=_no_number)
+        check_entry(record)
+        entry = Entry.from_json(record)
+        runs = (_checked(run, i) for i, run in enumerate(entry.runs))
+        return replace(entry, runs=tuple(map(_without_rankings, runs)))
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, zlib.error, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, zlib.error, RecursionError) as error:
         raise DataError(
-            f"{path}: holds no entry ({error}); write it again with target-bench leaderboard verify"
+            f"{path}: holds no entry: {error}. Write it again with target-bench leaderboard verify."
         ) from error
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not a number of JSON")
+
+
+def _checked(run: RunEntry, place: int) -> RunEntry:
+    """Return the run, its recalls seen to be those of its queries."""
+    for name, score in run.scores.items():
+        values = run.per_query.get(name)
+        if values is None or not name.startswith("recall@"):
+            continue
+        if np.isinf(values).any():
+            raise ValueError(f"runs.{place}.per_query.{name}: holds an infinite number")
+        known = values[~np.isnan(values)]
+        if len(known) and not abs(float(known.mean()) - score.value) <= _ROUNDING:
+            raise ValueError(
+                f"runs.{place}.scores.{name}.value: {score.value:g}, but its queries have "
+                f"{float(known.mean()):g} in the mean"
+            )
+    return run
+
+
+def _without_rankings(run: RunEntry) -> RunEntry:
+    """Return the run; where answers were given without tables, its rankings have no scores."""
+    if not (run.basis and run.retriever == NO_CONTEXT):
+        return run
+    scores = {
+        name: replace(one, value=nan, low=nan, high=nan, n=0) for name, one in run.scores.items()
+    }
+    values = {name: np.full_like(found, np.nan) for name, found in run.per_query.items()}
+    return replace(run, scores=scores, per_query=values)
 
 
 def _packed(values: NDArray[np.float64]) -> str:

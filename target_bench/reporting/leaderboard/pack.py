@@ -1,11 +1,16 @@
-"""Packing runs into a submission: predictions, what they are of, and the card."""
+"""Packing runs into a submission: predictions, what they are of, and the card.
+
+Names of machines, users and folders are removed from what is submitted.
+"""
 
 import hashlib
 import json
+import platform
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from getpass import getuser
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from pydantic import ValidationError
@@ -14,23 +19,20 @@ from target_bench.core import registry
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.registry import installed_version
 from target_bench.core.schema import MARKS, Generation, Retrieval
+from target_bench.core.settings import is_secret, without_secrets
 from target_bench.data.read_split import is_path
 from target_bench.data.select import make_task
 from target_bench.reporting.leaderboard import archive
 from target_bench.reporting.leaderboard.archive import FORMAT, LARGEST_ARCHIVE, MOST_RUNS, SUFFIX
 from target_bench.reporting.leaderboard.card import Card
+from target_bench.reporting.leaderboard.document_models import Declared, RunDocument, first_fault
 from target_bench.reporting.leaderboard.read_submission import LONGEST_ANSWER, LONGEST_ANSWERS
-from target_bench.reporting.leaderboard.scrubbing import scrubbed, scrubbed_label
-from target_bench.reporting.leaderboard.submission_documents import (
-    Declared,
-    RunDocument,
-    first_fault,
-)
+from target_bench.runs.earlier_versions import earlier_note
 from target_bench.runs.integrity import check
-from target_bench.runs.manifest import Asked, Identity
+from target_bench.runs.manifest import Asked
 from target_bench.runs.read import StoredRun, read_run
 from target_bench.runs.record_log import JUDGEMENTS
-from target_bench.runs.run_identity import earlier_note
+from target_bench.runs.run_identity import Identity
 
 _ENVIRONMENT = ("python", "machine", "processors", "threads", "packages")
 _SECONDS = ("load", "embed_corpus", "retrieve", "generate", "score")
@@ -298,3 +300,57 @@ def _document(value: Any) -> bytes:
 
 def _encoded(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
+
+
+_PART = r"[^/\\:,=\s'\"\[\]{}()]+"
+_PATH = re.compile(rf"(?:~|\.{{1,2}})?(?:/{_PART})+/?|(?:[A-Za-z]:|\\)(?:[/\\]{_PART})+[/\\]?")
+_ADDRESS = re.compile(r"\b(?:[a-z][a-z0-9+.-]*)://[^\s'\",]+", re.IGNORECASE)
+_SHORTEST = 4  # letters of a name that is looked for in texts; shorter ones are parts of words
+
+
+def scrubbed(value: Any) -> Any:
+    """Return a JSON value without paths, addresses, secrets, and names of the machine and its user.
+
+    Of a path the last part is kept, of the value of a setting with the name of a secret nothing.
+    """
+    if isinstance(value, dict):
+        return {
+            scrubbed_label(str(name)): "***" if is_secret(str(name)) and found else scrubbed(found)
+            for name, found in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [scrubbed(item) for item in value]
+    if not isinstance(value, str):
+        return value
+    for path in (PurePosixPath(value), PureWindowsPath(value)):
+        if path.is_absolute() and path.name:
+            value = path.name
+    return scrubbed_label(value)
+
+
+def scrubbed_label(text: str) -> str:
+    """Return the same of a text; paths inside it are shortened to their last part."""
+    text = _ADDRESS.sub("***", without_secrets(text))
+    text = text.replace(str(Path.home()), "~")
+    text = _PATH.sub(_last_part, text)
+    for name in _names():
+        text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "***", text, flags=re.IGNORECASE)
+    return text
+
+
+def _last_part(match: re.Match[str]) -> str:
+    found = match[0]
+    before = match.string[match.start() - 1 : match.start()]
+    if before.isalnum() and found[0] == "/":  # org/model, and/or: no path of a machine
+        return found
+    parts = [part for part in re.split(r"[/\\]", found) if part not in ("", "~", ".", "..")]
+    return parts[-1] if parts else ""
+
+
+def _names() -> list[str]:
+    try:
+        user = getuser()
+    except (OSError, KeyError, ImportError):
+        user = ""
+    names = {platform.node(), user, Path.home().name}
+    return sorted(name for name in names if len(name) >= _SHORTEST and name != "root")

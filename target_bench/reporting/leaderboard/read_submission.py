@@ -13,16 +13,14 @@ from target_bench.core.schema import MARKS, Generation, Judgement, Retrieval, Ta
 from target_bench.data.select import task_class
 from target_bench.reporting.leaderboard.archive import Archive, RefusedError
 from target_bench.reporting.leaderboard.card import Card
-from target_bench.reporting.leaderboard.submission_documents import (
+from target_bench.reporting.leaderboard.document_models import (
     MOST_TABLES,
     RunDocument,
     card_of,
     index_of,
     run_of,
 )
-from target_bench.runs.answer_log import Answered
-from target_bench.runs.judgements import parse
-from target_bench.runs.record_log import JUDGEMENTS
+from target_bench.runs.record_log import JUDGEMENTS, Answered, parse_judgement
 
 LONGEST_ID = 500
 LONGEST_ANSWER = 20_000
@@ -338,7 +336,7 @@ def _judgement(record: Any, where: str) -> Judgement:
     if not isinstance(record, dict):
         raise RefusedError("archive", f"{where}: expected a JSON object")
     try:
-        found = parse(record)
+        found = parse_judgement(record)
     except (KeyError, TypeError) as error:
         raise RefusedError("archive", f"{where}: not a judgement: {str(error)[:200]}") from None
     for text in (found.query_id, found.fingerprint):

@@ -18,28 +18,23 @@ from target_bench.core.schema import Dataset, Judgement, Query, Retrieval, Table
 from target_bench.core.task import Task
 from target_bench.data.read_split import is_path
 from target_bench.data.select import Loaded, Loader, make_task
-from target_bench.evaluation.results import aligned
 from target_bench.evaluation.stages.judge import judge_answers
 from target_bench.evaluation.stages.score import (
     MISSING,
     Scored,
+    aligned,
     all_answers,
     labelled,
     over_no_query,
     score_answers,
     score_rankings,
 )
-from target_bench.reporting.leaderboard.archive import RefusedError
-from target_bench.reporting.leaderboard.budget import Budget
+from target_bench.reporting.leaderboard.archive import Budget, RefusedError
+from target_bench.reporting.leaderboard.document_models import RunDocument
 from target_bench.reporting.leaderboard.read_submission import Read, Submission
-from target_bench.reporting.leaderboard.submission_documents import RunDocument
+from target_bench.runs.earlier_versions import earlier_answers_fingerprint, earlier_note
 from target_bench.runs.manifest import NO_CONTEXT
-from target_bench.runs.run_identity import (
-    answers_fingerprint,
-    earlier_answers_fingerprint,
-    earlier_note,
-    queries_fingerprint,
-)
+from target_bench.runs.run_identity import answers_fingerprint, queries_fingerprint
 
 _BASELINES = ("bm25", "tfidf")
 """The retrievers that decide which queries are hard: none of them ranks a gold table first."""
@@ -103,7 +98,8 @@ class Checked:
 
         NaN where a metric is not over the query, as for one without a reference.
         """
-        return aligned([query.id for query in self.dataset.queries], *self._parts)
+        parts = [(part.query_ids, part.per_query) for part in self._parts]
+        return aligned([query.id for query in self.dataset.queries], parts)
 
     @property
     def _parts(self) -> list[Scored[Any]]:

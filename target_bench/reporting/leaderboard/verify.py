@@ -8,15 +8,14 @@ from typing import Any
 from target_bench.core.contract import Observer
 from target_bench.core.errors import BudgetError
 from target_bench.core.registry import installed_version
-from target_bench.reporting.leaderboard.archive import SUFFIX, RefusedError
+from target_bench.reporting.leaderboard.archive import MINUTES, SUFFIX, Budget, RefusedError
 from target_bench.reporting.leaderboard.board import Other, others
-from target_bench.reporting.leaderboard.budget import MINUTES, Budget
 from target_bench.reporting.leaderboard.card import Card, visible
 from target_bench.reporting.leaderboard.entry import Entry, Finding, RunEntry, Verdict
 from target_bench.reporting.leaderboard.read_submission import Submission, opened
 from target_bench.reporting.leaderboard.recompute import Checked, Recomputer
 from target_bench.reporting.leaderboard.submission_checks import CHECKS
-from target_bench.runs import slices
+from target_bench.runs.store import SLICE_PREFIX, slice_columns
 
 LONGEST_NAME = 200
 """Characters of the name of a submission, which becomes the id of its entry."""
@@ -152,7 +151,7 @@ def _entry(
 def _run_entry(run: Checked, submission: Submission) -> RunEntry:
     document, answered = run.document, run.answered
     predictions = "retrieval.jsonl" if run.answers is None else "generations.jsonl"
-    found = slices.columns(run.dataset.queries)
+    found = slice_columns(run.dataset.queries)
     return RunEntry(
         corpus=run.dataset.info.name,
         split=run.dataset.split,
@@ -171,7 +170,7 @@ def _run_entry(run: Checked, submission: Submission) -> RunEntry:
         about=document.about,
         basis=run.basis,
         retrieval=document.retrieval,
-        slices={name.removeprefix(slices.PREFIX): values for name, values in found.items()},
+        slices={name.removeprefix(SLICE_PREFIX): values for name, values in found.items()},
         answers=answered.counts if answered else None,
         report=answered.report if answered else None,
         title=run.task.title,

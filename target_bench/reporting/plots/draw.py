@@ -16,8 +16,7 @@ from target_bench.reporting.plots import plot_data, style
 from target_bench.runs import slicing
 from target_bench.runs.measured import MissingPluginError
 from target_bench.runs.read import StoredRun
-from target_bench.runs.slice_scores import part_score
-from target_bench.runs.slicing import Mask
+from target_bench.runs.slicing import Mask, part_score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from target_bench.reporting.report.first_pass import FirstPass
 from target_bench.reporting.report.report_runs import ReportRun
 from target_bench.reporting.report.sent_prompts import Prompts, Texts
 from target_bench.reporting.report.shown_tables import Numbered
-from target_bench.runs.slices import partitions
+from target_bench.runs.slicing import partitions
 
 QUERIES_PER_BLOCK = 64
 _LISTED = 600  # characters of a question in the list and the search

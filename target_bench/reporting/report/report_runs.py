@@ -16,16 +16,13 @@ from target_bench.core.metric import AnswerCounts, Counts
 from target_bench.core.schema import Dataset, TableId
 from target_bench.core.task import Task
 from target_bench.data.select import Loaded, make_task
-from target_bench.evaluation.results import aligned
 from target_bench.evaluation.resume import ResumedRun
+from target_bench.evaluation.stages.score import aligned
 from target_bench.reporting.report.line_reader import Lines
+from target_bench.runs.earlier_versions import earlier_answers_fingerprint, earlier_note
 from target_bench.runs.manifest import NO_CONTEXT
 from target_bench.runs.read import StoredRun, read_run
-from target_bench.runs.run_identity import (
-    answers_fingerprint,
-    earlier_answers_fingerprint,
-    earlier_note,
-)
+from target_bench.runs.run_identity import answers_fingerprint
 from target_bench.runs.times import ColdTimes
 
 
@@ -261,7 +258,7 @@ def _per_query(run: StoredRun, ids: Sequence[str]) -> dict[str, NDArray[np.float
             f"{run.folder / 'per_query.parquet'}: is of other queries than these; run the same "
             "command again"
         )
-    return aligned(ids, run) if run.scores else {}
+    return aligned(ids, [(run.query_ids, run.per_query)]) if run.scores else {}
 
 
 def _check_references(shown: ReportRun, loaded: Loaded, observer: Observer) -> None:

@@ -20,8 +20,7 @@ from target_bench.reporting.report.sent_prompts import TEXTS_PER_BLOCK, Prompts,
 from target_bench.reporting.report.shown_tables import COLUMNS, TABLES_PER_BLOCK, TableSize
 from target_bench.reporting.web import asset, environment, security_policy, valid
 from target_bench.runs.record_log import cannot
-from target_bench.runs.slices import by_property
-from target_bench.runs.slicing import check_names
+from target_bench.runs.slicing import by_property, check_names
 
 _FOLDER = Path(__file__).parent
 _SCRIPTS = ("data.js", "filters.js", "list.js", "tables.js", "detail.js", "report.js")

@@ -10,7 +10,7 @@ from typing import Any
 from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions, PromptWriter
 from target_bench.core.schema import Dataset, Query, TableId
-from target_bench.evaluation.inputs import Answering
+from target_bench.evaluation.stages.generate import AnswerOptions
 from target_bench.reporting.report.blocks import Block, block
 from target_bench.reporting.report.report_runs import ReportRun
 from target_bench.runs.times import REPLAY
@@ -150,4 +150,4 @@ def _prompter(
         structured=structured,
         **{name: recorded[entry] for name, entry in given.items() if entry in recorded},
     )
-    return Answering("", prompting).prompter(run.task, dataset.databases, structured)
+    return AnswerOptions("", prompting).prompter(run.task, dataset.databases, structured)

@@ -18,8 +18,7 @@ from target_bench.metrics.run_scores import (
 )
 from target_bench.reporting.report.query_outcomes import Ranked
 from target_bench.reporting.report.report_runs import ReportRun
-from target_bench.runs.slices import by_property
-from target_bench.runs.slicing import Partition, by_name, partition
+from target_bench.runs.slicing import Partition, by_name, by_property, partition
 from target_bench.runs.times import left_out_note
 
 _LARGEST_SLICES = 12

@@ -1,21 +1,28 @@
-"""What our pages share: look, small scripts, safe ways of putting data into HTML."""
+"""What our pages share: look, small scripts, numbers as people read them, safe HTML."""
 
 import base64
 import hashlib
 import json
 import re
+import unicodedata
 from collections.abc import Sequence
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from target_bench.reporting.web import numbers
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+
 _FOLDER = Path(__file__).parent
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_ODD = re.compile(r"[^\x20-\x7e]")
 _ESCAPED = {ord(c): f"\\u{ord(c):04x}" for c in "<>&'\u2028\u2029"}
+_REPLACED = {"Cc", "Co", "Zl", "Zp"}
+
+_DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+MARK = "\ufffd"
 
 
 def asset(name: str, folder: Path = _FOLDER) -> str:
@@ -26,8 +33,8 @@ def asset(name: str, folder: Path = _FOLDER) -> str:
 def environment(folder: Path) -> "Environment":
     """Jinja over the templates of a folder: everything is escaped, nothing may be undefined.
 
-    Filters: ``count``, ``score``, ``interval``, ``seconds``, ``milliseconds`` (see ``numbers``),
-    ``valid`` and ``script_json`` (see here).
+    Filters: ``count``, ``score``, ``interval``, ``seconds``, ``milliseconds``, ``valid`` and
+    ``script_json``.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -39,14 +46,26 @@ def environment(folder: Path) -> "Environment":
         lstrip_blocks=True,
         finalize=lambda value: valid(value) if type(value) is str else value,
     )
-    named = {name: getattr(numbers, name) for name in numbers.__all__}
-    jinja.filters.update(named, valid=valid, script_json=script_json)
+    filters = (count, score, interval, seconds, milliseconds, valid, script_json)
+    jinja.filters.update({one.__name__: one for one in filters})
     return jinja
 
 
 def valid(text: str) -> str:
     """Return the text with U+FFFD for what UTF-8 cannot hold (half a surrogate pair)."""
     return _SURROGATES.sub("\ufffd", text)
+
+
+def shown(text: str) -> str:
+    """Return the text with U+FFFD for what does not show or turns other text around."""
+    return (
+        "".join(
+            MARK if c in _DIRECTIONS or unicodedata.category(c) in _REPLACED else c
+            for c in valid(text)
+        )
+        if _ODD.search(text)
+        else text
+    )
 
 
 def script_json(value: Any) -> Any:
@@ -87,3 +106,50 @@ def security_policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
 def _hashes(texts: Sequence[str]) -> str:
     digests = (hashlib.sha256(text.encode()).digest() for text in texts)
     return " ".join(f"'sha256-{base64.b64encode(d).decode()}'" for d in digests) or "'none'"
+
+
+NONE = "–"
+"""What stands for a number that is not known."""
+
+
+def count(value: float | None) -> str:
+    """``12,779``."""
+    return NONE if value is None else f"{value:,.0f}"
+
+
+def score(value: float | None, digits: int = 3) -> str:
+    """``0.842``; metrics from 0 to 100 with ``digits`` 2."""
+    if value is None or not isfinite(value):
+        return NONE
+    return f"{value:.{digits}f}".replace("-", "−")
+
+
+def interval(low: float | None, high: float | None, digits: int = 3) -> str:
+    """``0.831–0.853``."""
+    if low is None or high is None:
+        return NONE
+    return f"{score(low, digits)}–{score(high, digits)}"
+
+
+def seconds(value: float | None) -> str:
+    """``0.8 ms``, ``85 ms``, ``1.24 s``, ``12.4 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    if value is None or not isfinite(value):
+        return NONE
+    if value < 1:
+        return milliseconds(1000 * value)
+    if value < 59.95:
+        return f"{value:.2f} s" if value < 10 else f"{value:.1f} s"
+    minutes, left = divmod(round(value), 60)
+    if minutes < 60:
+        return f"{minutes} min {left} s" if left else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{count(hours)} h {minutes} min"
+
+
+def milliseconds(value: float | None) -> str:
+    """``0.03 ms``, ``8.5 ms``, ``85 ms``, ``1,240 ms``."""
+    if value is None or not isfinite(value):
+        return NONE
+    return (
+        f"{value:.2f} ms" if value < 1 else f"{value:.1f} ms" if value < 10 else f"{value:,.0f} ms"
+    )

@@ -82,7 +82,7 @@ def test_mistake_in_limit_memory_is_told(tmp_path: Path) -> None:
             self.no_such_thing.append(n_bytes)  # type: ignore[attr-defined]
 
     with pytest.raises(AttributeError, match="no_such_thing"):
-        index.prepare(Mistaken(), CORPUS, 5, None, Recorder())
+        index.limit(Mistaken(), 5, Recorder())
 
 
 def test_index_is_built_once(tmp_path: Path) -> None:

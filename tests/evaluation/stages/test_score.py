@@ -14,7 +14,7 @@ from target_bench.data.select import load, make_task, of_task
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.stages.score import Scored
 from target_bench.evaluation.target import TARGET
-from target_bench.runs import answer_log, record_log
+from target_bench.runs import record_log
 from target_bench.tasks.fact_verification import FactVerification
 from tests.builders import Recorder, only
 from tests.evaluation.stages.judged import SPREAD
@@ -39,7 +39,7 @@ def _same(scored: Scored[Any], result: Result) -> None:
 def test_rankings_of_a_run(tmp_path: Path) -> None:
     """As they are stored, and as ids alone."""
     result = _run(tmp_path, "retrieval", top_k=[1, 5, 10])
-    stored = record_log.read(result.folder / "retrieval.jsonl")
+    stored = record_log.read_rankings(result.folder / "retrieval.jsonl")
     scored = score_rankings(MINI, stored, [10, 1, 5])
     _same(scored, result)
     assert (scored.scores.keys(), scored.counts) == (result.scores.keys(), result.counts)
@@ -102,7 +102,7 @@ def test_cutoffs(top_k: Any) -> None:
 @pytest.mark.parametrize("task", ["qa", "fact_verification"])
 def test_answers_of_a_run(tmp_path: Path, task: str) -> None:
     result = _run(tmp_path, task, top_k=5)
-    stored = answer_log.read(result.folder / "generations.jsonl")
+    stored = record_log.read_answers(result.folder / "generations.jsonl")
     scored = score_answers(MINI, stored, task)
     _same(scored, result)
     assert scored.counts == result.answers

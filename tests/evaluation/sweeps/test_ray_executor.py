@@ -13,7 +13,8 @@ import pytest
 from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Generation
-from target_bench.evaluation.run_options import RunOptions, options_of
+from target_bench.core.settings import options_of
+from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.sweeps import ray_connection
 from target_bench.evaluation.sweeps.local_executor import Local
 from target_bench.evaluation.sweeps.ray_executor import Ray

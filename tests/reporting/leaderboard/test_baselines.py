@@ -12,7 +12,7 @@ import pytest
 from target_bench.core.schema import MARKS
 from target_bench.reporting.leaderboard import entry
 from target_bench.reporting.leaderboard.archive import SUFFIX
-from target_bench.reporting.leaderboard.card_file import read_card
+from target_bench.reporting.leaderboard.card import read_card
 from target_bench.reporting.leaderboard.entry import Entry
 from target_bench.reporting.leaderboard.read_submission import opened
 from tests.builders import ROOT

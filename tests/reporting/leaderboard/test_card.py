@@ -6,9 +6,8 @@ import pytest
 
 from target_bench.core.errors import DataError
 from target_bench.reporting.leaderboard.archive import RefusedError
-from target_bench.reporting.leaderboard.card import Card, answer
-from target_bench.reporting.leaderboard.card_file import read_card
-from target_bench.reporting.leaderboard.submission_documents import card_of
+from target_bench.reporting.leaderboard.card import Card, answer, read_card
+from target_bench.reporting.leaderboard.document_models import card_of
 from tests.reporting.leaderboard.conftest import card
 
 GOOD = """\

@@ -1,5 +1,6 @@
 """What a forger would try, each caught by the check that is named for it."""
 
+import json
 import random
 import shutil
 from dataclasses import replace
@@ -11,7 +12,7 @@ import pytest
 
 from target_bench import corpora
 from target_bench.core.metric import Score
-from target_bench.reporting.leaderboard.entry import read
+from target_bench.reporting.leaderboard.entry import Entry
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.reporting.leaderboard.verify import Verification, verify
 from tests.builders import Recorder
@@ -118,7 +119,8 @@ def test_a_score_over_no_query_is_stored_as_none(tmp_path: Path, rankings: Files
     empty = replace(run, scores={**run.scores, "recall@10": unknown})
     entry = replace(honest, runs=(empty,))
     entry.write(tmp_path / "a.entry.json")
-    again = read(tmp_path / "a.entry.json").runs[0].scores["recall@10"]
+    record = json.loads((tmp_path / "a.entry.json").read_bytes())
+    again = Entry.from_json(record).runs[0].scores["recall@10"]
     assert again == unknown
 
 

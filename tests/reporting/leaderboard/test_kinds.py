@@ -1,5 +1,6 @@
 """Every kind of run: what ``submit`` takes passes ``verify``, and a board shows its true times."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.data.select import load
 from target_bench.evaluation.results import Result
-from target_bench.reporting.leaderboard import entry as entries
+from target_bench.reporting.leaderboard.entry import Entry
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.reporting.leaderboard.site.site_writer import build
 from target_bench.reporting.leaderboard.verify import verify
@@ -113,7 +114,8 @@ def test_what_is_submitted_is_accepted(tmp_path: Path, kind: str) -> None:
     written = tmp_path / "entries" / "a.entry.json"
     written.parent.mkdir()
     found.entry.write(written)
-    assert entries.read(written).to_json() == found.entry.to_json()
+    again = Entry.from_json(json.loads(written.read_bytes()))
+    assert again.to_json() == found.entry.to_json()
     build(written.parent, tmp_path / "site")
     (page,) = (tmp_path / "site" / "entries").glob("*.html")
     text = page.read_text(encoding="utf-8")

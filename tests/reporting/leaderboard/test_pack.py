@@ -15,8 +15,7 @@ from target_bench.cli import leaderboard
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.metrics.run_scores import spec_of
 from target_bench.reporting.leaderboard import entry
-from target_bench.reporting.leaderboard.pack import pack
-from target_bench.reporting.leaderboard.scrubbing import scrubbed
+from target_bench.reporting.leaderboard.pack import pack, scrubbed
 from tests.cli.inside import Inside
 from tests.reporting.leaderboard.conftest import card
 from tests.reporting.leaderboard.forging import files_of, packed, with_document

@@ -15,13 +15,13 @@ from target_bench.reporting.leaderboard.archive import (
     MOST_FILES,
     MOST_LINES,
 )
+from target_bench.reporting.leaderboard.duplicates import alike
 from target_bench.reporting.leaderboard.read_submission import (
     LONGEST_ANSWER,
     LONGEST_ANSWERS,
     READING,
 )
-from target_bench.reporting.leaderboard.submission_checks import CHECKS
-from target_bench.reporting.leaderboard.suspicion import alike, at_least, by_chance
+from target_bench.reporting.leaderboard.submission_checks import CHECKS, at_least, by_chance
 from tests.builders import ROOT
 
 DOCUMENT = (ROOT / "docs" / "leaderboard.md").read_text(encoding="utf-8")

@@ -10,14 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.reporting.web import (
-    asset,
-    environment,
-    numbers,
-    script_json,
-    security_policy,
-    valid,
-)
+from target_bench.reporting import web
+from target_bench.reporting.web import asset, environment, script_json, security_policy, valid
 from tests.reporting.report.written import HOSTILE
 
 texts = st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(exclude_categories=[])))
@@ -65,21 +59,21 @@ def test_policy_names_what_may_run() -> None:
 @pytest.mark.parametrize(
     ("written", "text"),
     [
-        (numbers.count(12779), "12,779"),
-        (numbers.count(None), "–"),
-        (numbers.score(0.8419), "0.842"),
-        (numbers.score(-0.5), "−0.500"),
-        (numbers.score(float("nan")), "–"),
-        (numbers.interval(0.8311, 0.8529), "0.831–0.853"),
-        (numbers.interval(None, 1.0), "–"),
-        (numbers.seconds(0.0008), "0.80 ms"),
-        (numbers.seconds(0.085), "85 ms"),
-        (numbers.seconds(1.236), "1.24 s"),
-        (numbers.seconds(59.97), "1 min"),
-        (numbers.seconds(200), "3 min 20 s"),
-        (numbers.seconds(7500), "2 h 5 min"),
-        (numbers.milliseconds(1240), "1,240 ms"),
-        (numbers.milliseconds(8.46), "8.5 ms"),
+        (web.count(12779), "12,779"),
+        (web.count(None), "–"),
+        (web.score(0.8419), "0.842"),
+        (web.score(-0.5), "−0.500"),
+        (web.score(float("nan")), "–"),
+        (web.interval(0.8311, 0.8529), "0.831–0.853"),
+        (web.interval(None, 1.0), "–"),
+        (web.seconds(0.0008), "0.80 ms"),
+        (web.seconds(0.085), "85 ms"),
+        (web.seconds(1.236), "1.24 s"),
+        (web.seconds(59.97), "1 min"),
+        (web.seconds(200), "3 min 20 s"),
+        (web.seconds(7500), "2 h 5 min"),
+        (web.milliseconds(1240), "1,240 ms"),
+        (web.milliseconds(8.46), "8.5 ms"),
     ],
 )
 def test_numbers(written: str, text: str) -> None:

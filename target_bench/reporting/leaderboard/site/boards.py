@@ -7,27 +7,26 @@ from typing import Any
 
 from target_bench.core.metric import MetricSpec, Score
 from target_bench.metrics.run_scores import answer_metrics, ranking_metrics, spec_of
-from target_bench.reporting.leaderboard.entry import Entry
-from target_bench.reporting.leaderboard.site.board_significance import PValues, p_values
+from target_bench.reporting.leaderboard.entry import Entry, RunEntry
 from target_bench.reporting.leaderboard.site.groups import (
     Data,
     Group,
     Groups,
-    Measured,
     Member,
+    PValues,
     System,
     headline,
+    p_values,
     scores_of,
     spec,
     versions,
 )
-from target_bench.reporting.leaderboard.site.texts import shown
+from target_bench.reporting.web import shown
 
 DEFAULT_K = 10
 
 _ALSO = ("full_recall", "ndcg")
 """Metrics of rankings that have a column beside those that stand for a run."""
-
 
 Tests = Mapping[Data, Mapping[str, Mapping[Member, PValues]]]
 
@@ -132,7 +131,7 @@ def _answer_column(board: Shown, group: Group, metric: str) -> dict[str, Any]:
 
 def _without_retrieval(group: Group) -> list[Member]:
     """Return the rows of answers that are not built on a retrieval."""
-    return [] if group.ranks else [m for m, run in group.members.items() if run.ranked_on is None]
+    return [] if group.ranks else [m for m in group.members if m not in group.ranked_on]
 
 
 def task(board: Shown, name: str) -> dict[str, Any]:
@@ -208,7 +207,7 @@ def _column(metric: str, found: MetricSpec) -> dict[str, Any]:
 
 
 def _scores(
-    board: Shown, group: Group, member: Member, run: Measured, prefixes: Sequence[str]
+    board: Shown, group: Group, member: Member, run: RunEntry, prefixes: Sequence[str]
 ) -> dict[str, list[Any]]:
     """Metric -> value, low, high, p against the best, p against the baseline."""
     ends = tuple(prefix for prefix in prefixes if prefix.endswith("@"))
@@ -229,7 +228,7 @@ def _of_baseline(board: Shown, group: Group) -> dict[str, float]:
     return {name: round(value, 5) for name, value in values.items() if isfinite(value)}
 
 
-def _cell(board: Shown, group: Group, member: Member, run: Measured, metric: str) -> list[Any]:
+def _cell(board: Shown, group: Group, member: Member, run: RunEntry, metric: str) -> list[Any]:
     score = run.scores[metric]
     ps = board.tests[group.data].get(metric, {}).get(member, PValues(None, None))
     numbers = [score.value, score.low, score.high, *ps]
@@ -239,11 +238,11 @@ def _cell(board: Shown, group: Group, member: Member, run: Measured, metric: str
     return cell
 
 
-def _time(run: Measured) -> list[float]:
+def _time(run: RunEntry) -> list[float]:
     return [] if run.milliseconds is None else [round(run.milliseconds, 4)]
 
 
-def _declared(run: Measured) -> dict[str, list[float]]:
+def _declared(run: RunEntry) -> dict[str, list[float]]:
     """Return what is not a score: times, tokens, failures; without what is not known."""
     if run.answers is None:
         found = {
@@ -274,8 +273,8 @@ def _best_answers(
     found = {}
     members = [
         member
-        for member, run in answered.members.items()
-        if run.ranked_on == ranked_on and _rank(answered, member, metric)[0] > -inf
+        for member in answered.members
+        if answered.ranked_on.get(member) == ranked_on and _rank(answered, member, metric)[0] > -inf
     ]
     for member in sorted(members, key=lambda one: _rank(answered, one, metric)):
         cell = _cell(board, answered, member, answered.members[member], metric)

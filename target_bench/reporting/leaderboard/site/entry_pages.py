@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from target_bench.reporting.leaderboard.site.groups import (
     is_mean,
     member_of,
 )
-from target_bench.reporting.leaderboard.site.texts import shown
+from target_bench.reporting.web import shown
 from target_bench.runs.slicing import Partition, partition
 from target_bench.runs.times import left_out_note
 
@@ -78,44 +79,23 @@ class RunView:
 
     Attributes:
         place: in the entry.
+        recorded: the run, without queries.
         data: what it is of.
         member: its row on the boards.
-        title: corpus and split, with what was mixed in.
-        about: the task whose queries were ranked, or None.
-        basis: whether answers are built on it.
         n: how many queries.
         main: the metric of slices and hardest queries, or None.
         values: (n,) its value of each query.
-        headlines: the metrics of the summary, with their scores.
-        scores: all metrics with their scores.
         slices: of the main metric.
-        times: what was timed, the unit (``s`` or ``ms``), and the number, as declared.
-        times_note: why other times are not shown; empty if there are none.
-        counts: denominators, as (name, number) pairs.
-        summary: what the task sums up of the answers, in lines.
-        declared: settings and environment, as JSON text.
-        cutoffs: cutoffs of the retrieval metrics.
     """
 
     place: int
+    recorded: RunEntry
     data: Data
     member: Member
-    title: str
-    about: str | None
-    basis: bool
     n: int
     main: str | None
     values: Vector | None
-    headlines: list[tuple[str, Score]]
-    scores: list[tuple[str, Score]]
     slices: list[Sliced]
-    times: list[tuple[str, str, float]]
-    times_note: str
-    counts: list[tuple[str, float]]
-    summary: list[str]
-    declared: str
-    cutoffs: tuple[int, ...]
-    date: str
 
     @property
     def anchor(self) -> str:
@@ -125,7 +105,58 @@ class RunView:
     @property
     def answers(self) -> bool:
         """Whether it is a run of answers."""
-        return self.member.generator is not None
+        return not self.recorded.ranks
+
+    @property
+    def title(self) -> str:
+        """Corpus and split, with what was mixed in."""
+        run = self.recorded
+        return shown(" + ".join([f"{run.corpus} {run.split}", *run.distractors]))
+
+    @property
+    def about(self) -> str | None:
+        """The task whose queries were ranked, or None."""
+        about = self.recorded.about
+        return None if about is None else shown(about).replace("_", " ")
+
+    @property
+    def headlines(self) -> list[tuple[str, Score]]:
+        """The metrics of the summary, with their scores."""
+        scores = self.recorded.scores
+        return [
+            (name, scores[name]) for name in (*answer_metrics(scores), *ranking_metrics(scores))
+        ]
+
+    @cached_property
+    def scores(self) -> list[tuple[str, Score]]:
+        """All metrics with their scores."""
+        return [(shown(name), score) for name, score in self.recorded.scores.items()]
+
+    @property
+    def times(self) -> list[tuple[str, str, float]]:
+        """What was timed, the unit (``s`` or ``ms``), and the number, as far as it may be shown."""
+        return _times(self.recorded)
+
+    @property
+    def times_note(self) -> str:
+        """Why other times are not shown; empty if there are none."""
+        return left_out_note([self.recorded.times.left_out]) or ""
+
+    @property
+    def counts(self) -> list[tuple[str, float]]:
+        """Denominators, as (name, number) pairs."""
+        denominators = self.recorded.answers or self.recorded.counts
+        return [(name, n) for name, n in denominators.to_json().items() if n]
+
+    @property
+    def summary(self) -> list[str]:
+        """What the task sums up of the answers, in lines."""
+        return [shown(line) for line in self.recorded.summary]
+
+    @property
+    def declared(self) -> str:
+        """Settings and environment, as JSON text."""
+        return _declared(self.recorded)
 
     def label(self, metric: str) -> str:
         """Print what a metric is called, with its cutoff."""
@@ -166,29 +197,15 @@ def view(entry: Entry, place: int, slicer: Slicer) -> RunView:
     """Return what is shown of a run."""
     run = entry.runs[place]
     main = main_metric(run)
-    names = [*answer_metrics(run.scores), *ranking_metrics(run.scores)]
-    title = f"{run.corpus} {run.split}" + "".join(f" + {one}" for one in run.distractors)
-    denominators = run.answers or run.counts
     return RunView(
         place=place,
+        recorded=run.without_queries,
         data=data_of(run),
         member=member_of(entry, run),
-        title=shown(title),
-        about=None if run.about is None else shown(run.about).replace("_", " "),
-        basis=run.basis,
         n=len(run.query_ids),
         main=main,
         values=None if main is None else run.per_query[main].astype(np.float32),
-        headlines=[(name, run.scores[name]) for name in names],
-        scores=[(shown(name), score) for name, score in run.scores.items()],
         slices=[] if main is None else slicer.sliced(run, run.per_query[main]),
-        times=_times(run),
-        times_note=left_out_note([run.times.left_out]) or "",
-        counts=[(name, n) for name, n in denominators.to_json().items() if n],
-        summary=[shown(line) for line in run.summary],
-        declared=_declared(run),
-        cutoffs=run.cutoffs,
-        date=run.date,
     )
 
 

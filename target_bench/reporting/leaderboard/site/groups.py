@@ -1,7 +1,7 @@
-"""Runs that may stand in one column: of the same queries, over the same tables."""
+"""Runs that may stand in one column: of the same queries, over the same tables; their tests."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from target_bench.core import registry
 from target_bench.core.errors import DataError
-from target_bench.core.metric import AnswerCounts, Counts, MetricSpec, Score
+from target_bench.core.metric import MetricSpec, Score
 from target_bench.data.select import task_class
 from target_bench.metrics import run_scores
 from target_bench.metrics.run_scores import spec_of
+from target_bench.metrics.significance import holm, randomization_tests
 from target_bench.reporting.leaderboard.entry import Entry, RunEntry
-from target_bench.runs.times import ColdTimes
 
 Vector = NDArray[np.float32]
 
@@ -64,38 +64,6 @@ class Member(NamedTuple):
     generator: str | None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Measured:
-    """What a board shows of a run; values of queries are in its group.
-
-    Attributes:
-        place: of the run in its entry.
-        scores: metric name -> score.
-        cutoffs: the cutoffs of its retrieval metrics; none without a retriever.
-        counts: denominators of its ranking.
-        answers: denominators of its answers, or None.
-        times: as declared, as far as they may be shown.
-        basis: whether answers are built on it.
-        about: the task whose queries were ranked, or None.
-        ranked_on: for answers to retrieved tables, the data of their retrieval.
-    """
-
-    place: int
-    scores: Mapping[str, Score]
-    cutoffs: tuple[int, ...]
-    counts: Counts
-    answers: AnswerCounts | None
-    times: ColdTimes
-    basis: bool
-    about: str | None
-    ranked_on: Data | None
-
-    @property
-    def milliseconds(self) -> float | None:
-        """Of the retrieval of a query: its share of the batch, else the median of single ones."""
-        return self.times.retrieve or (self.times.latency or {}).get("p50")
-
-
 @dataclass(eq=False)
 class Group:
     """All runs on the same data.
@@ -104,14 +72,16 @@ class Group:
         data: what they have in common.
         query_ids: the n queries.
         ranks: whether these are runs of rankings.
-        members: row -> its run.
+        members: row -> its run, without queries.
+        ranked_on: row -> the data of the retrieval, of answers to retrieved tables.
         values: metric -> row -> (n,) value of each query, of the metrics that are tested.
     """
 
     data: Data
     query_ids: Sequence[str]
     ranks: bool = False
-    members: dict[Member, Measured] = field(default_factory=dict)
+    members: dict[Member, RunEntry] = field(default_factory=dict)
+    ranked_on: dict[Member, Data] = field(default_factory=dict)
     values: dict[str, dict[Member, Vector]] = field(default_factory=dict)
 
     @property
@@ -125,14 +95,17 @@ class Group:
         """Every cutoff that a run has."""
         return sorted({k for run in self.members.values() for k in run.cutoffs})
 
-    def add(self, member: Member, run: RunEntry, measured: Measured) -> None:
+    def add(self, member: Member, run: RunEntry, ranked_on: Data | None) -> None:
         """Take a run; of two by the same system that with the more cutoffs stays."""
         there = self.members.get(member)
-        if there is not None and len(there.cutoffs) >= len(measured.cutoffs):
+        if there is not None and len(there.cutoffs) >= len(run.cutoffs):
             return
         for values in self.values.values():
             values.pop(member, None)
-        self.members[member] = measured
+        self.members[member] = run.without_queries
+        self.ranked_on.pop(member, None)
+        if ranked_on is not None:
+            self.ranked_on[member] = ranked_on
         for name in _tested(run):
             self.values.setdefault(name, {})[member] = run.per_query[name].astype(np.float32)
 
@@ -162,7 +135,7 @@ class Groups:
                     "write the entries again with target-bench leaderboard verify"
                 )
             on = None if run.retrieval is None else data_of(entry.runs[run.retrieval])
-            group.add(member_of(entry, run), run, _measured(run, place, on))
+            group.add(member_of(entry, run), run, on)
 
     def arrange(self) -> None:
         """Have the rows in the order of their ids, for any names of files."""
@@ -287,15 +260,67 @@ def is_mean(run: RunEntry, name: str) -> bool:
     return bool(len(known)) and abs(known.mean() - score.value) <= near
 
 
-def _measured(run: RunEntry, place: int, on: Data | None) -> Measured:
-    return Measured(
-        place=place,
-        scores=run.scores,
-        cutoffs=run.cutoffs,
-        counts=run.counts,
-        answers=run.answers,
-        times=run.times,
-        basis=run.basis,
-        about=run.about,
-        ranked_on=on,
-    )
+LEVEL = 0.05
+
+RESAMPLES = 5_000
+"""The fewest; there are more where there are more than 200 systems, so that a p-value that is
+corrected for all of them can be below the level."""
+
+_SMALLEST = 0.04
+
+
+class PValues(NamedTuple):
+    """Two-sided p-values of a system, corrected for all systems of its column (Holm).
+
+    Attributes:
+        best: against the best of the column; None for itself, and where nothing could be tested.
+        baseline: against the baseline, likewise.
+    """
+
+    best: float | None
+    baseline: float | None
+
+
+def resamples(systems: int) -> int:
+    """How many random swaps this many systems are tested under."""
+    return max(RESAMPLES, round(systems / _SMALLEST))
+
+
+def p_values(group: Group, baseline: Member | None) -> dict[str, dict[Member, PValues]]:
+    """Metric -> row -> p-values, by the paired randomisation test, of every metric with values.
+
+    Args:
+        group: the column group.
+        baseline: the row that is the baseline, if the group has it.
+    """
+    found = {}
+    for name, rows_of in group.values.items():
+        values = {m: row for m, row in rows_of.items() if not np.isnan(row).all()}
+        if not values:
+            continue
+        members = list(values)
+        matrix = np.stack([values[member] for member in members])
+        missing = np.isnan(matrix)
+        if (missing != missing[0]).any():
+            continue  # the runs leave out different queries
+        scores = [group.members[member].scores[name].value for member in members]
+        best = int(np.argmax([spec(group, name).merit(score) for score in scores]))
+        to = members.index(baseline) if baseline in values else None
+        found[name] = dict(zip(members, _against(matrix[:, ~missing[0]], best, to), strict=True))
+    return found
+
+
+def _against(matrix: Vector, best: int, baseline: int | None) -> list[PValues]:
+    """Return the rows of a matrix against two of them; each is a family of tests of its own."""
+    targets = [best] if baseline is None else [best, baseline]
+    families = [[(i, target) for i in range(len(matrix)) if i != target] for target in targets]
+    pairs = [pair for family in families for pair in family]
+    ps = iter(randomization_tests(matrix, pairs, resamples(len(matrix))))
+    columns = []
+    for family in families:
+        corrected = holm([next(ps) for _ in family])
+        of_row = dict(zip((i for i, _ in family), corrected, strict=True))
+        columns.append([of_row.get(i) for i in range(len(matrix))])
+    if baseline is None:
+        columns.append([None] * len(matrix))
+    return [PValues(*both) for both in zip(*columns, strict=True)]

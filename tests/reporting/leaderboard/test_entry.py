@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from target_bench.core.errors import DataError
-from target_bench.reporting.leaderboard.site import read_entries
-from target_bench.reporting.leaderboard.site.read_entries import entries, read
+from target_bench.reporting.leaderboard.entry import entries, read
 from tests.reporting.leaderboard.site.small import answers, entry, retrieval, write
 
 Record = dict[str, Any]
@@ -117,7 +116,7 @@ def test_bombs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_text(json.dumps(record))
     with pytest.raises(DataError, match="60 queries need as many values"):
         read(path)
-    monkeypatch.setattr(read_entries, "MOST_BYTES", 1000)
+    monkeypatch.setattr("target_bench.reporting.leaderboard.entry.MOST_BYTES", 1000)
     with pytest.raises(DataError, match="bytes; an entry has at most 1,000"):
         read(path)
 

@@ -1,6 +1,13 @@
-"""Options that several commands share, and options made from their declarations."""
+"""What every command goes through: the entry point with its exit codes, options, spellings.
+
+``main`` runs a command and turns errors into messages and exit codes. The options that several
+commands share, and those that dataclasses declare, are made here. Spellings of earlier versions are
+answered with what is written today.
+"""
 
 import inspect
+import sys
+import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import Field
 from functools import wraps
@@ -8,21 +15,49 @@ from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from target_bench.core import registry
-from target_bench.core.settings import about, amount, cutoffs
-from target_bench.evaluation.run_options import RunOptions, Selection, options_of
+from target_bench.core.errors import ConfigError, TargetBenchError
+from target_bench.core.settings import about, amount, cutoffs, options_of, without_secrets
+from target_bench.evaluation.run_options import RunOptions, Selection
+
+INTERNAL_ERROR = 1
 
 _STATE = {"debug": False}
 
 
+def main(app: typer.Typer) -> None:
+    """Run the command line and exit with its code."""
+    sys.exit(_exit_code(app))
+
+
+def _exit_code(app: typer.Typer) -> int:
+    try:
+        return app(standalone_mode=True) or 0
+    except TargetBenchError as error:
+        _say(f"Error: {error}")
+        return error.exit_code
+    except Exception as error:
+        found = registry.unmet_requirements()
+        if found:
+            _say(f"Error: {registry.unmet_message(found)}")
+            return ConfigError.exit_code
+        _say(
+            f"Internal error: {type(error).__name__}: {error}\n"
+            "This is a fault of target-bench; please report it with the output of --debug."
+        )
+        return INTERNAL_ERROR
+
+
+def _say(message: str) -> None:
+    if _STATE["debug"]:
+        message = f"{traceback.format_exc()}{message}"
+    print(without_secrets(message), file=sys.stderr)  # noqa: T201 (the command line prints)
+
+
 def _set_debug(value: bool) -> None:
     _STATE["debug"] = value
-
-
-def debugging() -> bool:
-    """Whether ``--debug`` was given."""
-    return _STATE["debug"]
 
 
 def declared(group: type, name: str) -> Any:
@@ -150,3 +185,63 @@ def _reads(task: str) -> frozenset[str] | None:
     target = registry.parse("task", task).target
     found: frozenset[str] | None = getattr(registry.resolve("task", target), "reads", None)
     return found
+
+
+MOVED_COMMANDS = {
+    "submit": "leaderboard submit",
+    "verify": "leaderboard verify",
+    "pull": "data pull",
+    "cache": "data cache",
+    "verify-gold": "data verify-gold",
+    "export": "runs export",
+}
+"""Command at the top -> where it stands now."""
+
+MOVED_OPTIONS = {
+    "--engine": "text-to-sql:engine",
+    "--rule": "text-to-sql:rule",
+    "--timeout": "text-to-sql:timeout",
+    "--repeats": "text-to-sql:repeats",
+    "--workers": "text-to-sql:workers",
+    "--labels": "fact-verification:labels",
+    "--bertscore": "qa:bertscore",
+}
+"""Option of ``run``, ``score`` and ``generate`` -> the setting of a task that it has become."""
+
+
+class Commands(TyperGroup):
+    """The commands at the top; of one that moved the error shows the new spelling."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that the first argument names.
+
+        Raises:
+            ConfigError: it stands in a group now.
+        """
+        new = MOVED_COMMANDS.get(args[0]) if args else None
+        if new is not None:
+            raise ConfigError(
+                f"`target-bench {args[0]}` is now `target-bench {' '.join([new, *args[1:]])}`"
+            )
+        return super().resolve_command(ctx, args)
+
+
+class TaskCommand(TyperCommand):
+    """A command whose options on tasks became settings of the task."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Read the arguments.
+
+        Raises:
+            ConfigError: an option that is a setting of a task now.
+        """
+        for argument, following in zip(args, [*args[1:], "..."], strict=True):
+            option, equals, value = argument.partition("=")
+            if option in MOVED_OPTIONS:
+                raise ConfigError(
+                    f"`{option}` is now a setting of the task: "
+                    f"`--task {MOVED_OPTIONS[option]}={value if equals else following}`"
+                )
+            if option == "--":
+                break
+        return super().parse_args(ctx, args)

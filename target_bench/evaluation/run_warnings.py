@@ -1,0 +1,53 @@
+"""Warnings about the data of a run, its rankings and its files, as texts."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from target_bench.core.metric import Counts
+from target_bench.core.schema import Dataset
+from target_bench.core.task import Task
+
+
+def too_deep(dataset: Dataset, depth: int) -> str:
+    """Return that a ranking holds fewer tables than are asked for."""
+    return (
+        f"top_k={depth} is more than the {len(dataset.corpus)} tables of "
+        f"{dataset.info.name} {dataset.split}: a ranking holds all of them at most"
+    )
+
+
+def unlabelled(dataset: Dataset, task: Task[Any], n: int) -> str:
+    """Return that ``n`` queries have no reference, and are in no score."""
+    asked = len(dataset.queries)
+    what = "gold table" if task.ranks else "reference answer"
+    so = "there are no scores" if n == asked else f"scores are over the other {asked - n:,}"
+    return f"{dataset.info.name} {dataset.split}: {n:,} of {asked:,} queries have no {what}: {so}"
+
+
+def repaired(folder: Path, damaged: Sequence[str], source: str) -> str:
+    """Return which files of scores are about to be written again from a stored source."""
+    was = "was" if len(damaged) == 1 else "were"
+    return (
+        f"{folder}: {' and '.join(damaged)} {was} damaged, and {was} written again from the stored "
+        f"{source}"
+    )
+
+
+def not_sorted(label: str, counts: Counts) -> str:
+    """Return that rankings came in another order than their scores."""
+    return (
+        f"{label} gave {counts.resorted} of {counts.answered} rankings in another "
+        "order than their scores; they were sorted by score, higher first. Return "
+        "similarities rather than distances, or ids without scores."
+    )
+
+
+def tied_first(label: str, tied: int, scored: int) -> str:
+    """Return that many rankings begin with tables of equal score."""
+    return (
+        f"{label}: {tied} of {scored} scored rankings begin with "
+        "tables of equal score. Such tables come in the order of the corpus. Return scores "
+        "that tell tables apart: as they are before any sigmoid, in double precision, not "
+        "rounded; or ids without scores, best first."
+    )
