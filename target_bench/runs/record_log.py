@@ -1,7 +1,7 @@
 """Append-only files of a run: a line a query, and what a killed process leaves of them.
 
-Every line ends with a seal of its own (``core.files``), so that a damaged character is found wherever it
-is. In a run that version 0.1.0 began, lines without one are read as they are.
+Every line ends with a seal of its own (``core.files``), so that a damaged character is found
+wherever it is. In a run that version 0.1.0 began, lines without one are read as they are.
 ``retrieval.jsonl`` is described here, ``generations.jsonl`` in ``generations`` and
 ``judgements.jsonl`` in ``judgements``.
 """
