@@ -1,6 +1,6 @@
 """Paired tests between two systems that were asked the same queries.
 
-They work on sufficient statistics (``interfaces.Metric``): one row a query, the metric a function
+They work on sufficient statistics (``core.metric.Metric``): one row a query, the metric a function
 of the column sums. So one test serves means, pooled ratios and corpus-level scores such as BLEU.
 
 * The randomisation test (Fisher; Smucker, Allan & Carterette 2007, "A comparison of statistical

@@ -2,7 +2,7 @@
 
 A table is indexed once for each field; the score is the weighted sum of the fields' BM25 scores.
 With bm25s every field is a sparse matrix of precomputed term weights over one vocabulary; the
-weighted sum of the matrices is made once (``postings``), and scores are a product (``products``).
+weighted sum of the matrices is made once (``postings``), and scores are a product (``ranking``).
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -2,7 +2,7 @@
 
 Retrievals are appended one line a query and found again by query id; the other files are replaced
 as a whole, so a reader sees the old or the new content and never half of one. All of it is sealed
-(``seals``): manifest, scores and every line by itself, the tables of values in the manifest.
+(``core.files``): manifest, scores and every line by itself, the tables of values in the manifest.
 """
 
 import hashlib
