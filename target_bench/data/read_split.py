@@ -19,6 +19,7 @@ from target_bench.data.tables import (
     MemoryCorpus,
     NoteTally,
     check_queries,
+    check_query,
     checked,
     query_notes,
     sound,

@@ -15,6 +15,7 @@ from target_bench.core.release import Release
 from target_bench.core.schema import NO_DATABASE, Cell, Corpus, Query, Table, TableId
 from target_bench.data.databases.stored_tables import LazyRows
 from target_bench.data.formats.cells import PLAIN
+from target_bench.data.ragged import rectangular
 
 DIGEST_BYTES = 16
 _SEPARATOR = re.compile(r"[;\t]")

@@ -12,6 +12,7 @@ from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data.formats import declaration
 from target_bench.data.formats.cells import PLAIN, arrow_grid, cells, plain
+from target_bench.data.formats.declaration import DEFAULT_SPLIT
 from target_bench.data.formats.parquet import parquet_table
 from target_bench.data.ragged import Grid, rectangular
 

@@ -22,6 +22,7 @@ from target_bench.core.settings import cutoffs
 from target_bench.core.task import Predictions, Task
 from target_bench.data.select import make_task, of_task
 from target_bench.evaluation.run_options import TOP_K
+from target_bench.metrics import run_scores
 from target_bench.metrics.run_scores import in_order, is_built_in, of_mean, spec_of
 from target_bench.runs.record_log import Answered
 from target_bench.runs.slicing import report_by
