@@ -32,13 +32,21 @@ def parsed(text: str, parser: str = HTML_PARSER) -> "BeautifulSoup":
     try:
         with catch_warnings():
             simplefilter("ignore")  # text that looks like a file name or like XML is HTML here
-            soup = BeautifulSoup(text, parser)
+            soup = BeautifulSoup(_without_open_ends(text), parser)
     except FeatureNotFound as error:
         raise MissingExtraError("lxml", "lxml", "html_parser=lxml") from error
     except (ParserRejectedMarkup, RecursionError) as error:
         raise UnreadableTableError("syntax", f"{parser} cannot parse it: {error}") from error
     _check_depth(soup)
     return soup
+
+
+def _without_open_ends(text: str) -> str:
+    """Escape what cannot be a tag or a comment, as no end follows: parsers look for it each time."""
+    for opening, end in (("<!--", "-->"), ("<", ">")):
+        place = text.rfind(end) + 1
+        text = text[:place] + text[place:].replace(opening, f"&lt;{opening[1:]}")
+    return text
 
 
 def _check_depth(soup: "BeautifulSoup") -> None:
