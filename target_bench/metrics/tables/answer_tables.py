@@ -118,13 +118,10 @@ def unfenced(text: str) -> tuple[str, list[Fault]]:
     if len(marks) % 2:
         faults.append("truncated")
         marks.append((len(text), len(text)))
-    inside = [
-        text[start[1] : end[0]] for start, end in zip(marks[::2], marks[1::2], strict=True)
-    ]
+    inside = [text[start[1] : end[0]] for start, end in zip(marks[::2], marks[1::2], strict=True)]
     ends = [0, *(end[1] for end in marks[1::2])]
-    outside = [
-        text[end:start] for end, start in zip(ends, [*(s[0] for s in marks[::2]), len(text)])
-    ]
+    starts = [*(start[0] for start in marks[::2]), len(text)]
+    outside = [text[end:start] for end, start in zip(ends, starts, strict=True)]
     if any(part.strip() for part in outside):
         faults.append("prose")
     return "\n".join(inside), faults

@@ -116,9 +116,10 @@ def header_cell_scores(
     """
     if is_empty(gold, headers):
         return None
-    kinds: list[Part] = ["cells"]
-    kinds = [*(["col_header"] if headers.column else []), *kinds]
-    kinds = [*(["row_header"] if headers.row else []), *kinds]
+    kinds: list[Part] = ["row_header"] if headers.row else []
+    if headers.column:
+        kinds.append("col_header")
+    kinds.append("cells")
     if is_empty(answer, headers):
         return dict.fromkeys(kinds, NONE)
     compare = _exact if similarity == "exact" else _soft
@@ -129,8 +130,8 @@ def header_cell_scores(
 def _taken_apart(table: Grid, headers: Headers) -> dict[Part, list[Element]]:
     first_row, first_column = int(headers.column), int(headers.row)
     corner = headers.row and headers.column
-    rows: list[Element] = [(row[0],) for row in table][corner:]
-    columns: list[Element] = [(name,) for name in table[0]][corner:]
+    rows: list[Element] = [(row[0],) for row in table[corner:]]
+    columns: list[Element] = [(name,) for name in table[0][corner:]]
     cells: list[Element] = [
         (*row[:first_column], *([table[0][j]] if headers.column else []), row[j])
         for row in table[first_row:]

@@ -72,7 +72,8 @@ def _tags(text: str, parser: str) -> list[str]:
     n_tags = sum(2 << depth for _, depth in _known(soup))
     if n_tags > MOST_TAGS:
         raise UnreadableTableError(
-            "too_deep", f"nested tags repeat {n_tags} times in the H-Score, the limit is {MOST_TAGS}"
+            "too_deep",
+            f"nested tags repeat {n_tags} times in the H-Score, the limit is {MOST_TAGS}",
         )
     record: list[str] = []
     _record(soup, record)

@@ -34,9 +34,7 @@ def h_score_latex(answer: str, gold: str) -> HScore:
         "num_rows_match": float(left.n_rows == right.n_rows),
         "num_cols_match": float(left.n_columns == right.n_columns),
     }
-    content = (
-        sub["caption_match_score"] + sub["data_levenshtein_score"] + sub["data_difflib_score"]
-    )
+    content = sub["caption_match_score"] + sub["data_levenshtein_score"] + sub["data_difflib_score"]
     structure = (
         sub["alignment_levenshtein_score"]
         + sub["alignment_difflib_score"]
@@ -85,7 +83,7 @@ def _rows(found: Iterable[Any]) -> Iterator[list[str]]:
             yield [*row, text]
             row, text = [], ""
         else:
-            text += special or getattr(node, "chars", "")
+            text += special or getattr(node, "chars", "") or ""
     yield [*row, text]
 
 
@@ -116,6 +114,5 @@ def _written(found: Iterable[Any]) -> Iterator[str]:
             yield from _written(inside(node))
             yield closing
         else:
-            yield getattr(node, "chars", None) or getattr(node, "specials_chars", "")
+            yield str(getattr(node, "chars", "") or getattr(node, "specials_chars", ""))
             yield from _written(inside(node))
-

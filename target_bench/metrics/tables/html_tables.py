@@ -8,7 +8,6 @@ from target_bench.core.grid import CellGrid, GridCell
 from target_bench.metrics.tables.answer_tables import (
     MOST_CELLS,
     AnswerTable,
-    Fault,
     ReadAnswer,
     failed,
     read_answer,
@@ -18,7 +17,8 @@ from target_bench.metrics.tables.official_sides import HTML_PARSER
 from target_bench.metrics.tables.soup import parsed
 
 if TYPE_CHECKING:
-    from bs4 import BeautifulSoup, PageElement, Tag
+    from bs4 import BeautifulSoup, Tag
+    from bs4.element import NavigableString
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _NOT_PROSE = {*_HEADINGS, "table", "ul", "ol", "title", "style", "script", "tr", "td", "th"}
@@ -81,7 +81,7 @@ def _text(tag: "Tag") -> str:
     return " ".join(" ".join(parts).split())
 
 
-def _belongs(part: "PageElement", tag: "Tag") -> bool:
+def _belongs(part: "NavigableString", tag: "Tag") -> bool:
     is_of_another = False
     for parent in part.parents:
         if parent is tag:
@@ -101,8 +101,8 @@ def _grid(root: "Tag") -> tuple[tuple[GridCell, ...], ...]:
 def _cells(row: "Tag") -> Iterator[GridCell]:
     for cell in row.find_all(["th", "td"]):
         if cell.find_parent("tr") is row:
-            spans = (_span(cell, name) for name in ("rowspan", "colspan"))
-            yield GridCell(_text(cell), *spans, cell.name == "th")
+            rows, columns = _span(cell, "rowspan"), _span(cell, "colspan")
+            yield GridCell(_text(cell), rows, columns, cell.name == "th")
 
 
 def _span(cell: "Tag", name: str) -> int:

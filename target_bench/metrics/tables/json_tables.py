@@ -26,8 +26,8 @@ def read_json_tables(text: str) -> ReadAnswer:
 
     A table is a list of objects, a list of lists whose first is the header, or an object with
     ``header`` (or ``columns``) and ``rows`` (or ``data``), perhaps with a ``name``. An object whose
-    values are tables holds them by name, ``{"tables": [...]}`` in a list. A document that is cut off is
-    closed after its last whole value.
+    values are tables holds them by name, ``{"tables": [...]}`` in a list. A document that is cut
+    off is closed after its last whole value.
     """
     inside, faults = unfenced(text)
     if _depth(inside) > _DEEPEST:
@@ -132,7 +132,7 @@ def _of_object(value: Mapping[str, Any], name: str, faults: list[Fault]) -> Iter
 
 
 def _holds_table(value: Mapping[str, Any]) -> bool:
-    """Return whether an object holds tables, or is one: some value is a list of lists or objects."""
+    """Return whether an object holds tables: some value is a list of lists or objects."""
     return any(
         (isinstance(one, list) and any(isinstance(row, list | Mapping) for row in one))
         or (isinstance(one, Mapping) and bool({*_ROWS, *_HEADERS} & set(one)))

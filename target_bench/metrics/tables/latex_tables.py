@@ -39,8 +39,8 @@ _WIDEST = 1000
 def read_latex_tables(text: str) -> ReadAnswer:
     """Read the environments tabular, tabular*, tabularx, longtable and array.
 
-    Formatting macros give the text of their arguments, ``\\multicolumn`` and ``\\multirow`` span, and
-    rules are left out. A caption is the name of the table in whose environment it stands.
+    Formatting macros give the text of their arguments, those named multicolumn and multirow span,
+    and rules are left out. A caption is the name of the table in whose environment it stands.
 
     Raises:
         UnreadableTableError: it is nested too deeply, or cannot be parsed.
@@ -158,7 +158,7 @@ def _size(grid: tuple[tuple[GridCell, ...], ...]) -> int:
 
 
 def _filled(grid: tuple[tuple[GridCell, ...], ...]) -> tuple[tuple[str, ...], ...]:
-    """Return the rows with spans of columns filled; below a ``\\multirow`` LaTeX has empty cells."""
+    """Return the rows with spans filled; below a cell that spans rows LaTeX has empty ones."""
     wide = tuple(tuple(cell._replace(row_span=1) for cell in row) for row in grid)
     rows = [[cell.text for cell in row for _ in range(cell[2])] for row in wide]
     for place, row in enumerate(grid):
@@ -169,5 +169,3 @@ def _filled(grid: tuple[tuple[GridCell, ...], ...]) -> tuple[tuple[str, ...], ..
                     below[column] = cell.text
             column += cell[2]
     return tuple(map(tuple, rows))
-
-

@@ -28,8 +28,8 @@ class PScore:
 def parse_reply(text: str) -> dict[str, Any] | None:
     """Read the reply of a judge as the official code does.
 
-    Only what stands between the first `````json`` and the next ``````` `` is read; both similarities
-    have to be there.
+    Only what stands in the first block fenced as ``json`` is read; both similarities have to be
+    there.
 
     Returns:
         The JSON object; None where there is none or a similarity is missing.

@@ -17,9 +17,9 @@ _MOST_WORDS = 12
 def read_pipe_tables(text: str) -> ReadAnswer:
     """Read tables whose cells are divided by bars; ``<NEWLINE>`` ends a line too.
 
-    Consecutive lines with a bar are a table, lines of ``-``, ``=``, ``:`` and ``+`` left out. The line
-    before a table that ends in a colon, or is a heading or in bold, is its name. A ``\\|`` is a bar
-    within a cell.
+    Consecutive lines with a bar are a table, lines of ``-``, ``=``, ``:`` and ``+`` left out. The
+    line before a table that ends in a colon, or is a heading or in bold, is its name. A bar after
+    a backslash is part of its cell.
     """
     tables: list[AnswerTable] = []
     faults: list[Fault] = []
