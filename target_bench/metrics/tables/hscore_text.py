@@ -4,14 +4,12 @@ A text holds a Team and a Player table. They are cut out by the first word ``tea
 ``player`` after it, and the bars around them; where a word is missing, places count from the end.
 """
 
-import re
 from functools import lru_cache
 from typing import NamedTuple
 
 from target_bench.metrics.tables.official_sides import HScore, similarities
 
-_NEWLINE = re.compile(r"\n|<NEWLINE>|<newline>")
-_SEPARATOR = frozenset("-=")
+_SEPARATOR = "-="
 
 
 class _Side(NamedTuple):
@@ -75,9 +73,9 @@ def _after(text: str, start: int, wanted: str) -> int:
 
 
 def _side(text: str) -> _Side:
-    lines = (line.split("|") for line in _NEWLINE.split(text))
-    rows = [[cell.strip() for cell in cells] for cells in lines]
-    rows = [row for row in rows if not _SEPARATOR.issuperset("".join(row))]
+    lines = text.replace("<NEWLINE>", "\n").replace("<newline>", "\n").split("\n")
+    rows = [[cell.strip() for cell in line.split("|")] for line in lines]
+    rows = [row for row in rows if "".join(row).strip(_SEPARATOR)]
     if not any(row[0] for row in rows):
         rows = [row[1:] for row in rows]
     if not any(row[-1] for row in rows):

@@ -1,22 +1,17 @@
 """Similarity of two sequences: edit distance, common subsequence, and difflib's ratio.
 
-All three work on any hashable items. The first two take one pass of bit operations on whole
-numbers as long as a sequence (Hyyrö 2003, 2004), the third finds difflib's blocks in one matrix.
+All three work on any hashable items, and with bit operations on whole numbers as long as a sequence
+(edit distance: Hyyrö 2003; common subsequence: Hyyrö 2004; difflib's blocks by doubling runs).
 """
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from difflib import SequenceMatcher
 
-import numpy as np
-from numpy.typing import NDArray
-
 Items = Sequence[Hashable]
 
-_SMALL = 1_500
-"""Products of lengths up to which difflib itself is faster."""
-_LARGE = 1 << 24
-"""Products of lengths above which the matrix would take too much memory."""
+_LARGE = 1 << 26
+"""Products of lengths above which the rows of bits would take too much memory."""
 _POPULAR_FROM = 200
 """Length from which difflib leaves out items that are more than a hundredth of a sequence."""
 
@@ -31,8 +26,18 @@ def _places(items: Items) -> dict[Hashable, int]:
 
 def edit_distance(one: Items, other: Items) -> int:
     """Count the insertions, deletions and substitutions that make one sequence the other."""
-    if not one or not other:
-        return len(one) + len(other)
+    start, end, other_end = 0, len(one), len(other)
+    while start < end and start < other_end and one[start] == other[start]:
+        start += 1
+    while start < end and start < other_end and one[end - 1] == other[other_end - 1]:
+        end, other_end = end - 1, other_end - 1
+    if start in (end, other_end):
+        return end + other_end - 2 * start
+    return _edits(one[start:end], other[start:other_end])
+
+
+def _edits(one: Items, other: Items) -> int:
+    """Return the edit distance of two sequences that are not empty."""
     full, last = (1 << len(one)) - 1, 1 << (len(one) - 1)
     places = _places(one)
     up, down, distance = full, 0, len(one)
@@ -40,7 +45,10 @@ def edit_distance(one: Items, other: Items) -> int:
         same = places.get(item, 0)
         level = (((same & up) + up) ^ up) | same | down
         right, left = down | (full & ~(level | up)), up & level
-        distance += bool(right & last) - bool(left & last)
+        if right & last:
+            distance += 1
+        elif left & last:
+            distance -= 1
         right = (right << 1) | 1
         up, down = ((left << 1) | (~(level | right))) & full, right & level & full
     return distance
@@ -63,19 +71,25 @@ def difflib_ratio(one: Items, other: Items) -> float:
     Not symmetric; from 200 items of ``other`` on, those that are more than a hundredth of it match
     only beside others (``autojunk``).
     """
-    size = len(one) * len(other)
-    if size <= _SMALL or size > _LARGE:
+    if not one and not other:
+        return 1.0
+    if len(one) * len(other) > _LARGE:
         return SequenceMatcher(None, one, other).ratio()
     return 2.0 * _matched(one, other) / (len(one) + len(other))
 
 
 def _matched(one: Items, other: Items) -> int:
     """Count the items in difflib's matching blocks."""
-    runs = _runs(one, other)
+    places = _places(other)
+    if len(other) >= _POPULAR_FROM:
+        most = len(other) // 100 + 1
+        places |= {item: 0 for item, n in Counter(other).items() if n > most}
+    rows = [places.get(item, 0) for item in one]
     open_parts, found = [(0, len(one), 0, len(other))], 0
     while open_parts:
         low, high, other_low, other_high = open_parts.pop()
-        start, other_start, length = _longest(runs, low, high, other_low, other_high)
+        start, other_start, length = _longest(rows[low:high], other_low, other_high)
+        start += low
         while start > low and other_start > other_low and one[start - 1] == other[other_start - 1]:
             start, other_start, length = start - 1, other_start - 1, length + 1
         end, other_end = start + length, other_start + length
@@ -91,34 +105,34 @@ def _matched(one: Items, other: Items) -> int:
     return found
 
 
-def _runs(one: Items, other: Items) -> NDArray[np.int32]:
-    """Return the length of the common run that ends at each pair of places."""
-    numbers: dict[Hashable, int] = {}
-    codes, other_codes = (
-        np.array([numbers.setdefault(item, len(numbers)) for item in items], dtype=np.int64)
-        for items in (one, other)
-    )
-    if len(other) >= _POPULAR_FROM:
-        most = len(other) // 100 + 1
-        popular = [numbers[item] for item, n in Counter(other).items() if n > most]
-        other_codes[np.isin(other_codes, popular)] = -1
-    runs: NDArray[np.int32] = (codes[:, None] == other_codes[None, :]).astype(np.int32)
-    for row in range(1, len(runs)):
-        runs[row, 1:] += runs[row - 1, :-1] * runs[row, 1:]
-    return runs
+def _longest(rows: Sequence[int], low: int, high: int) -> tuple[int, int, int]:
+    """Return row, column and length of the longest run down a diagonal, the earliest of several.
+
+    Args:
+        rows: a bit for each column in which a row matches.
+        low: the first column.
+        high: the column after the last.
+    """
+    window = (1 << high) - (1 << low)
+    rows = [row & window for row in rows]
+    if not any(rows):
+        return 0, low, 0
+    ends = {1: rows}  # length -> where runs of that length end, from the row length - 1 on
+    length = 1
+    while any(doubled := _longer(ends[length], ends[length], length)):
+        length *= 2
+        ends[length] = doubled
+    step, runs = length, ends[length]
+    while step > 1:
+        step //= 2
+        if any(longer := _longer(ends[step], runs, step)):
+            length, runs = length + step, longer
+    row = next(place for place, bits in enumerate(runs) if bits)
+    column = (runs[row] & -runs[row]).bit_length() - length
+    return row, column, length
 
 
-def _longest(
-    runs: NDArray[np.int32], low: int, high: int, other_low: int, other_high: int
-) -> tuple[int, int, int]:
-    """Return where the longest run of a part begins in both, the earliest first; and its length."""
-    part = runs[low:high, other_low:other_high]
-    rows = np.arange(1, high - low + 1, dtype=np.int32)[:, None]
-    columns = np.arange(1, other_high - other_low + 1, dtype=np.int32)[None, :]
-    inside = np.minimum(part, np.minimum(rows, columns))
-    place = int(inside.argmax())
-    row, column = divmod(place, other_high - other_low)
-    length = int(inside[row, column])
-    if length == 0:
-        return low, other_low, 0
-    return low + row - length + 1, other_low + column - length + 1, length
+def _longer(ends: Sequence[int], runs: Sequence[int], length: int) -> list[int]:
+    """Return where a run of ``length`` ends that directly follows one of ``runs``."""
+    after = ends[len(ends) - len(runs) + length :]
+    return [end & (run << length) for end, run in zip(after, runs, strict=False)]

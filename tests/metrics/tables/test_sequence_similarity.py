@@ -2,11 +2,9 @@
 
 from difflib import SequenceMatcher
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.metrics.tables import sequence_similarity
 from target_bench.metrics.tables.hscore_v2 import similarity
 from target_bench.metrics.tables.sequence_similarity import (
     common_subsequence,
@@ -16,11 +14,6 @@ from target_bench.metrics.tables.sequence_similarity import (
 
 ITEMS = st.lists(st.sampled_from(["", "", "", "a", "b", "cc", "12"]), max_size=30)
 LONG = st.lists(st.integers(0, 12), min_size=190, max_size=260)
-
-
-@pytest.fixture
-def always_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sequence_similarity, "_SMALL", 0)
 
 
 def _table(one: list[str], other: list[str]) -> tuple[int, int]:
@@ -43,13 +36,9 @@ def test_bits_count_as_tables_do(one: list[str], other: list[str]) -> None:
     assert (edit_distance(one, other), common_subsequence(one, other)) == _table(one, other)
 
 
-@pytest.mark.usefixtures("always_matrix")
-def test_ratio_is_difflibs() -> None:
-    @given(ITEMS, ITEMS)
-    def check(one: list[str], other: list[str]) -> None:
-        assert difflib_ratio(one, other) == SequenceMatcher(None, one, other).ratio()
-
-    check()
+@given(ITEMS, ITEMS)
+def test_ratio_is_difflibs(one: list[str], other: list[str]) -> None:
+    assert difflib_ratio(one, other) == SequenceMatcher(None, one, other).ratio()
 
 
 @given(LONG, LONG)
