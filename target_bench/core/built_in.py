@@ -63,12 +63,17 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "tabfact": "target_bench.corpora.tabfact:TabFact",
         "spider": "target_bench.corpora.spider:Spider",
         "bird": "target_bench.corpora.bird:Bird",
+        "rotowire": "target_bench.corpora.rotowire:RotoWire",
+        "wikitabletext": "target_bench.corpora.wikitabletext:WikiTableText",
+        "struc-bench": "target_bench.corpora.struc_bench:StrucBench",
     },
     "task": {
         RANKING_TASK: "target_bench.tasks.retrieval:TableRetrieval",
         "question_answering": "target_bench.tasks.question_answering:QuestionAnswering",
         "fact_verification": "target_bench.tasks.fact_verification:FactVerification",
         "text_to_sql": "target_bench.tasks.text_to_sql:TextToSQL",
+        "text_to_table": "target_bench.tasks.text_to_table:TextToTable",
+        "table_answering": "target_bench.tasks.text_to_table:TableAnswering",
     },
     "metric": {
         "recall": "target_bench.metrics.retrieval:RECALL",
@@ -115,5 +120,41 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "soft_f1": "target_bench.metrics.sql:SOFT_F1",
         "r_ves": "target_bench.metrics.sql:R_VES",
         "ves": "target_bench.metrics.sql:VES",
+        "cell_f1": "target_bench.metrics.tables.table_metrics:CELL_F1",
+        "cell_precision": "target_bench.metrics.tables.table_metrics:CELL_PRECISION",
+        "cell_recall": "target_bench.metrics.tables.table_metrics:CELL_RECALL",
+        "row_header_f1": "target_bench.metrics.tables.table_metrics:ROW_HEADER_F1",
+        "row_header_precision": "target_bench.metrics.tables.table_metrics:ROW_HEADER_PRECISION",
+        "row_header_recall": "target_bench.metrics.tables.table_metrics:ROW_HEADER_RECALL",
+        "column_header_f1": "target_bench.metrics.tables.table_metrics:COLUMN_HEADER_F1",
+        "column_header_precision": (
+            "target_bench.metrics.tables.table_metrics:COLUMN_HEADER_PRECISION"
+        ),
+        "column_header_recall": "target_bench.metrics.tables.table_metrics:COLUMN_HEADER_RECALL",
+        "cell_f1[chrf]": "target_bench.metrics.tables.table_metrics:CELL_F1_CHRF",
+        "cell_precision[chrf]": "target_bench.metrics.tables.table_metrics:CELL_PRECISION_CHRF",
+        "cell_recall[chrf]": "target_bench.metrics.tables.table_metrics:CELL_RECALL_CHRF",
+        "row_header_f1[chrf]": "target_bench.metrics.tables.table_metrics:ROW_HEADER_F1_CHRF",
+        "row_header_precision[chrf]": (
+            "target_bench.metrics.tables.table_metrics:ROW_HEADER_PRECISION_CHRF"
+        ),
+        "row_header_recall[chrf]": (
+            "target_bench.metrics.tables.table_metrics:ROW_HEADER_RECALL_CHRF"
+        ),
+        "column_header_f1[chrf]": "target_bench.metrics.tables.table_metrics:COLUMN_HEADER_F1_CHRF",
+        "column_header_precision[chrf]": (
+            "target_bench.metrics.tables.table_metrics:COLUMN_HEADER_PRECISION_CHRF"
+        ),
+        "column_header_recall[chrf]": (
+            "target_bench.metrics.tables.table_metrics:COLUMN_HEADER_RECALL_CHRF"
+        ),
+        "h_content[v2]": "target_bench.metrics.tables.table_metrics:H_CONTENT_V2",
+        "h_structure[v2]": "target_bench.metrics.tables.table_metrics:H_STRUCTURE_V2",
+        "valid[strict]": "target_bench.metrics.tables.table_metrics:VALID_STRICT",
+        "valid[lenient]": "target_bench.metrics.tables.table_metrics:VALID_LENIENT",
+        "h_content": "target_bench.metrics.tables.table_metrics:H_CONTENT",
+        "h_structure": "target_bench.metrics.tables.table_metrics:H_STRUCTURE",
+        "p_content": "target_bench.metrics.tables.table_metrics:P_CONTENT",
+        "p_structure": "target_bench.metrics.tables.table_metrics:P_STRUCTURE",
     },
 }

@@ -105,9 +105,10 @@ class Task(ABC, Generic[ExamplesT]):
         answer: what an answer is.
         source: where the tables of a prompt come from.
         judges: whether answers are judged before they are scored (``judge``).
-        replays: whether judging cannot be repeated, as where a model judges. A submission then
-            carries the judgements, which are read and never made again. ``judge`` then judges a
-            failed answer without asking the model.
+        replays: whether judging cannot be repeated, as where a model judges; an object may set it
+            where that follows from its settings. A submission then carries the judgements, which
+            are read and never made again. ``judge`` then judges a failed answer without asking the
+            model.
         needs_databases: whether it can only be asked of a corpus with databases.
         slices: what its scores are broken down by unless asked for otherwise: names of metadata.
         outcome: the metric that is 1 for a right answer, 0 for a wrong one and between for one that
@@ -128,7 +129,7 @@ class Task(ABC, Generic[ExamplesT]):
     answer: ClassVar[AnswerKind] = "text"
     source: ClassVar[TableSource] = "retrieved"
     judges: ClassVar[bool] = False
-    replays: ClassVar[bool] = False
+    replays: bool = False
     needs_databases: ClassVar[bool] = False
     slices: ClassVar[tuple[str, ...]] = ()
     outcome: ClassVar[str | None] = None

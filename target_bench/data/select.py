@@ -66,13 +66,17 @@ class Loaded:
         return self._with(queries, database=name)
 
     def of_task(self, task: str) -> "Loaded":
-        """Return the data with the queries about a task only; all of them for retrieval.
+        """Return the data with the queries about a task only.
+
+        For retrieval these are all but those whose metadata say that they are not ``ranked``.
 
         Raises:
             ConfigError: no query is about it.
         """
         if task == RANKING_TASK:
-            return self
+            kept = tuple(q for q in self.dataset.queries if q.metadata.get("ranked", True))
+            whole = len(kept) == len(self.dataset.queries)
+            return self if whole else replace(self, dataset=replace(self.dataset, queries=kept))
         queries = of_task(self.dataset, task).queries
         some = len(queries) < len(self.dataset.queries)
         return replace(

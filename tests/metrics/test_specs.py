@@ -21,6 +21,7 @@ from target_bench.evaluation.stages.score import _computed
 from target_bench.metrics import run_scores
 from target_bench.metrics.bertscore import SPEC as BERT_SCORE
 from target_bench.metrics.run_scores import all_specs, is_built_in, named, parse, spec_of, specs_of
+from target_bench.metrics.tables.table_metrics import P_CONTENT, P_STRUCTURE
 
 SPECS = {spec.name: spec for spec in all_specs()}
 DOCS = Path(__file__).parents[2] / "docs" / "metrics.md"
@@ -35,7 +36,7 @@ def _metrics_of(task: str) -> list[Metric[Any]]:
 
 
 def test_every_metric_of_a_task_is_declared_and_every_declaration_is_of_one() -> None:
-    met = {"bertscore": BERT_SCORE}
+    met = {"bertscore": BERT_SCORE, "p_content": P_CONTENT.spec, "p_structure": P_STRUCTURE.spec}
     for task in BUILT_IN["task"]:
         for metric in _metrics_of(task):
             assert spec_of(metric.name) == metric.spec

@@ -1,4 +1,4 @@
-"""The file `queries.jsonl`: each answer derived from the committed tables and databases."""
+"""The files of queries: each answer derived from the committed tables and databases."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from . import (
     questions_sports,
     statements_knowledge,
     statements_sports,
+    written_tables,
 )
 from .lookups import Answer, Question, Statement, answer, verdict
 from .sql_questions import described
@@ -29,6 +30,8 @@ from .tables import Table, read_tables
 
 DATA = Path(target_bench.corpora.mini.__file__).parent / "data"
 """The folder of the committed data files."""
+
+QUERIES, TABLES = "queries.jsonl", "tables_as_answers.jsonl"
 
 EVERY = 4
 """One query in this many belongs to the validation split."""
@@ -51,7 +54,10 @@ def faults(folder: Path) -> list[str]:
         derived = _text(folder).splitlines()
     except (LookupError, ValueError, sqlite3.Error, TargetBenchError) as error:
         return [str(error)]
-    path = folder / "queries.jsonl"
+    return [*_differing(folder / QUERIES, derived), *_differing(folder / TABLES, _tables(folder))]
+
+
+def _differing(path: Path, derived: list[str]) -> list[str]:
     stored = path.read_bytes().decode().split("\n")
     pairs = zip_longest(stored, [*derived, ""], fillvalue="no such line")
     return [
@@ -62,14 +68,21 @@ def faults(folder: Path) -> list[str]:
 
 
 def write(folder: Path) -> None:
-    """Write `queries.jsonl` from the questions, the tables and the databases of the folder.
+    """Write both files of queries from the questions, the tables and the databases of the folder.
 
     Raises:
         LookupError: a question names a row or a column that its table does not have.
         ValueError: a table is malformed, or contradicts the label of a statement.
         sqlite3.Error: SQLite refuses the text of a database.
     """
-    (folder / "queries.jsonl").write_bytes(_text(folder).encode())
+    (folder / QUERIES).write_bytes(_text(folder).encode())
+    (folder / TABLES).write_bytes("".join(f"{line}\n" for line in _tables(folder)).encode())
+
+
+def _tables(folder: Path) -> list[str]:
+    """Return the lines about tables as answers."""
+    found = written_tables.records(read_tables(folder))
+    return [json.dumps(one, ensure_ascii=False) for one in found]
 
 
 def _text(folder: Path) -> str:

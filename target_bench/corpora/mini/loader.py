@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from target_bench.core.release import Release
-from target_bench.core.schema import CorpusInfo, Table, TableId
+from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data.databases.stored_tables import LazyRows, built, stored_tables
-from target_bench.data.formats.own_folder import TableFolder
+from target_bench.data.formats.own_folder import TableFolder, queries_of
 
 
 class Mini(TableFolder):
@@ -15,13 +15,21 @@ class Mini(TableFolder):
 
     The databases ship as SQL text and are built into the cache folder when they are first used.
     The metadata of a query says in ``task`` what it is about; a question on a database also has
-    ``hardness`` (Spider's), ``difficulty`` (in BIRD's words) and ``evidence``.
+    ``hardness`` (Spider's), ``difficulty`` (in BIRD's words) and ``evidence``. Those answered with
+    tables have a ``format``, and are in no ranking.
     """
 
     info = CorpusInfo(
         name="mini",
         title="target-bench mini",
-        tasks=("retrieval", "question_answering", "fact_verification", "text_to_sql"),
+        tasks=(
+            "retrieval",
+            "question_answering",
+            "fact_verification",
+            "text_to_sql",
+            "text_to_table",
+            "table_answering",
+        ),
         splits=("test", "validation"),
         licence="Apache-2.0, written for this project from public facts",
         citation="The target-bench authors",
@@ -49,6 +57,11 @@ class Mini(TableFolder):
                         **table.context,
                     },
                 )
+
+    def queries(self, release: Release, split: str) -> Iterable[Query]:
+        """Yield the queries about web tables and databases, then those answered with tables."""
+        yield from super().queries(release, split)
+        yield from queries_of(release, release.require("tables_as_answers.jsonl"), split)
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
         """Return the three databases."""

@@ -1,0 +1,57 @@
+"""RotoWire as a text-to-table set: game reports and the tables they tell of (Wu et al. 2022)."""
+
+from collections.abc import Iterable
+
+from target_bench.components.text_table_lines import as_table, lines
+from target_bench.core.errors import DataError
+from target_bench.core.release import CorpusLoader, Release
+from target_bench.core.schema import CorpusInfo, Query, Table, TableId
+from target_bench.metrics.tables.answer_tables import AnswerTable
+from target_bench.metrics.tables.reading import read_tables
+
+_INSTRUCTION = (
+    "Write two tables in Markdown: after the line `Team:` a row for each team, after the line "
+    "`Player:` a row for each player; their columns are the statistics that the text gives, the "
+    "first one, without a name, holds the teams or players."
+)
+
+
+class RotoWire(CorpusLoader):
+    """Each line is a report and its Team and Player tables; the tables are the corpus.
+
+    A query is a report: the text of ``text_to_table``, and for ``retrieval`` what its tables are
+    found by. Of a report without a Team table there is only the other one.
+    """
+
+    info = CorpusInfo(
+        name="rotowire",
+        title="RotoWire",
+        tasks=("retrieval", "text_to_table"),
+        splits=("test", "validation", "train"),
+        licence="none stated by the release",
+        citation="Wiseman et al., EMNLP 2017; Wu et al., Text-to-Table, ACL 2022",
+        source="https://github.com/shirley-wu/text_to_table",
+        files=("rotowire.test.text, rotowire.test.data (and .valid., .train.)",),
+    )
+
+    subfolders = ("rotowire", "data/rotowire")
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:
+        """Yield the Team and the Player table of each line, as far as it has them."""
+        for number, (place, _, data) in enumerate(lines(release, "rotowire", split)):
+            for table in _read(place, data):
+                yield as_table(f"{number}/{table.name}", table, {"title": table.name})
+
+    def queries(self, release: Release, split: str) -> Iterable[Query]:
+        """Yield the report of each line; its id is the number of the line, from 0."""
+        for number, (place, text, data) in enumerate(lines(release, "rotowire", split)):
+            gold = tuple(TableId("0", f"{number}/{one.name}") for one in _read(place, data))
+            about = {"format": "text", "headers": "both", "instruction": _INSTRUCTION}
+            yield Query(str(number), text, gold, data, metadata=about)
+
+
+def _read(place: str, data: str) -> tuple[AnswerTable, ...]:
+    found = read_tables(data, "text")
+    if found.error is not None:
+        raise DataError(f"{place}: no table can be read ({found.error}): {data!r:.80}")
+    return found.tables

@@ -1,0 +1,79 @@
+"""Struc-Bench's own JSON: instruction, input, output (Tang et al. 2023).
+
+The authors publish their files on a file-sharing site, not in their repository, and we have none of
+them. What is read here follows the paper and the repository: its scripts read a list of objects of
+Alpaca's form and score the field ``output``; there is a set each of raw text, HTML and LaTeX.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from target_bench.components.text_table_lines import as_table
+from target_bench.core.errors import DataError
+from target_bench.core.release import CorpusLoader, Release, field
+from target_bench.core.schema import CorpusInfo, Query, Table, TableId
+from target_bench.metrics.tables.answer_tables import TableFormat
+from target_bench.metrics.tables.reading import read_tables
+
+_KINDS: dict[str, TableFormat] = {"table": "text", "html": "html", "latex": "latex"}
+
+
+class StrucBench(CorpusLoader):
+    """Records of instruction, input and output, a file for each of the three formats.
+
+    A query is the input (or, where that is empty, the instruction); its reference is the output.
+    """
+
+    info = CorpusInfo(
+        name="struc-bench",
+        title="Struc-Bench",
+        tasks=("retrieval", "text_to_table"),
+        splits=("test", "train"),
+        licence="none stated by the release",
+        citation="Tang et al., Struc-Bench, NAACL 2024",
+        source="https://github.com/gersteinlab/Struc-Bench",
+        files=("table_test.json, html_test.json, latex_test.json (at least one of them)",),
+    )
+
+    subfolders = ("data",)
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:
+        """Yield every table of every output."""
+        for place, name, kind, record in _records(release, split):
+            for number, table in enumerate(_read(place, kind, record)):
+                yield as_table(f"{name}/{number}", table, {"title": table.name})
+
+    def queries(self, release: Release, split: str) -> Iterable[Query]:
+        """Yield the input of every record; ids are ``<kind>/<number from 0>``."""
+        for place, name, kind, record in _records(release, split):
+            instruction = field(record, "instruction", str, place)
+            text = field(record, "input", str, place) if "input" in record else ""
+            n_tables = len(_read(place, kind, record))
+            yield Query(
+                name,
+                text or instruction,
+                tuple(TableId("0", f"{name}/{number}") for number in range(n_tables)),
+                field(record, "output", str, place),
+                metadata={"format": kind, "instruction": instruction if text else ""},
+            )
+
+
+def _records(release: Release, split: str) -> Iterator[tuple[str, str, TableFormat, Any]]:
+    names = {kind: f"{kind}_{split}.json" for kind in _KINDS}
+    paths = {kind: path for kind, name in names.items() if (path := release.find(name))}
+    if not paths:
+        release.require(*names.values())
+    for kind, path in paths.items():
+        found = release.json(path)
+        if not isinstance(found, list):
+            raise DataError(f"{path}: expected a list of objects with instruction, input, output")
+        for number, record in enumerate(found):
+            place = f"{path}, record {number}"
+            yield place, f"{kind}/{number}", _KINDS[kind], field({"": record}, "", dict, place)
+
+
+def _read(place: str, kind: TableFormat, record: Any) -> Any:
+    found = read_tables(field(record, "output", str, place), kind)
+    if found.error is not None:
+        raise DataError(f"{place}: no table can be read in its output as {kind} ({found.error})")
+    return found.tables

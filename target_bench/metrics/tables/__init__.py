@@ -1,0 +1,1 @@
+"""Tables as answers: read from text, compared with reference tables."""

@@ -1,0 +1,130 @@
+"""Answers beside their references, as every metric of tables reads them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from target_bench.metrics.tables.answer_tables import AnswerTable, ReadAnswer, TableFormat
+from target_bench.metrics.tables.header_cell_scores import (
+    BOTH,
+    PRF,
+    Headers,
+    Part,
+    Similarity,
+    header_cell_scores,
+    rectangular,
+)
+from target_bench.metrics.tables.hscore_html import h_score_html
+from target_bench.metrics.tables.hscore_latex import h_score_latex
+from target_bench.metrics.tables.hscore_text import h_score_text, has_both_tables
+from target_bench.metrics.tables.hscore_v2 import HScoreV2, h_score_v2
+from target_bench.metrics.tables.official_sides import HTML_PARSER, HScore, UnreadableTableError
+from target_bench.metrics.tables.reading import against, matched, read_tables
+from target_bench.metrics.tables.table_diff import TableDiff, table_diff
+
+PairScores = Mapping[Part, PRF]
+
+_NO_H_SCORE = HScore({}, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class ComparedTables:
+    """An answer and its reference.
+
+    Attributes:
+        text: the answer; None for one that failed.
+        gold: the reference, in the format.
+        table_format: how both are written.
+        parser: what HTML is parsed with.
+        headers: the kinds of headers of the tables.
+        p_score: content and structure as a model judged them; None where none did.
+    """
+
+    text: str | None
+    gold: str
+    table_format: TableFormat
+    parser: str = HTML_PARSER
+    headers: Headers = BOTH
+    p_score: tuple[float, float] | None = None
+
+    @cached_property
+    def reference(self) -> ReadAnswer:
+        """The tables of the reference."""
+        return read_tables(self.gold, self.table_format, self.parser)
+
+    @cached_property
+    def answer(self) -> ReadAnswer:
+        """The tables of the answer, with the faults that the reference does not have."""
+        if self.text is None:
+            return ReadAnswer((), ("empty",))
+        read = read_tables(self.text, self.table_format, self.parser)
+        return against(read, self.reference)
+
+    @cached_property
+    def h_score(self) -> HScore | None:
+        """The official H-Score; None where the official code has none for such a reference.
+
+        It is for texts that name a team and a player, HTML and LaTeX. An answer that failed is an
+        empty one; one that cannot be scored (nested too deeply) is 0.
+        """
+        text = self.text or ""
+        if self.table_format == "text":
+            return h_score_text(text, self.gold) if has_both_tables(self.gold) else None
+        try:
+            if self.table_format == "html":
+                return h_score_html(text, self.gold, self.parser)
+            if self.table_format == "latex":
+                return h_score_latex(text, self.gold)
+        except UnreadableTableError:
+            return _NO_H_SCORE
+        return None
+
+    @cached_property
+    def h_score_v2(self) -> HScoreV2:
+        """The repaired H-Score."""
+        return h_score_v2(*self._with_headers)
+
+    @cached_property
+    def differences(self) -> TableDiff:
+        """The differences, by type of error."""
+        return table_diff(*self._with_headers)
+
+    @property
+    def _with_headers(self) -> tuple[ReadAnswer, ReadAnswer]:
+        """Answer and reference; where columns have no names, an empty header stands above."""
+        if self.headers.column:
+            return self.answer, self.reference
+        return _with_header(self.answer), _with_header(self.reference)
+
+    def pairs(self, similarity: Similarity) -> Sequence[tuple[str, PairScores]]:
+        """Return name and scores of each table of the reference that is not empty."""
+        return self._exact_pairs if similarity == "exact" else self._soft_pairs
+
+    @cached_property
+    def _exact_pairs(self) -> list[tuple[str, PairScores]]:
+        return self._paired("exact")
+
+    @cached_property
+    def _soft_pairs(self) -> list[tuple[str, PairScores]]:
+        return self._paired("chrf")
+
+    def _paired(self, similarity: Similarity) -> list[tuple[str, PairScores]]:
+        found = []
+        for i, j in matched(self.answer, self.reference):
+            if j is None:
+                continue
+            gold = self.reference.tables[j]
+            given = () if i is None else self.answer.tables[i].rows
+            scores = header_cell_scores(rectangular(given), _rows(gold), similarity, self.headers)
+            if scores is not None:
+                found.append((gold.name, scores))
+        return found
+
+
+def _with_header(read: ReadAnswer) -> ReadAnswer:
+    tables = (replace(table, rows=(("",) * table.width, *table.rows)) for table in read.tables)
+    return replace(read, tables=tuple(tables))
+
+
+def _rows(table: AnswerTable) -> list[list[str]]:
+    return rectangular(table.rows)

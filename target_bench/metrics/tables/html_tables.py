@@ -1,0 +1,126 @@
+"""Tables in HTML, read with BeautifulSoup and a stated parser."""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from target_bench.core.grid import CellGrid, GridCell
+from target_bench.metrics.tables.answer_tables import (
+    MOST_CELLS,
+    AnswerTable,
+    ReadAnswer,
+    failed,
+    read_answer,
+    unfenced,
+)
+from target_bench.metrics.tables.official_sides import HTML_PARSER
+from target_bench.metrics.tables.soup import parsed
+
+if TYPE_CHECKING:
+    from bs4 import BeautifulSoup, Tag
+    from bs4.element import NavigableString
+
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_NOT_PROSE = {*_HEADINGS, "table", "ul", "ol", "title", "style", "script", "tr", "td", "th"}
+_CELLS = ("tr", "td", "th", "li")
+_OPENED, _CLOSED = re.compile(r"<table\b", re.IGNORECASE), re.compile(r"</table\b", re.IGNORECASE)
+_WIDEST = 1000
+"""Columns over which a cell reaches at most, as in the standard."""
+
+
+def read_html_tables(text: str, parser: str = HTML_PARSER) -> ReadAnswer:
+    """Read the tables of HTML; a table inside a cell is text of that cell.
+
+    Cells that span are repeated. Without ``<table>``, loose rows are one table, and so are the
+    items of lists. A caption, or the heading before a table, is its name.
+
+    Raises:
+        UnreadableTableError: tags are nested too deeply.
+    """
+    inside, faults = unfenced(text)
+    soup = parsed(inside, parser)
+    found = [table for table in soup.find_all("table") if table.find_parent("table") is None]
+    if any(table.find("table") for table in found):
+        faults.append("nested")
+    if len(_OPENED.findall(inside)) > len(_CLOSED.findall(inside)):
+        faults.append("truncated")
+    if _has_prose(soup):
+        faults.append("prose")
+    grids = [(_name(table), _grid(table)) for table in found]
+    if not found:
+        faults.append("no_table_tag")
+        grids = [("", _grid(soup) or _items(soup))]
+    if any(_size(grid) > MOST_CELLS for _, grid in grids):
+        return failed("too_long")
+    return read_answer([AnswerTable(name, _rows(grid)) for name, grid in grids], faults)
+
+
+def _has_prose(soup: "BeautifulSoup") -> bool:
+    from bs4.element import NavigableString, PreformattedString
+
+    return any(
+        isinstance(part, NavigableString)
+        and not isinstance(part, PreformattedString)
+        and part.strip()
+        and not any(parent.name in _NOT_PROSE for parent in part.parents)
+        for part in soup.descendants
+    )
+
+
+def _name(table: "Tag") -> str:
+    caption = table.find("caption")
+    if caption is not None:
+        return _text(caption)
+    before = table.find_previous_sibling(True)
+    return _text(before) if before is not None and before.name in _HEADINGS else ""
+
+
+def _text(tag: "Tag") -> str:
+    """Return the text of a cell without that of cells that an end tag is missing before."""
+    parts = (part for part in tag.strings if _belongs(part, tag))
+    return " ".join(" ".join(parts).split())
+
+
+def _belongs(part: "NavigableString", tag: "Tag") -> bool:
+    is_of_another = False
+    for parent in part.parents:
+        if parent is tag:
+            return not is_of_another
+        is_of_another = parent.name in _CELLS or (is_of_another and parent.name != "table")
+    return False
+
+
+def _grid(root: "Tag") -> tuple[tuple[GridCell, ...], ...]:
+    """Return the cells of the rows that are of this table and of none inside it."""
+    own = root if root.name == "table" else None
+    rows = (row for row in root.find_all("tr") if row.find_parent("table") is own)
+    cells = (tuple(_cells(row)) for row in rows)
+    return tuple(row for row in cells if row)
+
+
+def _cells(row: "Tag") -> Iterator[GridCell]:
+    for cell in row.find_all(["th", "td"]):
+        if cell.find_parent("tr") is row:
+            rows, columns = _span(cell, "rowspan"), _span(cell, "colspan")
+            yield GridCell(_text(cell), rows, columns, cell.name == "th")
+
+
+def _span(cell: "Tag", name: str) -> int:
+    found = re.match(r"\s*(\d{1,6})", str(cell.get(name, "1")))
+    return min(max(int(found[1]), 1), _WIDEST) if found else 1
+
+
+def _items(soup: "BeautifulSoup") -> tuple[tuple[GridCell, ...], ...]:
+    return tuple((GridCell(_text(item)),) for item in soup.find_all("li"))
+
+
+def _size(grid: tuple[tuple[GridCell, ...], ...]) -> int:
+    return sum(cell[2] * min(cell.row_span, len(grid)) for row in grid for cell in row)
+
+
+def _rows(grid: tuple[tuple[GridCell, ...], ...]) -> tuple[tuple[str, ...], ...]:
+    """Return the rows with spans filled; as they are where there is no span."""
+    if all(cell[1:3] == (1, 1) for row in grid for cell in row):
+        return tuple(tuple(cell.text for cell in row) for row in grid)
+    places = CellGrid(grid).places()
+    return tuple(tuple(cell.text if cell else "" for cell in row) for row in places)

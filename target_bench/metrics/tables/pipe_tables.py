@@ -1,0 +1,72 @@
+"""Tables in plain text and Markdown: a line a row, cells divided by bars."""
+
+import re
+from collections.abc import Iterator
+
+from target_bench.metrics.tables.answer_tables import AnswerTable, Fault, ReadAnswer, read_answer
+
+_NEWLINE = re.compile(r"\r\n?|\n|<NEWLINE>|<newline>")
+_SEPARATOR = re.compile(r"[\s|:+=\-]+")
+_BAR = re.compile(r"(?<!\\)\|")
+_MARKS = re.compile(r"^[\s#*_>\-\d.)]*|[\s:*_]*$")
+_TITLE = re.compile(r"\s{0,3}(?:#{1,6}\s*|\*\*)\S")
+_MOST_WORDS = 12
+"""Words of a title."""
+
+
+def read_pipe_tables(text: str) -> ReadAnswer:
+    """Read tables whose cells are divided by bars; ``<NEWLINE>`` ends a line too.
+
+    Consecutive lines with a bar are a table, lines of ``-``, ``=``, ``:`` and ``+`` left out. The
+    line before a table that ends in a colon, or is a heading or in bold, is its name. A bar after
+    a backslash is part of its cell.
+    """
+    tables: list[AnswerTable] = []
+    faults: list[Fault] = []
+    fences = 0
+    rows: list[tuple[str, ...]] = []
+    title = ""
+    for line in [*_NEWLINE.split(text), ""]:
+        if "|" in line:
+            rows += _row(line)
+            continue
+        if rows:
+            tables.append(AnswerTable(_bare(title), tuple(rows)))
+            rows, title = [], ""
+        if not line.strip():
+            continue
+        if line.lstrip().startswith(("```", "~~~")):
+            fences += 1
+        elif _is_title(line):
+            faults += ["prose"] if title else []
+            title = line
+        else:
+            faults.append("prose")
+    faults += _unclosed(text, fences)
+    return read_answer(tables, faults)
+
+
+def _row(line: str) -> Iterator[tuple[str, ...]]:
+    if _SEPARATOR.fullmatch(line) and re.search(r"[-=]", line):
+        return
+    cells = [cell.strip().replace("\\|", "|") for cell in _BAR.split(line.strip())]
+    cells = cells[1:] if len(cells) > 1 and not cells[0] else cells
+    yield tuple(cells[:-1] if len(cells) > 1 and not cells[-1] else cells)
+
+
+def _is_title(line: str) -> bool:
+    short = len(line.split()) <= _MOST_WORDS
+    return short and (line.rstrip().endswith(":") or _TITLE.match(line) is not None)
+
+
+def _bare(title: str) -> str:
+    return _MARKS.sub("", title)
+
+
+def _unclosed(text: str, fences: int) -> Iterator[Fault]:
+    """Yield the faults of fences, and of a last row that begins with a bar and has no last one."""
+    if fences:
+        yield "fenced"
+    last = text.rstrip().rpartition("\n")[2].strip()
+    if fences % 2 or (last.startswith("|") and not last.endswith(("|", "`"))):
+        yield "truncated"

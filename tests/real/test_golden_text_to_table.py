@@ -1,0 +1,176 @@
+"""Header and cell scores against Wu et al.'s scripts; P-Score's replies against Struc-Bench's."""
+
+import gzip
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from target_bench.metrics.tables.character_f import character_f
+from target_bench.metrics.tables.header_cell_scores import (
+    Headers,
+    Similarity,
+    header_cell_scores,
+    is_empty,
+    paper_table,
+    parse_paper_format,
+    table_by_name,
+)
+from target_bench.metrics.tables.p_score import p_score, parse_reply
+from tests.real.data import DATA
+from tests.real.golden import TOLERANCE, Case, cases, needs_golden
+
+pytestmark = [
+    needs_golden,
+    pytest.mark.skipif(
+        not (DATA / "rotowire").is_dir(), reason=f"no RotoWire in {DATA} (set TARGET_BENCH_DATA)"
+    ),
+]
+
+FILE, JUDGE = "text_to_table_prf.json", "pscore_parse.json"
+MEASURES: dict[str, Similarity] = {"E": "exact", "chrf": "chrf"}
+NEWER = "chrf_sacrebleu_2.6"
+_SEPARATOR = re.compile(r"^[|:\-\s]*-[|:\-\s]*$")
+
+
+@cache
+def _json(name: str) -> Any:
+    content = (DATA / name).read_bytes()
+    return json.loads(gzip.decompress(content) if name.endswith(".gz") else content)
+
+
+@cache
+def _lines(name: str) -> list[str]:
+    return gzip.decompress((DATA / name).read_bytes()).decode().split("\n")
+
+
+def _converted(text: str, fields: bool = False) -> str:
+    """Markdown in the format of the paper, as the vectors were made."""
+    lines = [line for line in text.split("\n") if not _SEPARATOR.match(line)]
+    first = [cell.strip() for cell in lines[0].strip().strip("|").split("|")] if lines else []
+    return " <NEWLINE> ".join(lines[1:] if fields and first == ["Field", "Value"] else lines)
+
+
+def _headers(names: list[str]) -> Headers:
+    return Headers("row" in names, "col" in names)
+
+
+def _texts(case: Case) -> tuple[str, str]:
+    """The prediction and the gold of a case."""
+    given = case["input"]
+    if "pairs" in given:
+        gold, prediction = _json(given["pairs"])[given["index"]]
+        fields = "wikitabletext" in given["pairs"]
+        return _converted(prediction, fields), _converted(gold, fields)
+    if "tables" in given:
+        record = _json(given["tables"])[given["index"]]
+        changed = record[f"pertubation{given['perturbation']}"]
+        return _converted(changed.strip()), _converted(record["original"].strip())
+    if "file" in given:
+        lines = _lines(given["file"])
+        places = (given["prediction_index"], given["gold_index"])
+        prediction, gold = (table_by_name(lines[i].strip(), given["name"]) for i in places)
+        return prediction, gold
+    return given["prediction"], given["gold"]
+
+
+def _score(prediction: str, gold: str, case: Case, similarity: Similarity) -> Any:
+    tables = paper_table(prediction.strip()), paper_table(gold.strip())
+    return header_cell_scores(*tables, similarity, _headers(case["input"]["headers"]))
+
+
+KINDS = ("rotowire_pair", "wikitabletext_pair", "tabxbench_pair", "line_pair", "text_pair")
+
+
+@pytest.mark.parametrize("similarity", MEASURES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_pairs(kind: str, similarity: str) -> None:
+    """Where the official script or sacreBLEU 2.0 raises, the value of sacreBLEU 2.6, or 0."""
+    chosen: list[Case] = [one.values[0] for one in cases(FILE, kind)]
+    assert chosen
+    for case in chosen:
+        found = _score(*_texts(case), case, MEASURES[similarity])
+        if case["expected"] == "skipped":
+            assert found is None
+            continue
+        expected: Mapping[str, Any] = case["expected"][similarity]
+        if "error" in expected:
+            expected = case["expected"].get(NEWER, {}) if similarity == "chrf" else {}
+            assert expected or found["cells"] == (0, 0, 0)
+        for part, values in expected.items():
+            assert tuple(found[part]) == pytest.approx(values, abs=TOLERANCE), case["id"]
+
+
+@pytest.mark.parametrize("case", cases(FILE, "parse"))
+def test_parse(case: Case) -> None:
+    found = parse_paper_format(case["input"]["text"], case["input"]["strict"])
+    assert found == case["expected"]["table"]
+    for names, empty in case["expected"].get("empty", {}).items():
+        assert is_empty(found or [], _headers(names.split("_"))) == empty
+
+
+@pytest.mark.parametrize("case", cases(FILE, "extract_by_name"))
+def test_table_by_name(case: Case) -> None:
+    assert table_by_name(case["input"]["text"], case["input"]["name"]) == case["expected"]
+
+
+@pytest.mark.parametrize("case", cases(FILE, "chrf"))
+def test_character_f(case: Case) -> None:
+    expected = case["expected"]
+    wanted = expected["sacrebleu_2.6"] if isinstance(expected, dict) else expected
+    found = character_f(case["input"]["prediction"], case["input"]["gold"])
+    assert found == pytest.approx(wanted, abs=TOLERANCE)
+
+
+def _indices(case: Case) -> list[str]:
+    """The pairs of a corpus; of those of one table, the ones whose id names it."""
+    given = case["input"]
+    if "indices" in given and not isinstance(given["indices"], str):
+        return list(given["indices"])
+    every = list(_json(given["pairs"]))
+    name = next((word for word in ("Team", "Player") if word in case["id"]), None)
+    if name is None:
+        return every
+    ids = _json(given["pairs"].replace(".pairs.", ".idx_to_table_id."))
+    return [index for index in every if ids[index].endswith(f"$${name.upper()}")]
+
+
+@pytest.mark.parametrize("case", cases(FILE, "corpus"))
+def test_corpus(case: Case) -> None:
+    for name, similarity in MEASURES.items():
+        expected = case["expected"].get(name)
+        if expected is None:
+            continue
+        pairs = [case | {"input": case["input"] | {"index": i}} for i in _indices(case)]
+        scores = [_score(*_texts(pair), pair, similarity) for pair in pairs]
+        counted = [one for one in scores if one is not None]
+        assert len(counted) == expected["n"]
+        for part in (part for part in expected if part not in ("n", "printed")):
+            means = np.mean([one[part] for one in counted], axis=0)
+            assert means == pytest.approx(expected[part], abs=TOLERANCE)
+
+
+@pytest.mark.parametrize("case", cases(JUDGE, "parse"))
+def test_reply(case: Case) -> None:
+    assert parse_reply(case["input"]["response"]) == case["expected"]["parsed"]
+
+
+@pytest.mark.parametrize("kind", ["aggregate", "aggregate_parsed"])
+def test_p_score(kind: str) -> None:
+    """Where the official scripts divide by 0 or stop at a reply, nothing counts or it does not."""
+    for one in cases(JUDGE, kind):
+        case: Case = one.values[0]
+        given = case["input"]
+        replies = given.get("parsed") or [parse_reply(text) for text in given["responses"]]
+        found = p_score(replies)
+        for expected in case["expected"].values():
+            if expected.get("error") == "ZeroDivisionError":
+                assert found.count == 0
+            elif "error" not in expected:
+                assert found.count == expected["count"]
+                assert found.content == pytest.approx(expected["content"], abs=TOLERANCE)
+                assert found.structure == pytest.approx(expected["structure"], abs=TOLERANCE)
