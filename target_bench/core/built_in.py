@@ -50,6 +50,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
     },
     "generator": {
         "extractive": "target_bench.generators.extractive:Extractive",
+        "template": "target_bench.generators.template:Template",
         "replay": "target_bench.generators.replay:Replay",
         "openai": "target_bench.generators.openai:OpenAI",
         "langchain": "target_bench.generators.langchain:LangChain",
@@ -63,12 +64,14 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "tabfact": "target_bench.corpora.tabfact:TabFact",
         "spider": "target_bench.corpora.spider:Spider",
         "bird": "target_bench.corpora.bird:Bird",
+        "totto": "target_bench.corpora.totto:ToTTo",
     },
     "task": {
         RANKING_TASK: "target_bench.tasks.retrieval:TableRetrieval",
         "question_answering": "target_bench.tasks.question_answering:QuestionAnswering",
         "fact_verification": "target_bench.tasks.fact_verification:FactVerification",
         "text_to_sql": "target_bench.tasks.text_to_sql:TextToSQL",
+        "table_to_text": "target_bench.tasks.table_to_text:TableToText",
     },
     "metric": {
         "recall": "target_bench.metrics.retrieval:RECALL",
@@ -115,5 +118,9 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "soft_f1": "target_bench.metrics.sql:SOFT_F1",
         "r_ves": "target_bench.metrics.sql:R_VES",
         "ves": "target_bench.metrics.sql:VES",
+        "parent": "target_bench.metrics.descriptions.totto:PARENT",
+        "parent_precision": "target_bench.metrics.descriptions.totto:PARENT_PRECISION",
+        "parent_recall": "target_bench.metrics.descriptions.totto:PARENT_RECALL",
+        "bleu[totto]": "target_bench.metrics.descriptions.totto:BLEU_TOTTO",
     },
 }

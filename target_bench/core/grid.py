@@ -57,10 +57,15 @@ class CellGrid:
         they are joined by a space, repeated ones once. Without such a row its names are empty.
         """
         places = self.places()
-        n = next((i for i, row in enumerate(places) if not _is_header(row)), len(places))
+        n = _header_rows(places)
         width = len(places[0]) if places else 0
         header = [_joined(row[j] for row in places[:n]) for j in range(width)]
         return header, [[cell.text if cell else "" for cell in row] for row in places[n:]]
+
+    @property
+    def header_rows(self) -> int:
+        """How many leading rows hold header cells alone."""
+        return _header_rows(self.places())
 
     def to_json(self) -> list[list[list[Any]]]:
         """Return the rows as lists of ``[text, row_span, column_span, is_header]``."""
@@ -76,6 +81,10 @@ class CellGrid:
         if not isinstance(rows, Sequence) or isinstance(rows, str) or not rows:
             raise ValueError(f"expected a list of rows of cells, found {rows!r:.60}")
         return cls(tuple(tuple(_cells(row, i)) for i, row in enumerate(rows, start=1)))
+
+
+def _header_rows(places: Sequence[Sequence[GridCell | None]]) -> int:
+    return next((i for i, row in enumerate(places) if not _is_header(row)), len(places))
 
 
 def _is_header(row: Sequence[GridCell | None]) -> bool:
