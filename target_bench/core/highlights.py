@@ -31,6 +31,12 @@ class Highlighted:
         own = [text for text in self.column_headers or self.row_headers if text != self.text]
         return " ".join(dict.fromkeys(own)).strip()
 
+    @property
+    def nearest(self) -> str:
+        """The header next to it, above or else to the left; empty where there is none."""
+        own = [text for text in self.column_headers or self.row_headers if text.strip()]
+        return own[-1].strip() if own else ""
+
 
 def highlighted(query: Query, table: Table) -> Table:
     """Return a table that says in its context which cells the query is about."""

@@ -14,9 +14,9 @@ LONGEST = 12
 class Template(Generator):
     """Says what the highlighted cells of the first table say, without any model.
 
-    The title of the page is the subject; each cell is told with its header: "Colin Hanlon (Theatre)
-    had a Year of 2015, a Show of The 12 and a Role of Pete." A table without highlighted cells is
-    told by its titles. Without a table the query itself is the answer.
+    The title of the page is the subject, and each cell is told with the header next to it: "Colin
+    Hanlon had Year 2015, Show The 12 and Role Pete." A table without highlighted cells is told by
+    its titles. Without a table the query itself is the answer.
 
     Args:
         section: whether the title of the section stands beside that of the page.
@@ -34,7 +34,7 @@ class Template(Generator):
         told = _told(highlights.cells_of(table))
         if not told:
             return f"{subject}." if subject else request.query
-        return f"{subject} {told}." if subject else f"{told[0].upper()}{told[1:]}."
+        return f"{subject} had {told}." if subject else f"{told[0].upper()}{told[1:]}."
 
     def _subject(self, table: Table) -> str:
         title, section = (
@@ -54,4 +54,5 @@ def _told(cells: Sequence[Highlighted]) -> str:
 
 
 def _part(cell: Highlighted) -> str:
-    return f"{cell.name} {cell.text}" if cell.name and not cell.is_header else cell.text
+    named = cell.nearest and not cell.is_header
+    return f"{cell.nearest} {cell.text}" if named else cell.text
