@@ -51,11 +51,6 @@ def fault(rows: Sequence[Sequence[GridCell]], places: Any) -> str | None:
     return None if len(are_places(rows, places)) == len(places) else OUT_OF_RANGE
 
 
-def fault_of(query: Query, table: Table) -> str | None:
-    """Say what is wrong with the highlighted cells of a query, as ``fault``."""
-    return fault(grid_rows(table), _named(query))
-
-
 def cells_of(table: Table) -> list[Highlighted]:
     """List the highlighted cells of a table, in the order given."""
     rows = grid_rows(table)

@@ -28,27 +28,34 @@ class CellHeaders:
     """
 
     rows: Rows
-    _edges: list[list[int]] = field(init=False, repr=False)
-    _found: list[list[tuple[int, int, str]]] = field(init=False, repr=False)
+    _above: list[list[tuple[int, int, str]]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        edges = [[0, *accumulate(cell.column_span for cell in row)] for row in self.rows]
-        headers = [
-            [(at[j], at[j + 1], cell.text) for j, cell in enumerate(row) if cell.is_header]
-            for row, at in zip(self.rows, edges, strict=True)
-        ]
-        object.__setattr__(self, "_edges", edges)
-        object.__setattr__(self, "_found", headers)
+        object.__setattr__(self, "_above", list(map(_spans_of_headers, self.rows)))
 
     def of_column(self, row: int, column: int) -> list[str]:
         """List the headers above a cell, from the top, those of a row from the left."""
-        start, end = self._edges[row][:-1][column], self._edges[row][1:][column]
-        above = self._found[: max(row, 0)]
+        edges = _edges(self.rows[row])
+        start, end = edges[:-1][column], edges[1:][column]
+        above = self._above[: max(row, 0)]
         return [text for found in above for low, high, text in found if low < end and start < high]
 
     def of_row(self, row: int, column: int) -> list[str]:
         """List the header cells to the left of a cell, from the left."""
         return [cell.text for cell in self.rows[row][: max(column, 0)] if cell.is_header]
+
+
+def _edges(row: Sequence[GridCell]) -> list[int]:
+    """Return where each cell of a row begins, in columns, and where the last one ends."""
+    return [0, *accumulate(cell.column_span for cell in row)]
+
+
+def _spans_of_headers(row: Sequence[GridCell]) -> list[tuple[int, int, str]]:
+    """Return first column, end and text of each header cell of a row."""
+    if not any(cell.is_header for cell in row):
+        return []
+    edges = _edges(row)
+    return [(edges[j], edges[j + 1], c.text) for j, c in enumerate(row) if c.is_header]
 
 
 def full_table(rows: Rows, highlighted: Places = (), strict: bool = True) -> str:

@@ -127,7 +127,7 @@ def cell_text(cell: Cell) -> str:
     return str(cell)
 
 
-def grid_rows(table: Table) -> list[list[GridCell]]:
+def grid_rows(table: Table) -> Sequence[Sequence[GridCell]]:
     """Return the cells of a table as its source has them: ragged, with spans, headers first.
 
     A table without a grid has a row of header cells, and its rows; of one with a grid those rows
@@ -136,8 +136,7 @@ def grid_rows(table: Table) -> list[list[GridCell]]:
     if table.grid is None:
         header = [GridCell(name, is_header=True) for name in table.header]
         return [header, *([GridCell(cell_text(cell)) for cell in row] for row in table.rows)]
-    rows = [list(row) for row in table.grid.rows]
-    return rows[: table.grid.header_rows + len(table.rows)]
+    return table.grid.rows[: table.grid.header_rows + len(table.rows)]
 
 
 def _linearised(table: Table, name: Format) -> str:

@@ -22,6 +22,8 @@ _FILES = {
     "train": ("totto_train_data.jsonl", "train_sample.jsonl"),
     "test": ("unlabeled_totto_test_data.jsonl",),
 }
+_FIELDS = ("value", "row_span", "column_span", "is_header")
+_NAMES = frozenset(_FIELDS)
 
 
 class ToTTo(CorpusLoader):
@@ -112,7 +114,22 @@ def _rows(release: Release, place: str, record: Any) -> Iterator[tuple[GridCell,
         where = f"{place}, table row {number}"
         if not isinstance(row, list):
             raise DataError(f"{where}: expected a list of cells, found {row!r:.60}")
-        yield tuple(_cell(release, f"{where}, cell {j}", cell) for j, cell in enumerate(row))
+        yield tuple(_cells(release, where, row))
+
+
+def _cells(release: Release, place: str, row: list[Any]) -> Iterator[GridCell]:
+    for number, cell in enumerate(row):
+        usual = type(cell) is dict and cell.keys() >= _NAMES
+        if usual and _is_usual(found := GridCell(*(cell[name] for name in _FIELDS))):
+            yield found
+        else:
+            yield _cell(release, f"{place}, cell {number}", cell)
+
+
+def _is_usual(cell: GridCell) -> bool:
+    text, rows, columns, is_header = cell
+    whole = type(rows) is type(columns) is int and 1 <= rows <= WIDEST and 1 <= columns <= WIDEST
+    return whole and type(text) is str and type(is_header) is bool
 
 
 def _cell(release: Release, place: str, cell: Any) -> GridCell:

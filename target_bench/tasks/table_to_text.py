@@ -1,6 +1,7 @@
 """Table-to-text: does a sentence say what the highlighted cells of a table say?"""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -29,7 +30,18 @@ from target_bench.metrics.text import VERSION as TEXT_VERSION
 from target_bench.metrics.text import number_of_references
 
 
-class TableToText(Task[JudgedDescriptions]):
+@dataclass(frozen=True)
+class JudgedSentences(JudgedDescriptions):
+    """Sentences, and what is wrong with the highlighted cells of each query.
+
+    Attributes:
+        faults: of each query; None where its highlighted cells are those of its table.
+    """
+
+    faults: Sequence[str | None] = ()
+
+
+class TableToText(Task[JudgedSentences]):
     """Sentences about highlighted cells, compared with references and with the table.
 
     The table of a query is given: its first gold table. Highlighted cells that are not in the table
@@ -69,7 +81,7 @@ class TableToText(Task[JudgedDescriptions]):
 
     def metrics(
         self, queries: Sequence[Query], _cutoffs: Sequence[int] = ()
-    ) -> list[Metric[JudgedDescriptions]]:
+    ) -> list[Metric[JudgedSentences]]:
         """Return PARENT, ToTTo's BLEU, and sacreBLEU of the text as it is."""
         number = number_of_references([query.references for query in queries])
         found = description_metrics(number, READING)
@@ -79,20 +91,22 @@ class TableToText(Task[JudgedDescriptions]):
             found.append(BERTScore(self.bertscore, READING))
         return found
 
-    def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedDescriptions:
+    def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedSentences:
         """Return the sentences without their reasoning blocks, and the cells they should describe.
 
         Raises:
             BudgetError: the budget is spent.
         """
         given = [predictions.answers[query.id] for query in dataset.queries]
-        return JudgedDescriptions(
+        about = [_about(query, dataset.corpus) for query in dataset.queries]
+        return JudgedSentences(
             [None if g.error is not None else self.parse(g.text) for g in given],
             [query.references for query in dataset.queries],
-            [_evidence(query, dataset.corpus) for query in dataset.queries],
+            [evidence for evidence, _ in about],
+            [fault for _, fault in about],
         )
 
-    def parsed(self, examples: JudgedDescriptions) -> Sequence[str | None]:
+    def parsed(self, examples: JudgedSentences) -> Sequence[str | None]:
         """Return what was read in each answer; None where nothing was."""
         return examples.texts
 
@@ -100,12 +114,13 @@ class TableToText(Task[JudgedDescriptions]):
         """Return what changes a score besides the metrics: the versions of their rules."""
         return [VERSION, TEXT_VERSION]
 
-    def report(self, dataset: Dataset, examples: JudgedDescriptions) -> dict[str, Any]:
+    def report(self, dataset: Dataset, examples: JudgedSentences) -> dict[str, Any]:
         """Return the queries without a usable highlight or value, and which they are."""
         found: dict[str, list[str]] = {}
-        for query, about in zip(dataset.queries, examples.evidence, strict=True):
-            for fault in _faults(query, about, dataset.corpus):
-                found.setdefault(fault, []).append(query.id)
+        known = zip(dataset.queries, examples.evidence, examples.faults, strict=True)
+        for query, about, fault in known:
+            for one in filter(None, (fault, _valueless(about))):
+                found.setdefault(one, []).append(query.id)
         return {"faults": found} if found else {}
 
     def summary(self, report: Mapping[str, Any]) -> list[SummaryBlock]:
@@ -146,27 +161,26 @@ def _without_reasoning(text: str) -> str | None:
     return None if text and not said else said
 
 
-def _evidence(query: Query, corpus: Corpus) -> Evidence:
-    """Return the table of a query, and its highlighted cells, as the metrics read them."""
+def _about(query: Query, corpus: Corpus) -> tuple[Evidence, str | None]:
+    """Return the cells of a query as the metrics read them, and what is wrong with its highlights.
+
+    The second part is None where nothing is.
+    """
     if not query.gold:
-        return Evidence("", "")
+        return Evidence("", ""), "no table"
     table = corpus[query.gold[0]]
     rows = grid_rows(table)
-    places = are_places(rows, query.metadata.get(highlights.HIGHLIGHTED) or ())
-    names = ("title", "section_title", "section_text")
-    return evaluation_text.evidence(
-        rows, places, *(str(table.context.get(name) or "") for name in names)
+    named = query.metadata.get(highlights.HIGHLIGHTED) or ()
+    titles = (
+        str(table.context.get(name) or "") for name in ("title", "section_title", "section_text")
     )
+    evidence = evaluation_text.evidence(rows, are_places(rows, named), *titles)
+    return evidence, highlights.fault(rows, named)
 
 
-def _faults(query: Query, about: Evidence, corpus: Corpus) -> list[str]:
-    found = []
-    fault = highlights.fault_of(query, corpus[query.gold[0]]) if query.gold else "no table"
-    if fault is not None:
-        found.append(fault)
+def _valueless(about: Evidence) -> str | None:
+    """Say whether a sentence should hold nothing, or a value in which no token is."""
+    if not about.wanted:
+        return "nothing that a sentence should hold"
     values = evaluation_text.values(about.wanted)
-    if not values:
-        found.append("nothing that a sentence should hold")
-    elif not all(map(evaluation_text.tokens, values)):
-        found.append("a value without a token")
-    return found
+    return None if all(map(evaluation_text.tokens, values)) else "a value without a token"
