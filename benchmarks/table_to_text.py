@@ -29,7 +29,7 @@ from typing import Any
 
 from target_bench.core.grid import GridCell
 from target_bench.metrics.descriptions.evaluation_text import evidence
-from target_bench.metrics.descriptions.totto import JudgedDescriptions
+from target_bench.metrics.descriptions.description_metrics import JudgedDescriptions
 
 OFFICIAL = 22.1
 """Seconds of ToTTo's script for 1,000 examples of three references."""

@@ -63,7 +63,7 @@ def full_table(rows: Rows, highlighted: Places = (), strict: bool = True) -> str
 
     Args:
         rows: the cells, ragged.
-        highlighted: row and column of each; a negative one is no place of a cell.
+        highlighted: row and column of each; a negative one names no cell.
         strict: whether at least one of them has to be marked.
 
     Raises:

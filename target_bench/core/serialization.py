@@ -20,22 +20,14 @@ from target_bench.core.schema import Cell, Table
 Field = Literal[
     "id", "title", "section", "header", "rows", "keys", "database", "columns", "descriptions"
 ]
-Format = Literal[
-    "text",
-    "markdown",
-    "csv",
-    "json",
-    "html",
-    "sentences",
-    "totto_full",
-    "totto_full_metadata",
-    "totto_subtable",
-    "totto_subtable_metadata",
+Format = Literal["text", "markdown", "csv", "json", "html", "sentences"]
+Linearised = Literal[
+    "totto_full", "totto_full_metadata", "totto_subtable", "totto_subtable_metadata"
 ]
+"""The four inputs of ToTTo's models."""
+TableFormat = Literal[Format, Linearised]
+"""How a whole table can be written."""
 RowLimit = int | Literal["all", "auto"]
-
-LINEARISED = frozenset(name for name in get_args(Format) if name.startswith("totto"))
-"""The formats that models for ToTTo read."""
 
 _CONTEXT_KEYS = {"title": "title", "section": "section_title"}
 
@@ -64,7 +56,7 @@ class Serializer:
     """
 
     fields: Sequence[Field] = ("title", "section", "header", "rows")
-    format: Format = "text"
+    format: TableFormat = "text"
     rows: RowLimit = "all"
 
     def __post_init__(self) -> None:
@@ -74,9 +66,9 @@ class Serializer:
                 f"fields={list(self.fields)!r}: expected one or more of "
                 f"{', '.join(get_args(Field))}"
             )
-        if self.format not in get_args(Format):
+        if self.format not in get_args(TableFormat):
             raise ConfigError(
-                f"format={self.format!r}: expected one of {', '.join(get_args(Format))}"
+                f"format={self.format!r}: expected one of {', '.join(get_args(TableFormat))}"
             )
         named = self.rows in ("all", "auto")
         if not named and (not isinstance(self.rows, int) or self.rows < 0):
@@ -84,7 +76,7 @@ class Serializer:
 
     def __call__(self, table: Table) -> str:
         """Return the table as text; parts that the table does not have are left out."""
-        if self.format in LINEARISED:
+        if self.format in get_args(Linearised):
             return _linearised(self._cut(table), self.format)
         parts = (part for part in self._parts(table) if part)
         return ("\n" if self.format != "text" else " ").join(parts)
@@ -139,7 +131,7 @@ def grid_rows(table: Table) -> Sequence[Sequence[GridCell]]:
     return table.grid.rows[: table.grid.header_rows + len(table.rows)]
 
 
-def _linearised(table: Table, name: Format) -> str:
+def _linearised(table: Table, name: TableFormat) -> str:
     rows = grid_rows(table)
     places = linearisation.are_places(rows, table.context.get("highlighted_cells") or ())
     if name.startswith("totto_full"):

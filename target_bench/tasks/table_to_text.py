@@ -20,7 +20,7 @@ from target_bench.core.serialization import grid_rows
 from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, TableSource, Task
 from target_bench.metrics.descriptions import evaluation_text
 from target_bench.metrics.descriptions.evaluation_text import Evidence
-from target_bench.metrics.descriptions.totto import (
+from target_bench.metrics.descriptions.description_metrics import (
     OF,
     VERSION,
     JudgedDescriptions,

@@ -12,6 +12,7 @@ import target_bench.corpora.mini
 from target_bench.core.errors import TargetBenchError
 
 from . import (
+    descriptions,
     questions_games,
     questions_huts,
     questions_land,
@@ -29,6 +30,11 @@ from .tables import Table, read_tables
 
 DATA = Path(target_bench.corpora.mini.__file__).parent / "data"
 """The folder of the committed data files."""
+
+APART = DATA.parent / "apart"
+"""The folder of the queries that are kept apart from those that retrievers are asked."""
+
+TABLE_TO_TEXT = "table_to_text.jsonl"
 
 EVERY = 4
 """One query in this many belongs to the validation split."""
@@ -51,7 +57,13 @@ def faults(folder: Path) -> list[str]:
         derived = _text(folder).splitlines()
     except (LookupError, ValueError, sqlite3.Error, TargetBenchError) as error:
         return [str(error)]
-    path = folder / "queries.jsonl"
+    return [
+        *_differences(folder / "queries.jsonl", derived),
+        *_differences(APART / TABLE_TO_TEXT, _described(folder).splitlines()),
+    ]
+
+
+def _differences(path: Path, derived: list[str]) -> list[str]:
     stored = path.read_bytes().decode().split("\n")
     pairs = zip_longest(stored, [*derived, ""], fillvalue="no such line")
     return [
@@ -64,16 +76,25 @@ def faults(folder: Path) -> list[str]:
 def write(folder: Path) -> None:
     """Write `queries.jsonl` from the questions, the tables and the databases of the folder.
 
+    The examples of table-to-text are written from its tables too.
+
     Raises:
         LookupError: a question names a row or a column that its table does not have.
         ValueError: a table is malformed, or contradicts the label of a statement.
         sqlite3.Error: SQLite refuses the text of a database.
     """
     (folder / "queries.jsonl").write_bytes(_text(folder).encode())
+    APART.mkdir(exist_ok=True)
+    (APART / TABLE_TO_TEXT).write_bytes(_described(folder).encode())
 
 
 def _text(folder: Path) -> str:
     return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in queries(folder))
+
+
+def _described(folder: Path) -> str:
+    made = descriptions.examples(read_tables(folder))
+    return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in made)
 
 
 def queries(folder: Path) -> list[Record]:

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from target_bench.core.release import Release
-from target_bench.core.schema import CorpusInfo, Table, TableId
+from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data.databases.connection import stored_tables
 from target_bench.data.databases.lazy_rows import LazyRows
 from target_bench.data.databases.unpacked import built
-from target_bench.data.formats.own_folder import TableFolder
+from target_bench.data.formats.own_folder import TableFolder, queries_of
 
 
 class Mini(TableFolder):
@@ -23,7 +23,13 @@ class Mini(TableFolder):
     info = CorpusInfo(
         name="mini",
         title="target-bench mini",
-        tasks=("retrieval", "question_answering", "fact_verification", "text_to_sql"),
+        tasks=(
+            "retrieval",
+            "question_answering",
+            "fact_verification",
+            "text_to_sql",
+            "table_to_text",
+        ),
         splits=("test", "validation"),
         licence="Apache-2.0, written for this project from public facts",
         citation="The target-bench authors",
@@ -51,6 +57,12 @@ class Mini(TableFolder):
                         **table.context,
                     },
                 )
+
+    def apart(self, split: str) -> Mapping[str, Iterable[Query]]:
+        """Return the examples of table-to-text: sentences about highlighted cells."""
+        release = Release(Path(__file__).parent / "apart", self.info.source)
+        path = release.require("table_to_text.jsonl")
+        return {"table_to_text": queries_of(release, path, split)}
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
         """Return the three databases."""

@@ -22,7 +22,10 @@ VERSION = "descriptions:1"
 OF = "descriptions"
 """What these metrics score: sentences, and the cells that they should describe."""
 
-_REFERENCES = "var"
+_VARIES = "var"
+
+RANK = 14
+"""The place of PARENT among the metrics that stand for a run."""
 
 
 @dataclass(frozen=True)
@@ -104,46 +107,39 @@ class ParentMetric(Metric[JudgedDescriptions]):
         return out
 
 
-class OfficialBLEU(Metric[JudgedDescriptions]):
-    """Corpus BLEU of ToTTo's script: sacreBLEU over lower-cased, detokenised text.
+class DescriptionBLEU(Metric[JudgedDescriptions]):
+    """Corpus BLEU by sacreBLEU, of the text as ToTTo's script prepares it or as it is.
 
-    Missing references of up to three are the text ``<null>``, which takes part, as does an empty
-    prediction.
+    The script lower-cases and detokenises; missing references of up to three are the text
+    ``<null>`` there, which takes part, and so is an empty prediction.
 
     Args:
+        spec: the declaration.
+        official: whether the text is prepared as by the script.
         n_references: how many references a query has, or ``var``.
         reading: how the answers were read, for the signature; empty if they are taken whole.
     """
 
-    spec = MetricSpec(
-        "bleu[totto]",
-        "BLEU",
-        "corpus BLEU of ToTTo's script: lower-cased, detokenised, 0-100",
-        "Parikh et al. 2020; Post 2018",
-        of=OF,
-        scale="percent",
-        digits=2,
-        needs=("references",),
-        rank=2,
-        tolerance=0.01,
-    )
-
-    def __init__(self, n_references: str = _REFERENCES, reading: str = "") -> None:
-        known = n_references == _REFERENCES
-        number = n_references if known else str(max(evaluation_text.ANNOTATORS, int(n_references)))
+    def __init__(
+        self, spec: MetricSpec, official: bool, n_references: str = _VARIES, reading: str = ""
+    ) -> None:
+        if official and n_references != _VARIES:
+            n_references = str(max(evaluation_text.ANNOTATORS, int(n_references)))
+        self.spec = spec
+        self._official = official
         self._reading = reading
-        self._bleu = SacreBLEU("sacrebleu", number)
+        self._bleu = SacreBLEU("sacrebleu", n_references)
 
     @property
     def signature(self) -> str:
         """SacreBLEU's own signature, what is done to the text before, and how it was read."""
         own = self._bleu.signature.removeprefix("sacrebleu|")
-        parts = (self.name, "pre:lc,moses-en,null", own, self._reading)
-        return "|".join(part for part in parts if part)
+        before = "pre:lc,moses-en,null" if self._official else "pre:none"
+        return "|".join(part for part in (self.name, before, own, self._reading) if part)
 
     def statistics(self, examples: JudgedDescriptions) -> Floats:
         """Return (n, m) counts of sacreBLEU for each sentence."""
-        return self._bleu.statistics(examples.compared)
+        return self._bleu.statistics(examples.compared if self._official else examples)
 
     def value(self, totals: Floats) -> Floats:
         """Return the corpus score of summed counts."""
@@ -158,45 +154,62 @@ class OfficialBLEU(Metric[JudgedDescriptions]):
         return 0.0, self.highest
 
 
-def _parent_definition(name: str, label: str, what: str, column: int, rank: int | None) -> (
-    MetricDefinition
-):
-    spec = MetricSpec(
+def _spec(name: str, label: str, description: str, source: str, rank: int | None) -> MetricSpec:
+    return MetricSpec(
         name,
         label,
-        f"mean PARENT {what} of sentences, 0-100",
-        "Dhingra et al. 2019; ToTTo's totto_parent_eval.py",
+        description,
+        source,
         of=OF,
         scale="percent",
         digits=2,
-        needs=("references", "tables"),
+        needs=("references", "tables") if "parent" in name else ("references",),
         rank=rank,
         tolerance=0.01,
     )
 
-    def make(_n_references: str = _REFERENCES, reading: str = "") -> ParentMetric:
+
+def _parent_definition(
+    name: str, label: str, what: str, column: int, rank: int | None
+) -> MetricDefinition:
+    source = "Dhingra et al. 2019; ToTTo's totto_parent_eval.py"
+    spec = _spec(name, label, f"mean PARENT {what} of sentences, 0-100", source, rank)
+
+    def make(_n_references: str = _VARIES, reading: str = "") -> ParentMetric:
         return ParentMetric(spec, column, reading)
 
     return MetricDefinition(spec, make)
 
 
-PARENT = _parent_definition("parent", "PARENT", "F", 2, 1)
+def _bleu_definition(
+    name: str, label: str, what: str, official: bool, rank: int
+) -> MetricDefinition:
+    source = "Parikh et al. 2020; Post 2018"
+    spec = _spec(name, label, f"corpus BLEU of {what}, 0-100", source, rank)
+
+    def make(n_references: str = _VARIES, reading: str = "") -> DescriptionBLEU:
+        return DescriptionBLEU(spec, official, n_references, reading)
+
+    return MetricDefinition(spec, make)
+
+
+PARENT = _parent_definition("parent", "PARENT", "F", 2, RANK)
 PARENT_PRECISION = _parent_definition("parent_precision", "PARENT-P", "precision", 0, None)
 PARENT_RECALL = _parent_definition("parent_recall", "PARENT-R", "recall", 1, None)
-BLEU_TOTTO = MetricDefinition(OfficialBLEU.spec, OfficialBLEU)
+BLEU_TOTTO = _bleu_definition(
+    "bleu[totto]", "BLEU", "ToTTo's script: lower-cased, detokenised text", True, RANK + 1
+)
+BLEU_CASED = _bleu_definition("bleu[cased]", "BLEU (cased)", "the text as it is", False, RANK + 2)
 
-DEFINITIONS = by_name(PARENT, PARENT_PRECISION, PARENT_RECALL, BLEU_TOTTO)
-"""Every metric of descriptions of their own, in the order in which scores are recorded."""
+DEFINITIONS = by_name(PARENT, PARENT_PRECISION, PARENT_RECALL, BLEU_TOTTO, BLEU_CASED)
+"""Every metric of descriptions, in the order in which scores are recorded."""
 
 
-def description_metrics(
-    n_references: str, reading: str = ""
-) -> list[Metric[JudgedDescriptions]]:
-    """Make PARENT, ToTTo's BLEU and, of the text as it is, sacreBLEU.
+def description_metrics(n_references: str, reading: str = "") -> list[Metric[JudgedDescriptions]]:
+    """Make PARENT, ToTTo's BLEU, and BLEU of the text as it is.
 
     Args:
         n_references: how many references a query has, or ``var``.
         reading: how the answers were read, for the signatures; empty if they are taken whole.
     """
-    made = [definition.make(n_references, reading) for definition in DEFINITIONS.values()]
-    return [*made, SacreBLEU("sacrebleu", n_references, reading)]
+    return [definition.make(n_references, reading) for definition in DEFINITIONS.values()]
