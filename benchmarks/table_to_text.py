@@ -1,9 +1,9 @@
 """What the metrics of table-to-text cost: PARENT, and a whole ``score``.
 
-FeTaQA's test split in ToTTo's shape (``totto/fetaqa_as_totto_shape.jsonl.gz``), repeated until there
-are 7,700 examples, as many as ToTTo's validation split. The references of an example are FeTaQA's
-own, that of the next record and T5-small's prediction, the predictions those of T5-base; half of the
-examples are in the overlap subset. Figures of quality mean nothing here.
+FeTaQA's test split in ToTTo's shape (``totto/fetaqa_as_totto_shape.jsonl.gz``), repeated until
+there are 7,700 examples, as many as ToTTo's validation split. The references of an example are
+FeTaQA's own, that of the next record and T5-small's prediction, the predictions those of T5-base;
+half of the examples are in the overlap subset. Figures of quality mean nothing here.
 
 * PARENT of the first 1,000 examples against three references, from text to values: ToTTo's own
   ``totto_parent_eval.py`` took 22.1 s for them on such a machine;
@@ -28,8 +28,8 @@ from statistics import median
 from typing import Any
 
 from target_bench.core.grid import GridCell
-from target_bench.metrics.descriptions.evaluation_text import evidence
 from target_bench.metrics.descriptions.description_metrics import JudgedDescriptions
+from target_bench.metrics.descriptions.evaluation_text import evidence
 
 OFFICIAL = 22.1
 """Seconds of ToTTo's script for 1,000 examples of three references."""

@@ -119,7 +119,9 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "r_ves": "target_bench.metrics.sql:R_VES",
         "ves": "target_bench.metrics.sql:VES",
         "parent": "target_bench.metrics.descriptions.description_metrics:PARENT",
-        "parent_precision": "target_bench.metrics.descriptions.description_metrics:PARENT_PRECISION",
+        "parent_precision": (
+            "target_bench.metrics.descriptions.description_metrics:PARENT_PRECISION"
+        ),
         "parent_recall": "target_bench.metrics.descriptions.description_metrics:PARENT_RECALL",
         "bleu[totto]": "target_bench.metrics.descriptions.description_metrics:BLEU_TOTTO",
         "bleu[cased]": "target_bench.metrics.descriptions.description_metrics:BLEU_CASED",

@@ -110,8 +110,10 @@ def _cells(row: Any, number: int) -> Iterable[GridCell]:
 
 def _is_sound(cell: GridCell) -> bool:
     text, rows, columns, is_header = cell
-    return type(text) is str and type(rows) is type(columns) is int and (
-        rows >= 1 and columns >= 1 and type(is_header) is bool
+    return (
+        type(text) is str
+        and type(rows) is type(columns) is int
+        and (rows >= 1 and columns >= 1 and type(is_header) is bool)
     )
 
 

@@ -138,9 +138,9 @@ def are_places(rows: Rows, highlighted: Iterable[object]) -> list[tuple[int, int
         if not isinstance(place, list | tuple) or len(place) != 2:
             continue
         row, column = place
-        if type(row) is type(column) is int and 0 <= row < len(rows):
-            if 0 <= column < len(rows[row]):
-                found.append((row, column))
+        whole = type(row) is type(column) is int
+        if whole and 0 <= row < len(rows) and 0 <= column < len(rows[row]):
+            found.append((row, column))
     return found
 
 

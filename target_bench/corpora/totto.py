@@ -1,4 +1,4 @@
-"""ToTTo: one-sentence descriptions of highlighted cells of Wikipedia tables (Parikh et al. 2020)."""
+"""ToTTo: sentences that describe highlighted cells of Wikipedia tables (Parikh et al. 2020)."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

@@ -29,8 +29,8 @@ class Extractive(Generator):
     when the best row holds all its numbers, and all of its words that any row of the table holds;
     else it is False: it speaks of another row. Where next to nothing matches, the answer is "Not
     Enough Information". A question to a database is answered with SQL of simple templates over the
-    table that matches best (``target_bench.sql.baseline``). Highlighted cells are put into a sentence
-    (``target_bench.components.cell_sentences``).
+    table that matches best (``target_bench.sql.baseline``). Highlighted cells are put into a
+    sentence (``target_bench.components.cell_sentences``).
 
     Args:
         tables: how many of the retrieved tables to look at.

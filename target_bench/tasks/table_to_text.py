@@ -19,13 +19,13 @@ from target_bench.core.schema import AnswerKind, Judgement, Query
 from target_bench.core.serialization import grid_rows
 from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, TableSource, Task
 from target_bench.metrics.descriptions import evaluation_text
-from target_bench.metrics.descriptions.evaluation_text import Evidence
 from target_bench.metrics.descriptions.description_metrics import (
     OF,
     VERSION,
     JudgedDescriptions,
     description_metrics,
 )
+from target_bench.metrics.descriptions.evaluation_text import Evidence
 from target_bench.metrics.text import VERSION as TEXT_VERSION
 from target_bench.metrics.text import number_of_references
 

@@ -1,4 +1,4 @@
-"""ToTTo's PARENT, BLEU and inputs against vectors of its official code, and its samples' figures."""
+"""ToTTo's PARENT, BLEU and inputs against vectors of its official code, and its sample."""
 
 import json
 from pathlib import Path

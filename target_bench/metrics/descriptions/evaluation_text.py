@@ -19,7 +19,7 @@ ANNOTATORS = 3
 
 _BREAKS = re.compile(r"[\t\n\r\v\f\x1c-\x1f\x85\u2028\u2029]+")
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
-_SYMBOLS = {ord(c): f" {c} " for c in "{|}~[\\]^_` !\"#$%&()*+:;<=>?@/"}
+_SYMBOLS = {ord(c): f" {c} " for c in '{|}~[\\]^_` !"#$%&()*+:;<=>?@/'}
 _RULES = (
     (re.compile(r"([^0-9])([\.,])"), r"\1 \2 "),
     (re.compile(r"([\.,])([^0-9])"), r" \1 \2"),
