@@ -84,7 +84,7 @@ class TableToText(Task[JudgedSentences]):
     ) -> list[Metric[JudgedSentences]]:
         """Return PARENT, ToTTo's BLEU, and sacreBLEU of the text as it is."""
         number = number_of_references([query.references for query in queries])
-        found = description_metrics(number, READING)
+        found: list[Metric[JudgedSentences]] = [*description_metrics(number, READING)]
         if self.bertscore is not None:
             from target_bench.metrics.bertscore import BERTScore
 
