@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from target_bench.components.table_text import TableFormat
 from target_bench.core.errors import ConfigError
-from target_bench.core.schema import Format, Generation, GenerationRequest, Query, Table, TableId
+from target_bench.core.schema import Generation, GenerationRequest, Query, Table, TableId
 from target_bench.core.settings import Read, choice, option, path, truth, whole
 
 if TYPE_CHECKING:
@@ -48,11 +49,11 @@ class PromptOptions(Read):
             axis=True,
         ),
     )
-    table_format: Format = field(
+    table_format: TableFormat = field(
         default="markdown",
         metadata=option(
             "How tables are written in a prompt.",
-            choice(Format),
+            choice(TableFormat),
             sweep="table_formats",
             axis=True,
         ),

@@ -5,9 +5,10 @@ from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypedDict
 
+from target_bench.components.table_text import TableFormat
 from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions, SchemaScope
-from target_bench.core.schema import Format, OnError
+from target_bench.core.schema import OnError
 from target_bench.core.settings import (
     Read,
     about,
@@ -203,7 +204,7 @@ class Keywords(DataKeywords, total=False):
     prompt: str | Path | None
     tables: int | None
     prompt_tokens: int
-    table_format: Format
+    table_format: TableFormat
     schema_scope: SchemaScope
     structured: bool
 

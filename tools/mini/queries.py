@@ -12,6 +12,7 @@ import target_bench.corpora.mini
 from target_bench.core.errors import TargetBenchError
 
 from . import (
+    descriptions,
     questions_games,
     questions_huts,
     questions_land,
@@ -32,6 +33,7 @@ DATA = Path(target_bench.corpora.mini.__file__).parent / "data"
 """The folder of the committed data files."""
 
 QUERIES, TABLES = "queries.jsonl", "tables_as_answers.jsonl"
+SENTENCES = "table_to_text.jsonl"
 
 EVERY = 4
 """One query in this many belongs to the validation split."""
@@ -54,7 +56,11 @@ def faults(folder: Path) -> list[str]:
         derived = _text(folder).splitlines()
     except (LookupError, ValueError, sqlite3.Error, TargetBenchError) as error:
         return [str(error)]
-    return [*_differing(folder / QUERIES, derived), *_differing(folder / TABLES, _tables(folder))]
+    return [
+        *_differing(folder / QUERIES, derived),
+        *_differing(folder / TABLES, _tables(folder)),
+        *_differing(folder / SENTENCES, _sentences(folder)),
+    ]
 
 
 def _differing(path: Path, derived: list[str]) -> list[str]:
@@ -68,7 +74,7 @@ def _differing(path: Path, derived: list[str]) -> list[str]:
 
 
 def write(folder: Path) -> None:
-    """Write both files of queries from the questions, the tables and the databases of the folder.
+    """Write the files of queries from the questions, the tables and the databases of the folder.
 
     Raises:
         LookupError: a question names a row or a column that its table does not have.
@@ -76,12 +82,19 @@ def write(folder: Path) -> None:
         sqlite3.Error: SQLite refuses the text of a database.
     """
     (folder / QUERIES).write_bytes(_text(folder).encode())
-    (folder / TABLES).write_bytes("".join(f"{line}\n" for line in _tables(folder)).encode())
+    for name, lines in ((TABLES, _tables(folder)), (SENTENCES, _sentences(folder))):
+        (folder / name).write_bytes("".join(f"{line}\n" for line in lines).encode())
 
 
 def _tables(folder: Path) -> list[str]:
     """Return the lines about tables as answers."""
     found = written_tables.records(read_tables(folder))
+    return [json.dumps(one, ensure_ascii=False) for one in found]
+
+
+def _sentences(folder: Path) -> list[str]:
+    """Return the lines about highlighted cells."""
+    found = descriptions.examples(read_tables(folder))
     return [json.dumps(one, ensure_ascii=False) for one in found]
 
 

@@ -11,14 +11,14 @@ from typing import Any
 import yaml
 
 from target_bench.components import table_text
-from target_bench.components.table_text import Serializer
+from target_bench.components.table_text import Serializer, TableFormat
+from target_bench.core import linearisation
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import own_hash
 from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
 from target_bench.core.schema import (
     AnswerKind,
     Corpus,
-    Format,
     Generation,
     GenerationRequest,
     Message,
@@ -162,7 +162,8 @@ class Fitted:
 def _code(modules: tuple[str, ...]) -> str:
     """Return a hash of what writes prompts: these modules, and how tables are serialised."""
     files = [sys.modules[name].__file__ or "" for name in modules]
-    return own_hash(map(Path, [*files, table_text.__file__]))[:12]
+    files += [table_text.__file__, linearisation.__file__]
+    return own_hash(map(Path, files))[:12]
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,7 @@ class Prompter:
 
     task: str
     prompt: Prompt
-    format: Format = "markdown"
+    format: TableFormat = "markdown"
     budget: int = 8000
     answer_schema: Mapping[str, Any] | None = None
     answer: AnswerKind = "text"

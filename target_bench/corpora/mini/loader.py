@@ -16,7 +16,7 @@ class Mini(TableFolder):
     The databases ship as SQL text and are built into the cache folder when they are first used.
     The metadata of a query says in ``task`` what it is about; a question on a database also has
     ``hardness`` (Spider's), ``difficulty`` (in BIRD's words) and ``evidence``. Those answered with
-    tables have a ``format``, and are in no ranking.
+    tables have a ``format``, sentences about cells have ``highlighted_cells``; neither is ranked.
     """
 
     info = CorpusInfo(
@@ -29,6 +29,7 @@ class Mini(TableFolder):
             "text_to_sql",
             "text_to_table",
             "table_answering",
+            "table_to_text",
         ),
         splits=("test", "validation"),
         licence="Apache-2.0, written for this project from public facts",
@@ -59,9 +60,10 @@ class Mini(TableFolder):
                 )
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """Yield the queries about web tables and databases, then those answered with tables."""
+        """Yield the queries about web tables and databases, then those that no ranking has."""
         yield from super().queries(release, split)
-        yield from queries_of(release, release.require("tables_as_answers.jsonl"), split)
+        for name in ("tables_as_answers.jsonl", "table_to_text.jsonl"):
+            yield from queries_of(release, release.require(name), split)
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
         """Return the three databases."""
