@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from target_bench.core import highlights
-from target_bench.core.highlights import Highlighted
+from target_bench.components import highlights
+from target_bench.components.highlights import Highlighted
 from target_bench.core.schema import Table
 
 LONGEST = 12

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from target_bench.components.highlights import HIGHLIGHTED
 from target_bench.components.table_text import grid_rows
 from target_bench.core.errors import DataError
 from target_bench.core.grid import GridCell
-from target_bench.core.highlights import HIGHLIGHTED
 from target_bench.core.schema import Dataset, Query, Table
 from target_bench.metrics.descriptions.evaluation_text import tokens
 from target_bench.metrics.text import JudgedAnswers, SacreBLEU

@@ -9,10 +9,10 @@ from functools import cache
 from math import log
 
 from target_bench.components.cell_sentences import sentence
+from target_bench.components.highlights import HIGHLIGHTED
 from target_bench.components.table_text import cell_text
 from target_bench.core.contract import Generator
 from target_bench.core.errors import ConfigError
-from target_bench.core.highlights import HIGHLIGHTED
 from target_bench.core.schema import GenerationRequest, Table
 
 NOT_ENOUGH = "Not Enough Information"

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from target_bench.components import highlights
 from target_bench.components.answer_reading import Reading
 from target_bench.components.answer_words import words
 from target_bench.components.prompts.cell_prompting import CellPrompter
 from target_bench.components.prompts.prompting import prompt_of
 from target_bench.components.table_text import grid_rows
-from target_bench.core import highlights
 from target_bench.core.linearisation import are_places
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from target_bench.components import highlights
 from target_bench.components.table_text import Linearised, Serializer, grid_rows
-from target_bench.core import highlights
 from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid, GridCell
 from target_bench.core.linearisation import are_places, full_table, subtable

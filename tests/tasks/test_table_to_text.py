@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from target_bench.components.cell_sentences import sentence
+from target_bench.components.highlights import highlighted
 from target_bench.core import registry
-from target_bench.core.highlights import highlighted
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import GenerationRequest, Table, TableId
 from target_bench.corpora import load

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from .lookups import Answer
 from .tables import Table
 
+Record = dict[str, Answer | list[list[int]] | bool]
+
 
 @dataclass(frozen=True, slots=True)
 class Described:
@@ -154,7 +156,7 @@ DESCRIBED = [
 ]
 
 
-def examples(made: dict[str, Table]) -> list[dict[str, Answer | list[list[int]]]]:
+def examples(made: dict[str, Table]) -> list[Record]:
     """Derive the examples of table-to-text from the tables.
 
     Raises:
@@ -163,7 +165,7 @@ def examples(made: dict[str, Table]) -> list[dict[str, Answer | list[list[int]]]
     return [_example(place, one, made[one.table_id]) for place, one in enumerate(DESCRIBED)]
 
 
-def _example(place: int, one: Described, table: Table) -> dict[str, Answer | list[list[int]]]:
+def _example(place: int, one: Described, table: Table) -> Record:
     row = next((n for n, cells in enumerate(table.rows) if one.key in cells), None)
     if row is None:
         raise LookupError(f"{one.table_id}: no row holds {one.key!r}")

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from target_bench.components import highlights
 from target_bench.components.prompts.prompting import Prompter
-from target_bench.core import highlights
 from target_bench.core.prompt_writer import Prompted
 from target_bench.core.schema import Query, Table
 
