@@ -100,11 +100,11 @@ def tune(
         if importlib.util.find_spec(package) is None:
             raise MissingExtraError(package, "train", "train struct")
     with model_folder.whole(Path(folder)) as half:
+        base = _base(settings)
         task = tuning_examples.task_of_tables()
         writer = writer_of(task, PromptOptions(prompt=settings.prompt), {}, False)
         examples = tuning_examples.load(data, files, task, observer)
         observer.stage("load the base")
-        base: Any = registry.part("generator", settings.base)
         model, tokenizer, content = _loaded(base, settings)
         with training_loop.seeded(model, settings.tuning.course.seed):
             model = with_adapter(model, settings.lora)
@@ -130,13 +130,19 @@ def tune(
     return Tuned(place, len(kept), n_too_long, tuple(losses), _sizes(model), examples.left_out)
 
 
-def _loaded(base: Any, settings: Settings) -> tuple[Any, Any, Mapping[str, Any]]:
-    """Return model, tokenizer, and what identifies the model's weights."""
+def _base(settings: Settings) -> Any:
+    """Return the generator to begin with."""
+    base: Any = registry.part("generator", settings.base)
     if not callable(getattr(base, "trainable", None)):
         raise ConfigError(
             f"base={settings.base}: {type(base).__name__} cannot be trained; name "
             "transformers:model=path/or/name"
         )
+    return base
+
+
+def _loaded(base: Any, settings: Settings) -> tuple[Any, Any, Mapping[str, Any]]:
+    """Return model, tokenizer, and what identifies the model's weights."""
     with enough_memory(f"base={settings.base}"):
         model, tokenizer, content = base.trainable()
     if tokenizer.eos_token_id is None:
