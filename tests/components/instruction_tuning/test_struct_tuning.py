@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from target_bench import TARGET
-from target_bench.components.instruction_tuning import struct_tuning
 from target_bench.components.instruction_tuning.adapter_loop import Tuning
 from target_bench.components.instruction_tuning.struct_tuning import Settings, Tuned, tune
 from target_bench.components.lora_adapters import Lora
@@ -239,26 +238,28 @@ def test_a_loss_that_is_no_number(
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("base", "message"),
     [
-        ({"base": "extractive"}, "cannot be trained"),
-        ({"base": "transformers:model=./none"}, "there is no such folder"),
+        ("extractive", "cannot be trained"),
+        ("transformers:model=./none", "there is no such folder"),
     ],
 )
 def test_bases_that_are_of_no_use(
-    llama: Path, data: Path, tmp_path: Path, change: dict[str, str], message: str
+    one_thread: None, data: Path, tmp_path: Path, base: str, message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
-        _tune(Data(()), tmp_path / "o", Settings(**change), [data / "table_train.json"])
+        _tune(Data(()), tmp_path / "o", Settings(base), [data / "table_train.json"])
 
 
 def test_settings_without_sense(tmp_path: Path) -> None:
-    for wrong in ({"rank": 0}, {"alpha": 0}, {"dropout": 1.0}, {"targets": ()}):
+    shapes: list[dict[str, Any]] = [{"rank": 0}, {"alpha": 0}, {"dropout": 1.0}, {"targets": ()}]
+    limits: list[dict[str, Any]] = [{"at_once": 0}, {"max_tokens": 0}]
+    for wrong in shapes:
         with pytest.raises(ConfigError, match=next(iter(wrong))):
             Lora(**wrong)
-    for name in ("at_once", "max_tokens"):
-        with pytest.raises(ConfigError, match=f"{name}=0"):
-            Tuning(**{name: 0})
+    for wrong in limits:
+        with pytest.raises(ConfigError, match="=0: at least 1"):
+            Tuning(**wrong)
 
 
 def test_nothing_to_train_on(llama: Path, tmp_path: Path) -> None:
@@ -319,9 +320,7 @@ def test_from_the_command_line(inside: Inside, llama: Path, data: Path) -> None:
 def test_a_missing_package_is_named(
     llama: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        struct_tuning.importlib.util, "find_spec", lambda name: None if name == "peft" else sys
-    )
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "peft" else sys)
     with pytest.raises(MissingExtraError, match=r"target-bench\[train\]"):
         _tune(Data(()), tmp_path / "out", _settings(llama))
     with pytest.raises(MissingExtraError, match=r"target-bench\[train\]"):
