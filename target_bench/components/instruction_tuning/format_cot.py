@@ -54,6 +54,7 @@ _KINDS: dict[TableFormat, str] = {
     "json": "JSON",
 }
 _MARK = re.compile(r"^[\s*#>]*instruction\s*\**\s*:\s*\**", re.IGNORECASE | re.MULTILINE)
+_NEWLINE = "<NEWLINE>"
 _HOW: dict[TableFormat, str] = {
     "text": "with | between cells, a table's name and a colon on the line before it",
     "html": "with <table>, <tr>, <th> for headers and <td>, a table's name as <caption>",
@@ -158,6 +159,8 @@ def by_rules(target: Target) -> str:
     """
     tables = read_tables(target.output, target.table_format).tables
     how = f"in {_KINDS[target.table_format]}, {_HOW[target.table_format]}"
+    if _NEWLINE in target.output:
+        how += f", and {_NEWLINE} in place of line breaks"
     if len(tables) == 1:
         return f"Write one table {how}. {_columns('The table', tables[0])} {_EMPTY}"
     ranks = [f"Table {number}" for number in range(1, len(tables) + 1)]

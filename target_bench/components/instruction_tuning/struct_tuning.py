@@ -162,7 +162,7 @@ def _read(
     limit = settings.tuning.max_tokens
     declared = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     limit = min(limit, declared) if isinstance(declared, int) else limit
-    pairs = [(_tokens(example, writer, tokenizer), example) for example in examples.kept]
+    pairs = [(tokens_of(example, writer, tokenizer), example) for example in examples.kept]
     kept = [(tokens, example) for tokens, example in pairs if len(tokens.ids) <= limit]
     n_long = len(pairs) - len(kept)
     if not kept:
@@ -179,7 +179,7 @@ def _read(
     return [tokens for tokens, _ in kept], [example for _, example in kept]
 
 
-def _tokens(example: Example, writer: PromptWriter, tokenizer: Any) -> Tokens:
+def tokens_of(example: Example, writer: PromptWriter, tokenizer: Any) -> Tokens:
     """Return the prompt as a run sends it, then the answer and the token that ends it."""
     prompt = token_ids(tokenizer, writer.prompted(example.query, ()).request.messages)
     before = "" if tokenizer.chat_template is not None else "\n\n"

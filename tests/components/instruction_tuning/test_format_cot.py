@@ -43,6 +43,12 @@ def test_rules_name_format_tables_and_columns_and_no_cell() -> None:
     )
 
 
+def test_rules_say_how_lines_end() -> None:
+    """RotoWire's tables stand on one line."""
+    (found,) = describe([Target("a", "Team: <NEWLINE> | a | <NEWLINE> | 1 |", "text")])
+    assert "and <NEWLINE> in place of line breaks. The table is named 'Team'" in found.text
+
+
 def test_a_generator_sees_the_target_and_reasons_first() -> None:
     says = Says("1. Bars.\n2. Two.\n**Instruction:** Write two tables\nwith bars.")
     found = describe(TARGETS, says)

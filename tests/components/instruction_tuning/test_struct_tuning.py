@@ -11,15 +11,18 @@ from typing import Any
 import pytest
 
 from target_bench import TARGET
+from target_bench.components.instruction_tuning import struct_tuning, tuning_examples
 from target_bench.components.instruction_tuning.adapter_loop import Tuning
 from target_bench.components.instruction_tuning.struct_tuning import Settings, Tuned, tune
 from target_bench.components.lora_adapters import Lora
+from target_bench.components.prompts.prompting import writer_of
 from target_bench.components.training import training_record
 from target_bench.components.training.training_loop import Course
 from target_bench.components.training.training_splits import Data
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError, MissingExtraError
 from target_bench.core.identity import plugin_identity
+from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import GenerationRequest, Message
 from tests.builders import Recorder
 from tests.cli.inside import Inside
@@ -303,6 +306,40 @@ def test_the_identity_holds_the_adapter_and_not_its_place(tuned: Fixture, tmp_pa
     )
     assert "adapter_model.safetensors" in config(f"model={llama},adapter={copy}")["adapter"]
     assert "adapter" not in config(f"model={llama}")
+
+
+TEMPLATE = "{% for m in messages %}{{ m.content }}|{% endfor %}"
+
+
+@pytest.mark.parametrize("template", [None, TEMPLATE])
+def test_prompts_are_those_of_runs(
+    llama: Path, data: Path, tmp_path: Path, template: str | None
+) -> None:
+    """To the token, with a chat template and without; the answer and its end come after."""
+    from transformers import AutoTokenizer
+
+    model = shutil.copytree(llama, tmp_path / "model")
+    tokenizer = AutoTokenizer.from_pretrained(model)
+    tokenizer.chat_template = template
+    tokenizer.save_pretrained(model)
+    task = tuning_examples.task_of_tables()
+    writer = writer_of(task, PromptOptions(), {}, False)
+    kept = Data(["struc-bench"], keep_out=[], data_dir=data)
+    example = tuning_examples.load(kept, (), task, Recorder()).kept[0]
+    ids, n_prompt = struct_tuning.tokens_of(example, writer, tokenizer)
+    request = writer.prompted(example.query, ()).request
+    generator = registry.create("generator", f"transformers:model={model},max_new_tokens=1")
+    assert generator.generate(request).input_tokens == n_prompt
+    assert list(ids[:n_prompt]) == list(generator._loaded.prompt(request, None).ids)
+    assert tokenizer.decode(ids[n_prompt:-1]).strip() == example.output
+    assert ids[-1] == tokenizer.eos_token_id
+
+
+def test_a_base_in_half_precision(llama: Path, data: Path, tmp_path: Path) -> None:
+    base = f"transformers:model={llama},dtype=bfloat16"
+    settings = Settings(base, lora=LORA, tuning=replace(TUNING, course=Course(3, 8, 0.003)))
+    found = _tune(Data(()), tmp_path / "out", settings, [data / "table_train.json"])
+    assert found.losses[-1] < 0.7 * found.losses[0]
 
 
 def test_from_the_command_line(inside: Inside, llama: Path, data: Path) -> None:

@@ -18,7 +18,7 @@ def write_llama(folder: Path, width: int = 48) -> Path:
 
     known = [*MARKS, *WORDS, *NUMBERS, *"|:-.,\n", " ", "name", "points", "made", "Text"]
     words = Tokenizer(models.WordLevel({w: i for i, w in enumerate(known)}, unk_token="<unk>"))
-    words.pre_tokenizer = pre_tokenizers.Split(Regex(r"\w+|."), "isolated")
+    words.pre_tokenizer = pre_tokenizers.Split(Regex(r"\w+|.|\n"), "isolated")
     words.post_processor = processors.TemplateProcessing("<s> $A", special_tokens=[("<s>", 1)])
     words.decoder = Fuse()
     tokenizer = PreTrainedTokenizerFast(
