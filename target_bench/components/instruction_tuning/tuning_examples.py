@@ -64,19 +64,10 @@ class Examples:
     left_out: tuple[str, ...] = field(default=())
 
 
-def task_of_tables(name: str | None = None) -> Task[Any]:
-    """Return the task that is answered with tables from a text alone, or the one that is named.
-
-    Raises:
-        ConfigError: there is no such task, or it is not answered with tables.
-    """
-    if name is None:
-        every = (registry.create("task", known) for known in registry.names("task"))
-        return next(t for t in every if t.answer == "tables" and t.source == "none")
-    task: Task[Any] = registry.create("task", name)
-    if task.answer != "tables" or task.source != "none":
-        raise ConfigError(f"task {name}: expected one that is answered with tables from a text")
-    return task
+def task_of_tables() -> Task[Any]:
+    """Return the task that is answered with tables from a text alone."""
+    every = (registry.create("task", name) for name in registry.names("task"))
+    return next(task for task in every if task.answer == "tables" and task.source == "none")
 
 
 def load(data: Data, files: Sequence[Path], task: Task[Any], observer: Observer) -> Examples:
