@@ -1,4 +1,4 @@
-"""``target-bench train``: encoders of one's own."""
+"""``target-bench train``: encoders of one's own, and adapters of models that write tables."""
 
 import json
 import sys
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
+from target_bench.cli import train_struct
 from target_bench.cli.command_line import AsJson, Corpora, DataDir, Debug
 from target_bench.components.table_text import Field, RowLimit
 from target_bench.core.errors import ConfigError
@@ -16,7 +17,7 @@ from target_bench.core.schema import Format
 if TYPE_CHECKING:
     from target_bench.components.training.fine_tuning import Settings, Trained
 
-HELP = "Train encoders on the questions and tables of corpora."
+HELP = "Train encoders, and models that write tables, on the queries of corpora."
 DENSE_HELP = """Fine-tune a sentence-transformers encoder for dense retrieval.
 
 `target-bench train dense --corpus fetaqa -o models/my-encoder` trains MiniLM on the train split,
@@ -26,9 +27,7 @@ with hard negatives from BM25, and keeps the questions and gold tables of test a
 app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
 
 
-@app.callback()
-def _group() -> None:
-    """Keep ``dense`` a command of its own while it is the only one."""
+train_struct.add_to(app)
 
 
 @app.command("dense", help=DENSE_HELP)

@@ -10,10 +10,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+from target_bench.components.chat_prompts import token_ids
+from target_bench.components.lora_adapters import ADAPTER, merged
+from target_bench.components.training import training_record
 from target_bench.core.contract import Generator, Observer, constructor_arguments
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.local_models import device_of, no_loading_bar
-from target_bench.core.schema import Generation, GenerationRequest, Message
+from target_bench.core.schema import Generation, GenerationRequest
 
 _DRAWN = 16
 """How many batches of requests are sorted by length at a time."""
@@ -42,6 +45,7 @@ class Transformers(Generator):
         max_new_tokens: of an answer at most.
         context_tokens: of prompt and answer together at most; default: what the model declares.
         template: further variables of the chat template, as in {enable_thinking: false}.
+        adapter: a folder with a PEFT adapter for the model, as ``train struct`` writes it.
     """
 
     packages = ("transformers", "tokenizers", "torch")
@@ -57,10 +61,13 @@ class Transformers(Generator):
         max_new_tokens: int = 128,
         context_tokens: int | None = None,
         template: Mapping[str, Any] | None = None,
+        adapter: str | None = None,
     ) -> None:
         for name in ("torch", "transformers"):
             if importlib.util.find_spec(name) is None:
                 raise MissingExtraError(name, "transformers", "the generator transformers")
+        if adapter is not None and importlib.util.find_spec("peft") is None:
+            raise MissingExtraError("peft", "train", f"adapter={adapter}")
         self.model = model
         self.revision = revision
         self.device = device
@@ -69,6 +76,7 @@ class Transformers(Generator):
         self.max_new_tokens = max_new_tokens
         self.context_tokens = context_tokens
         self.template = template
+        self.adapter = adapter
         for name in ("batch_size", "max_new_tokens", "context_tokens"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -81,10 +89,28 @@ class Transformers(Generator):
         The batch size is one of them: padding changes the last bits of a probability.
 
         Raises:
-            ConfigError: there is no such model.
+            ConfigError: there is no such model or adapter, or it is of another model.
         """
         kind = self._place.partition(":")[0]
-        return {**constructor_arguments(self), "device": kind, **self._content}
+        found = {**constructor_arguments(self), "device": kind, **self._content}
+        del found["adapter"]
+        return found if self.adapter is None else {**found, "adapter": self._adapter}
+
+    def weights_folder(self) -> Path | None:
+        """Return the folder of the adapter or of the model, or None for one of the hub."""
+        folder = Path(self.adapter or self.model)
+        return folder if folder.is_dir() else None
+
+    def trainable(self) -> tuple[Any, Any, Mapping[str, Any]]:
+        """Return a separate model to train, its tokenizer, and what identifies its weights.
+
+        Raises:
+            ConfigError: there is no such model, it cannot be loaded, or it has an adapter.
+        """
+        if self.adapter is not None:
+            raise ConfigError(f"adapter={self.adapter}: a model with an adapter is not trained")
+        loaded = _Loaded(self, self._place)
+        return loaded.model, loaded.tokenizer, self._content
 
     def generate(self, request: GenerationRequest) -> Generation:
         """Return the answer to one request. For many, ``generate_many`` is faster."""
@@ -133,11 +159,35 @@ class Transformers(Generator):
     def _content(self) -> dict[str, Any]:
         """What identifies the weights: hashes of the files, or the commit on the hub."""
         if Path(self.model).is_dir():
+            if (Path(self.model) / ADAPTER).is_file():
+                raise ConfigError(
+                    f"model={self.model}: it is an adapter; name its model too, as in "
+                    f"model=BASE,adapter={self.model}"
+                )
             return {"model": _hashes(Path(self.model))}
         from transformers import AutoConfig
 
         found = _from_hub(AutoConfig, self.model, revision=self.revision)
         return {"model": self.model, "revision": getattr(found, "_commit_hash", self.revision)}
+
+    @cached_property
+    def _adapter(self) -> dict[str, str]:
+        """Hashes of the adapter's files.
+
+        Raises:
+            ConfigError: there is no adapter, or its record says that it belongs to another model.
+        """
+        folder = Path(self.adapter or "")
+        if not (folder / ADAPTER).is_file():
+            raise ConfigError(f"adapter={folder}: there is no folder with {ADAPTER}")
+        if training_record.is_recorded(folder):
+            weights = training_record.read(folder).get("weights")
+            if weights not in (None, self._content):
+                raise ConfigError(
+                    f"adapter={folder}: it was trained on another model than {self.model}, or on "
+                    f"another revision of it; {training_record.RECORD} names the model"
+                )
+        return _hashes(folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +210,9 @@ class _Loaded:
         self._model: Any = _from_hub(
             AutoModelForCausalLM, name, revision=revision, dtype=settings.dtype
         )
+        if settings.adapter is not None:
+            settings.config()  # checks that the adapter is one of this model
+            self._model = merged(self._model, Path(settings.adapter))
         self._model.to(place).eval()
         self._longest = settings.max_new_tokens
         self._room = settings.context_tokens or self._declared()
@@ -167,6 +220,16 @@ class _Loaded:
         pad = self._tokenizer.pad_token_id
         self._pad = next(iter(self._ends), 0) if pad is None else pad
         self._use_plain_greedy_search()
+
+    @property
+    def model(self) -> Any:
+        """The model."""
+        return self._model
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer."""
+        return self._tokenizer
 
     def _declared(self) -> int | None:
         """Return the tokens that the model says it can read, or None."""
@@ -203,39 +266,13 @@ class _Loaded:
     ) -> "_Tokens | Generation":
         """Return the prompt of a request, or why it cannot be answered."""
         try:
-            ids = self._ids(request.messages, template or {})
+            ids = token_ids(self._tokenizer, request.messages, template)
         except Exception as error:  # of a template, which is somebody else's program
             return _failed(request.query_id, error)
         problem = self._problem(len(ids))
         if problem is not None:
             return Generation(request.query_id, "", error=problem)
         return _Tokens(request.query_id, ids)
-
-    def _ids(self, messages: Sequence[Message], template: Mapping[str, Any]) -> list[int]:
-        has_template = self._tokenizer.chat_template is not None
-        text = self._chat(messages, template) if has_template else _plain(messages)
-        found = self._tokenizer(text, add_special_tokens=not has_template, truncation=False)
-        ids: list[int] = found["input_ids"]
-        return ids
-
-    def _chat(self, messages: Sequence[Message], template: Mapping[str, Any]) -> str:
-        from jinja2 import TemplateError
-
-        def written(messages: Sequence[Message]) -> str:
-            turns = [{"role": m.role, "content": m.content} for m in messages]
-            text: str = self._tokenizer.apply_chat_template(
-                turns, add_generation_prompt=True, tokenize=False, **template
-            )
-            return text
-
-        try:
-            return written(messages)
-        except TemplateError:
-            if len(messages) < 2 or messages[0].role != "system":
-                raise
-            first, second, *others = messages  # a model that knows no system messages
-            both = Message(second.role, f"{first.content}\n\n{second.content}")
-            return written([both, *others])
 
     def _problem(self, n: int) -> str | None:
         """Return why a prompt of this many tokens cannot be answered, or None."""
@@ -277,10 +314,6 @@ class _Loaded:
             seconds=seconds,
             finish_reason="length" if end is None else "stop",
         )
-
-
-def _plain(messages: Sequence[Message]) -> str:
-    return "\n\n".join(message.content for message in messages)
 
 
 def _failed(query_id: str, error: Exception) -> Generation:

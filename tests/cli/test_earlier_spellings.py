@@ -16,7 +16,7 @@ GROUPS = {
     "runs": "list show diff fsck gc export",
     "leaderboard": "build submit verify",
     "data": "pull cache verify-gold",
-    "train": "dense",
+    "train": "dense instructions struct",
 }
 
 

@@ -1,4 +1,4 @@
-"""Says with a score that an encoder was trained on what is scored."""
+"""Says with a score that a model was trained on what is scored."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -79,8 +79,8 @@ def fit(
     """
     n_steps = -(-len(pairs) // course.batch_size)
     losses = []
-    with _seeded(model, course.seed):
-        optimizer, schedule = _optimizer(model, course.lr, n_steps * course.epochs)
+    with seeded(model, course.seed):
+        optimizer, schedule = adamw(model, course.lr, n_steps * course.epochs)
         order = np.random.default_rng(course.seed)
         for epoch in range(1, course.epochs + 1):
             observer.stage(f"train: epoch {epoch} of {course.epochs}", total=n_steps)
@@ -135,7 +135,7 @@ def _step(model: Any, batch: Sequence[Pair], optimizer: Any, course: Course) -> 
 
     optimizer.zero_grad()
     try:
-        with _half(model):
+        with half(model):
             found = loss(model, batch)
         value = float(found.detach())
         if not np.isfinite(value):
@@ -153,7 +153,7 @@ def _step(model: Any, batch: Sequence[Pair], optimizer: Any, course: Course) -> 
     return value
 
 
-def _half(model: Any) -> Any:
+def half(model: Any) -> Any:
     """Compute products in bfloat16 on GPUs that have it; weights stay in float32."""
     import torch
 
@@ -167,7 +167,7 @@ def _batches(pairs: Sequence[Pair], order: np.random.Generator, size: int) -> It
         yield [pairs[place] for place in places[start : start + size]]
 
 
-def _optimizer(model: Any, lr: float, n_steps: int) -> tuple[Any, Any]:
+def adamw(model: Any, lr: float, n_steps: int) -> tuple[Any, Any]:
     """Return AdamW, with weight decay for matrices only, and its schedule."""
     import torch
 
@@ -186,7 +186,7 @@ def _optimizer(model: Any, lr: float, n_steps: int) -> tuple[Any, Any]:
 
 
 @contextmanager
-def _seeded(model: Any, seed: int) -> Iterator[None]:
+def seeded(model: Any, seed: int) -> Iterator[None]:
     """Seed PyTorch's random numbers; afterwards they go on as before."""
     import torch
 

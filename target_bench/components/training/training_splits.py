@@ -69,9 +69,9 @@ def load(data: Data, observer: Observer) -> Splits:
         raise ConfigError("name a corpus to train on, as in --corpus fetaqa")
     if data.limit is not None and data.limit < 1:
         raise ConfigError(f"limit={data.limit}: at least 1 is needed")
-    scored, kept = _kept_out(data)
+    scored, kept = kept_out_splits(data)
     for corpus in data.corpora:
-        _check_apart(corpus, data, scored)
+        check_apart(corpus, data, scored)
     observer.stage("load the corpora")
     chosen = [(c, _full(c, data.validation_split)) for c in data.corpora if data.validation_split]
     apart = KeptOut.of([_load(c, s, data) for c, s in kept if (c, s) not in chosen])
@@ -86,10 +86,14 @@ def load(data: Data, observer: Observer) -> Splits:
     return Splits(train, validation, kept_out, tuple(left_out))
 
 
-def _kept_out(
+def kept_out_splits(
     data: Data,
 ) -> tuple[list[tuple[str | Path, str]], list[tuple[str | Path, str]]]:
-    """Return the (corpus, split) pairs that will be scored, and all that stay out of training."""
+    """Return the (corpus, split) pairs that will be scored, and all that stay out of training.
+
+    Raises:
+        ConfigError: a corpus or split that there is not.
+    """
     if data.keep_out is not None:
         named = [place for text in data.keep_out for place in _named(text, data)]
         return named, named
@@ -117,7 +121,12 @@ def _full(corpus: str | Path, split: str) -> str:
         ) from error
 
 
-def _check_apart(corpus: str | Path, data: Data, scored: Sequence[tuple[str | Path, str]]) -> None:
+def check_apart(corpus: str | Path, data: Data, scored: Sequence[tuple[str | Path, str]]) -> None:
+    """Check that a corpus is neither trained on nor chosen by what will be scored.
+
+    Raises:
+        ConfigError: it is.
+    """
     for option, split in (("--split", data.split), ("--validation-split", data.validation_split)):
         if split is not None and (corpus, _full(corpus, split)) in scored:
             raise ConfigError(

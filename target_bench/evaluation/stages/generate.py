@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from target_bench.components.prompts.prompting import writer_of
+from target_bench.components.training import exposure
 from target_bench.core import cache_use, registry
 from target_bench.core.contract import Generator, Observer, generation_fault
 from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
@@ -146,6 +147,7 @@ class GenerateStage:
         if not todo and self.store.manifest.seconds:
             return done, True
         self._begin()
+        self._tell_exposure()
         self._ask_for_consent(todo)
         return done | self._answer(todo), not todo
 
@@ -166,6 +168,15 @@ class GenerateStage:
             files=dict(self.dataset.files),
             started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         )
+
+    def _tell_exposure(self) -> None:
+        """Say, and record, what of the data the generator's model was trained on."""
+        label, known = self.answerer.label, self.store.manifest.notes
+        found = exposure.notes(self.answerer.generator, self.dataset)
+        for note in found:
+            self.observer.warning(f"{label}: {note}")
+        if set(found) - set(known):
+            self.store.write_manifest(notes=(*known, *(n for n in found if n not in known)))
 
     def _ask_for_consent(self, todo: Sequence[Query]) -> None:
         generator = self.spec.generator

@@ -53,7 +53,7 @@ def test_rate_rises_and_falls() -> None:
     import torch
 
     model = torch.nn.Linear(2, 2)
-    optimizer, schedule = training_loop._optimizer(model, 1.0, 20)
+    optimizer, schedule = training_loop.adamw(model, 1.0, 20)
     rates = []
     for _ in range(20):
         rates.append(optimizer.param_groups[0]["lr"])

@@ -1,0 +1,1 @@
+"""Instructions that describe tables, and models that are tuned to follow them (Struc-Bench)."""
