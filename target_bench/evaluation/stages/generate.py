@@ -171,8 +171,8 @@ class GenerateStage:
 
     def _tell_exposure(self) -> None:
         """Say, and record, what of the data the generator's model was trained on."""
-        label, known = self.answerer.label, self.store.manifest.notes
-        found = exposure.notes(self.answerer.generator, self.dataset)
+        label, known = self.spec.label, self.store.manifest.notes
+        found = exposure.notes(self.spec.generator, self.dataset)
         for note in found:
             self.observer.warning(f"{label}: {note}")
         if set(found) - set(known):
