@@ -16,7 +16,7 @@ from tools.mini.queries import DATA, faults, write
 
 Grid = list[list[str]]
 
-FILES = "a421e5a268083318c452dc09f02a5e8e492f3ca690f26696e02b110202daa5e2"
+FILES = "41da765c36ffd4bf463ad1299d4e1d6666d642d387d828afbd2c2486b82347e1"
 FINGERPRINT = "6b47241e10e2a41fa4b93d9ff0a0b22a997e180b720b285116b89933a13f79ea"
 
 

@@ -12,7 +12,7 @@ from target_bench.core import registry
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import GenerationRequest, Table, TableId
 from target_bench.corpora import load
-from target_bench.data.select import of_task
+from target_bench.data.select import Loaded, of_task
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
 from target_bench.generators.extractive import Extractive
@@ -44,7 +44,8 @@ def test_mini_has_40_examples_that_no_retriever_is_asked() -> None:
     assert len(examples) == 40
     assert {len(query.references) for query in examples} == {2, 3}
     assert all("highlighted_cells" in query.metadata for query in examples)
-    assert not {q.id for q in examples} & {q.id for data in both for q in data.queries}
+    ranked = {q.id for data in both for q in Loaded(data, 0.0).of_task("retrieval").dataset.queries}
+    assert not {query.id for query in examples} & ranked
 
 
 def test_gold_is_the_upper_bound_and_empty_answers_the_lower(tmp_path: Path) -> None:

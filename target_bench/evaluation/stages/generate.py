@@ -72,13 +72,11 @@ def _gold(task: Task[Any], query: Query) -> Answered:
     return Answered(Generation(query.id, task.gold_answer(query) if known else ""))
 
 
-def _empty(_task: Task[Any], query: Query) -> Answered:
-    return Answered(Generation(query.id, ""))
-
-
 ANSWER_MODES = {
     "gold": AnswerMode("The reference answers: upper bound.", _gold),
-    "empty": AnswerMode("No answer: lower bound.", _empty),
+    "empty": AnswerMode(
+        "No answer: lower bound.", lambda _, query: Answered(Generation(query.id, ""))
+    ),
 }
 
 
@@ -171,12 +169,12 @@ class GenerateStage:
 
     def _tell_exposure(self) -> None:
         """Say, and record, what of the data the generator's model was trained on."""
-        label, known = self.spec.label, self.store.manifest.notes
         found = exposure.notes(self.spec.generator, self.dataset)
         for note in found:
-            self.observer.warning(f"{label}: {note}")
-        if set(found) - set(known):
-            self.store.write_manifest(notes=(*known, *(n for n in found if n not in known)))
+            self.observer.warning(f"{self.spec.label}: {note}")
+        if found:
+            notes = dict.fromkeys([*self.store.manifest.notes, *found])
+            self.store.write_manifest(notes=tuple(notes))
 
     def _ask_for_consent(self, todo: Sequence[Query]) -> None:
         generator = self.spec.generator
