@@ -1,6 +1,6 @@
 """A task, a corpus and a metric in files of a user's own, through everything, with no edit here.
 
-The task is table-to-text: its tables are given, its references are several, and one of its queries
+The task is row-to-text: its tables are given, its references are several, and one of its queries
 has none. Each test is one step and takes the runs that ``made`` left.
 """
 
@@ -50,22 +50,22 @@ def recall(text, reference):
 '''
 
 TASK = '''
-"""Table-to-text: is the row that is named told in a sentence?"""
+"""Row-to-text: is the row that is named told in a sentence?"""
 
 from target_bench import DataError, LeakLimits, SummaryBlock, Task
 from word_recall import WordRecall
 
 
-class TableToText(Task):
+class RowToText(Task):
     """Sentences compared with several references.
 
     Args:
         longest: characters of an answer that are read.
     """
 
-    name = "table_to_text"
-    title = "Table-to-Text"
-    aliases = ("t2t",)
+    name = "row_to_text"
+    title = "Row-to-Text"
+    aliases = ("r2t",)
     source = "given"
     slices = ("sport",)
     leak_limits = LeakLimits(verbatim=0.5)
@@ -116,7 +116,7 @@ GOLD = {"a": ("Ann won in 2001.", "In 2001 Ann won."), "b": ("Bo won in 2002.",)
 
 
 class Cups(CorpusLoader):
-    info = CorpusInfo("cups", "Cups", ("table_to_text",), ("test",), "ours", "us", "here")
+    info = CorpusInfo("cups", "Cups", ("row_to_text",), ("test",), "ours", "us", "here")
     cached = False
 
     def __init__(self):
@@ -151,8 +151,8 @@ def files(tmp_path: Path) -> Path:
     folder.mkdir()
     texts = {
         "word_recall.py": METRIC,
-        "table_to_text.py": TASK,
-        "table_to_text.yaml": PROMPT,
+        "row_to_text.py": TASK,
+        "row_to_text.yaml": PROMPT,
         "cups.py": CORPUS,
         "teller.py": GENERATOR,
     }
@@ -164,7 +164,7 @@ def files(tmp_path: Path) -> Path:
 INSTALLED = {
     "METADATA": "Metadata-Version: 2.1\nName: mine\nVersion: 1\n",
     "entry_points.txt": (
-        "[target_bench.tasks]\ntable_to_text = table_to_text:TableToText\n"
+        "[target_bench.tasks]\nrow_to_text = row_to_text:RowToText\n"
         "[target_bench.corpora]\ncups = cups:Cups\n"
     ),
 }
@@ -189,7 +189,7 @@ def installed(files: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     for name, text in INSTALLED.items():
         (folder / name).write_text(text, encoding="utf-8")
-    for module in ("cups", "table_to_text", "word_recall"):
+    for module in ("cups", "row_to_text", "word_recall"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     return files
 
@@ -206,7 +206,7 @@ def target_bench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyP
 
 
 def _task(files: Path) -> str:
-    return f"{files}/table_to_text.py:TableToText"
+    return f"{files}/row_to_text.py:RowToText"
 
 
 def _run(files: Path, generator: str = "gold", task: str | None = None) -> Result:
@@ -224,7 +224,7 @@ def test_run_without_a_retriever(files: Path) -> None:
     assert result.answers is not None
     assert (result.answers.asked, result.answers.unlabelled) == (3, 1)
     assert [str(block) for block in result.summary] == ["length: words 8"]
-    assert "table-to-text" in result.folder.name
+    assert "row-to-text" in result.folder.name
     assert "retriever" not in json.loads((result.folder / "manifest.json").read_text())["asked"]
 
 
@@ -246,7 +246,7 @@ def test_a_stored_run_reads_and_checks(files: Path) -> None:
 
 def test_an_edited_task_is_another_run(files: Path) -> None:
     before = _run(files).folder
-    path = files / "table_to_text.py"
+    path = files / "row_to_text.py"
     path.write_text(path.read_text().replace("one.text[: self.longest]", "one.text"))
     assert _run(files).folder != before
     assert _run(files, task=f"{_task(files)}:longest=5").folder != before
@@ -304,7 +304,7 @@ def test_the_report(files: Path, target_bench: Inside, open_page: OpenPage) -> N
 
 def test_a_submission(installed: Path, target_bench: Inside, open_page: OpenPage) -> None:
     """``submit``, ``verify``, ``leaderboard build``, the board and the page of the entry."""
-    target = TARGET(("t2t", "cups"), out=installed / "runs", observer=Recorder())
+    target = TARGET(("r2t", "cups"), out=installed / "runs", observer=Recorder())
     folder = target.run(generator="teller:Teller")[0].folder
     board, card = installed / "board", installed / "card.yaml"
     board.mkdir()
@@ -316,11 +316,11 @@ def test_a_submission(installed: Path, target_bench: Inside, open_page: OpenPage
     assert packed.code == 0, packed.err
     found = target_bench("leaderboard", "verify", str(path))
     assert found.code == 0, found.out + found.err
-    assert "table_to_text, teller:Teller: word_recall 0.88" in found.out
+    assert "row_to_text, teller:Teller: word_recall 0.88" in found.out
     target_bench("leaderboard", "build", str(board), "-o", str(installed / "site"))
     page = site_ready(open_page(installed / "site" / "index.html", installed / "site").page)
     assert page.locator("#scores tbody tr").count() == 1
-    page.locator("nav a", has_text="Table-to-Text").click()
+    page.locator("nav a", has_text="Row-to-Text").click()
     site_ready(page)
     assert "0.88" in page.locator("#scores tbody").inner_text()
     assert page.locator("#scores thead").inner_text().count("Words") == 1
@@ -328,12 +328,12 @@ def test_a_submission(installed: Path, target_bench: Inside, open_page: OpenPage
     assert page.locator("#charts").is_hidden()
     page.locator("#scores tbody a").click()
     text = page.locator("main").inner_text()
-    assert "Table-to-Text: cups test" in text
+    assert "Row-to-Text: cups test" in text
     assert "length: words 8" in text
 
 
 def test_an_upper_bound_is_not_packed(installed: Path) -> None:
-    target = TARGET(("t2t", "cups"), out=installed / "runs", observer=Recorder())
+    target = TARGET(("r2t", "cups"), out=installed / "runs", observer=Recorder())
     with pytest.raises(ConfigError, match="gold, an upper bound"):
         _packed(installed, target.run(generator="gold")[0])
 
@@ -377,7 +377,7 @@ def test_a_split_without_references_has_predictions_and_no_scores(
     assert set(read_run(result.folder).answers) == {"a", "b", "c"}
     assert check(result.folder).problems == ()
     shown = target_bench("runs", "list", "--out", files / "runs")
-    assert "table_to_text" in shown.out
+    assert "row_to_text" in shown.out
     assert "no reference" in shown.out
     path = files / "report.html"
     assert target_bench("report", str(result.folder), "-o", str(path)).code == 0
@@ -391,7 +391,7 @@ def test_without_references_nothing_is_submitted(installed: Path) -> None:
     path = installed / "cups.py"
     path.write_text(path.read_text().replace('"Bo won in 2002.",', ""))
     path.write_text(path.read_text().replace('"Ann won in 2001.", "In 2001 Ann won."', ""))
-    target = TARGET(("t2t", "cups"), out=installed / "runs", observer=Recorder())
+    target = TARGET(("r2t", "cups"), out=installed / "runs", observer=Recorder())
     with pytest.raises(ConfigError, match="no query of cups test has a reference here"):
         _packed(installed, target.run(generator="teller:Teller")[0])
 
@@ -405,7 +405,7 @@ def test_a_reference_that_is_not_valid_is_named_before_anything_is_asked(files: 
 
 
 def test_a_table_that_is_given_and_not_there(files: Path) -> None:
-    path = files / "table_to_text.py"
+    path = files / "row_to_text.py"
     path.write_text(
         path.read_text()
         + "\n    def given_tables(self, query, corpus):\n        return [('0', 'z')]\n"

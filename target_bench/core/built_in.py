@@ -50,6 +50,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
     },
     "generator": {
         "extractive": "target_bench.generators.extractive:Extractive",
+        "template": "target_bench.generators.template:Template",
         "replay": "target_bench.generators.replay:Replay",
         "openai": "target_bench.generators.openai:OpenAI",
         "langchain": "target_bench.generators.langchain:LangChain",
@@ -66,6 +67,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "rotowire": "target_bench.corpora.rotowire:RotoWire",
         "wikitabletext": "target_bench.corpora.wikitabletext:WikiTableText",
         "struc-bench": "target_bench.corpora.struc_bench:StrucBench",
+        "totto": "target_bench.corpora.totto:ToTTo",
     },
     "task": {
         RANKING_TASK: "target_bench.tasks.retrieval:TableRetrieval",
@@ -74,6 +76,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "text_to_sql": "target_bench.tasks.text_to_sql:TextToSQL",
         "text_to_table": "target_bench.tasks.text_to_table:TextToTable",
         "table_answering": "target_bench.tasks.text_to_table:TableAnswering",
+        "table_to_text": "target_bench.tasks.table_to_text:TableToText",
     },
     "metric": {
         "recall": "target_bench.metrics.retrieval:RECALL",
@@ -152,5 +155,12 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "h_structure": "target_bench.metrics.text_to_table:H_STRUCTURE",
         "p_content": "target_bench.metrics.text_to_table:P_CONTENT",
         "p_structure": "target_bench.metrics.text_to_table:P_STRUCTURE",
+        "parent": "target_bench.metrics.descriptions.description_metrics:PARENT",
+        "parent_precision": (
+            "target_bench.metrics.descriptions.description_metrics:PARENT_PRECISION"
+        ),
+        "parent_recall": "target_bench.metrics.descriptions.description_metrics:PARENT_RECALL",
+        "bleu[totto]": "target_bench.metrics.descriptions.description_metrics:BLEU_TOTTO",
+        "bleu[cased]": "target_bench.metrics.descriptions.description_metrics:BLEU_CASED",
     },
 }

@@ -1,6 +1,7 @@
 """Tables whose cells span rows or columns, as their source has them, and their rectangular view."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -36,6 +37,8 @@ class CellGrid:
 
     def places(self) -> list[list[GridCell | None]]:
         """Return the cell at every place of the rectangle; None where there is none."""
+        if all(cell[1] == cell[2] == 1 for row in self.rows for cell in row):
+            return self._without_spans()
         taken: dict[tuple[int, int], GridCell] = {}
         for i, row in enumerate(self.rows):
             column = 0
@@ -48,6 +51,10 @@ class CellGrid:
         width = max((column + 1 for _, column in taken), default=0)
         return [[taken.get((i, j)) for j in range(width)] for i in range(len(self.rows))]
 
+    def _without_spans(self) -> list[list[GridCell | None]]:
+        width = max(map(len, self.rows), default=0)
+        return [[*row, *[None] * (width - len(row))] for row in self.rows]
+
     def rectangular(self) -> tuple[list[str], list[list[str]]]:
         """Return header and rows of one length.
 
@@ -56,11 +63,20 @@ class CellGrid:
         The header is made of the leading rows with header cells alone: under each other in a column
         they are joined by a space, repeated ones once. Without such a row its names are empty.
         """
-        places = self.places()
-        n = next((i for i, row in enumerate(places) if not _is_header(row)), len(places))
+        places, n = self.places(), self.header_rows
         width = len(places[0]) if places else 0
         header = [_joined(row[j] for row in places[:n]) for j in range(width)]
         return header, [[cell.text if cell else "" for cell in row] for row in places[n:]]
+
+    @property
+    def header_rows(self) -> int:
+        """How many leading rows hold header cells alone, those that reach down included."""
+        end = 0
+        for i, row in enumerate(self.rows):
+            end = max((i + cell.row_span for cell in row), default=end)
+            if end <= i or not all(cell.is_header for cell in row):
+                return i
+        return len(self.rows)
 
     def to_json(self) -> list[list[list[Any]]]:
         """Return the rows as lists of ``[text, row_span, column_span, is_header]``."""
@@ -78,10 +94,6 @@ class CellGrid:
         return cls(tuple(tuple(_cells(row, i)) for i, row in enumerate(rows, start=1)))
 
 
-def _is_header(row: Sequence[GridCell | None]) -> bool:
-    return any(row) and all(cell is None or cell.is_header for cell in row)
-
-
 def _joined(cells: Iterable[GridCell | None]) -> str:
     return " ".join(dict.fromkeys(cell.text for cell in cells if cell is not None and cell.text))
 
@@ -89,6 +101,23 @@ def _joined(cells: Iterable[GridCell | None]) -> str:
 def _cells(row: Any, number: int) -> Iterable[GridCell]:
     if not isinstance(row, list | tuple):
         raise ValueError(f"row {number}: expected a list of cells, found {row!r:.60}")
+    with suppress(TypeError):
+        cells = [GridCell(*entry) for entry in row]
+        if all(map(_is_sound, cells)) and str not in map(type, row):
+            return cells
+    return _checked(row, number)
+
+
+def _is_sound(cell: GridCell) -> bool:
+    text, rows, columns, is_header = cell
+    return (
+        type(text) is str
+        and type(rows) is type(columns) is int
+        and (rows >= 1 and columns >= 1 and type(is_header) is bool)
+    )
+
+
+def _checked(row: Sequence[Any], number: int) -> Iterable[GridCell]:
     for place, entry in enumerate(row, start=1):
         try:
             cell = GridCell(*entry)

@@ -145,6 +145,7 @@ class Dataset:
         distractors: what was mixed in.
         databases: database id -> SQLite or DuckDB file, for the task text-to-SQL. Databases that
             queries name and that are not here were missing.
+        apart: short name of a task -> its own queries, which are not among ``queries``.
     """
 
     info: CorpusInfo
@@ -155,6 +156,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
     distractors: tuple[Distractors, ...] = ()
     databases: Mapping[str, Path] = field(default_factory=dict)
+    apart: Mapping[str, tuple[Query, ...]] = field(default_factory=dict)
 
 
 class CorpusLoader(ABC):
@@ -200,6 +202,14 @@ class CorpusLoader(ABC):
         """Return database id -> SQLite or DuckDB file of a split, where there is one.
 
         Default: none.
+        """
+        return {}
+
+    def apart(self, split: str) -> Mapping[str, Iterable[Query]]:  # noqa: ARG002 (the contract's)
+        """Return short name of a task -> its own queries, which no retriever is asked.
+
+        For tasks that retrieve nothing, so that rankings do not depend on whether there are such
+        queries. Default: none.
         """
         return {}
 

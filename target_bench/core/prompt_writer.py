@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from target_bench.core.errors import ConfigError
 from target_bench.core.option_fields import Read, choice, option, path, truth, whole
 from target_bench.core.schema import Generation, GenerationRequest, Query, Table, TableId
-from target_bench.core.serialization import Format
+from target_bench.core.serialization import TableFormat
 
 if TYPE_CHECKING:
     from target_bench.core.interfaces import Corpus
@@ -49,11 +49,11 @@ class PromptOptions(Read):
             axis=True,
         ),
     )
-    table_format: Format = field(
+    table_format: TableFormat = field(
         default="markdown",
         metadata=option(
             "How tables are written in a prompt.",
-            choice(Format),
+            choice(TableFormat),
             sweep="table_formats",
             axis=True,
         ),

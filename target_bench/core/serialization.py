@@ -9,16 +9,24 @@ import html
 import io
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
+from target_bench.core import linearisation
 from target_bench.core.errors import ConfigError
+from target_bench.core.grid import GridCell
 from target_bench.core.schema import Cell, Table
 
 Field = Literal[
     "id", "title", "section", "header", "rows", "keys", "database", "columns", "descriptions"
 ]
 Format = Literal["text", "markdown", "csv", "json", "html", "sentences"]
+Linearised = Literal[
+    "totto_full", "totto_full_metadata", "totto_subtable", "totto_subtable_metadata"
+]
+"""The four inputs of ToTTo's models."""
+TableFormat = Literal[Format, Linearised]
+"""How a whole table can be written."""
 RowLimit = int | Literal["all", "auto"]
 
 _CONTEXT_KEYS = {"title": "title", "section": "section_title"}
@@ -35,7 +43,11 @@ class Serializer:
             people say them) and ``descriptions`` (of the columns); ``header`` and ``rows`` come
             from the table, ``keys`` are primary and foreign keys. Text fields are written in the
             order given; header and rows stand together, at the place of the first of the two.
-        format: how header and rows are written; ``text`` is cells with spaces between.
+        format: how header and rows are written; ``text`` is cells with spaces between. The four
+            inputs of ToTTo's models (``core.linearisation``) take no fields: the whole table or the
+            highlighted cells alone, each with its headers, with the titles (``_metadata``) or
+            without. Highlighted are the cells that the table's context names in
+            ``highlighted_cells``.
         rows: how many data rows, from the first: a number, ``all``, or ``auto``: all of a table in
             memory, but of one whose rows lie in a database no more than they advise (1,000).
 
@@ -44,7 +56,7 @@ class Serializer:
     """
 
     fields: Sequence[Field] = ("title", "section", "header", "rows")
-    format: Format = "text"
+    format: TableFormat = "text"
     rows: RowLimit = "all"
 
     def __post_init__(self) -> None:
@@ -54,14 +66,18 @@ class Serializer:
                 f"fields={list(self.fields)!r}: expected one or more of "
                 f"{', '.join(get_args(Field))}"
             )
-        if self.format not in _FORMATS:
-            raise ConfigError(f"format={self.format!r}: expected one of {', '.join(_FORMATS)}")
+        if self.format not in get_args(TableFormat):
+            raise ConfigError(
+                f"format={self.format!r}: expected one of {', '.join(get_args(TableFormat))}"
+            )
         named = self.rows in ("all", "auto")
         if not named and (not isinstance(self.rows, int) or self.rows < 0):
             raise ConfigError(f"rows={self.rows!r}: expected 'all' or a number from 0, or 'auto'")
 
     def __call__(self, table: Table) -> str:
         """Return the table as text; parts that the table does not have are left out."""
+        if self.format in get_args(Linearised):
+            return _linearised(self._cut(table), self.format)
         parts = (part for part in self._parts(table) if part)
         return ("\n" if self.format != "text" else " ").join(parts)
 
@@ -82,6 +98,9 @@ class Serializer:
         header = table.header if "header" in self.fields else ()
         return _FORMATS[self.format](header, self._rows(table))
 
+    def _cut(self, table: Table) -> Table:
+        return table if self.rows == "all" else replace(table, rows=self._rows(table))
+
     def _rows(self, table: Table) -> Sequence[Sequence[Cell]]:
         if "rows" not in self.fields:
             return ()
@@ -98,6 +117,31 @@ def cell_text(cell: Cell) -> str:
     if isinstance(cell, bytes):
         return cell.hex()
     return str(cell)
+
+
+def grid_rows(table: Table) -> Sequence[Sequence[GridCell]]:
+    """Return the cells of a table as its source has them: ragged, with spans, headers first.
+
+    A table without a grid has a row of header cells, and its rows; of one with a grid those rows
+    that its own ``rows`` reach.
+    """
+    if table.grid is None:
+        header = [GridCell(name, is_header=True) for name in table.header]
+        return [header, *([GridCell(cell_text(cell)) for cell in row] for row in table.rows)]
+    return table.grid.rows[: table.grid.header_rows + len(table.rows)]
+
+
+def _linearised(table: Table, name: TableFormat) -> str:
+    rows = grid_rows(table)
+    places = linearisation.are_places(rows, table.context.get("highlighted_cells") or ())
+    if name.startswith("totto_full"):
+        text = linearisation.full_table(rows, places, strict=False)
+    else:
+        text = linearisation.subtable(rows, places)
+    if not name.endswith("metadata"):
+        return text
+    titles = (table.context.get(key) for key in ("title", "section_title"))
+    return linearisation.with_titles(text, *titles)
 
 
 def _keys(table: Table) -> str:

@@ -18,7 +18,7 @@ class FeTaQA(CorpusLoader):
     info = CorpusInfo(
         name="fetaqa",
         title="FeTaQA",
-        tasks=("retrieval", "question_answering"),
+        tasks=("retrieval", "question_answering", "table_to_text"),
         splits=("test", "validation", "train"),
         licence="CC BY-SA 4.0",
         citation="Nan et al., FeTaQA: Free-form Table Question Answering, TACL 2022",

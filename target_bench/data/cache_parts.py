@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
@@ -205,6 +205,29 @@ def databases(loader: CorpusLoader, folder: Path, split: str) -> Mapping[str, Pa
             if not isinstance(name, str) or not isinstance(path, Path) or not path.is_file():
                 raise PluginError(f"{where}: {name!r} should be the path of a file, not {path!r}")
         return dict(found)
+
+
+def apart(loader: CorpusLoader, folder: Path, split: str) -> Mapping[str, tuple[Query, ...]]:
+    """Return short name of a task -> its own queries, by the loader.
+
+    Raises:
+        DataError: a file or a query is broken.
+        PluginError: a plug-in that is not ours raised, or gave something else.
+    """
+    part = _Apart(loader, folder, split)
+    found: dict[str, tuple[Query, ...]] = {}
+    with part.named_faults() as where:
+        for task, queries in loader.apart(split).items():
+            found[task] = tuple(part.given(partial(iter, queries), Query))
+            for query in found[task]:
+                check_query(query, where)
+    return found
+
+
+class _Apart(Part):
+    """The queries of a split that are a task's own."""
+
+    kind = "queries apart"
 
 
 class _Databases(Part):

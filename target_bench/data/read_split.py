@@ -10,7 +10,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.interfaces import Corpus, CorpusLoader, Dataset
 from target_bench.core.schema import CorpusInfo, Query
 from target_bench.data import cache
-from target_bench.data.cache_parts import databases
+from target_bench.data.cache_parts import apart, databases
 from target_bench.data.databases.connection import sound_tables
 from target_bench.data.formats.target_databases import TargetDatabases
 from target_bench.data.formats.target_layout import TargetLayout
@@ -36,6 +36,7 @@ def read(loader: CorpusLoader, folder: Path, split: str) -> Dataset:
     found = dataset(
         loader.info, split, tables.value, queries.value, files, [*tables.notes, *queries.notes]
     )
+    found = replace(found, apart=apart(loader, folder, split))
     there = databases(loader, folder, split)
     if not there and not _runs_sql(loader.info):
         return found

@@ -79,18 +79,22 @@ class Loaded:
         )
 
     def _with(self, queries: tuple[Query, ...], **asked: Any) -> "Loaded":
-        dataset = replace(self.dataset, queries=queries)
+        dataset = replace(self.dataset, queries=queries, apart={})
         return replace(self, dataset=dataset, asked={**self.asked, **asked})
 
 
 def of_task(dataset: Dataset, task: str) -> Dataset:
     """Return the dataset with the queries that are about a task only.
 
-    A query says in its metadata what it is about; one that says nothing is about every task.
+    A query says in its metadata what it is about; one that says nothing is about every task. Where
+    the task has queries of its own, those are meant (``Dataset.apart``).
 
     Raises:
         ConfigError: no query is about it.
     """
+    own = dataset.apart.get(task)
+    if own is not None:
+        return replace(dataset, queries=own, apart={})
     queries = tuple(q for q in dataset.queries if q.metadata.get("task", task) == task)
     if not queries:
         name = f"{dataset.info.name} {dataset.split}"

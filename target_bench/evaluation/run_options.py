@@ -21,7 +21,7 @@ from target_bench.core.option_fields import (
 )
 from target_bench.core.prompt_writer import PromptOptions, SchemaScope
 from target_bench.core.schema import OnError
-from target_bench.core.serialization import Format
+from target_bench.core.serialization import TableFormat
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +227,7 @@ class Keywords(DataKeywords, total=False):
     prompt: str | Path | None
     tables: int | None
     prompt_tokens: int
-    table_format: Format
+    table_format: TableFormat
     schema_scope: SchemaScope
     structured: bool
 

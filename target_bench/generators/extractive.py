@@ -8,7 +8,9 @@ from decimal import Decimal
 from functools import cache
 from math import log
 
+from target_bench.components.cell_sentences import sentence
 from target_bench.core.errors import ConfigError
+from target_bench.core.highlights import HIGHLIGHTED
 from target_bench.core.interfaces import Generator
 from target_bench.core.schema import GenerationRequest, Table
 from target_bench.core.serialization import cell_text
@@ -27,7 +29,8 @@ class Extractive(Generator):
     when the best row holds all its numbers, and all of its words that any row of the table holds;
     else it is False: it speaks of another row. Where next to nothing matches, the answer is "Not
     Enough Information". A question to a database is answered with SQL of simple templates over the
-    table that matches best (``target_bench.sql.baseline``).
+    table that matches best (``target_bench.sql.baseline``). Highlighted cells are put into a
+    sentence (``target_bench.components.cell_sentences``).
 
     Args:
         tables: how many of the retrieved tables to look at.
@@ -51,6 +54,8 @@ class Extractive(Generator):
             from target_bench.sql.baseline import compose
 
             return compose(request.query, request.tables) or ""
+        if request.tables and request.tables[0].context.get(HIGHLIGHTED):
+            return sentence(request.tables[0])
         best = _best_row(request.query, request.tables[: self.tables])
         if best is None:
             return NOT_ENOUGH

@@ -161,8 +161,8 @@ def test_a_query_without_a_task_is_about_every_task() -> None:
 
 def test_no_query_of_a_task() -> None:
     loaded = Loaded(MINI, 0.0)
-    with pytest.raises(ConfigError, match="no query of mini test is about the task table_to_text"):
-        loaded.of_task("table_to_text")
+    with pytest.raises(ConfigError, match="no query of mini test is about the task table_reading"):
+        loaded.of_task("table_reading")
 
 
 def test_limits() -> None:

@@ -12,6 +12,7 @@ import target_bench.corpora.mini
 from target_bench.core.errors import TargetBenchError
 
 from . import (
+    descriptions,
     questions_games,
     questions_huts,
     questions_land,
@@ -32,6 +33,11 @@ DATA = Path(target_bench.corpora.mini.__file__).parent / "data"
 """The folder of the committed data files."""
 
 QUERIES, TABLES = "queries.jsonl", "tables_as_answers.jsonl"
+
+APART = DATA.parent / "apart"
+"""The folder of the queries that are kept apart from those that retrievers are asked."""
+
+TABLE_TO_TEXT = "table_to_text.jsonl"
 
 EVERY = 4
 """One query in this many belongs to the validation split."""
@@ -54,7 +60,11 @@ def faults(folder: Path) -> list[str]:
         derived = _text(folder).splitlines()
     except (LookupError, ValueError, sqlite3.Error, TargetBenchError) as error:
         return [str(error)]
-    return [*_differing(folder / QUERIES, derived), *_differing(folder / TABLES, _tables(folder))]
+    return [
+        *_differing(folder / QUERIES, derived),
+        *_differing(folder / TABLES, _tables(folder)),
+        *_differing(APART / TABLE_TO_TEXT, _described(folder).splitlines()),
+    ]
 
 
 def _differing(path: Path, derived: list[str]) -> list[str]:
@@ -70,6 +80,8 @@ def _differing(path: Path, derived: list[str]) -> list[str]:
 def write(folder: Path) -> None:
     """Write both files of queries from the questions, the tables and the databases of the folder.
 
+    The examples of table-to-text are written from its tables too.
+
     Raises:
         LookupError: a question names a row or a column that its table does not have.
         ValueError: a table is malformed, or contradicts the label of a statement.
@@ -77,6 +89,8 @@ def write(folder: Path) -> None:
     """
     (folder / QUERIES).write_bytes(_text(folder).encode())
     (folder / TABLES).write_bytes("".join(f"{line}\n" for line in _tables(folder)).encode())
+    APART.mkdir(exist_ok=True)
+    (APART / TABLE_TO_TEXT).write_bytes(_described(folder).encode())
 
 
 def _tables(folder: Path) -> list[str]:
@@ -87,6 +101,11 @@ def _tables(folder: Path) -> list[str]:
 
 def _text(folder: Path) -> str:
     return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in queries(folder))
+
+
+def _described(folder: Path) -> str:
+    made = descriptions.examples(read_tables(folder))
+    return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in made)
 
 
 def queries(folder: Path) -> list[Record]:

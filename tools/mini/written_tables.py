@@ -150,4 +150,3 @@ def _json(rows: Rows) -> str:
 _WRITERS: dict[str, Callable[[Rows], str]] = dict(
     zip(FORMATS, (_markdown, _html, _latex, _csv, _json), strict=True)
 )
-

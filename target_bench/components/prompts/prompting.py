@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from target_bench.core import serialization
+from target_bench.core import linearisation, serialization
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import own_hash
 from target_bench.core.interfaces import Corpus
@@ -24,7 +24,7 @@ from target_bench.core.schema import (
     Table,
     TableId,
 )
-from target_bench.core.serialization import Format, Serializer
+from target_bench.core.serialization import Serializer, TableFormat
 from target_bench.core.task import Task
 from target_bench.core.tokens import CHARACTERS_PER_TOKEN
 
@@ -161,7 +161,8 @@ class Fitted:
 def _code(modules: tuple[str, ...]) -> str:
     """Return a hash of what writes prompts: these modules, and how tables are serialised."""
     files = [sys.modules[name].__file__ or "" for name in modules]
-    return own_hash(map(Path, [*files, serialization.__file__]))[:12]
+    files += [serialization.__file__, linearisation.__file__]
+    return own_hash(map(Path, files))[:12]
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,7 @@ class Prompter:
 
     task: str
     prompt: Prompt
-    format: Format = "markdown"
+    format: TableFormat = "markdown"
     budget: int = 8000
     answer_schema: Mapping[str, Any] | None = None
     answer: AnswerKind = "text"

@@ -31,6 +31,7 @@ class Mini(TableFolder):
             "text_to_sql",
             "text_to_table",
             "table_answering",
+            "table_to_text",
         ),
         splits=("test", "validation"),
         licence="Apache-2.0, written for this project from public facts",
@@ -64,6 +65,12 @@ class Mini(TableFolder):
         """Yield the queries about web tables and databases, then those answered with tables."""
         yield from super().queries(release, split)
         yield from queries_of(release, release.require("tables_as_answers.jsonl"), split)
+
+    def apart(self, split: str) -> Mapping[str, Iterable[Query]]:
+        """Return the examples of table-to-text: sentences about highlighted cells."""
+        release = Release(Path(__file__).parent / "apart", self.info.source)
+        path = release.require("table_to_text.jsonl")
+        return {"table_to_text": queries_of(release, path, split)}
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
         """Return the three databases."""

@@ -1,0 +1,198 @@
+"""ToTTo: sentences that describe highlighted cells of Wikipedia tables (Parikh et al. 2020)."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any, Literal
+
+from target_bench.core import highlights
+from target_bench.core.errors import DataError
+from target_bench.core.grid import CellGrid, GridCell
+from target_bench.core.interfaces import CorpusLoader
+from target_bench.core.release import Release, field
+from target_bench.core.schema import CorpusInfo, Query, Table, TableId
+
+Ask = Literal["cells", "sentence"]
+"""What a query is: the highlighted cells, to be described, or a sentence whose table is sought."""
+
+WIDEST = 1_000
+"""The columns or rows that a cell spans at most, as browsers have it."""
+
+_FILES = {
+    "validation": ("totto_dev_data.jsonl", "dev_sample.jsonl"),
+    "train": ("totto_train_data.jsonl", "train_sample.jsonl"),
+    "test": ("unlabeled_totto_test_data.jsonl",),
+}
+_FIELDS = ("value", "row_span", "column_span", "is_header")
+_NAMES = frozenset(_FIELDS)
+
+
+class ToTTo(CorpusLoader):
+    """Each record is a table with highlighted cells and up to three sentences about them.
+
+    The id of a table, and of its query, is the ``example_id``, a signed 64-bit integer. The
+    metadata of a query holds ``highlighted_cells`` (row and column in the ragged rows of the file),
+    ``overlap_subset`` (``overlap`` or ``non-overlap`` of the header with those of train; validation
+    and test) and, where they cannot be used as they are, ``highlights``: ``no highlight`` or ``out
+    of range``. Without the release, its official samples are read.
+
+    Args:
+        ask: ``cells``: a query is to be described, for table-to-text; ``sentence``: each sentence
+            is a query for the table that it describes, for retrieval.
+    """
+
+    info = CorpusInfo(
+        name="totto",
+        title="ToTTo",
+        tasks=("table_to_text", "retrieval"),
+        splits=("validation", "train", "test"),
+        licence="CC BY-SA 3.0",
+        citation="Parikh et al., ToTTo: A Controlled Table-To-Text Generation Dataset, EMNLP 2020",
+        source="https://github.com/google-research-datasets/ToTTo",
+        files=(
+            "totto_dev_data.jsonl, totto_train_data.jsonl, unlabeled_totto_test_data.jsonl",
+            "or the samples dev_sample.jsonl and train_sample.jsonl (from sample/)",
+        ),
+    )
+    subfolders = ("totto_data", "sample")
+
+    def __init__(self, ask: Ask = "cells") -> None:
+        self.ask = ask
+        only: Any = {"cells": ("table_to_text",), "sentence": ("retrieval",)}
+        self.info = replace(type(self).info, tasks=only[ask])
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:
+        """Yield the table of every record."""
+        return (_table(release, place, record) for place, record in _records(release, split))
+
+    def queries(self, release: Release, split: str) -> Iterable[Query]:
+        """Yield the query of every record; with ``ask=sentence`` one for each of its sentences."""
+        for place, record in _records(release, split):
+            query = _query(release, place, record)
+            if self.ask == "cells":
+                yield query
+            else:
+                yield from _sentences(query)
+
+
+def _records(release: Release, split: str) -> Iterator[tuple[str, Any]]:
+    return release.json_lines(release.require(*_FILES[split]))
+
+
+def _id(place: str, record: Any) -> str:
+    number = field(record, "example_id", int, place)
+    if isinstance(number, bool) or not -(2**63) <= number < 2**63:
+        raise DataError(f"{place}: example_id {number!r} is not a signed 64-bit integer")
+    return str(number)
+
+
+def _table(release: Release, place: str, record: Any) -> Table:
+    grid = CellGrid(tuple(_rows(release, place, record)))
+    header, rows = grid.rectangular()
+    if not header:
+        raise DataError(f"{place}: the table holds no cell")
+    return Table(
+        id=TableId("0", _id(place, record)),
+        header=header,
+        rows=rows,
+        context={
+            "title": _text(record, "table_page_title", place),
+            "section_title": _text(record, "table_section_title", place),
+            "section_text": _text(record, "table_section_text", place),
+            "url": _text(record, "table_webpage_url", place),
+        },
+        grid=grid,
+    )
+
+
+def _text(record: Any, name: str, place: str) -> str:
+    """Return a text that may be missing or null."""
+    return "" if record.get(name) is None else field(record, name, str, place)
+
+
+def _rows(release: Release, place: str, record: Any) -> Iterator[tuple[GridCell, ...]]:
+    for number, row in enumerate(field(record, "table", list, place)):
+        where = f"{place}, table row {number}"
+        if not isinstance(row, list):
+            raise DataError(f"{where}: expected a list of cells, found {row!r:.60}")
+        yield tuple(_cells(release, where, row))
+
+
+def _cells(release: Release, place: str, row: list[Any]) -> Iterator[GridCell]:
+    for number, cell in enumerate(row):
+        usual = type(cell) is dict and cell.keys() >= _NAMES
+        if usual and _is_usual(found := GridCell(*(cell[name] for name in _FIELDS))):
+            yield found
+        else:
+            yield _cell(release, f"{place}, cell {number}", cell)
+
+
+def _is_usual(cell: GridCell) -> bool:
+    text, rows, columns, is_header = cell
+    whole = type(rows) is type(columns) is int and 1 <= rows <= WIDEST and 1 <= columns <= WIDEST
+    return whole and type(text) is str and type(is_header) is bool
+
+
+def _cell(release: Release, place: str, cell: Any) -> GridCell:
+    text = field(cell, "value", str, place)
+    columns = _span(release, "column_span", field(cell, "column_span", int, place), place)
+    rows = _span(release, "row_span", cell.get("row_span", 1), place)
+    return GridCell(text, rows, columns, field(cell, "is_header", bool, place))
+
+
+def _span(release: Release, name: str, value: Any, place: str) -> int:
+    """Return a span; 0, which HTML has for all that are left, is 1 and remarked."""
+    if type(value) is not int or not 0 <= value <= WIDEST:
+        raise DataError(f"{place}: {name} {value!r:.40} is not a whole number from 1 to {WIDEST}")
+    if value == 0:
+        release.remark(f"cells with {name} 0, which is read as 1", place)
+    return max(value, 1)
+
+
+def _query(release: Release, place: str, record: Any) -> Query:
+    own = _id(place, record)
+    metadata: dict[str, Any] = {highlights.HIGHLIGHTED: _highlighted(place, record)}
+    if "overlap_subset" in record:
+        overlaps = field(record, "overlap_subset", bool, place)
+        metadata["overlap_subset"] = "overlap" if overlaps else "non-overlap"
+    rows = field(record, "table", list, place)
+    fault = highlights.fault(rows, metadata[highlights.HIGHLIGHTED])
+    if fault is not None:
+        metadata["highlights"] = fault
+        release.remark(f"queries whose highlighted cells cannot be used: {fault}", place)
+    titles = (_text(record, name, place) for name in ("table_page_title", "table_section_title"))
+    return Query(
+        id=own,
+        text=" - ".join(text for text in titles if text) or f"Example {own}",
+        gold=(TableId("0", own),),
+        answer=tuple(_references(release, place, record)),
+        metadata=metadata,
+    )
+
+
+def _highlighted(place: str, record: Any) -> list[list[int]]:
+    found = field(record, "highlighted_cells", list, place)
+    for entry in found:
+        if not isinstance(entry, list) or [type(n) for n in entry] != [int, int]:
+            raise DataError(
+                f"{place}: highlighted_cells: expected pairs [row, column], found {entry!r:.60}"
+            )
+    return found
+
+
+def _references(release: Release, place: str, record: Any) -> Iterator[str]:
+    """Yield the final sentence of every annotation; the unlabelled test split has none."""
+    if record.get("sentence_annotations") is None:
+        return
+    for number, entry in enumerate(field(record, "sentence_annotations", list, place)):
+        text = field(entry, "final_sentence", str, f"{place}, sentence_annotations {number}")
+        if text.strip():
+            yield text
+        else:
+            release.remark("annotations without a sentence, which are left out", place)
+
+
+def _sentences(query: Query) -> Iterator[Query]:
+    if not any(query.references):
+        yield replace(query, text="", answer="")
+    for number, text in enumerate(filter(None, query.references)):
+        yield replace(query, id=f"{query.id}:{number}", text=text, answer="")

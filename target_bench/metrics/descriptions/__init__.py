@@ -1,0 +1,1 @@
+"""Metrics of sentences that describe cells of a table: ToTTo's BLEU and PARENT."""

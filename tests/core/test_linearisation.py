@@ -1,0 +1,130 @@
+"""The inputs of ToTTo's models: markers, headers by its heuristics, typed errors."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.core import highlights
+from target_bench.core.errors import DataError
+from target_bench.core.grid import CellGrid, GridCell
+from target_bench.core.linearisation import are_places, full_table, subtable
+from target_bench.core.schema import Query, Table, TableId
+from target_bench.core.serialization import Linearised, Serializer, grid_rows
+
+GRID = CellGrid(
+    (
+        (GridCell("Year", is_header=True), GridCell("Role", column_span=2, is_header=True)),
+        (GridCell("2001"), GridCell("Pete"), GridCell("lead")),
+        (GridCell("2002"),),
+    )
+)
+HEADER, ROWS = GRID.rectangular()
+TITLES = {"title": "Ann", "section_title": "Stage", "highlighted_cells": [[1, 2], [1, 0]]}
+TABLE = Table(TableId("0", "a"), HEADER, ROWS, TITLES, GRID)
+CELLS = (
+    "<cell> lead <col_header> Role </col_header> </cell> "
+    "<cell> 2001 <col_header> Year </col_header> </cell>"
+)
+SPANS = st.builds(
+    GridCell,
+    text=st.text("ab", max_size=2),
+    row_span=st.integers(1, 3),
+    column_span=st.integers(1, 3),
+    is_header=st.booleans(),
+)
+GRIDS = st.lists(st.lists(SPANS, max_size=3).map(tuple), max_size=4).map(tuple).map(CellGrid)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("totto_subtable", f"<table> {CELLS} </table>"),
+        (
+            "totto_subtable_metadata",
+            "<page_title> Ann </page_title> <section_title> Stage </section_title> "
+            f"<table> {CELLS} </table>",
+        ),
+    ],
+)
+def test_formats(name: Linearised, expected: str) -> None:
+    assert Serializer(format=name)(TABLE) == expected
+
+
+def test_full_table_marks_highlighted_cells() -> None:
+    written = Serializer(format="totto_full")(TABLE)
+    assert written.count("<highlighted_cell>") == 2
+    assert written.startswith("<table> <row> <cell> Year </cell> <cell> Role <row_header> Year")
+    assert written.endswith("</row> </table>")
+
+
+def test_rows_that_are_cut_are_cut_from_the_grid() -> None:
+    cut = replace(TABLE, rows=ROWS[:1])
+    assert Serializer(format="totto_full", rows=1)(TABLE) == Serializer(format="totto_full")(cut)
+    assert "2002" not in Serializer(format="totto_full", rows=1)(TABLE)
+
+
+def test_a_table_without_a_grid_is_its_header_and_rows() -> None:
+    plain = Table(TableId("0", "b"), ("A", "B"), ((1, None),), {"highlighted_cells": [[1, 0]]})
+    expected = "<table> <cell> 1 <col_header> A </col_header> </cell> </table>"
+    assert Serializer(format="totto_subtable")(plain) == expected
+
+
+@pytest.mark.parametrize("place", [[3, 0], [1, 9], [-4, 0], [0, -3]])
+def test_a_highlight_out_of_range(place: list[int]) -> None:
+    with pytest.raises(DataError, match=r"highlighted_cells: (row|column) -?\d"):
+        subtable(GRID.rows, [place])
+
+
+def test_no_highlight_in_the_table() -> None:
+    with pytest.raises(DataError, match=r"none of .* is a cell of the table"):
+        full_table(GRID.rows, [[9, 9]])
+    assert "highlighted" not in full_table(GRID.rows, [[9, 9]], strict=False)
+    assert subtable(GRID.rows, []) == "<table> </table>"
+
+
+@given(GRIDS)
+def test_header_rows_are_those_of_the_rectangle(grid: CellGrid) -> None:
+    """Found without laying the cells out, as many as whose places hold header cells alone."""
+    n = 0
+    for row in grid.places():
+        if not any(row) or not all(cell is None or cell.is_header for cell in row):
+            break
+        n += 1
+    assert grid.header_rows == n
+    if grid.rectangular()[0]:
+        header, rows = grid.rectangular()
+        assert grid_rows(Table(TableId("0", "t"), header, rows, {}, grid)) == grid.rows
+
+
+@given(GRIDS, st.lists(st.tuples(st.integers(-2, 5), st.integers(-2, 5)), max_size=4))
+def test_places_that_are_there_can_be_written(grid: CellGrid, given: list[tuple[int, int]]) -> None:
+    places = are_places(grid.rows, given)
+    assert subtable(grid.rows, places).count("</cell>") == len(places)
+    assert full_table(grid.rows, places).count("<row>") == len(grid.rows)
+
+
+@pytest.mark.parametrize(
+    ("named", "fault"),
+    [
+        ([[1, 0]], None),
+        ([], "no highlight"),
+        (None, "no highlight"),
+        ([[1, 0], [7, 0]], "out of range"),
+        ([[-1, 0]], "out of range"),
+        (["x"], "out of range"),
+        ([[True, 0]], "out of range"),
+    ],
+)
+def test_faults_of_highlights(named: object, fault: str | None) -> None:
+    assert highlights.fault(GRID.rows, named) == fault
+    query = Query("q", "?", (), metadata={"highlighted_cells": named})
+    marked = highlights.highlighted(query, TABLE)
+    assert len(highlights.cells_of(marked)) == (fault is None) + (named == [[1, 0], [7, 0]])
+
+
+def test_cells_in_words() -> None:
+    assert highlights.in_words(TABLE) == "Role: lead; Year: 2001"
+    (first, _) = highlights.cells_of(TABLE)
+    assert (first.name, first.nearest, first.is_header) == ("Role", "Role", False)

@@ -1,0 +1,177 @@
+"""ToTTo's PARENT, BLEU and inputs against vectors of its official code, and its sample."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from target_bench.core.errors import DataError
+from target_bench.core.grid import GridCell
+from target_bench.core.linearisation import full_table, subtable, with_titles
+from target_bench.evaluation.target import TARGET
+from target_bench.metrics.descriptions import evaluation_text
+from target_bench.metrics.descriptions.description_metrics import (
+    JudgedDescriptions,
+    description_metrics,
+)
+from target_bench.metrics.descriptions.detokenised import detokenised
+from target_bench.metrics.descriptions.evaluation_text import Evidence, evidence
+from target_bench.metrics.descriptions.parent import ORDERS, SMOOTHING, parent
+from tests.builders import Recorder, only
+from tests.real.data import DATA
+from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
+
+FILE = "totto_parent_bleu.json"
+INPUTS = "totto_linearisation.json"
+PARENT = {"parent_precision": "precision", "parent_recall": "recall", "parent": "f"}
+
+needs_totto = pytest.mark.skipif(not (DATA / "totto").is_dir(), reason=f"no totto in {DATA}")
+
+
+def _rows(table: list[list[dict[str, Any]]]) -> list[list[GridCell]]:
+    return [
+        [GridCell(c["value"], c.get("row_span", 1), c["column_span"], c["is_header"]) for c in row]
+        for row in table
+    ]
+
+
+def _evidence(example: dict[str, Any]) -> Evidence:
+    names = ("table_page_title", "table_section_title", "table_section_text")
+    texts = [example.get(name) or "" for name in names]
+    return evidence(_rows(example["table"]), example["highlighted_cells"], *texts)
+
+
+def _references(example: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(one["final_sentence"] for one in example["sentence_annotations"])
+
+
+@needs_golden
+@pytest.mark.parametrize("case", cases(FILE, "moses_detokenize_en"))
+def test_detokenised(case: Case) -> None:
+    assert detokenised(case["input"]["line"]) == case["expected"]["line"]
+
+
+@needs_golden
+@pytest.mark.parametrize("case", cases(FILE, "normalize_text"))
+def test_tokens(case: Case) -> None:
+    assert evaluation_text.tokens(case["input"]["text"]) == case["expected"]["tokens"]
+
+
+@needs_golden
+@pytest.mark.parametrize("case", cases(FILE, "parent_tokens"))
+def test_parent_of_tokens(case: Case) -> None:
+    given, expected = case["input"], case["expected"]
+    assert (given["smoothing"], given["max_order"]) == (SMOOTHING, ORDERS)
+    known = {t for entry in given["precision_table"] for t in _value(entry)}
+    wanted = [_value(entry) for entry in given["recall_table"]]
+    found = parent(given["prediction"], given["references"], known, wanted, given["lambda"])
+    values = [expected[name] for name in ("precision", "recall", "f")]
+    assert np.array(found) * 100 == pytest.approx(values, abs=TOLERANCE)
+
+
+def _value(entry: list[list[str]]) -> list[str]:
+    """The tokens of a value; of three parts, head and tail."""
+    return entry[1] if len(entry) == 2 else [*entry[0], *entry[2]]
+
+
+@needs_golden
+@pytest.mark.parametrize("case", cases(FILE, "preprocess"))
+def test_preprocessing(case: Case) -> None:
+    example, expected = case["input"]["example"], case["expected"]
+    about = _evidence(example)
+    assert about.table == expected["precision_table"]
+    assert about.wanted == expected["recall_table"]
+    padded = evaluation_text.references([""] * len(_references(example)))
+    assert len(padded) == len(expected["references"])
+    read = [evaluation_text.tokens(value) for value in evaluation_text.values(about.table)]
+    assert read == [entry[-1] for entry in expected["normalized_precision_table"]]
+
+
+EXAMPLES = {
+    case["id"]: case["input"].get("examples")
+    for case in content(FILE)["cases"]
+    if case["kind"] == "pipeline"
+}
+
+
+@needs_golden
+@pytest.mark.parametrize("part", ["all", "overlap", "nonoverlap"])
+@pytest.mark.parametrize("case", cases(FILE, "pipeline"))
+def test_pipeline(case: Case, part: str) -> None:
+    expected, given = case["expected"][part], case["input"]
+    if expected is None:
+        pytest.skip("no example is of this subset")
+    examples = given.get("examples") or EXAMPLES[given["examples_of"]]
+    pairs = [
+        (example, text)
+        for example, text in zip(examples, given["predictions"], strict=True)
+        if part == "all" or example["overlap_subset"] == (part == "overlap")
+    ]
+    judged = JudgedDescriptions(
+        [text for _, text in pairs],
+        [_references(example) for example, _ in pairs],
+        [_evidence(example) for example, _ in pairs],
+    )
+    found = {m.name: float(m.value(m.statistics(judged).sum(0))) for m in description_metrics("3")}
+    for name, column in PARENT.items():
+        assert found[name] == pytest.approx(expected["parent"][column], abs=TOLERANCE)
+    assert found["bleu[totto]"] == pytest.approx(expected["bleu"]["score"], abs=TOLERANCE)
+    assert judged.parents[:, 2] == pytest.approx(expected["parent"]["per_example_f"])
+
+
+def _asked(case: Case) -> dict[str, Any]:
+    given: dict[str, Any] = case["input"]
+    if case["kind"] == "table":
+        return given
+    lines = (DATA / given["file"]).read_text(encoding="utf-8").split("\n")
+    found: dict[str, Any] = json.loads(lines[given["line"]])
+    assert found["example_id"] == given["example_id"]
+    return found
+
+
+@needs_golden
+@needs_totto
+@pytest.mark.parametrize("case", [*cases(INPUTS, "example"), *cases(INPUTS, "table")])
+def test_linearisation(case: Case) -> None:
+    """To the byte; where the official code raises, so does ours."""
+    given, expected = _asked(case), case["expected"]
+    if not all("column_span" in cell for row in given["table"] for cell in row):
+        pytest.skip("a cell without a column span is refused by the reader of the corpus")
+    rows, places = _rows(given["table"]), given["highlighted_cells"]
+    titles = given.get("table_page_title"), given.get("table_section_title")
+    ways = {
+        "full_table": lambda: full_table(rows, places),
+        "full_table_metadata": lambda: with_titles(full_table(rows, places), *titles),
+        "subtable": lambda: subtable(rows, places),
+        "subtable_metadata": lambda: with_titles(subtable(rows, places), *titles),
+        "subtable_without_headers": lambda: subtable(rows, places, with_headers=False),
+    }
+    for name, way in ways.items():
+        if isinstance(expected[name], dict):
+            with pytest.raises(DataError, match="highlighted_cells"):
+                way()
+        else:
+            assert way() == expected[name]
+
+
+@needs_totto
+def test_the_official_sample(tmp_path: Path) -> None:
+    """The figures of ToTTo's README: BLEU 45.5, 37.2, 58.3; PARENT of its script."""
+    lines = (DATA / "totto" / "output_sample.txt").read_text(encoding="utf-8").splitlines()
+    target = TARGET(("table_to_text", "totto"), data_dir=DATA, out=tmp_path, observer=Recorder())
+    path = tmp_path / "answers.txt"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    result = only(target.score(predictions=path, by="overlap_subset"))
+    scores = {name: score.value for name, score in result.scores.items()}
+    assert scores["bleu[totto]"] == pytest.approx(45.5, abs=0.05)
+    named = [scores[name] for name in PARENT]
+    assert named == pytest.approx([76.11, 43.83, 53.34], abs=0.01)
+    parts = result.report["by"]["overlap_subset"]
+    for part, bleu, values in (
+        ("overlap", 37.2, [71.40, 31.35, 41.34]),
+        ("non-overlap", 58.3, [83.17, 62.56, 71.35]),
+    ):
+        assert parts[part]["bleu[totto]"] == pytest.approx(bleu, abs=0.05)
+        assert [parts[part][name] for name in PARENT] == pytest.approx(values, abs=0.01)

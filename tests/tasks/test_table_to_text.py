@@ -1,0 +1,152 @@
+"""Table-to-text from a prompt to a score, with what cannot be used counted and named."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench.components.cell_sentences import sentence
+from target_bench.core import registry
+from target_bench.core.highlights import highlighted
+from target_bench.core.prompt_writer import PromptOptions
+from target_bench.core.schema import GenerationRequest, Table, TableId
+from target_bench.corpora import load
+from target_bench.data.select import of_task
+from target_bench.evaluation.results import Result
+from target_bench.evaluation.target import TARGET
+from target_bench.generators.extractive import Extractive
+from target_bench.generators.template import Template
+from target_bench.runs.integrity import check
+from target_bench.runs.read import read_run
+from target_bench.tasks.table_to_text import TableToText
+from tests.builders import Recorder, only
+from tests.corpora.test_totto import RECORD
+
+MINI = of_task(load("mini"), "table_to_text")
+
+
+def _run(folder: Path, corpus: str = "mini", generator: str = "template", **options: Any) -> Result:
+    target = TARGET(("t2t", corpus), data_dir=folder, out=folder / "runs", observer=Recorder())
+    return only(target.run(generator=generator, **options))
+
+
+def _written(folder: Path, *changes: dict[str, Any], split: str = "totto_dev_data") -> Path:
+    records = [{**RECORD, "example_id": i, **change} for i, change in enumerate(changes)]
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    (folder / f"{split}.jsonl").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_mini_has_40_examples_that_no_retriever_is_asked() -> None:
+    both = [load("mini", split) for split in ("test", "validation")]
+    examples = [query for data in both for query in of_task(data, "table_to_text").queries]
+    assert len(examples) == 40
+    assert {len(query.references) for query in examples} == {2, 3}
+    assert all("highlighted_cells" in query.metadata for query in examples)
+    assert not {q.id for q in examples} & {q.id for data in both for q in data.queries}
+
+
+def test_gold_is_the_upper_bound_and_empty_answers_the_lower(tmp_path: Path) -> None:
+    gold, empty = (_run(tmp_path, generator=name).scores for name in ("gold", "empty"))
+    assert gold["bleu[totto]"].value == pytest.approx(100)
+    assert gold["parent"].value > 90
+    assert empty["parent"].value < 0.01
+    assert next(iter(gold)) == "parent"
+
+
+def test_a_run_is_sound_and_the_same_again(tmp_path: Path) -> None:
+    result = _run(tmp_path)
+    assert check(result.folder).problems == ()
+    assert _run(tmp_path).reused
+    assert read_run(result.folder).status == "finished"
+    assert result.scores["parent"].value > 60
+
+
+def test_a_prompt_names_the_cells(tmp_path: Path) -> None:
+    task, query = TableToText(), MINI.queries[0]
+    writer = task.prompt_writer(PromptOptions(), {}, False)
+    request = writer.prompted(query, [MINI.corpus[query.gold[0]]]).request
+    assert request.query == "Nation: Unified Team; Gold: 45; Total: 112"
+    user = request.messages[1].content
+    assert "Cells to describe: Nation: Unified Team; Gold: 45; Total: 112" in user
+    assert "| Rank | Nation |" in user
+    assert not any(text in user for text in query.references)
+    given = PromptOptions(table_format="totto_subtable")
+    marked = task.prompt_writer(given, {}, False).prompted(query, [MINI.corpus[query.gold[0]]])
+    assert "<cell> 45 <col_header> Gold </col_header> </cell>" in marked.request.messages[1].content
+    assert writer.identity != task.prompt_writer(given, {}, False).identity
+
+
+def test_without_a_table_the_query_is_asked() -> None:
+    query = MINI.queries[0]
+    request = TableToText().prompt_writer(PromptOptions(), {}, False).prompted(query, []).request
+    assert query.text in request.messages[1].content
+
+
+def test_templates() -> None:
+    query = MINI.queries[0]
+    table = highlighted(query, MINI.corpus[query.gold[0]])
+    expected = "1992 Summer Olympics medal table had Nation Unified Team, Gold 45 and Total 112."
+    request = GenerationRequest("q", "table_to_text", (), "cells", (table,))
+    assert sentence(table) == expected
+    assert Template().generate(request) == Extractive().generate(request) == expected
+    assert "(Ten leading nations) had" in Template(section=True).generate(request)
+    bare = Table(TableId("0", "a"), ("A",), (("x",),))
+    assert Template().generate(GenerationRequest("q", "t", (), "cells", (bare,))) == "cells"
+    assert Template().generate(GenerationRequest("q", "t", (), "cells")) == "cells"
+    titled = Table(TableId("0", "a"), ("A",), (("x",),), {"title": "T"})
+    assert sentence(titled) == "T."
+
+
+def test_what_cannot_be_used_is_counted_and_named(tmp_path: Path) -> None:
+    bare = {"table_page_title": "", "table_section_title": ""}
+    symbol = {**RECORD["table"][1][0], "value": "<skipped>"}
+    changes = [
+        {},
+        {"highlighted_cells": []},
+        {"highlighted_cells": [[1, 0], [9, 9]]},
+        {"highlighted_cells": [], **bare},
+        {"table": [[symbol]], "highlighted_cells": [[0, 0]]},
+    ]
+    result = _run(_written(tmp_path, *changes), "totto")
+    assert result.report["faults"] == {
+        "no highlight": ["1", "3"],
+        "out of range": ["2"],
+        "nothing that a sentence should hold": ["3"],
+        "a value without a token": ["4"],
+    }
+    shown = [str(block) for block in result.summary]
+    assert "queries with out of range: the first is 2; queries 1" in shown
+    assert result.scores["parent"].n == 5
+
+
+def test_an_unlabelled_split_has_answers_and_no_scores(tmp_path: Path) -> None:
+    bare = {"sentence_annotations": None}
+    folder = _written(tmp_path, bare, bare, split="unlabeled_totto_test_data")
+    result = _run(folder, "totto", split="test")
+    assert result.scores == {}
+    assert result.answers is not None
+    assert (result.answers.answered, result.answers.unlabelled) == (2, 2)
+    gold = _run(folder, "totto", "gold", split="test")
+    assert gold.scores == {}
+    assert gold.answers is not None
+    assert gold.answers.unlabelled == 2
+
+
+def test_slices_are_overlap_and_non_overlap(tmp_path: Path) -> None:
+    result = _run(_written(tmp_path, {}, {"overlap_subset": False}), "totto")
+    parts = result.report["by"]["overlap_subset"]
+    assert set(parts) == {"overlap", "non-overlap"}
+    assert parts["overlap"]["queries"] == 1
+
+
+def test_task_names() -> None:
+    assert registry.resolve("task", "t2t") is TableToText
+    assert registry.resolve("task", "Table-to-Text") is TableToText
+
+
+def test_copies_of_a_reference() -> None:
+    task, query = TableToText(), MINI.queries[0]
+    assert task.is_copied(query.references[1].upper(), None, query)
+    assert not task.is_copied("", None, query)
