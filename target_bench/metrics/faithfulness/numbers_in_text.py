@@ -1,0 +1,106 @@
+"""Numbers of a text, in digits or in words, as values that can be compared."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_UNITS = """
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+sixteen seventeen eighteen nineteen
+""".split()  # noqa: SIM905 (words are easier to read so)
+_TENS = """
+twenty thirty forty fifty sixty seventy eighty ninety
+""".split()  # noqa: SIM905 (words are easier to read so)
+_ORDINALS = """
+first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth
+fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth
+""".split()  # noqa: SIM905 (words are easier to read so)
+_SMALL = (
+    {word: n for n, word in enumerate(_UNITS)}
+    | {word: 20 + 10 * n for n, word in enumerate(_TENS)}
+    | {word: n for n, word in enumerate(_ORDINALS, start=1)}
+)
+_SCALES = {
+    "hundred": 100,
+    "thousand": 10**3,
+    "million": 10**6,
+    "billion": 10**9,
+    "trillion": 10**12,
+}
+_VAGUE = frozenset({"zero", "one", "first", "second", *_SCALES})
+"""Words that often are no number: a text that has them claims none, but they support one."""
+
+_WORD = "|".join(sorted([*_SMALL, *_SCALES], key=len, reverse=True))
+_IN_WORDS = re.compile(rf"\b(?:{_WORD})(?:(?: |-| and )(?:{_WORD}))*\b")
+_IN_DIGITS = re.compile(
+    r"(?<![a-z\d])(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,15})(?:\.\d{1,15})?"
+    rf"(?:(?:st|nd|rd|th|s|%)(?![a-z\d])|[ -](?P<scale>{'|'.join(_SCALES)})\b)?"
+)
+_YEARS = re.compile(r"\b(?P<century>1\d|20)(?P<first>\d\d)-(?P<last>\d\d)(?![-\d])")
+_MOST_DIGITS = 9
+
+
+class Number(NamedTuple):
+    """A number of a text.
+
+    Attributes:
+        value: without its sign.
+        unit: that of its last written digit, as 0.1 or 1,000,000; 0 where it is exact.
+        vague: whether it may be no number, as ``one`` or ``first``.
+        text: as it is written.
+        start: where it begins.
+        end: where it ends.
+    """
+
+    value: float
+    unit: float
+    vague: bool
+    text: str
+    start: int
+    end: int
+
+    def is_of(self, value: float) -> bool:
+        """Return whether a value is this number, or rounds to it where it is rounded."""
+        return self.value == value or abs(self.value - value) <= self.unit / 2
+
+
+def numbers(text: str) -> Iterator[Number]:
+    """Yield the numbers of a text in lower case, with plain dashes.
+
+    Digits may have commas between thousands, a decimal point, the end of an ordinal, a percent sign
+    and a scale (``2.5 million``). ``1982-84`` is 1982 and 1984. Numbers in words are up to
+    trillions, and the ordinals up to twentieth. A number with decimals or a scale is a rounded one.
+    """
+    cut = {}
+    for match in _YEARS.finditer(text):
+        last, start = match["last"], match.start("last")
+        cut[start] = float(match["century"] + last)
+        yield Number(cut[start], 0.0, False, last, start, match.end())
+    yield from (_in_digits(m) for m in _IN_DIGITS.finditer(text) if m.start() not in cut)
+    for match in _IN_WORDS.finditer(text):
+        if match.start() and text[match.start() - 2 : match.start() - 1].isdigit():
+            continue
+        vague = match[0] in _VAGUE
+        yield Number(_in_words(match[0]), 0.0, vague, match[0], match.start(), match.end())
+
+
+def _in_digits(match: re.Match[str]) -> Number:
+    digits = re.match(r"[\d,.]+", match[0])[0].replace(",", "")  # type: ignore[index]  # it has one
+    scale = _SCALES[match["scale"]] if match["scale"] else 1
+    decimals = len(digits.partition(".")[2])
+    value = round(float(digits) * scale, _MOST_DIGITS)
+    unit = scale / 10**decimals if decimals or scale > 1 else 0.0
+    return Number(value, unit, False, match[0], match.start(), match.end())
+
+
+def _in_words(text: str) -> float:
+    total, group = 0, 0
+    for word in re.split(r"[ -]+", text):
+        scale = _SCALES.get(word)
+        if scale is None:
+            group += _SMALL.get(word, 0)
+        elif scale == _SCALES["hundred"]:
+            group = (group or 1) * scale
+        else:
+            total, group = total + (group or 1) * scale, 0
+    return float(total + group)
