@@ -86,7 +86,10 @@ class TableToText(Task[JudgedSentences]):
     ) -> list[Metric[JudgedSentences]]:
         """Return PARENT, ToTTo's BLEU, sacreBLEU of the text as it is, and support by the table."""
         number = number_of_references([query.references for query in queries])
-        found = [*description_metrics(number, READING), *sentence_support_metrics()]
+        found: list[Metric[JudgedSentences]] = [
+            *description_metrics(number, READING),
+            *sentence_support_metrics(),
+        ]
         if self.bertscore is not None:
             from target_bench.metrics.bertscore import BERTScore
 

@@ -1,6 +1,7 @@
 """ToTTo's PARENT, BLEU and inputs against vectors of its official code, and its sample."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +142,7 @@ def test_linearisation(case: Case) -> None:
         pytest.skip("a cell without a column span is refused by the reader of the corpus")
     rows, places = _rows(given["table"]), given["highlighted_cells"]
     titles = given.get("table_page_title"), given.get("table_section_title")
-    ways = {
+    ways: dict[str, Callable[[], str]] = {
         "full_table": lambda: full_table(rows, places),
         "full_table_metadata": lambda: with_titles(full_table(rows, places), *titles),
         "subtable": lambda: subtable(rows, places),
@@ -168,6 +169,7 @@ def test_the_official_sample(tmp_path: Path) -> None:
     assert scores["bleu[totto]"] == pytest.approx(45.5, abs=0.05)
     named = [scores[name] for name in PARENT]
     assert named == pytest.approx([76.11, 43.83, 53.34], abs=0.01)
+    assert result.report is not None
     parts = result.report["by"]["overlap_subset"]
     for part, bleu, values in (
         ("overlap", 37.2, [71.40, 31.35, 41.34]),

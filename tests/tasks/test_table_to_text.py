@@ -102,7 +102,7 @@ def test_templates() -> None:
 def test_what_cannot_be_used_is_counted_and_named(tmp_path: Path) -> None:
     bare = {"table_page_title": "", "table_section_title": ""}
     symbol = {**RECORD["table"][1][0], "value": "<skipped>"}
-    changes = [
+    changes: list[dict[str, Any]] = [
         {},
         {"highlighted_cells": []},
         {"highlighted_cells": [[1, 0], [9, 9]]},
@@ -110,6 +110,7 @@ def test_what_cannot_be_used_is_counted_and_named(tmp_path: Path) -> None:
         {"table": [[symbol]], "highlighted_cells": [[0, 0]]},
     ]
     result = _run(_written(tmp_path, *changes), "totto")
+    assert result.report is not None
     assert result.report["faults"] == {
         "no highlight": ["1", "3"],
         "out of range": ["2"],
@@ -136,6 +137,7 @@ def test_an_unlabelled_split_has_answers_and_no_scores(tmp_path: Path) -> None:
 
 def test_slices_are_overlap_and_non_overlap(tmp_path: Path) -> None:
     result = _run(_written(tmp_path, {}, {"overlap_subset": False}), "totto")
+    assert result.report is not None
     parts = result.report["by"]["overlap_subset"]
     assert set(parts) == {"overlap", "non-overlap"}
     assert parts["overlap"]["queries"] == 1

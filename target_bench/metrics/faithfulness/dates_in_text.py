@@ -11,8 +11,10 @@ _MONTH = "|".join(rf"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for n
 _DAY = r"(?:0?[1-9]|[12]\d|3[01])"
 _YEAR = r"[12]\d{3}"
 _WRITTEN = re.compile(
-    rf"\b(?P<day>{_DAY})(?:st|nd|rd|th)?(?: of)? (?P<month>{_MONTH})\b\.?(?:,? (?P<year>{_YEAR})\b)?"
-    rf"|\b(?P<month2>{_MONTH})\.? (?P<day2>{_DAY})(?:st|nd|rd|th)?\b(?!\.?\d)(?:,? (?P<year2>{_YEAR})\b)?"
+    rf"\b(?P<day>{_DAY})(?:st|nd|rd|th)?(?: of)? (?P<month>{_MONTH})\b\.?"
+    rf"(?:,? (?P<year>{_YEAR})\b)?"
+    rf"|\b(?P<month2>{_MONTH})\.? (?P<day2>{_DAY})(?:st|nd|rd|th)?\b(?!\.?\d)"
+    rf"(?:,? (?P<year2>{_YEAR})\b)?"
     rf"|\b(?P<month3>{_MONTH})\.?,? (?P<year3>{_YEAR})\b"
 )
 _IN_DIGITS = re.compile(
