@@ -32,7 +32,7 @@ from rich.table import Table
 from target_bench.metrics.tables import hscore_text
 from target_bench.metrics.tables.compared_tables import ComparedTables
 from target_bench.metrics.tables.hscore_text import h_score_text
-from target_bench.metrics.text_to_table import table_metrics
+from target_bench.metrics.tables.table_metrics import table_metrics
 
 Pairs = list[tuple[str, str]]
 

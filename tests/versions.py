@@ -22,8 +22,9 @@ from target_bench.metrics import (
     sql,
     text,
 )
+from target_bench.metrics.tables import table_metrics
 from target_bench.sql import execution
-from target_bench.tasks import fact_verification, question_answering, text_to_sql
+from target_bench.tasks import fact_verification, question_answering, text_to_sql, text_to_table
 from target_bench.tasks import retrieval as ranked
 
 RECORD = Path(__file__).with_name("versions.json")
@@ -81,6 +82,11 @@ FAMILIES = {
         (classification, fact_verification),
     ),
     "sql": Scoring(sql.VERSION, "metrics.sql.VERSION", (sql,)),
+    "tables": Scoring(
+        table_metrics.VERSION,
+        "metrics.tables.table_metrics.VERSION",
+        (table_metrics, text_to_table),
+    ),
     "judging": Scoring(execution.VERSION, "sql.judging.VERSION", (execution, text_to_sql)),
 }
 

@@ -123,38 +123,30 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "soft_f1": "target_bench.metrics.sql:SOFT_F1",
         "r_ves": "target_bench.metrics.sql:R_VES",
         "ves": "target_bench.metrics.sql:VES",
-        "cell_f1": "target_bench.metrics.text_to_table:CELL_F1",
-        "cell_precision": "target_bench.metrics.text_to_table:CELL_PRECISION",
-        "cell_recall": "target_bench.metrics.text_to_table:CELL_RECALL",
-        "row_header_f1": "target_bench.metrics.text_to_table:ROW_HEADER_F1",
-        "row_header_precision": "target_bench.metrics.text_to_table:ROW_HEADER_PRECISION",
-        "row_header_recall": "target_bench.metrics.text_to_table:ROW_HEADER_RECALL",
-        "column_header_f1": "target_bench.metrics.text_to_table:COLUMN_HEADER_F1",
-        "column_header_precision": "target_bench.metrics.text_to_table:COLUMN_HEADER_PRECISION",
-        "column_header_recall": "target_bench.metrics.text_to_table:COLUMN_HEADER_RECALL",
-        "cell_f1[chrf]": "target_bench.metrics.text_to_table:CELL_F1_CHRF",
-        "cell_precision[chrf]": "target_bench.metrics.text_to_table:CELL_PRECISION_CHRF",
-        "cell_recall[chrf]": "target_bench.metrics.text_to_table:CELL_RECALL_CHRF",
-        "row_header_f1[chrf]": "target_bench.metrics.text_to_table:ROW_HEADER_F1_CHRF",
+        "cell_f1": "target_bench.metrics.tables.table_metrics:CELL_F1",
+        "cell_precision": "target_bench.metrics.tables.table_metrics:CELL_PRECISION",
+        "cell_recall": "target_bench.metrics.tables.table_metrics:CELL_RECALL",
+        "row_header_f1": "target_bench.metrics.tables.table_metrics:ROW_HEADER_F1",
+        "row_header_precision": "target_bench.metrics.tables.table_metrics:ROW_HEADER_PRECISION",
+        "row_header_recall": "target_bench.metrics.tables.table_metrics:ROW_HEADER_RECALL",
+        "column_header_f1": "target_bench.metrics.tables.table_metrics:COLUMN_HEADER_F1",
+        "column_header_precision": "target_bench.metrics.tables.table_metrics:COLUMN_HEADER_PRECISION",
+        "column_header_recall": "target_bench.metrics.tables.table_metrics:COLUMN_HEADER_RECALL",
+        "cell_f1[chrf]": "target_bench.metrics.tables.table_metrics:CELL_F1_CHRF",
+        "cell_precision[chrf]": "target_bench.metrics.tables.table_metrics:CELL_PRECISION_CHRF",
+        "cell_recall[chrf]": "target_bench.metrics.tables.table_metrics:CELL_RECALL_CHRF",
+        "row_header_f1[chrf]": "target_bench.metrics.tables.table_metrics:ROW_HEADER_F1_CHRF",
         "row_header_precision[chrf]": (
-            "target_bench.metrics.text_to_table:ROW_HEADER_PRECISION_CHRF"
+            "target_bench.metrics.tables.table_metrics:ROW_HEADER_PRECISION_CHRF"
         ),
-        "row_header_recall[chrf]": "target_bench.metrics.text_to_table:ROW_HEADER_RECALL_CHRF",
-        "column_header_f1[chrf]": "target_bench.metrics.text_to_table:COLUMN_HEADER_F1_CHRF",
+        "row_header_recall[chrf]": "target_bench.metrics.tables.table_metrics:ROW_HEADER_RECALL_CHRF",
+        "column_header_f1[chrf]": "target_bench.metrics.tables.table_metrics:COLUMN_HEADER_F1_CHRF",
         "column_header_precision[chrf]": (
-            "target_bench.metrics.text_to_table:COLUMN_HEADER_PRECISION_CHRF"
+            "target_bench.metrics.tables.table_metrics:COLUMN_HEADER_PRECISION_CHRF"
         ),
         "column_header_recall[chrf]": (
-            "target_bench.metrics.text_to_table:COLUMN_HEADER_RECALL_CHRF"
+            "target_bench.metrics.tables.table_metrics:COLUMN_HEADER_RECALL_CHRF"
         ),
-        "h_content[v2]": "target_bench.metrics.text_to_table:H_CONTENT_V2",
-        "h_structure[v2]": "target_bench.metrics.text_to_table:H_STRUCTURE_V2",
-        "valid[strict]": "target_bench.metrics.text_to_table:VALID_STRICT",
-        "valid[lenient]": "target_bench.metrics.text_to_table:VALID_LENIENT",
-        "h_content": "target_bench.metrics.text_to_table:H_CONTENT",
-        "h_structure": "target_bench.metrics.text_to_table:H_STRUCTURE",
-        "p_content": "target_bench.metrics.text_to_table:P_CONTENT",
-        "p_structure": "target_bench.metrics.text_to_table:P_STRUCTURE",
         "parent": "target_bench.metrics.descriptions.description_metrics:PARENT",
         "parent_precision": (
             "target_bench.metrics.descriptions.description_metrics:PARENT_PRECISION"
@@ -166,5 +158,13 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "coverage[cells]": "target_bench.metrics.faithfulness.support_metrics:CELLS_COVERED",
         "support[cells]": "target_bench.metrics.faithfulness.support_metrics:CELLS_SUPPORTED",
         "coverage[facts]": "target_bench.metrics.faithfulness.support_metrics:FACTS_COVERED",
+        "h_content[v2]": "target_bench.metrics.tables.table_metrics:H_CONTENT_V2",
+        "h_structure[v2]": "target_bench.metrics.tables.table_metrics:H_STRUCTURE_V2",
+        "valid[strict]": "target_bench.metrics.tables.table_metrics:VALID_STRICT",
+        "valid[lenient]": "target_bench.metrics.tables.table_metrics:VALID_LENIENT",
+        "h_content": "target_bench.metrics.tables.table_metrics:H_CONTENT",
+        "h_structure": "target_bench.metrics.tables.table_metrics:H_STRUCTURE",
+        "p_content": "target_bench.metrics.tables.table_metrics:P_CONTENT",
+        "p_structure": "target_bench.metrics.tables.table_metrics:P_STRUCTURE",
     },
 }

@@ -27,7 +27,7 @@ from target_bench.metrics.tables.findings import findings
 from target_bench.metrics.tables.header_cell_scores import Headers
 from target_bench.metrics.tables.p_score import p_score, parse_reply
 from target_bench.metrics.tables.reading import read_tables
-from target_bench.metrics.text_to_table import VERSION, table_metrics
+from target_bench.metrics.tables.table_metrics import VERSION, table_metrics
 
 Compared = Sequence[ComparedTables]
 

@@ -28,7 +28,7 @@ from target_bench.testing.checks import (
 )
 from target_bench.testing.identities import expect_identity, identity, remade
 
-MOST_REQUESTS = 250
+MOST_REQUESTS = 280
 """How many requests all checks together send at most."""
 
 _AS_VALUE = "Return a Generation with its error set, which costs one query."

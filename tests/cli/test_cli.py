@@ -70,6 +70,7 @@ def test_run_mini(tmp_path: Path) -> None:
         "question_answering": 144,
         "fact_verification": 79,
         "text_to_sql": 57,
+        "table_answering": 10,
     }
     names = list(registry.BASELINES)
     for task, n in counts.items():
@@ -78,11 +79,13 @@ def test_run_mini(tmp_path: Path) -> None:
         for name in names:
             assert f"\n {name} " in done.stdout
             assert f"{task.replace('_', '-')}-mini-test-{name}-" in done.stdout
-    assert done.stdout.count(" extractive ") == 3 * len(names)
+    assert "mini test: text_to_table, 30 queries" in done.stdout
+    assert done.stdout.count("30 of 30 answered") == 1, "nothing is retrieved for it"
+    assert done.stdout.count(" extractive ") == 4 * len(names) + 1
     folders = list((tmp_path / "runs").iterdir())
-    assert len(folders) == 7 * len(names), "an answering task ranks its own queries"
+    assert len(folders) == 9 * len(names) + 1, "an answering task ranks its own queries"
     again = _command(tmp_path, "run", "mini")
-    assert again.stdout.count("reused") == 4 * len(names)
+    assert again.stdout.count("reused") == 5 * len(names) + 1
 
 
 def test_json(tmp_path: Path) -> None:

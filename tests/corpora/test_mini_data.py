@@ -16,7 +16,7 @@ from tools.mini.queries import DATA, faults, write
 
 Grid = list[list[str]]
 
-FILES = "cc13c7f7771bb122b3965d045fafb12442cc5a4af18214a8a1d8de03d7d56db2"
+FILES = "a421e5a268083318c452dc09f02a5e8e492f3ca690f26696e02b110202daa5e2"
 FINGERPRINT = "6b47241e10e2a41fa4b93d9ff0a0b22a997e180b720b285116b89933a13f79ea"
 
 

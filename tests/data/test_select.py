@@ -144,7 +144,9 @@ def test_how_it_was_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_queries_of_a_task() -> None:
     loaded = Loaded(MINI, 0.0)
-    assert loaded.of_task("retrieval").dataset.queries == MINI.queries
+    ranked = tuple(query for query in MINI.queries if query.metadata.get("ranked", True))
+    assert loaded.of_task("retrieval").dataset.queries == ranked
+    assert len(ranked) == 280, "not those whose metadata say that they are not ranked"
     questions = loaded.of_task("question_answering").dataset.queries
     statements = loaded.of_task("fact_verification").dataset.queries
     assert (len(questions), len(statements)) == (144, 79)

@@ -28,6 +28,7 @@ from target_bench.metrics.named import (
     spec_of,
     specs_of,
 )
+from target_bench.metrics.tables.table_metrics import P_CONTENT, P_STRUCTURE
 from target_bench.runs.score_cells import score_cell
 
 SPECS = {spec.name: spec for spec in all_specs()}
@@ -43,7 +44,7 @@ def _metrics_of(task: str) -> list[Metric[Any]]:
 
 
 def test_every_metric_of_a_task_is_declared_and_every_declaration_is_of_one() -> None:
-    met = {"bertscore": BERT_SCORE}
+    met = {"bertscore": BERT_SCORE, "p_content": P_CONTENT.spec, "p_structure": P_STRUCTURE.spec}
     for task in BUILT_IN["task"]:
         for metric in _metrics_of(task):
             assert spec_of(metric.name) == metric.spec

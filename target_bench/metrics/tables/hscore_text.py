@@ -30,7 +30,7 @@ def h_score_text(answer: str, gold: str) -> HScore:
     """Score a text as the official code does: the mean over the Team and the Player table.
 
     Args:
-        answer: the text of the answer, whatever it is.
+        answer: the text of the answer.
         gold: the reference, whose line ends may be written ``<NEWLINE>``.
     """
     pairs = zip(_tables(answer), _tables(gold), strict=True)

@@ -33,7 +33,7 @@ def similarity(one: Items, other: Items) -> float:
 
 
 def h_score_v2(answer: ReadAnswer, reference: ReadAnswer) -> HScoreV2:
-    """Compare tables as they were read, whatever their format.
+    """Compare tables as they were read, in any format.
 
     Tables are paired by name, then by order; one without a counterpart scores 0. Content is the
     similarity of the cells below the header, row by row, rows filled to one length. Structure is

@@ -30,7 +30,7 @@ _READERS = {
 def read_tables(text: str, table_format: TableFormat, parser: str = HTML_PARSER) -> ReadAnswer:
     """Read the tables of an answer.
 
-    Whatever can be read is read (lenient), and every fault is named; a strict reader is one that
+    All that can be read is read (lenient), and every fault is named; a strict reader is one that
     takes no answer with a fault (``ReadAnswer.strict_error``). Takes time linear in the text, of
     which it reads at most ``LONGEST`` characters.
 
@@ -91,6 +91,6 @@ def matched(answer: ReadAnswer, reference: ReadAnswer) -> list[tuple[int | None,
     for place in range(len(wanted)):
         if place not in found:
             found[place] = next(iter(left), None)
-            left.pop(found[place], None)  # type: ignore[arg-type]  # None is no key
+            left.pop(found[place], None)  # type: ignore[arg-type]  # None is not a key
     pairs: list[tuple[int | None, int | None]] = [(found[i], i) for i in range(len(wanted))]
     return [*pairs, *((place, None) for place in left)]

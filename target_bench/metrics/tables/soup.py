@@ -42,7 +42,7 @@ def parsed(text: str, parser: str = HTML_PARSER) -> "BeautifulSoup":
 
 
 def _without_open_ends(text: str) -> str:
-    """Escape what is no tag or comment, as no end follows: parsers look for one each time."""
+    """Escape what cannot be a tag or comment without an end: parsers look for one each time."""
     for opening, end in (("<!--", "-->"), ("<", ">")):
         place = text.rfind(end) + 1
         text = text[:place] + text[place:].replace(opening, f"&lt;{opening[1:]}")

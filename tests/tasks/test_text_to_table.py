@@ -1,0 +1,152 @@
+"""Text to table: what an answer scores, what is recorded of it, and what a judge adds."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench import TARGET, judge_answers, score_answers
+from target_bench.core.errors import DataError
+from target_bench.core.schema import Generation, GenerationRequest
+from target_bench.data.select import make_task, of_task
+from target_bench.data.splits import load
+from target_bench.evaluation.stages.score import Scored
+from target_bench.runs.read import read_run
+from target_bench.tasks.text_to_table import TextToTable
+from target_bench.testing import check_task
+from tests.builders import Recorder
+
+MINI = of_task(load("mini"), "text_to_table")
+GOLD = {query.id: str(query.answer) for query in MINI.queries}
+REPLY = """The first row differs.
+```json
+{"content_similarity": %d, "structural_similarity": 9}
+```"""
+
+
+class Judge:
+    """Rates a pair 8, and 6 with the tables the other way round; says nothing to one of them."""
+
+    def __init__(self) -> None:
+        self.asked: list[GenerationRequest] = []
+
+    def generate(self, request: GenerationRequest) -> str:
+        self.asked.append(request)
+        query_id, _, order = request.query_id.partition("#")
+        return "I cannot." if query_id == "t2t-0001" else REPLY % (8 if order == "1" else 6)
+
+
+def _scored(answers: dict[str, Any], task: TextToTable | None = None) -> Scored[Any]:
+    asked = task or TextToTable()
+    return score_answers(MINI, answers, asked, judge_answers(MINI, answers, asked))
+
+
+@pytest.mark.parametrize("task", ["text-to-table", "table-answering", "t2table:html_parser=lxml"])
+def test_tasks_keep_the_contract(task: str) -> None:
+    assert check_task(task).failed == ()
+
+
+def test_every_format_is_there_and_its_gold_scores_best() -> None:
+    scores = _scored(GOLD).scores
+    assert {query.metadata["format"] for query in MINI.queries} == {
+        *("text", "html", "latex", "csv", "json")
+    }
+    for name, score in scores.items():
+        if not name.startswith("h_") or name.endswith("[v2]"):
+            assert score.value == 1, name
+    assert scores["h_content"].n == 12, "HTML and LaTeX: the official code has no CSV and JSON"
+
+
+def test_validity_is_apart_from_content() -> None:
+    fenced = {i: f"Of course!\n\n```\n{text}\n```\n" for i, text in GOLD.items()}
+    scores = _scored(fenced).scores
+    assert scores["cell_f1"].value == scores["valid[lenient]"].value == 1
+    assert scores["valid[strict]"].value == 0
+
+
+def test_faults_and_errors_are_counted_and_shown_for_each_query() -> None:
+    answers: dict[str, Any] = GOLD | {
+        "t2t-0001": GOLD["t2t-0001"].replace("Ferrari", "ferrari"),
+        "t2t-0002": GOLD["t2t-0002"].replace("Season", "Year"),
+        "t2t-0004": "none",
+        "t2t-0005": Generation("t2t-0005", GOLD["t2t-0005"], error="a test"),
+        "t2t-0006": GOLD["t2t-0006"].replace("Vienna", "Graz").replace("Brussels", "Ghent"),
+    }
+    task = TextToTable()
+    judgements = judge_answers(MINI, answers, task)
+    first = judgements["t2t-0001"].record
+    assert (first["verdict"], first["errors"]) == ("readable", {"element_format": 2})
+    assert judgements["t2t-0004"].record["verdict"] == "no_table"
+    assert judgements["t2t-0005"].record["faults"] == ["empty"]
+    scored = score_answers(MINI, answers, task, judgements)
+    assert scored.counts.unparsed == 1
+    assert scored.report is not None
+    assert scored.report["faults"] == {"empty": 1, "no_table": 1}
+    errors = {kind: found["answers"] for kind, found in scored.report["errors"].items()}
+    assert errors["structure"] == 2
+    assert (errors["element_format"], errors["structure_naming"]) == (1, 0), "the corner is no name"
+    assert scored.report["abilities"]["formatting"] == pytest.approx(28 / 30, abs=1e-6)
+
+
+def test_a_judge_is_asked_in_both_orders_and_its_replies_are_recorded() -> None:
+    judge = Judge()
+    task = TextToTable(judged_by=judge)
+    assert task.replays
+    answers = GOLD | {"t2t-0002": ""}
+    judgements = judge_answers(MINI, answers, task)
+    first, second = (
+        judge.asked[2:4] if judge.asked[2].query_id[:8] == "t2t-0003" else judge.asked[:2]
+    )
+    assert first.messages[1].content != "" != second.messages[1].content
+    assert len(judge.asked) == 2 * (len(MINI.queries) - 1), "nobody is asked about an empty answer"
+    scored = score_answers(MINI, answers, task, judgements)
+    assert scored.scores["p_content"].value == 7
+    assert scored.scores["p_structure"].value == 9
+    assert scored.scores["p_content"].n == len(MINI.queries) - 2
+    assert scored.report is not None
+    assert scored.report["p_score"] == {"asked": 30, "counted": 28}
+    again = judge_answers(MINI, answers, task, known=judgements)
+    assert again == judgements
+    assert len(judge.asked) == 2 * (len(MINI.queries) - 1), "replies are read again"
+
+
+def test_a_run_is_stored_and_read(tmp_path: Path) -> None:
+    target = TARGET(("text-to-table", "mini"), out=tmp_path, observer=Recorder())
+    (result,) = target.run(generator="gold")
+    stored = read_run(result.folder)
+    assert stored.status == "finished"
+    assert result.scores["cell_f1"].value == 1
+    record = json.loads((result.folder / "judgements.jsonl").read_text().splitlines()[0])
+    assert "readable" in json.dumps(record)
+
+
+def test_tables_are_retrieved_and_then_the_answer_is_a_table(tmp_path: Path) -> None:
+    target = TARGET(("table-answering", "mini"), out=tmp_path, observer=Recorder())
+    (result,) = target.run("bm25", generator="gold")
+    assert result.scores["recall@10"].value == 1
+    assert result.scores["cell_f1"].value == 1
+    assert result.retriever == "bm25"
+
+
+def test_a_reference_without_a_table_is_named() -> None:
+    from dataclasses import replace
+
+    query = replace(MINI.queries[0], answer="no bars")
+    with pytest.raises(DataError, match=r"query 't2t-0001': no table can be read .* \(no_table\)"):
+        TextToTable().check([query])
+    odd = replace(query, metadata={"format": "pdf"})
+    with pytest.raises(DataError, match="format 'pdf' is not one of text, html"):
+        TextToTable().check([odd])
+
+
+def test_requests_hold_the_instruction() -> None:
+    from target_bench.components.prompts.prompting import writer_of
+    from target_bench.core.prompt_writer import PromptOptions
+
+    writer = writer_of(make_task("text-to-table"), PromptOptions(), {}, follows_schema=False)
+    by_format = {str(query.metadata["format"]): query for query in MINI.queries[:5]}
+    for name, word in (("html", "<table>"), ("latex", "tabular"), ("json", '"rows"')):
+        request = writer.prompted(by_format[name], ()).request
+        assert word in request.messages[1].content
+        assert request.query == by_format[name].text
