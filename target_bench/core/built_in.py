@@ -130,7 +130,9 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "row_header_precision": "target_bench.metrics.tables.table_metrics:ROW_HEADER_PRECISION",
         "row_header_recall": "target_bench.metrics.tables.table_metrics:ROW_HEADER_RECALL",
         "column_header_f1": "target_bench.metrics.tables.table_metrics:COLUMN_HEADER_F1",
-        "column_header_precision": "target_bench.metrics.tables.table_metrics:COLUMN_HEADER_PRECISION",
+        "column_header_precision": (
+            "target_bench.metrics.tables.table_metrics:COLUMN_HEADER_PRECISION"
+        ),
         "column_header_recall": "target_bench.metrics.tables.table_metrics:COLUMN_HEADER_RECALL",
         "cell_f1[chrf]": "target_bench.metrics.tables.table_metrics:CELL_F1_CHRF",
         "cell_precision[chrf]": "target_bench.metrics.tables.table_metrics:CELL_PRECISION_CHRF",
@@ -140,7 +142,9 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
             "target_bench.metrics.tables.table_metrics:ROW_HEADER_PRECISION_CHRF"
         ),
         "row_header_recall[chrf]": "target_bench.metrics.tables.table_metrics:ROW_HEADER_RECALL_CHRF",
-        "column_header_f1[chrf]": "target_bench.metrics.tables.table_metrics:COLUMN_HEADER_F1_CHRF",
+        "column_header_f1[chrf]": (
+            "target_bench.metrics.tables.table_metrics:COLUMN_HEADER_F1_CHRF"
+        ),
         "column_header_precision[chrf]": (
             "target_bench.metrics.tables.table_metrics:COLUMN_HEADER_PRECISION_CHRF"
         ),
