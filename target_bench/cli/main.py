@@ -5,7 +5,18 @@ import traceback
 
 import typer
 
-from target_bench.cli import compare, data, describe, leaderboard, plugins, run, runs, sweep, train
+from target_bench.cli import (
+    compare,
+    data,
+    describe,
+    leaderboard,
+    plugins,
+    ratings,
+    run,
+    runs,
+    sweep,
+    train,
+)
 from target_bench.cli.earlier_spellings import Commands, TaskCommand
 from target_bench.cli.options import debugging
 from target_bench.core import requirements
@@ -34,6 +45,7 @@ app.command("check", help=plugins.CHECK_HELP)(plugins.check)
 app.command("list", help=plugins.LIST_HELP)(plugins.list_)
 app.command("describe", help=describe.DESCRIBE_HELP)(describe.describe)
 app.add_typer(runs.app, name="runs")
+app.add_typer(ratings.app, name="ratings")
 app.add_typer(leaderboard.app, name="leaderboard")
 app.add_typer(data.app, name="data")
 app.add_typer(train.app, name="train")

@@ -141,7 +141,9 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "row_header_precision[chrf]": (
             "target_bench.metrics.tables.table_metrics:ROW_HEADER_PRECISION_CHRF"
         ),
-        "row_header_recall[chrf]": "target_bench.metrics.tables.table_metrics:ROW_HEADER_RECALL_CHRF",
+        "row_header_recall[chrf]": (
+            "target_bench.metrics.tables.table_metrics:ROW_HEADER_RECALL_CHRF"
+        ),
         "column_header_f1[chrf]": (
             "target_bench.metrics.tables.table_metrics:COLUMN_HEADER_F1_CHRF"
         ),
