@@ -30,8 +30,11 @@ _SCALES = {
 _VAGUE = frozenset({"zero", "one", "first", "second", *_SCALES})
 """Words that often are no number: a text that has them claims none, but they support one."""
 
-_WORD = "|".join(sorted([*_SMALL, *_SCALES], key=len, reverse=True))
-_IN_WORDS = re.compile(rf"\b(?:{_WORD})(?:(?: |-| and )(?:{_WORD}))*\b")
+_ORDINAL = "|".join(sorted(_ORDINALS, key=len, reverse=True))
+_CARDINAL = "|".join(sorted([*_UNITS, *_TENS, *_SCALES], key=len, reverse=True))
+_IN_WORDS = re.compile(
+    rf"\b(?:(?:{_CARDINAL})(?:(?: |-| and )(?:{_CARDINAL}))*(?:[ -](?:{_ORDINAL}))?|{_ORDINAL})\b"
+)
 _IN_DIGITS = re.compile(
     r"(?<![a-z\d])(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,15})(?:\.\d{1,15})?"
     rf"(?:(?:st|nd|rd|th|s|%)(?![a-z\d])|[ -](?P<scale>{'|'.join(_SCALES)})\b)?"
