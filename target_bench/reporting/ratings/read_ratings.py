@@ -48,7 +48,7 @@ def read_ratings(path: Path, run: StoredRun) -> Ratings:
     _check_field(path, record, "format", FORMAT)
     _check_field(path, record, "version", VERSION)
     criteria = record.get("criteria")
-    if criteria not in CRITERIA:
+    if criteria not in list(CRITERIA):
         raise DataError(
             f"{path}: criteria: {criteria!r:.60} is not one of {', '.join(sorted(CRITERIA))}"
         )
@@ -96,9 +96,7 @@ def _object(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
-        raise DataError(
-            f"{path}: is not JSON ({error}); save the ratings of a form again"
-        ) from error
+        raise DataError(f"{path}: is not JSON ({error}); save the ratings again") from error
     if not isinstance(found, dict):
         raise DataError(f"{path}: expected an object of JSON, found {type(found).__name__}")
     return found
