@@ -22,9 +22,17 @@ from target_bench.metrics import (
     sql,
     text,
 )
+from target_bench.metrics.descriptions import description_metrics
+from target_bench.metrics.faithfulness import support_metrics
 from target_bench.metrics.tables import table_metrics
 from target_bench.sql import execution
-from target_bench.tasks import fact_verification, question_answering, text_to_sql, text_to_table
+from target_bench.tasks import (
+    fact_verification,
+    question_answering,
+    table_to_text,
+    text_to_sql,
+    text_to_table,
+)
 from target_bench.tasks import retrieval as ranked
 
 RECORD = Path(__file__).with_name("versions.json")
@@ -80,6 +88,16 @@ FAMILIES = {
         classification.VERSION,
         "metrics.classification.VERSION",
         (classification, fact_verification),
+    ),
+    "descriptions": Scoring(
+        description_metrics.VERSION,
+        "metrics.descriptions.description_metrics.VERSION",
+        (description_metrics, table_to_text),
+    ),
+    "support": Scoring(
+        support_metrics.VERSION,
+        "metrics.faithfulness.support_metrics.VERSION",
+        (support_metrics,),
     ),
     "sql": Scoring(sql.VERSION, "metrics.sql.VERSION", (sql,)),
     "tables": Scoring(

@@ -80,12 +80,13 @@ def test_run_mini(tmp_path: Path) -> None:
             assert f"\n {name} " in done.stdout
             assert f"{task.replace('_', '-')}-mini-test-{name}-" in done.stdout
     assert "mini test: text_to_table, 30 queries" in done.stdout
-    assert done.stdout.count("30 of 30 answered") == 1, "nothing is retrieved for it"
-    assert done.stdout.count(" extractive ") == 4 * len(names) + 1
+    assert "mini test: table_to_text, 30 queries" in done.stdout
+    assert done.stdout.count("30 of 30 answered") == 2, "nothing is retrieved for them"
+    assert done.stdout.count(" extractive ") == 4 * len(names) + 2
     folders = list((tmp_path / "runs").iterdir())
-    assert len(folders) == 9 * len(names) + 1, "an answering task ranks its own queries"
+    assert len(folders) == 9 * len(names) + 2, "an answering task ranks its own queries"
     again = _command(tmp_path, "run", "mini")
-    assert again.stdout.count("reused") == 5 * len(names) + 1
+    assert again.stdout.count("reused") == 5 * len(names) + 2
 
 
 def test_json(tmp_path: Path) -> None:
