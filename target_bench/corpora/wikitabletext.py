@@ -29,7 +29,7 @@ class WikiTableText(CorpusLoader):
         files=("wikitabletext.test.text, wikitabletext.test.data (and .valid., .train.)",),
     )
 
-    subfolders = ("wikitabletext", "data/wikitabletext")
+    subfolders = ("wikitabletext", "rotowire", "data/wikitabletext")
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:
         """Yield the table of each line, with the columns ``field`` and ``value``."""

@@ -122,7 +122,9 @@ class TextToTable(Task[Compared]):
         """Return what changes a score besides the metrics."""
         found = [VERSION, SUPPORT_VERSION, f"format:{self.table_format}"]
         if self._judge is not None:
-            found.append(f"judge:{self.judged_by!s}|{JUDGE_VERSION}")
+            given = self.judged_by
+            name = given if isinstance(given, str) else type(given).__qualname__
+            found.append(f"judge:{name}|{JUDGE_VERSION}")
         return found
 
     def unjudged(

@@ -10,6 +10,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.interfaces import Dataset
 from target_bench.corpora.struc_bench import StrucBench
 from target_bench.data.read_split import read
+from target_bench.testing import check_corpus
 
 TEXT = {"instruction": "Make tables.", "input": "Won.", "output": "Team:\n| a | b |\n| 1 | 2 |"}
 LATEX = {
@@ -53,3 +54,8 @@ def test_broken_files(tmp_path: Path, content: Any, message: str) -> None:
 def test_missing_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"table_test\.json"):
         _load(tmp_path)
+
+
+def test_it_keeps_the_contract(tmp_path: Path) -> None:
+    _load(tmp_path, table_test=[TEXT], latex_test=[LATEX])
+    assert check_corpus("struc-bench", data_dir=tmp_path, splits=["test"]).failed == ()

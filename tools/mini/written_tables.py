@@ -62,7 +62,7 @@ def records(made: dict[str, Table]) -> list[Record]:
 
 
 def _texts(made: dict[str, Table]) -> list[Record]:
-    found = []
+    found: list[Record] = []
     for prefix, sentence in SENTENCES.items():
         tables = [table for name, table in made.items() if name.startswith(prefix)]
         if len(tables) < len(FORMATS):

@@ -233,6 +233,7 @@ P_CONTENT = _define(
     "P content",
     "P-Score, content, 0-10: mean of a model's replies in both orders, over pairs with both",
     _judged(0),
+    rank=_FIRST_RANK + 8,
     **_JUDGE,
 )
 P_STRUCTURE = _define(
@@ -240,6 +241,7 @@ P_STRUCTURE = _define(
     "P structure",
     "P-Score, format, 0-10: mean of a model's replies in both orders, over pairs with both",
     _judged(1),
+    rank=_FIRST_RANK + 9,
     **_JUDGE,
 )
 

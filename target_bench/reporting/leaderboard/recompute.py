@@ -174,7 +174,7 @@ class Recomputer:
                 )
         try:
             loaded = self._loader.load(run.corpus, run.split, tuple(run.distractors))
-            return loaded if run.about is None else loaded.of_task(run.about)
+            return loaded.of_task(run.about or RANKING_TASK)
         except ConfigError as error:
             raise RefusedError("data", f"{where}: {error}") from error
 

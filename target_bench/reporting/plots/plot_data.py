@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.observer import Observer
 from target_bench.data.select import Loader
@@ -116,8 +117,7 @@ def recall_at_every_k(
     if asked.corpus is None:
         raise ConfigError(f"{run.folder.name} is of a corpus that was made in Python")
     loaded = Loader(data_dir, observer).load(asked.corpus, run.split, asked.distractors)
-    loaded = loaded.of_task(asked.about) if asked.about else loaded
-    loaded = loaded.of_database(asked.database)
+    loaded = loaded.of_task(asked.about or RANKING_TASK).of_database(asked.database)
     queries = loaded.limited(asked.limit).dataset.queries
     if queries_fingerprint(queries) != identity.queries_fingerprint:
         raise DataError(
