@@ -14,7 +14,7 @@ from target_bench.evaluation.run_options import RUNS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from target_bench.reporting.ratings.agreement import Agreement
+    from target_bench.reporting.ratings.rating_agreement import Agreement
 
 HELP = "Ratings of answers by people: write a form, read what was filled in."
 
@@ -85,7 +85,7 @@ def read(
     debug: Debug = False,
 ) -> None:
     """Check the files, correlate, print."""
-    from target_bench.reporting.ratings.agreement import agreement
+    from target_bench.reporting.ratings.rating_agreement import agreement
     from target_bench.reporting.ratings.read_ratings import read_all
     from target_bench.runs.find import find
     from target_bench.runs.read import read_run

@@ -159,7 +159,7 @@ def quantities(text: str) -> list[Fact]:
 def _names(text: str) -> list[Fact]:
     """List runs of capitalised words; connectors between them belong to them.
 
-    Function words, months and single letters are no part of a name.
+    Function words, months and single letters are left out.
     """
     found: list[Fact] = []
     for run in _runs(plain(text)):
@@ -192,7 +192,7 @@ def _is_function_word(word: str) -> bool:
 
 
 def content_words(text: str) -> frozenset[str]:
-    """Return the words of a text that are no function words and no part of a date or a number."""
+    """Return the words of a text but function words, and those of dates and numbers."""
     said = plain(text)
     spans = [
         (one.readings[0].start, one.readings[0].end) for one in quantities(text) if one.readings

@@ -28,7 +28,7 @@ _SCALES = {
     "trillion": 10**12,
 }
 _VAGUE = frozenset({"zero", "one", "first", "second", *_SCALES})
-"""Words that often are no number: a text that has them claims none, but they support one."""
+"""Words that often mean no amount: a text that has them claims no number, but they support one."""
 
 _ORDINAL = "|".join(sorted(_ORDINALS, key=len, reverse=True))
 _CARDINAL = "|".join(sorted([*_UNITS, *_TENS, *_SCALES], key=len, reverse=True))
