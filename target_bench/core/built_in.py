@@ -153,6 +153,14 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "column_header_recall[chrf]": (
             "target_bench.metrics.tables.table_metrics:COLUMN_HEADER_RECALL_CHRF"
         ),
+        "h_content[v2]": "target_bench.metrics.tables.table_metrics:H_CONTENT_V2",
+        "h_structure[v2]": "target_bench.metrics.tables.table_metrics:H_STRUCTURE_V2",
+        "valid[strict]": "target_bench.metrics.tables.table_metrics:VALID_STRICT",
+        "valid[lenient]": "target_bench.metrics.tables.table_metrics:VALID_LENIENT",
+        "h_content": "target_bench.metrics.tables.table_metrics:H_CONTENT",
+        "h_structure": "target_bench.metrics.tables.table_metrics:H_STRUCTURE",
+        "p_content": "target_bench.metrics.tables.table_metrics:P_CONTENT",
+        "p_structure": "target_bench.metrics.tables.table_metrics:P_STRUCTURE",
         "parent": "target_bench.metrics.descriptions.description_metrics:PARENT",
         "parent_precision": (
             "target_bench.metrics.descriptions.description_metrics:PARENT_PRECISION"
@@ -164,13 +172,5 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "coverage[cells]": "target_bench.metrics.faithfulness.support_metrics:CELLS_COVERED",
         "support[cells]": "target_bench.metrics.faithfulness.support_metrics:CELLS_SUPPORTED",
         "coverage[facts]": "target_bench.metrics.faithfulness.support_metrics:FACTS_COVERED",
-        "h_content[v2]": "target_bench.metrics.tables.table_metrics:H_CONTENT_V2",
-        "h_structure[v2]": "target_bench.metrics.tables.table_metrics:H_STRUCTURE_V2",
-        "valid[strict]": "target_bench.metrics.tables.table_metrics:VALID_STRICT",
-        "valid[lenient]": "target_bench.metrics.tables.table_metrics:VALID_LENIENT",
-        "h_content": "target_bench.metrics.tables.table_metrics:H_CONTENT",
-        "h_structure": "target_bench.metrics.tables.table_metrics:H_STRUCTURE",
-        "p_content": "target_bench.metrics.tables.table_metrics:P_CONTENT",
-        "p_structure": "target_bench.metrics.tables.table_metrics:P_STRUCTURE",
     },
 }

@@ -26,7 +26,7 @@ OF = "descriptions"
 
 _VARIES = "var"
 
-RANK = 14
+RANK = 24
 """The place of PARENT among the metrics that stand for a run."""
 
 

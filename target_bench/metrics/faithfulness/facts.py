@@ -192,14 +192,14 @@ def _is_function_word(word: str) -> bool:
 
 
 def content_words(text: str) -> frozenset[str]:
-    """Return the words of a text but function words, and those of dates and numbers."""
-    said = plain(text)
-    spans = [
-        (one.readings[0].start, one.readings[0].end) for one in quantities(text) if one.readings
-    ]
-    for start, end in sorted(spans, reverse=True):
-        said = f"{said[:start]} {said[end:]}"
-    return frozenset(word for word in words(said) if word not in _FUNCTION_WORDS)
+    """Return the words of a text but function words and those that dates and numbers have."""
+    spans = [(one.readings[0].start, one.readings[0].end) for one in quantities(text)]
+    found = (
+        _folded(match[0])
+        for match in _WORD.finditer(plain(text))
+        if not any(start < match.end() and match.start() < end for start, end in spans)
+    )
+    return frozenset(word for word in found if word not in _FUNCTION_WORDS)
 
 
 def _distinct(found: Iterable[Fact]) -> list[Fact]:

@@ -91,7 +91,9 @@ def read_all(paths: Sequence[Path], run: StoredRun) -> list[Ratings]:
 def _object(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > LARGEST:
-            raise DataError(f"{path}: has more than {LARGEST:,} bytes; a file of ratings is smaller")
+            raise DataError(
+                f"{path}: has more than {LARGEST:,} bytes; a file of ratings is smaller"
+            )
         found = json.loads(path.read_bytes().decode("utf-8-sig"), parse_constant=_no_number)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error

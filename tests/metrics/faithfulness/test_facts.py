@@ -96,6 +96,7 @@ def test_facts_are_listed_once_with_their_kind() -> None:
 
 def test_content_words() -> None:
     assert content_words("the mayor of Paris, 12 March 2004") == {"mayor", "paris"}
+    assert content_words("the San Francisco 49ers") == {"san", "francisco"}
     assert words("U.S. Women’s") == ["us", "women"]
 
 
