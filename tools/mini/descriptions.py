@@ -170,7 +170,7 @@ def _example(place: int, one: Described, table: Table) -> dict[str, Answer | lis
     cells = dict(zip(table.header, table.rows[row], strict=True))
     columns = [name for name in table.header if f"{{{name}}}" in one.sentences[0]]
     return {
-        "query_id": f"t2t-{place + 1:04d}",
+        "query_id": f"d2t-{place + 1:04d}",
         "split": "validation" if place % 4 == 3 else "test",
         "task": "table_to_text",
         "query": f"{one.table_id}: {one.key}",
