@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -14,6 +14,7 @@ from target_bench.evaluation.run_options import RUNS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from target_bench.reporting.ratings.criteria import CriteriaName
     from target_bench.reporting.ratings.rating_agreement import Agreement
 
 HELP = "Ratings of answers by people: write a form, read what was filled in."
@@ -61,7 +62,7 @@ def form(
     from target_bench.reporting.ratings.rating_form import write_form
     from target_bench.runs.find import find
 
-    asked = None if criteria is None else criteria.value
+    asked = cast("CriteriaName | None", None if criteria is None else criteria.value)
     path = write_form(find(run, RUNS), out, asked, sample=sample, seed=seed, data_dir=data_dir)
     typer.echo(f"{path}: {path.stat().st_size / 1e6:,.1f} MB")
 

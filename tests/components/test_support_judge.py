@@ -59,7 +59,7 @@ def test_a_reply_that_cannot_be_read_changes_nothing(reply: str | Generation) ->
 
 def test_the_last_block_counts() -> None:
     text = '```json\n{"supported": [1]}\n```\nno:\n```json\n{"supported": [2, 3]}\n```'
-    assert parse_reply(text) == {2, 3}
+    assert parse_reply(text) == frozenset({2, 3})
 
 
 def test_a_judge_is_a_generator() -> None:
