@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -62,7 +62,7 @@ def form(
     from target_bench.reporting.ratings.rating_form import write_form
     from target_bench.runs.find import find
 
-    asked = cast("CriteriaName | None", None if criteria is None else criteria.value)
+    asked: CriteriaName | None = None if criteria is None else criteria.value
     path = write_form(find(run, RUNS), out, asked, sample=sample, seed=seed, data_dir=data_dir)
     typer.echo(f"{path}: {path.stat().st_size / 1e6:,.1f} MB")
 

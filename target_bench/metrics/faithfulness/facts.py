@@ -8,13 +8,13 @@ from functools import cached_property, lru_cache
 from typing import Literal
 
 from target_bench.metrics.faithfulness.dates_in_text import Date, dates
-from target_bench.metrics.faithfulness.numbers_in_text import Number, numbers
+from target_bench.metrics.faithfulness.numbers_in_text import Number, number_values, numbers
 
 FactKind = Literal["number", "date", "name"]
 
 _DASHES = re.compile(r"\s*[\u2010-\u2015\u2212]\s*|(?<=\d) - (?=\d)")
+_ACCENTS = re.compile("[\u0300-\u036f]")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019.][^\W\d_]+)*|\d+[^\W\d_]+")
-_POSSESSIVE = re.compile(r"['\u2019]s?$")
 _CONNECTORS = frozenset(
     """
     of the de da del di du van von der la le al bin and &
@@ -75,12 +75,12 @@ class Known:
     @cached_property
     def words(self) -> frozenset[str]:
         """Its words."""
-        return frozenset(words(self.text))
+        return frozenset(map(_folded, set(_WORD.findall(plain(self.text)))))
 
     @cached_property
     def numbers(self) -> frozenset[float]:
         """The values of its numbers, those within dates included."""
-        return frozenset(number.value for number in numbers(self.plain))
+        return number_values(self.plain)
 
     @cached_property
     def dates(self) -> tuple[Date, ...]:
@@ -121,11 +121,7 @@ def known(text: str) -> Known:
 
 def plain(text: str) -> str:
     """Return the text with one form of letters, of dashes and of white space."""
-    if text.isascii():
-        folded = text
-    else:
-        parts = unicodedata.normalize("NFKD", text)
-        folded = "".join(c for c in parts if not unicodedata.combining(c))
+    folded = text if text.isascii() else _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
     return " ".join(_DASHES.sub("-", folded).split())
 
 
@@ -135,7 +131,9 @@ def words(text: str) -> list[str]:
 
 
 def _folded(word: str) -> str:
-    return _POSSESSIVE.sub("", word).replace(".", "").casefold()
+    if not word.isalpha():
+        word = word.replace("\u2019", "'").removesuffix("'s").removesuffix("'").replace(".", "")
+    return word.casefold()
 
 
 def facts(text: str) -> list[Fact]:
@@ -191,15 +189,17 @@ def _is_function_word(word: str) -> bool:
     return word in _FUNCTION_WORDS or word in _MONTHS or word in _CONNECTORS
 
 
-def content_words(text: str) -> frozenset[str]:
-    """Return the words of a text but function words and those that dates and numbers have."""
-    spans = [(one.readings[0].start, one.readings[0].end) for one in quantities(text)]
-    found = (
+@lru_cache(maxsize=_CACHED)
+def cell_facts(text: str) -> tuple[tuple[Fact, ...], frozenset[str]]:
+    """Return the dates and numbers of a cell, and its other words but function words."""
+    found = tuple(quantities(text))
+    spans = [(one.readings[0].start, one.readings[0].end) for one in found]
+    others = (
         _folded(match[0])
         for match in _WORD.finditer(plain(text))
         if not any(start < match.end() and match.start() < end for start, end in spans)
     )
-    return frozenset(word for word in found if word not in _FUNCTION_WORDS)
+    return found, frozenset(word for word in others if word not in _FUNCTION_WORDS)
 
 
 def _distinct(found: Iterable[Fact]) -> list[Fact]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 _UNITS = """
@@ -37,9 +38,10 @@ _IN_WORDS = re.compile(
 )
 _IN_DIGITS = re.compile(
     r"(?<![a-z\d])(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,15})(?:\.\d{1,15})?"
-    rf"(?:(?:st|nd|rd|th|s|%)(?![a-z\d])|[ -](?P<scale>{'|'.join(_SCALES)})\b)?"
+    rf"(?:(?:st|nd|rd|th|s|%)(?![a-z\d])|[ -](?:{'|'.join(_SCALES)})\b)?"
 )
 _YEARS = re.compile(r"\b(?P<century>1\d|20)(?P<first>\d\d)-(?P<last>\d\d)(?![-\d])")
+_DIGITS = re.compile(r"[^\d.]")
 _MOST_DIGITS = 9
 
 
@@ -79,7 +81,9 @@ def numbers(text: str) -> Iterator[Number]:
         last, start = match["last"], match.start("last")
         cut[start] = float(match["century"] + last)
         yield Number(cut[start], 0.0, False, last, start, match.end())
-    yield from (_in_digits(m) for m in _IN_DIGITS.finditer(text) if m.start() not in cut)
+    for match in _IN_DIGITS.finditer(text):
+        if match.start() not in cut:
+            yield Number(*_in_digits(match[0]), False, match[0], match.start(), match.end())
     for match in _IN_WORDS.finditer(text):
         if match.start() and text[match.start() - 2 : match.start() - 1].isdigit():
             continue
@@ -87,13 +91,22 @@ def numbers(text: str) -> Iterator[Number]:
         yield Number(_in_words(match[0]), 0.0, vague, match[0], match.start(), match.end())
 
 
-def _in_digits(match: re.Match[str]) -> Number:
-    digits = re.match(r"[\d,.]+", match[0])[0].replace(",", "")  # type: ignore[index]  # it has one
-    scale = _SCALES[match["scale"]] if match["scale"] else 1
+def number_values(text: str) -> frozenset[float]:
+    """Return the values of the numbers of a text, vague ones included."""
+    years = (float(m["century"] + m["last"]) for m in _YEARS.finditer(text))
+    digits = (_in_digits(found)[0] for found in set(_IN_DIGITS.findall(text)))
+    spelled = (_in_words(found) for found in set(_IN_WORDS.findall(text)))
+    return frozenset([*years, *digits, *spelled])
+
+
+@lru_cache(maxsize=2**15)
+def _in_digits(text: str) -> tuple[float, float]:
+    """Read value and unit."""
+    digits = _DIGITS.sub("", text.replace(",", ""))
+    scale = _SCALES.get(re.split("[ -]", text)[-1], 1)
     decimals = len(digits.partition(".")[2])
-    value = round(float(digits) * scale, _MOST_DIGITS)
     unit = scale / 10**decimals if decimals or scale > 1 else 0.0
-    return Number(value, unit, False, match[0], match.start(), match.end())
+    return round(float(digits) * scale, _MOST_DIGITS), unit
 
 
 def _in_words(text: str) -> float:

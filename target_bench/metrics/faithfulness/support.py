@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from target_bench.metrics.faithfulness.facts import Known, content_words, facts, known, quantities
+from target_bench.metrics.faithfulness.facts import Known, cell_facts, facts, known
 
 Rows = Sequence[Sequence[str]]
 
@@ -98,7 +98,7 @@ def cell_claims(cells: Iterable[str], source: Known) -> tuple[Claim, ...]:
     """
     found = []
     for cell in cells:
-        numbers, others = quantities(cell), content_words(cell)
+        numbers, others = cell_facts(cell)
         if numbers or others:
             supported = others <= source.words and all(map(source.supports, numbers))
             found.append(Claim(cell.strip(), supported))
