@@ -8,7 +8,12 @@ from functools import cached_property, lru_cache
 from typing import Literal
 
 from target_bench.metrics.faithfulness.dates_in_text import Date, dates
-from target_bench.metrics.faithfulness.numbers_in_text import Number, number_values, numbers
+from target_bench.metrics.faithfulness.numbers_in_text import (
+    Number,
+    digit_values,
+    numbers,
+    spelled_values,
+)
 
 FactKind = Literal["number", "date", "name"]
 
@@ -78,9 +83,14 @@ class Known:
         return frozenset(map(_folded, set(_WORD.findall(plain(self.text)))))
 
     @cached_property
+    def digits(self) -> frozenset[float]:
+        """The values of its numbers in digits."""
+        return digit_values(self.plain)
+
+    @cached_property
     def numbers(self) -> frozenset[float]:
         """The values of its numbers, those within dates included."""
-        return number_values(self.plain)
+        return self.digits | spelled_values(self.plain)
 
     @cached_property
     def dates(self) -> tuple[Date, ...]:
@@ -102,7 +112,7 @@ class Known:
         )
 
     def _has_number(self, number: Number) -> bool:
-        if number.value in self.numbers:
+        if number.value in self.digits or number.value in self.numbers:
             return True
         return number.unit > 0 and any(map(number.is_of, self.numbers))
 

@@ -91,12 +91,16 @@ def numbers(text: str) -> Iterator[Number]:
         yield Number(_in_words(match[0]), 0.0, vague, match[0], match.start(), match.end())
 
 
-def number_values(text: str) -> frozenset[float]:
-    """Return the values of the numbers of a text, vague ones included."""
+def digit_values(text: str) -> frozenset[float]:
+    """Return the values of the numbers of a text that are written in digits."""
     years = (float(m["century"] + m["last"]) for m in _YEARS.finditer(text))
     digits = (_in_digits(found)[0] for found in set(_IN_DIGITS.findall(text)))
-    spelled = (_in_words(found) for found in set(_IN_WORDS.findall(text)))
-    return frozenset([*years, *digits, *spelled])
+    return frozenset([*years, *digits])
+
+
+def spelled_values(text: str) -> frozenset[float]:
+    """Return the values of the numbers of a text that are written in words, vague ones included."""
+    return frozenset(_in_words(found) for found in set(_IN_WORDS.findall(text)))
 
 
 @lru_cache(maxsize=2**15)
