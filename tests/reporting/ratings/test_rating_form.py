@@ -75,6 +75,7 @@ def test_a_form_keeps_a_draft_and_loads_a_file(
     before = _saved(page, tmp_path / "ratings.json")
     page.reload()
     _ready(Watched(page))
+    page.locator("input[value='2']:checked").wait_for()
     assert page.locator("input:checked").count() == 1
     page.locator(".item").nth(0).get_by_label("not fluent", exact=True).check()
     page.set_input_files("#load", tmp_path / "ratings.json")
