@@ -24,6 +24,7 @@ from target_bench.metrics import (
     text,
 )
 from target_bench.metrics.descriptions import description_metrics
+from target_bench.metrics.faithfulness import support_metrics
 from target_bench.metrics.tables import table_metrics
 from target_bench.sql import execution
 from target_bench.sql.workers import worker
@@ -96,6 +97,11 @@ FAMILIES = {
         (description_metrics, table_to_text),
     ),
     "sql": Scoring(sql.VERSION, "metrics.sql.VERSION", (sql,)),
+    "support": Scoring(
+        support_metrics.VERSION,
+        "metrics.faithfulness.support_metrics.VERSION",
+        (support_metrics,),
+    ),
     "tables": Scoring(
         table_metrics.VERSION,
         "metrics.tables.table_metrics.VERSION",

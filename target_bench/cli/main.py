@@ -2,7 +2,18 @@
 
 import typer
 
-from target_bench.cli import compare, data, describe, leaderboard, plugins, run, runs, sweep, train
+from target_bench.cli import (
+    compare,
+    data,
+    describe,
+    leaderboard,
+    plugins,
+    ratings,
+    run,
+    runs,
+    sweep,
+    train,
+)
 from target_bench.cli.command_line import Commands, TaskCommand
 
 app = typer.Typer(
@@ -26,5 +37,6 @@ app.command("list", help=plugins.LIST_HELP)(plugins.list_)
 app.command("describe", help=describe.DESCRIBE_HELP)(describe.describe)
 app.add_typer(runs.app, name="runs")
 app.add_typer(leaderboard.app, name="leaderboard")
+app.add_typer(ratings.app, name="ratings")
 app.add_typer(data.app, name="data")
 app.add_typer(train.app, name="train")

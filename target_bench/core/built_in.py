@@ -166,5 +166,9 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "parent_recall": "target_bench.metrics.descriptions.description_metrics:PARENT_RECALL",
         "bleu[totto]": "target_bench.metrics.descriptions.description_metrics:BLEU_TOTTO",
         "bleu[cased]": "target_bench.metrics.descriptions.description_metrics:BLEU_CASED",
+        "support[facts]": "target_bench.metrics.faithfulness.support_metrics:FACTS_SUPPORTED",
+        "coverage[cells]": "target_bench.metrics.faithfulness.support_metrics:CELLS_COVERED",
+        "support[cells]": "target_bench.metrics.faithfulness.support_metrics:CELLS_SUPPORTED",
+        "coverage[facts]": "target_bench.metrics.faithfulness.support_metrics:FACTS_COVERED",
     },
 }

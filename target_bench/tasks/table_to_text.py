@@ -25,6 +25,8 @@ from target_bench.metrics.descriptions.description_metrics import (
     description_metrics,
 )
 from target_bench.metrics.descriptions.evaluation_text import Evidence
+from target_bench.metrics.faithfulness.support_metrics import VERSION as SUPPORT_VERSION
+from target_bench.metrics.faithfulness.support_metrics import sentence_support_metrics
 from target_bench.metrics.text import VERSION as TEXT_VERSION
 from target_bench.metrics.text import number_of_references
 
@@ -81,9 +83,12 @@ class TableToText(Task[JudgedSentences]):
     def metrics(
         self, queries: Sequence[Query], _cutoffs: Sequence[int] = ()
     ) -> list[Metric[JudgedSentences]]:
-        """Return PARENT, ToTTo's BLEU, and sacreBLEU of the text as it is."""
+        """Return PARENT, ToTTo's BLEU, sacreBLEU of the text as it is, and support by the table."""
         number = number_of_references([query.references for query in queries])
-        found: list[Metric[JudgedSentences]] = [*description_metrics(number, READING)]
+        found: list[Metric[JudgedSentences]] = [
+            *description_metrics(number, READING),
+            *sentence_support_metrics(),
+        ]
         if self.bertscore is not None:
             from target_bench.metrics.bertscore import BERTScore
 
@@ -111,7 +116,7 @@ class TableToText(Task[JudgedSentences]):
 
     def settings(self) -> list[str]:
         """Return what changes a score besides the metrics: the versions of their rules."""
-        return [VERSION, TEXT_VERSION]
+        return [VERSION, TEXT_VERSION, SUPPORT_VERSION]
 
     def report(self, dataset: Dataset, examples: JudgedSentences) -> dict[str, Any]:
         """Return the queries without a usable highlight or value, and which they are."""

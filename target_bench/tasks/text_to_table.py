@@ -27,6 +27,8 @@ from target_bench.core.schema import (
     TableId,
 )
 from target_bench.core.task import Predictions, SummaryBlock, TableSource, Task
+from target_bench.metrics.faithfulness.support_metrics import VERSION as SUPPORT_VERSION
+from target_bench.metrics.faithfulness.support_metrics import table_support_metrics
 from target_bench.metrics.tables.answer_tables import FORMATS, TableFormat
 from target_bench.metrics.tables.compared_tables import ComparedTables
 from target_bench.metrics.tables.findings import findings
@@ -117,12 +119,16 @@ class TextToTable(Task[Compared]):
     def metrics(
         self, _queries: Sequence[Query], _cutoffs: Sequence[int] = ()
     ) -> list[Metric[Compared]]:
-        """Return validity, H-Score, header and cell scores, and with a judge the P-Score."""
-        return table_metrics(self.html_parser, self._judge is not None)
+        """Return validity, H-Score, header and cell scores, and with a judge the P-Score.
+
+        Tables that are written from a text are compared with it as well.
+        """
+        found = table_metrics(self.html_parser, self._judge is not None)
+        return found if self.source != "none" else [*found, *table_support_metrics()]
 
     def settings(self) -> list[str]:
         """Return what changes a score besides the metrics."""
-        found = [VERSION, f"format:{self.table_format}"]
+        found = [VERSION, SUPPORT_VERSION, f"format:{self.table_format}"]
         if self._judge is not None:
             given = self.judged_by
             name = given if isinstance(given, str) else type(given).__qualname__
@@ -197,6 +203,7 @@ class TextToTable(Task[Compared]):
             self.html_parser,
             _HEADERS[query.metadata.get("headers", "both")],
             (judged[0], judged[1]) if judged else None,
+            query.text if self.source == "none" else None,
         )
 
     def _fingerprint(self, query: Query, given: Generation) -> str:

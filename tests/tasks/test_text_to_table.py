@@ -52,7 +52,9 @@ def test_every_format_is_there_and_its_gold_scores_best() -> None:
         *("text", "html", "latex", "csv", "json")
     }
     for name, score in scores.items():
-        if not name.startswith("h_") or name.endswith("[v2]"):
+        if name == "coverage[facts]":
+            assert 0.9 < score.value < 1, "the texts name each game, the tables only number them"
+        elif not name.startswith("h_") or name.endswith("[v2]"):
             assert score.value == 1, name
     assert scores["h_content"].n == 12, "HTML and LaTeX: the official code has no CSV and JSON"
 

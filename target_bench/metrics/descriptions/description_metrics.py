@@ -11,6 +11,8 @@ from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_na
 from target_bench.metrics.descriptions import evaluation_text
 from target_bench.metrics.descriptions.evaluation_text import Evidence
 from target_bench.metrics.descriptions.parent import ORDERS, SMOOTHING, Parent, parent
+from target_bench.metrics.faithfulness.support import Support, sentence_support
+from target_bench.metrics.faithfulness.table_lines import cells_as_said
 from target_bench.metrics.text import JudgedAnswers, SacreBLEU
 
 Floats = NDArray[np.float64]
@@ -48,6 +50,14 @@ class JudgedDescriptions(JudgedAnswers):
             )
         ]
         return np.array(found, dtype=np.float64).reshape(-1, 3) * 100
+
+    @cached_property
+    def supports(self) -> list[Support]:
+        """What the table supports of each sentence, and which highlighted cells that says."""
+        return [
+            sentence_support(text, *cells_as_said(*about))
+            for text, about in zip(self.texts, self.evidence, strict=True)
+        ]
 
     @cached_property
     def compared(self) -> JudgedAnswers:

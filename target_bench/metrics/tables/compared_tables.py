@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from target_bench.metrics.faithfulness.support import Support, table_support
 from target_bench.metrics.tables.answer_tables import AnswerTable, ReadAnswer, TableFormat
 from target_bench.metrics.tables.header_cell_scores import (
     BOTH,
@@ -38,6 +39,7 @@ class ComparedTables:
         parser: what HTML is parsed with.
         headers: the kinds of headers of the tables.
         p_score: content and structure as a model judged them; None where none did.
+        source: the text that the tables are of; None where it is not known.
     """
 
     text: str | None
@@ -46,6 +48,7 @@ class ComparedTables:
     parser: str = HTML_PARSER
     headers: Headers = BOTH
     p_score: tuple[float, float] | None = None
+    source: str | None = None
 
     @cached_property
     def reference(self) -> ReadAnswer:
@@ -83,6 +86,17 @@ class ComparedTables:
     def h_score_v2(self) -> HScoreV2:
         """The repaired H-Score."""
         return h_score_v2(*self._with_headers)
+
+    @cached_property
+    def support(self) -> Support:
+        """What the text supports of the tables, without names of columns, and they of the text."""
+        if self.source is None:
+            return Support()
+        if self.answer.error is not None:
+            return Support(failed=True)
+        first = (int(self.headers.column), int(not self.headers.column))
+        bodies = [[row[first[1] :] for row in t.rows[first[0] :]] for t in self.answer.tables]
+        return table_support(bodies, self.source)
 
     @cached_property
     def differences(self) -> TableDiff:

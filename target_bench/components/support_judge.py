@@ -1,0 +1,124 @@
+"""A language model that looks again at claims for which rules found no support."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from target_bench.components.generator_calls import answers, check_generator
+from target_bench.core import registry
+from target_bench.core.schema import GenerationRequest, Message
+from target_bench.metrics.faithfulness.support import Claim, Support
+
+VERSION = "support-prompt:1"
+"""The version of the wording below."""
+
+_SYSTEM = "You check claims against a source and say which of them it supports."
+_PROMPT = """\
+Source:
+```
+{source}
+```
+
+An answer was written from this source:
+```
+{answer}
+```
+
+Claims of the answer:
+{claims}
+
+A claim is supported if the source states it, or if it follows from the source by counting, adding \
+or comparing. What you know from elsewhere does not count. First reason in a few sentences. End \
+with a JSON object in a fenced block, with the numbers of the claims that are supported:
+
+```json
+{{"supported": [...]}}
+```"""
+_BLOCK = re.compile(r"```json\s*(\{.*?\})\s*```", re.DOTALL)
+
+
+class Doubted(NamedTuple):
+    """An answer whose claims are looked at again.
+
+    Attributes:
+        query_id: the query.
+        source: what it was written from.
+        answer: the text of the answer.
+        support: what the rules found.
+    """
+
+    query_id: str
+    source: str
+    answer: str
+    support: Support
+
+
+class SupportJudge:
+    """Asks a generator about the claims that rules do not support; what they support stays so.
+
+    A reply that cannot be read changes nothing.
+
+    Args:
+        generator: as written on the command line, or an object.
+
+    Raises:
+        ConfigError: it is not a generator.
+    """
+
+    def __init__(self, generator: Any) -> None:
+        self._generator = check_generator(registry.part("generator", generator))
+
+    def judged(self, doubted: Sequence[Doubted]) -> dict[str, Support]:
+        """Return query id -> the support with the claims that the model supports as well.
+
+        An answer without a doubted claim is not asked about.
+
+        Raises:
+            TargetBenchError: what the generator raises on purpose, such as for a wrong key.
+        """
+        asked = [one for one in doubted if _open(one.support)]
+        found = answers(self._generator, [_request(one) for one in asked])
+        result = {one.query_id: one.support for one in doubted}
+        for one in asked:
+            reply = found[one.query_id]
+            numbers = None if reply.error is not None else parse_reply(reply.text)
+            if numbers is not None:
+                result[one.query_id] = _with(one.support, numbers)
+        return result
+
+
+def parse_reply(text: str) -> frozenset[int] | None:
+    """Read the numbers in the last JSON block of a reply; None where there is none of this form."""
+    blocks = _BLOCK.findall(text)
+    try:
+        numbers = json.loads(blocks[-1])["supported"]
+    except (IndexError, KeyError, ValueError, RecursionError):
+        return None
+    if not isinstance(numbers, list) or any(type(number) is not int for number in numbers):
+        return None
+    return frozenset(numbers)
+
+
+def _open(support: Support) -> list[int]:
+    return [place for place, claim in enumerate(support.claims) if not claim.supported]
+
+
+def _with(support: Support, numbers: frozenset[int]) -> Support:
+    claims: list[Claim] = list(support.claims)
+    for number, place in enumerate(_open(support), start=1):
+        claims[place] = Claim(claims[place].text, number in numbers)
+    return replace(support, claims=tuple(claims))
+
+
+def _request(one: Doubted) -> GenerationRequest:
+    places = enumerate(_open(one.support), start=1)
+    claims = "\n".join(f"{n}. {one.support.claims[place].text}" for n, place in places)
+    text = _PROMPT.format(source=one.source, answer=one.answer, claims=claims)
+    return GenerationRequest(
+        query_id=one.query_id,
+        task="support",
+        messages=(Message("system", _SYSTEM), Message("user", text)),
+        query="",
+    )

@@ -1,0 +1,222 @@
+"""Facts of a text: its numbers, dates and names; and what a text knows, to support them."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Literal
+
+from target_bench.metrics.faithfulness.dates_in_text import Date, dates
+from target_bench.metrics.faithfulness.numbers_in_text import (
+    Number,
+    digit_values,
+    numbers,
+    spelled_values,
+)
+
+FactKind = Literal["number", "date", "name"]
+
+_DASHES = re.compile(r"\s*[\u2010-\u2015\u2212]\s*|(?<=\d) - (?=\d)")
+_ACCENTS = re.compile("[\u0300-\u036f]")
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019.][^\W\d_]+)*|\d+[^\W\d_]+")
+_CONNECTORS = frozenset(
+    """
+    of the de da del di du van von der la le al bin and &
+    """.split()  # noqa: SIM905 (words are easier to read so)
+)
+_FUNCTION_WORDS = frozenset(
+    """
+    a about after against all also although among an and another are as at be became because
+    been before being between both but by can despite did do does during each eight either
+    eleven five following for four from had has have he her here him his how however i if in
+    into is it its last like many may more most much neither nine no not of on once one only
+    or other our out over prior seven several she since six so some such ten than that the
+    their them then there these they this those three through thus to twelve two under until
+    up upon was we were what when where which while who whom whose will with within without
+    would yet you
+    """.split()  # noqa: SIM905 (words are easier to read so)
+)
+_MONTHS = frozenset(
+    """
+    january february march april june july august september october november december
+    """.split()  # noqa: SIM905 (words are easier to read so)
+)
+_CACHED = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact that a text states, to be looked for in another one.
+
+    Attributes:
+        kind: what it is.
+        text: as it is written.
+        readings: a number, or the readings of a date; empty for a name.
+        words: of a name, as ``words`` gives them; empty for others.
+    """
+
+    kind: FactKind
+    text: str
+    readings: tuple[Number, ...] | tuple[Date, ...] = ()
+    words: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a text knows.
+
+    Attributes:
+        text: the text.
+    """
+
+    text: str
+
+    @cached_property
+    def plain(self) -> str:
+        """The text in lower case, with plain dashes."""
+        return plain(self.text).lower()
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Its words."""
+        return frozenset(map(_folded, set(_WORD.findall(plain(self.text)))))
+
+    @cached_property
+    def digits(self) -> frozenset[float]:
+        """The values of its numbers in digits."""
+        return digit_values(self.plain)
+
+    @cached_property
+    def numbers(self) -> frozenset[float]:
+        """The values of its numbers, those within dates included."""
+        return self.digits | spelled_values(self.plain)
+
+    @cached_property
+    def dates(self) -> tuple[Date, ...]:
+        """All readings of its dates."""
+        return tuple(date for readings in dates(self.plain) for date in readings)
+
+    def supports(self, fact: Fact) -> bool:
+        """Return whether it states a fact.
+
+        A number needs an equal one, or one that rounds to it where it is a rounded one. A date
+        needs a date with its month and day; its year may stand elsewhere. A name needs all its
+        words, anywhere.
+        """
+        if fact.kind == "name":
+            return fact.words <= self.words
+        return any(
+            self._has_date(one) if isinstance(one, Date) else self._has_number(one)
+            for one in fact.readings
+        )
+
+    def _has_number(self, number: Number) -> bool:
+        if number.value in self.digits or number.value in self.numbers:
+            return True
+        return number.unit > 0 and any(map(number.is_of, self.numbers))
+
+    def _has_date(self, date: Date) -> bool:
+        same = [known for known in self.dates if date.is_of(known)]
+        if date.year is None or date.year in {known.year for known in same}:
+            return bool(same)
+        return any(known.year is None for known in same) and date.year in self.numbers
+
+
+@lru_cache(maxsize=_CACHED)
+def known(text: str) -> Known:
+    """Return what a text knows; the last few thousand are kept."""
+    return Known(text)
+
+
+def plain(text: str) -> str:
+    """Return the text with one form of letters, of dashes and of white space."""
+    folded = text if text.isascii() else _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
+    return " ".join(_DASHES.sub("-", folded).split())
+
+
+def words(text: str) -> list[str]:
+    """List the words of a text: without case, accents, full stops and a possessive s."""
+    return [_folded(word) for word in _WORD.findall(plain(text))]
+
+
+def _folded(word: str) -> str:
+    if not word.isalpha():
+        word = word.replace("\u2019", "'").removesuffix("'s").removesuffix("'").replace(".", "")
+    return word.casefold()
+
+
+def facts(text: str) -> list[Fact]:
+    """List the facts of a text, equal ones once: dates, then other numbers, then names."""
+    found = quantities(text)
+    return _distinct([*found, *_names(text)])
+
+
+def quantities(text: str) -> list[Fact]:
+    """List the dates of a text, then its other numbers; vague ones (``one``) are none."""
+    said = plain(text).lower()
+    found = [Fact("date", readings[0].text, tuple(readings)) for readings in dates(said)]
+    taken = [(one.readings[0].start, one.readings[0].end) for one in found]
+    for number in numbers(said):
+        inside = any(start <= number.start < end for start, end in taken)
+        if not inside and not number.vague:
+            found.append(Fact("number", number.text, (number,)))
+    return found
+
+
+def _names(text: str) -> list[Fact]:
+    """List runs of capitalised words; connectors between them belong to them.
+
+    Function words, months and single letters are left out.
+    """
+    found: list[Fact] = []
+    for run in _runs(plain(text)):
+        own = [(word, _folded(word)) for word in run]
+        kept = [pair for pair in own if len(pair[1]) > 1 and not _is_function_word(pair[1])]
+        if kept:
+            written = " ".join(word for word, _ in kept)
+            found.append(Fact("name", written, words=frozenset(folded for _, folded in kept)))
+    return found
+
+
+def _runs(text: str) -> Iterable[list[str]]:
+    run: list[str] = []
+    end = 0
+    for match in _WORD.finditer(text):
+        between = text[end : match.start()]
+        apart = bool(between.strip(" -&"))
+        if run and (apart or not (match[0][0].isupper() or match[0] in _CONNECTORS)):
+            yield run
+            run = []
+        if match[0][0].isupper() or (run and match[0] in _CONNECTORS):
+            run.append(match[0])
+        end = match.end()
+    if run:
+        yield run
+
+
+def _is_function_word(word: str) -> bool:
+    return word in _FUNCTION_WORDS or word in _MONTHS or word in _CONNECTORS
+
+
+@lru_cache(maxsize=_CACHED)
+def cell_facts(text: str) -> tuple[tuple[Fact, ...], frozenset[str]]:
+    """Return the dates and numbers of a cell, and its other words but function words."""
+    found = tuple(quantities(text))
+    spans = [(one.readings[0].start, one.readings[0].end) for one in found]
+    others = (
+        _folded(match[0])
+        for match in _WORD.finditer(plain(text))
+        if not any(start < match.end() and match.start() < end for start, end in spans)
+    )
+    return found, frozenset(word for word in others if word not in _FUNCTION_WORDS)
+
+
+def _distinct(found: Iterable[Fact]) -> list[Fact]:
+    kept: dict[object, Fact] = {}
+    for one in found:
+        first = one.readings[0] if one.readings else None
+        value = first.value if isinstance(first, Number) else None
+        date = (first.year, first.month, first.day) if isinstance(first, Date) else None
+        kept.setdefault((one.kind, value, date, one.words), one)
+    return list(kept.values())

@@ -1,0 +1,149 @@
+"""Metrics of faithfulness that need no reference: shares of facts and cells with support.
+
+They are rules, after the idea of entailment by a table (PARENT; Dhingra et al. 2019) and of facts
+that a text supports (FActScore; Min et al. 2023), and have no paper of their own.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
+from target_bench.core.reasoning import READING
+from target_bench.metrics.faithfulness.support import Support
+
+Floats = NDArray[np.float64]
+
+VERSION = "support:1"
+"""The version of the rules, for identities and signatures: raise it if values can change."""
+
+DESCRIPTIONS, TABLES = "descriptions", "tables"
+
+
+def _precision(one: Support) -> float | None:
+    return one.precision
+
+
+def _coverage(one: Support) -> float | None:
+    return one.coverage
+
+
+def _of_sentences(examples: Any) -> Sequence[Support]:
+    found: Sequence[Support] = examples.supports
+    return found
+
+
+def _of_tables(examples: Any) -> Sequence[Support]:
+    return [one.support for one in examples]
+
+
+_READERS: dict[str, Callable[[Any], Sequence[Support]]] = {
+    DESCRIPTIONS: _of_sentences,
+    TABLES: _of_tables,
+}
+
+
+class MeanSupport(Metric[Any]):
+    """The mean over answers of a share of facts or cells that the other side supports.
+
+    Args:
+        spec: the declaration.
+        share: the share of one answer; None where the metric is not over it.
+        reading: how the answers were read, for the signature.
+    """
+
+    def __init__(
+        self, spec: MetricSpec, share: Callable[[Support], float | None], reading: str = READING
+    ) -> None:
+        self.spec = spec
+        self._share = share
+        self._reading = reading
+
+    @property
+    def signature(self) -> str:
+        """Name, version of the rules, and how answers were read."""
+        return f"{self.name}|{VERSION}|facts:numbers,dates,names|{self._reading}"
+
+    def statistics(self, examples: Any) -> Floats:
+        """Return (n, 2): the share of each answer and 1, or zeros where it has none."""
+        shares = map(self._share, _READERS[self.spec.of](examples))
+        rows = [(0.0, 0.0) if share is None else (share, 1.0) for share in shares]
+        return np.array(rows, dtype=np.float64).reshape(-1, 2)
+
+    def value(self, totals: Floats) -> Floats:
+        """Return the mean; NaN of nothing, so too for an answer that the metric is not over."""
+        counted = totals[..., 1]
+        out: Floats = np.full_like(counted, np.nan)
+        np.divide(totals[..., 0], counted, out=out, where=counted != 0)
+        return out
+
+    def counted(self, statistics: Floats) -> int:
+        """Return the number of answers with a share."""
+        return int(statistics[:, 1].sum())
+
+    def weights(self, statistics: Floats) -> Floats:
+        """Return 1 for an answer with a share, else 0."""
+        return statistics[:, 1]
+
+
+def _definition(
+    name: str,
+    label: str,
+    description: str,
+    of: str,
+    share: Callable[[Support], float | None],
+) -> MetricDefinition:
+    spec = MetricSpec(name, label, description, of=of, needs=())
+
+    def make(reading: str = READING) -> MeanSupport:
+        return MeanSupport(spec, share, reading)
+
+    return MetricDefinition(spec, make)
+
+
+FACTS_SUPPORTED = _definition(
+    "support[facts]",
+    "facts supported",
+    "mean share of a sentence's numbers, dates and names that the table supports",
+    DESCRIPTIONS,
+    _precision,
+)
+CELLS_COVERED = _definition(
+    "coverage[cells]",
+    "cells covered",
+    "mean share of the highlighted cells that the sentence says",
+    DESCRIPTIONS,
+    _coverage,
+)
+CELLS_SUPPORTED = _definition(
+    "support[cells]",
+    "cells supported",
+    "mean share of a table's cells that the text supports",
+    TABLES,
+    _precision,
+)
+FACTS_COVERED = _definition(
+    "coverage[facts]",
+    "facts covered",
+    "mean share of the text's numbers, dates and names that the tables hold",
+    TABLES,
+    _coverage,
+)
+
+OF_SENTENCES = by_name(FACTS_SUPPORTED, CELLS_COVERED)
+"""The metrics of table-to-text."""
+
+OF_TABLES = by_name(CELLS_SUPPORTED, FACTS_COVERED)
+"""The metrics of text-to-table."""
+
+
+def sentence_support_metrics(reading: str = READING) -> list[Metric[Any]]:
+    """Make the metrics of table-to-text that need no reference."""
+    return [definition.make(reading) for definition in OF_SENTENCES.values()]
+
+
+def table_support_metrics(reading: str = READING) -> list[Metric[Any]]:
+    """Make the metrics of text-to-table that need no reference."""
+    return [definition.make(reading) for definition in OF_TABLES.values()]
