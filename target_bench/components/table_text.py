@@ -19,17 +19,11 @@ from typing import Literal, get_args
 from target_bench.core import linearisation
 from target_bench.core.errors import ConfigError
 from target_bench.core.grid import GridCell
-from target_bench.core.schema import Cell, Format, Table
+from target_bench.core.schema import Cell, Format, Linearised, Table, TableFormat
 
 Field = Literal[
     "id", "title", "section", "header", "rows", "keys", "database", "columns", "descriptions"
 ]
-Linearised = Literal[
-    "totto_full", "totto_full_metadata", "totto_subtable", "totto_subtable_metadata"
-]
-"""The four inputs of ToTTo's models."""
-TableFormat = Literal[Format, Linearised]
-"""How a whole table can be written."""
 RowLimit = int | Literal["all", "auto"]
 
 

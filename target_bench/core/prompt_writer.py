@@ -5,9 +5,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from target_bench.components.table_text import TableFormat
 from target_bench.core.errors import ConfigError
-from target_bench.core.schema import Generation, GenerationRequest, Query, Table, TableId
+from target_bench.core.schema import (
+    Generation,
+    GenerationRequest,
+    Query,
+    Table,
+    TableFormat,
+    TableId,
+)
 from target_bench.core.settings import Read, choice, option, path, truth, whole
 
 if TYPE_CHECKING:

@@ -355,3 +355,13 @@ class Dataset:
 
 
 Format = Literal["text", "markdown", "csv", "json", "html", "sentences"]
+
+
+Linearised = Literal[
+    "totto_full", "totto_full_metadata", "totto_subtable", "totto_subtable_metadata"
+]
+"""The four inputs of ToTTo's models."""
+
+
+TableFormat = Literal[Format, Linearised]
+"""How a whole table can be written."""

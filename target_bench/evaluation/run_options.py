@@ -5,10 +5,9 @@ from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypedDict
 
-from target_bench.components.table_text import TableFormat
 from target_bench.core.errors import ConfigError
 from target_bench.core.prompt_writer import PromptOptions, SchemaScope
-from target_bench.core.schema import OnError
+from target_bench.core.schema import OnError, TableFormat
 from target_bench.core.settings import (
     Read,
     about,

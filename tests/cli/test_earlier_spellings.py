@@ -16,6 +16,7 @@ GROUPS = {
     "runs": "list show diff fsck gc export",
     "leaderboard": "build submit verify",
     "data": "pull cache verify-gold",
+    "ratings": "form read",
     "train": "dense instructions struct",
 }
 

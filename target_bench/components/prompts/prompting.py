@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from target_bench.components import table_text
-from target_bench.components.table_text import Serializer, TableFormat
+from target_bench.components.table_text import Serializer
 from target_bench.core import linearisation
 from target_bench.core.errors import ConfigError
 from target_bench.core.identity import own_hash
@@ -24,6 +24,7 @@ from target_bench.core.schema import (
     Message,
     Query,
     Table,
+    TableFormat,
     TableId,
 )
 from target_bench.core.task import Task

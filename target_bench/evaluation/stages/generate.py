@@ -56,12 +56,7 @@ Answer = Callable[[Query], Answered]
 
 @dataclass(frozen=True, slots=True)
 class AnswerMode:
-    """Answers without a generator.
-
-    Attributes:
-        description: what it is for.
-        answer: where they come from.
-    """
+    """Answers without a generator: what they are for, and where they come from."""
 
     description: str
     answer: Callable[[Task[Any], Query], Answered]
