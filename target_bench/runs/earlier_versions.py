@@ -100,11 +100,7 @@ def earlier_note(name: object) -> str:
 # Modules as version 0.1.0 named them in identities, wherever they are now. A later version needs
 # none of this: its runs say what came from a cache.
 _PACKAGES = ("target_bench.retrievers.", "target_bench.vector_indexes.")
-
-
 _ASK_OTHERS = ("compat", "langchain", "llama_index", "qdrant")
-
-
 _OWN_ANSWERS = ("target_bench.generators.extractive:", "target_bench.generators.transformers:")
 
 

@@ -1,4 +1,4 @@
-"""The times of a run: what its manifest says of them, and which may be shown.
+"""The times of a run and where it ran: what its manifest says of them, and which may be shown.
 
 A time in which anything came out of a cache is none of the system's: a dense retriever whose
 embeddings are recorded takes no time for its model. It stays in the manifest, with what came from
