@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.cli.output import TerminalObserver
+from target_bench.cli.command_line import TerminalObserver
 from target_bench.sql.dialect import copying
 
 
