@@ -89,6 +89,30 @@ def test_commands_add_up_until_one_fails(tmp_path: Path) -> None:
     assert done.stdout.count("files of target_bench entered: ") == 1
 
 
+CARD = """
+name: Our BM25
+authors: [Ann Other]
+retriever_kind: lexical
+parameters: 0
+training_data: {mini: no}
+hardware: 2 cores
+licence: Apache-2.0
+open_weights: yes
+"""
+
+
+def test_a_submission_verified_and_shown_is_read_in_47_files(tmp_path: Path) -> None:
+    _n_entered("run mini --task retrieval --retriever bm25", folder=tmp_path)
+    (run,) = (tmp_path / "runs").iterdir()
+    (tmp_path / "card.yaml").write_text(CARD)
+    commands = (
+        f"leaderboard submit {run} -o team.tbs.zip --card card.yaml",
+        "leaderboard verify team.tbs.zip",
+        "leaderboard build . -o site",
+    )
+    assert _n_entered(*commands, folder=tmp_path) <= 47
+
+
 def _module(path: Path) -> ModuleType:
     spec = spec_from_file_location(path.stem, path)
     assert spec is not None
