@@ -285,7 +285,7 @@ def scores_by(
 
     Args:
         run: a stored run.
-        name: the property, as ``difficulty``; see ``runs.store.slice_columns``.
+        name: the property, as ``difficulty``; see ``runs.manifest.slice_columns``.
         metrics: which metrics; default: all, but for those of plug-ins that are not installed and
             are more than a mean.
 
