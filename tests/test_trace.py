@@ -59,6 +59,27 @@ def test_a_run_enters_its_own_files(tmp_path: Path) -> None:
     ]
 
 
+def _n_entered(*commands: str, folder: Path) -> int:
+    done = _traced(*commands, folder=folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return int(done.stdout.partition("files of target_bench entered: ")[2].split()[0])
+
+
+def test_a_run_of_downloaded_data_is_read_in_30_files(tmp_path: Path) -> None:
+    root = os.environ.get("TARGET_BENCH_DATA")
+    if not root or not (Path(root) / "ottqa").is_dir():
+        pytest.skip("needs OTT-QA in $TARGET_BENCH_DATA")
+    _n_entered(
+        "run ottqa --retriever bm25 --limit 1 --out first", folder=tmp_path
+    )  # into the cache
+    assert _n_entered("run ottqa --retriever bm25 --out second", folder=tmp_path) <= 30
+
+
+def test_a_run_about_sql_is_read_in_50_files(tmp_path: Path) -> None:
+    command = "run mini --task text-to-sql --retriever bm25 --generator extractive"
+    assert _n_entered(command, folder=tmp_path) <= 50
+
+
 def test_commands_add_up_until_one_fails(tmp_path: Path) -> None:
     done = _traced("list corpora", "run no-such-corpus", "list retrievers", folder=tmp_path)
     assert done.returncode == 1
@@ -66,6 +87,30 @@ def test_commands_add_up_until_one_fails(tmp_path: Path) -> None:
     assert "plugins.py" in done.stdout
     assert "run.py" in done.stdout
     assert done.stdout.count("files of target_bench entered: ") == 1
+
+
+CARD = """
+name: Our BM25
+authors: [Ann Other]
+retriever_kind: lexical
+parameters: 0
+training_data: {mini: no}
+hardware: 2 cores
+licence: Apache-2.0
+open_weights: yes
+"""
+
+
+def test_a_submission_verified_and_shown_is_read_in_47_files(tmp_path: Path) -> None:
+    _n_entered("run mini --task retrieval --retriever bm25", folder=tmp_path)
+    (run,) = (tmp_path / "runs").iterdir()
+    (tmp_path / "card.yaml").write_text(CARD)
+    commands = (
+        f"leaderboard submit {run} -o team.tbs.zip --card card.yaml",
+        "leaderboard verify team.tbs.zip",
+        "leaderboard build . -o site",
+    )
+    assert _n_entered(*commands, folder=tmp_path) <= 47
 
 
 def _module(path: Path) -> ModuleType:

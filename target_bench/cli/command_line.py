@@ -1,4 +1,4 @@
-"""What every command goes through: the entry point with its exit codes, options, spellings.
+"""What every command goes through: entry point and exit codes, options, spellings, progress.
 
 ``main`` runs a command and turns errors into messages and exit codes. The options that several
 commands share, and those that dataclasses declare, are made here. Spellings of earlier versions are
@@ -7,20 +7,29 @@ answered with what is written today.
 
 import inspect
 import sys
+import time
 import traceback
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import Field
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from target_bench.core import registry
+from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, TargetBenchError
 from target_bench.core.settings import about, amount, cutoffs, options_of, without_secrets
 from target_bench.evaluation.run_options import RunOptions, Selection
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
 
 INTERNAL_ERROR = 1
 
@@ -245,3 +254,133 @@ class TaskCommand(TyperCommand):
             if option == "--":
                 break
         return super().parse_args(ctx, args)
+
+
+_EVERY = 60.0
+"""Seconds between two lines on a stage, where no bar is drawn."""
+
+
+_PACKAGE = Path(__file__).parent.parent
+
+
+_ACTIVE: list["TerminalObserver"] = []
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Take the bar off the terminal, as long as a question stands there."""
+    active = [observer for observer in _ACTIVE if not observer._progress.disable]
+    for observer in active:
+        observer._progress.stop()
+    try:
+        yield
+    finally:
+        for observer in active:
+            observer._progress.start()
+
+
+class TerminalObserver(Observer):
+    """A line a stage with a bar where the number of steps is known, on standard error.
+
+    Bars are drawn on a terminal only. Elsewhere, as in a log, a stage that takes long has a line a
+    minute: how far it is, and how much longer it takes at this rate. Warnings are printed always,
+    each once; those that this package gives to Python's ``warnings``, as of a damaged file in the
+    cache, too.
+    """
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        self._console = Console(file=sys.stderr, emoji=False)
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task: TaskID | None = None
+        self._warned: set[str] = set()
+
+    def __enter__(self) -> "TerminalObserver":
+        self._progress.start()
+        _ACTIVE.append(self)
+        self._show_other = warnings.showwarning
+        warnings.showwarning = self._show
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        warnings.showwarning = self._show_other
+        _ACTIVE.remove(self)
+        if not self._progress.disable:  # else rich before 14.3 prints an empty line
+            self._progress.stop()
+
+    def _show(
+        self,
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if category is UserWarning and Path(filename).is_relative_to(_PACKAGE):
+            self.warning(str(message))
+        else:
+            self._show_other(message, category, filename, lineno, file, line)
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        """Replace the bar of the stage before."""
+        if self._task is not None:
+            self._progress.remove_task(self._task)
+        self._task = self._progress.add_task(name, total=total)
+        self._name, self._total, self._done = name, total, 0
+        self._begun = self._said = time.monotonic()
+
+    def advance(self, steps: int) -> None:
+        """Move the bar."""
+        if self._task is not None:
+            self._progress.advance(self._task, steps)
+            self._done += steps
+            if not self._console.is_terminal:
+                self._say()
+
+    def _say(self) -> None:
+        now = time.monotonic()
+        if now - self._said < _EVERY or not self._total or not self._done:
+            return
+        self._said = now
+        left = (now - self._begun) / self._done * (self._total - self._done)
+        self._console.print(
+            f"{self._name}: {self._done:,} of {self._total:,}, about {left:,.0f} s left",
+            markup=False,
+            highlight=False,
+        )
+
+    def waiting(self, reason: str, seconds: float) -> None:
+        """Say that nothing happens for a while, and why."""
+        self._console.print(f"Waiting {seconds:.0f} s: {reason}", markup=False, highlight=False)
+
+    def warning(self, message: str) -> None:
+        """Print a warning that was not printed before."""
+        if message not in self._warned:
+            self._warned.add(message)
+            self._console.print(
+                f"Warning: {message}", markup=False, highlight=False, soft_wrap=True
+            )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from target_bench.cli.command_line import AsJson, By, DataDir, Debug
-from target_bench.cli.output import TerminalObserver, print_json
+from target_bench.cli.command_line import AsJson, By, DataDir, Debug, TerminalObserver
+from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError
 from target_bench.evaluation.run_options import RUNS
 

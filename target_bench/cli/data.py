@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from target_bench.cli.command_line import AsJson, Database, DataDir, Debug, Limit, Split
-from target_bench.cli.output import INTERRUPTED, TerminalObserver, print_json
+from target_bench.cli.command_line import (
+    AsJson,
+    Database,
+    DataDir,
+    Debug,
+    Limit,
+    Split,
+    TerminalObserver,
+)
+from target_bench.cli.output import INTERRUPTED, print_json
 from target_bench.core import registry
 from target_bench.core.files import cache_root
 

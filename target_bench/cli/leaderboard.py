@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from target_bench.cli.command_line import AsJson, DataDir, Debug
-from target_bench.cli.output import TerminalObserver, print_json
+from target_bench.cli.command_line import AsJson, DataDir, Debug, TerminalObserver
+from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.evaluation.run_options import RUNS
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from target_bench.cli.command_line import AsJson, DataDir, Debug, Yes
-from target_bench.cli.output import TerminalObserver, agreed, announced, print_json
+from target_bench.cli.command_line import AsJson, DataDir, Debug, TerminalObserver, Yes
+from target_bench.cli.output import agreed, announced, print_json
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, PluginError
 

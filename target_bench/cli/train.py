@@ -95,7 +95,7 @@ def dense(
     debug: Debug = False,
 ) -> None:
     """Train, save, and print how to use the model."""
-    from target_bench.cli.output import TerminalObserver
+    from target_bench.cli.command_line import TerminalObserver
     from target_bench.components.training.fine_tuning import Settings, train
     from target_bench.components.training.training_loop import Course
     from target_bench.components.training.training_splits import Data

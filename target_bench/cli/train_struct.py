@@ -59,7 +59,8 @@ def instructions(
     debug: Debug = False,
 ) -> None:
     """Describe the tables of a split, and write the files."""
-    from target_bench.cli.output import TerminalObserver, agreed, announced
+    from target_bench.cli.command_line import TerminalObserver
+    from target_bench.cli.output import agreed, announced
     from target_bench.components.instruction_tuning.instruction_building import build
     from target_bench.core.contract import is_paid
     from target_bench.core.tokens import estimated_tokens
@@ -137,7 +138,7 @@ def struct(
     debug: Debug = False,
 ) -> None:
     """Train, save, and print how to use the adapter."""
-    from target_bench.cli.output import TerminalObserver
+    from target_bench.cli.command_line import TerminalObserver
     from target_bench.components.instruction_tuning.adapter_loop import Tuning
     from target_bench.components.instruction_tuning.struct_tuning import Settings, tune
     from target_bench.components.lora_adapters import Lora

@@ -1,4 +1,6 @@
-"""Files: written as a whole, forced to disk, locked and sealed; and where caches are kept.
+"""Files: written as a whole, forced to disk, locked, sealed, and compared with a state seen.
+
+Also where caches are kept.
 
 Seals are checksums that are taken when something is written, and checked before it is used. A file
 is known by its SHA-256, computed once per process and state of the file. A JSON document carries
@@ -14,9 +16,12 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
+
+from target_bench.core.errors import DataError
 
 CACHE_VARIABLE = "TARGET_BENCH_CACHE"
 """The environment variable that names the cache folder."""
@@ -329,3 +334,62 @@ def unsealed_line(line: bytes, required: bool = False) -> bytes:
     if line[-_DIGITS - len(_AFTER) : -len(_AFTER)] != b"%08x" % zlib.crc32(content):
         raise DamageError("it is not what was written")
     return content + b"}"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """State of the files read in a folder, comparable with a later state.
+
+    Attributes:
+        files: path in the folder -> SHA-256 of each file that was read.
+        sizes: path in the folder -> its bytes.
+        absent: paths that were looked for and not there; one that appears may take precedence.
+        listings: pattern -> the paths that matched it.
+    """
+
+    files: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    absent: set[str] = field(default_factory=set)
+    listings: dict[str, list[str]] = field(default_factory=dict)
+
+    def still_true(self, folder: Path) -> bool:
+        """Return whether a folder holds the same files with the same content."""
+        return (
+            not any((folder / name).exists() for name in self.absent)
+            and all(listing(folder, p) == names for p, names in self.listings.items())
+            and all(_size(folder / name) == size for name, size in self.sizes.items())
+            and all(sha256_of(folder / name) == digest for name, digest in self.files.items())
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the state as JSON."""
+        found = {"files": self.files, "sizes": self.sizes, "listings": self.listings}
+        return {**found, "absent": sorted(self.absent)}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> "Seen":
+        """Return the state that ``to_json`` wrote."""
+        return cls(
+            dict(record["files"]),
+            dict(record["sizes"]),
+            set(record["absent"]),
+            dict(record["listings"]),
+        )
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else -1
+
+
+def listing(folder: Path, pattern: str) -> list[str]:
+    """Return the paths of files that match a pattern; ``DataError``: a link leads to nothing."""
+    found = []
+    for path in folder.glob(pattern):
+        if path.is_symlink() and not path.exists() and not path.name.startswith("."):
+            raise DataError(
+                f"{path}: a link to {path.readlink()}, which is not there. Get the file it stands "
+                "for, or remove the link."
+            )
+        if path.is_file():
+            found.append(path.relative_to(folder).as_posix())
+    return sorted(found)

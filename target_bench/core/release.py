@@ -8,63 +8,16 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from dataclasses import field as dataclass_field
 from pathlib import Path
 from typing import IO, Any, ClassVar, TypeVar, cast
 
 from target_bench.core.errors import DataError
-from target_bench.core.files import sha256_of
+from target_bench.core.files import Seen, listing, sha256_of
 from target_bench.core.schema import CorpusInfo, Query, Table
 
 T = TypeVar("T")
 
 _SUFFIXES = ("", ".gz", ".zip")
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """State of the files read in a folder, comparable with a later state.
-
-    Attributes:
-        files: path in the folder -> SHA-256 of each file that was read.
-        sizes: path in the folder -> its bytes.
-        absent: paths that were looked for and not there; one that appears may take precedence.
-        listings: pattern -> the paths that matched it.
-    """
-
-    files: dict[str, str] = dataclass_field(default_factory=dict)
-    sizes: dict[str, int] = dataclass_field(default_factory=dict)
-    absent: set[str] = dataclass_field(default_factory=set)
-    listings: dict[str, list[str]] = dataclass_field(default_factory=dict)
-
-    def still_true(self, folder: Path) -> bool:
-        """Return whether a folder holds the same files with the same content."""
-        return (
-            not any((folder / name).exists() for name in self.absent)
-            and all(_listing(folder, p) == names for p, names in self.listings.items())
-            and all(_size(folder / name) == size for name, size in self.sizes.items())
-            and all(sha256_of(folder / name) == digest for name, digest in self.files.items())
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the state as JSON."""
-        return {
-            "files": self.files,
-            "sizes": self.sizes,
-            "absent": sorted(self.absent),
-            "listings": self.listings,
-        }
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> "Seen":
-        """Return the state that ``to_json`` wrote."""
-        return cls(
-            dict(record["files"]),
-            dict(record["sizes"]),
-            set(record["absent"]),
-            dict(record["listings"]),
-        )
 
 
 class Release:
@@ -138,7 +91,7 @@ class Release:
 
     def matching(self, pattern: str) -> list[Path]:
         """Return the files that match a glob pattern, in the order of their paths."""
-        names = self.seen.listings[pattern] = _listing(self.folder, pattern)
+        names = self.seen.listings[pattern] = listing(self.folder, pattern)
         return [self.folder / name for name in names]
 
     def content(self, path: Path) -> bytes:
@@ -213,23 +166,6 @@ class Release:
     def _relative(self, path: Path) -> str:
         inside = path.is_relative_to(self.folder)
         return (path.relative_to(self.folder) if inside else path.resolve()).as_posix()
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.is_file() else -1
-
-
-def _listing(folder: Path, pattern: str) -> list[str]:
-    found = []
-    for path in folder.glob(pattern):
-        if path.is_symlink() and not path.exists() and not path.name.startswith("."):
-            raise DataError(
-                f"{path}: a link to {path.readlink()}, which is not there. Get the file it stands "
-                "for, or remove the link."
-            )
-        if path.is_file():
-            found.append(path.relative_to(folder).as_posix())
-    return sorted(found)
 
 
 def _only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:

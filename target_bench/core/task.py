@@ -103,7 +103,9 @@ class Task(ABC, Generic[ExamplesT]):
         gives: what an answer is, in words, for people.
         reads: the options of a run that it reads, by their names in Python.
         answer: what an answer is.
+        ranks: whether an answer is a ranking of tables; follows from ``answer``.
         source: where the tables of a prompt come from.
+        retrieves: whether a run of it begins with a retriever; follows from ``source``.
         judges: whether answers are judged before they are scored (``judge``).
         replays: whether judging cannot be repeated, as where a model judges; an object may set it
             where that follows from its settings. A submission then carries the judgements, which
@@ -138,15 +140,13 @@ class Task(ABC, Generic[ExamplesT]):
     answer_schema: ClassVar[Mapping[str, Any] | None] = None
     reads_prose: ClassVar[bool] = False
 
-    @property
-    def ranks(self) -> bool:
-        """Whether an answer is a ranking of tables."""
-        return self.answer == "ranking"
+    ranks: ClassVar[bool] = False
+    retrieves: ClassVar[bool] = True
 
-    @property
-    def retrieves(self) -> bool:
-        """Whether a run of it begins with a retriever."""
-        return self.source == "retrieved"
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        cls.ranks = cls.answer == "ranking"
+        cls.retrieves = cls.source == "retrieved"
 
     def settings(self) -> list[str]:
         """List the settings that change a score besides the metrics, for the identity of a run.

@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from uuid import uuid4
 
 from target_bench.core.errors import DataError
-from target_bench.core.files import cache_root, check_file, unsealed
+from target_bench.core.files import Seen, cache_root, check_file, unsealed
 from target_bench.core.identity import code_hash
-from target_bench.core.release import CorpusLoader, Release, Seen
+from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import Query, Table, TableId
 from target_bench.data.tables import DIGEST_BYTES, Digest, HashedCorpus, body_of, decoded
 

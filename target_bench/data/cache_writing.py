@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from target_bench.core.errors import DataError, StoreError
-from target_bench.core.files import CACHE_VARIABLE, cache_root, sealed, sha256_of, sync
-from target_bench.core.release import Seen
+from target_bench.core.files import CACHE_VARIABLE, Seen, cache_root, sealed, sha256_of, sync
 from target_bench.core.schema import Query, Table
 from target_bench.data.cache import (
     FORMAT,

@@ -34,14 +34,16 @@ from target_bench.evaluation.stages.score import (
     score_rankings,
 )
 from target_bench.runs.earlier_versions import tell_of_earlier
-from target_bench.runs.manifest import NO_CONTEXT, asked_from
-from target_bench.runs.run_identity import (
+from target_bench.runs.manifest import (
     EVERY_FIELD,
+    NO_CONTEXT,
     Identity,
     answers_fingerprint,
+    asked_from,
     queries_fingerprint,
+    slice_columns,
 )
-from target_bench.runs.store import Run, slice_columns
+from target_bench.runs.store import Run
 from target_bench.runs.times import ColdTimes, cold
 
 _TIED_FIRST = 0.1

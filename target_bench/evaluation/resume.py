@@ -25,9 +25,9 @@ from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.stages.generate import AnswerOptions, GeneratorSpec
 from target_bench.evaluation.stages.retrieve import Cell, RetrieverSpec
 from target_bench.runs.earlier_versions import earlier_note, newly_named
+from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint
 from target_bench.runs.read import StoredRun, read_run
 from target_bench.runs.record_log import Answered
-from target_bench.runs.run_identity import answers_fingerprint, queries_fingerprint
 
 
 class ResumedRun:

@@ -9,8 +9,7 @@ Metrics about answers come before those about rankings, each by its ``rank``. Of
 questions, the first one depends on the data: BLEU counts sequences of up to four words, so it says
 nothing about answers of one or two. Where the median reference has at most ``MOST_WORDS`` words,
 the metrics of short references stand for the run (exact match and token F1), else those of long
-ones come first (BLEU and ROUGE-L). The scores of a run are recorded in this order, so whoever has
-them needs no data to know it.
+ones come first (BLEU and ROUGE-L). Scores are recorded in this order, so no data are needed.
 """
 
 import re
@@ -63,11 +62,8 @@ class Bounded(Protocol):
 
 
 def definition(signature: str) -> str:
-    """Return the part of a score's signature that decides its value, without the interval.
-
-    Scores of version 0.1.0 name a percentile bootstrap there.
-    """
-    return re.split(r"\|(?:interval|bootstrap):", signature, maxsplit=1)[0]
+    """Return the part of a score's signature that decides its value, without the interval."""
+    return re.split(r"\|(?:interval|bootstrap):", signature, maxsplit=1)[0]  # bootstrap: of 0.1.0
 
 
 def interval(metric: Bounded, statistics: Floats) -> tuple[float, float]:
@@ -164,12 +160,16 @@ def reach_of(n: float) -> float:
 
 
 def of_mean(values: Floats) -> Floats:
-    """Return (n, 2) statistics of a mean: each value and 1; two zeros for a NaN.
-
-    A NaN is so left out of the mean.
-    """
+    """Return (n, 2) statistics of a mean: each value and 1; two zeros for a NaN, so left out."""
     known = ~np.isnan(values)
     return np.column_stack([np.where(known, values, 0.0), known]).astype(np.float64)
+
+
+def mean(totals: Floats) -> Floats:
+    """Return the ratio of the first to the second sum; NaN of nothing."""
+    out: Floats = np.full(totals.shape[:-1], np.nan)
+    np.divide(totals[..., 0], totals[..., 1], out=out, where=totals[..., 1] != 0)
+    return out
 
 
 def is_built_in(name: str) -> bool:

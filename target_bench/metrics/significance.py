@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.metrics.bootstrap import resampled_totals
-from target_bench.metrics.run_scores import LEVEL, of_mean
+from target_bench.metrics.run_scores import LEVEL, mean, of_mean
 
 Floats = NDArray[np.float64]
 Value = Callable[[Floats], Floats]
@@ -67,13 +67,6 @@ class Effect:
     value: float
     low: float
     high: float
-
-
-def mean(totals: Floats) -> Floats:
-    """Return the ratio of the first to the second sum; NaN of nothing."""
-    out: Floats = np.full(totals.shape[:-1], np.nan)
-    np.divide(totals[..., 0], totals[..., 1], out=out, where=totals[..., 1] != 0)
-    return out
 
 
 def compare(

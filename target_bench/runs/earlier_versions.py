@@ -9,8 +9,8 @@ from typing import Any
 from target_bench.core.contract import Observer
 from target_bench.core.errors import StoreError
 from target_bench.core.schema import Query
-from target_bench.runs.manifest import read_manifest
-from target_bench.runs.run_identity import Identity, queries_fingerprint
+from target_bench.runs.manifest import Identity, queries_fingerprint
+from target_bench.runs.manifest_checks import read_manifest
 from target_bench.runs.store import Run
 
 _OF_CODE = ("class", "code", "metrics")
@@ -95,3 +95,25 @@ def earlier_note(name: object) -> str:
         f"{name} was answered by an earlier version of target-bench, which did not record all that "
         "a prompt reads of a query (its database and metadata, such as evidence)"
     )
+
+
+# Modules as version 0.1.0 named them in identities, wherever they are now. A later version needs
+# none of this: its runs say what came from a cache.
+_PACKAGES = ("target_bench.retrievers.", "target_bench.vector_indexes.")
+_ASK_OTHERS = ("compat", "langchain", "llama_index", "qdrant")
+_OWN_ANSWERS = ("target_bench.generators.extractive:", "target_bench.generators.transformers:")
+
+
+def reads_no_cache(plugin: Mapping[str, Any]) -> bool:
+    """Return whether a plug-in of version 0.1.0, by its identity, reads no cache, nor do its parts.
+
+    An encoder without a revision has no recorded embeddings.
+    """
+    name = str(plugin.get("class", ""))
+    module = name.partition(":")[0]
+    ours = name.startswith(_PACKAGES) and module.rpartition(".")[2] not in _ASK_OTHERS
+    unrecorded = name.startswith("target_bench.encoders.") and plugin.get("revision", "") is None
+    parts = plugin.get("parts", {})
+    if not (ours or unrecorded or name.startswith(_OWN_ANSWERS)) or not isinstance(parts, Mapping):
+        return False
+    return all(isinstance(part, Mapping) and reads_no_cache(part) for part in parts.values())

@@ -6,9 +6,9 @@ from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.files import atomic_write
 from target_bench.core.schema import Dataset
 from target_bench.runs import record_log
+from target_bench.runs.manifest import queries_fingerprint
 from target_bench.runs.read import StoredRun
 from target_bench.runs.record_log import cannot
-from target_bench.runs.run_identity import queries_fingerprint
 from target_bench.runs.trec import qrels_lines, run_lines, words_of
 
 FORMATS = ("trec",)

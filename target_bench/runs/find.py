@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from target_bench.core.errors import ConfigError, StoreError
-from target_bench.runs.run_identity import key_of
+from target_bench.runs.manifest import key_of
 
 _NAME = re.compile(r"(.*-)?[0-9a-f]{12}")
 _LISTED = 20

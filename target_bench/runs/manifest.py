@@ -1,21 +1,205 @@
-"""The typed manifest of a run: what was run on what, its status, and what was recorded on the way.
+"""What is recorded of a run but its answers and scores: its identity, and its typed manifest.
 
-``manifest.json`` is checked when it is read: a missing or wrong entry is a ``StoreError`` that
-names file, entry and value. Entries that this version does not know, as a later one may add, are
-kept and written back.
+The identity is all that can change the result, fingerprints of the queries among it; its hash names
+the run. The manifest holds it, the words of the command, the status, and what was recorded on the
+way. Entries that this version does not know are kept and written back. Of each query, what its
+scores can be broken down by is recorded beside its values.
 """
 
+import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal
 
 from target_bench.core.built_in import RANKING_TASK
-from target_bench.core.errors import StoreError
-from target_bench.core.files import WHOLLY, DamageError, unsealed
+from target_bench.core.files import WHOLLY
+from target_bench.core.schema import NO_DATABASE, Query
 from target_bench.core.settings import without_secrets
-from target_bench.runs.run_identity import Identity
+
+EVERY_FIELD = 2
+"""The version of the fingerprint of runs about answers, in ``queries_version`` of their identity.
+
+Version 1, which no identity names, left out the database and the metadata of a query.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """All that can change the result of a run.
+
+    Attributes:
+        content: the JSON object whose hash names the run folder; it is written as it was read.
+    """
+
+    content: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        """The hash at the end of the folder's name."""
+        return run_key(self.content)
+
+    @property
+    def task(self) -> str:
+        """Short name of the task."""
+        return str(self.content["task"])
+
+    @property
+    def corpus(self) -> str:
+        """Lower-case name of the corpus."""
+        return str(self.content["corpus"])
+
+    @property
+    def split(self) -> str:
+        """Full name of the split."""
+        return str(self.content["split"])
+
+    @property
+    def corpus_fingerprint(self) -> str:
+        """Hash of all tables."""
+        return str(self.content["corpus_fingerprint"])
+
+    @property
+    def queries_fingerprint(self) -> str:
+        """Hash of what the run reads of its queries."""
+        return str(self.content["queries_fingerprint"])
+
+    @property
+    def top_k(self) -> tuple[int, ...]:
+        """The cutoffs of rankings, ascending; empty for a run of answers."""
+        return tuple(self.content.get("top_k", ()))
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether the run is one of answers, built on the rankings of another run."""
+        return "generator" in self.content
+
+    @property
+    def retriever(self) -> Mapping[str, Any]:
+        """The identity of what ranked, also for a run of answers."""
+        found: Mapping[str, Any] = self.content.get(RANKING_TASK, self.content).get("retriever", {})
+        return found
+
+    @property
+    def generator(self) -> Mapping[str, Any] | None:
+        """The identity of what answered; None for rankings."""
+        return self.content.get("generator")
+
+    @property
+    def prompt(self) -> Mapping[str, Any] | None:
+        """The identity of the prompt; None where it is not recorded."""
+        return self.content.get("prompt")
+
+    @property
+    def prompt_tables(self) -> int | None:
+        """How many tables a prompt holds, where fewer than were retrieved."""
+        tables = self.content.get(RANKING_TASK) or self.content.get("given") or {}
+        found: int | None = tables.get("tables")
+        return found
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The signatures of the metrics, and the settings of the task."""
+        return tuple(self.content.get("metrics", ()))
+
+    @property
+    def is_earlier(self) -> bool:
+        """Whether the fingerprint of the queries of answers leaves out fields, as in 0.1.0."""
+        return is_earlier(self.content)
+
+
+def run_key(identity: Mapping[str, Any]) -> str:
+    """Return the hash that names a run: equal for equal identities, on every machine."""
+    text = json.dumps(identity, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+_ID = re.compile(r".*-([0-9a-f]{12})")
+
+
+def key_of(folder: Path) -> str | None:
+    """Return the hash that a run folder's name ends with, or None."""
+    found = _ID.fullmatch(folder.name)
+    return found[1] if found else None
+
+
+def queries_fingerprint(queries: Sequence[Query]) -> str:
+    """Return a hash of id, text and gold of every query, in any order: what rankings depend on.
+
+    Their scores read the database of a query too, and their slices its metadata; both are computed
+    again whenever a ranking is reused.
+    """
+    asked = sorted((query.id, query.text, tuple(sorted(query.gold))) for query in queries)
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+
+
+def answers_fingerprint(queries: Sequence[Query]) -> str:
+    """Return a hash of every field of every query, in any order: a prompt or metric may read it."""
+    asked = sorted(
+        (query.id, [query.text, sorted(query.gold), query.answer, query.database_id])
+        for query in queries
+    )
+    metadata = sorted((query.id, _canonical(query.metadata)) for query in queries)
+    return hashlib.sha256(json.dumps([EVERY_FIELD, asked, metadata]).encode()).hexdigest()
+
+
+def is_earlier(identity: Mapping[str, Any]) -> bool:
+    """Return whether a run has answers and its fingerprint leaves out fields of its queries."""
+    return "generator" in identity and identity.get("queries_version") != EVERY_FIELD
+
+
+def _canonical(value: Any) -> str:
+    """Return a value of metadata as text, the same for equal lists and tuples, of numpy or not."""
+    return json.dumps(_plain(value), sort_keys=True)
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, AbstractSet):
+        return sorted(map(_canonical, value))
+    if isinstance(value, bytes):
+        return {"bytes": value.hex()}
+    as_python = getattr(value, "tolist", None)  # numpy's arrays and scalars
+    if callable(as_python):
+        return _plain(as_python())
+    if isinstance(value, Sequence):
+        return [_plain(inner) for inner in value]
+    return [type(value).__name__, str(value)]
+
+
+SLICE_PREFIX = "slice."
+"""How the columns of ``per_query.parquet`` begin that hold no metric."""
+
+_LONGEST = 64
+
+
+def slice_columns(queries: Sequence[Query]) -> dict[str, list[Any]]:
+    """Return the columns of metadata: column -> the value of every query, or None.
+
+    ``gold_tables`` is how many tables answer the query, ``db_id`` its database if it is about one;
+    the rest is metadata that is a number, a truth value or a short text in every query that has it.
+    """
+    found: dict[str, list[Any]] = {"gold_tables": [len(query.gold) for query in queries]}
+    databases = [query.database_id for query in queries]
+    if set(databases) - {NO_DATABASE}:
+        found["db_id"] = [None if name == NO_DATABASE else name for name in databases]
+    for name in sorted({name for query in queries for name in query.metadata}):
+        values = [query.metadata.get(name) for query in queries]
+        kinds = {type(value) for value in values if value is not None}
+        if len(kinds) == 1 and kinds <= {str, int, float, bool} and not _long(values):
+            found.setdefault(name, values)
+    return {SLICE_PREFIX + name: values for name, values in found.items()}
+
+
+def _long(values: Sequence[Any]) -> bool:
+    return any(isinstance(value, str) and len(value) > _LONGEST for value in values)
+
 
 Status = Literal["running", "finished", "failed", "interrupted"]
 """What a run recorded last.
@@ -74,7 +258,7 @@ class Asked:
 
     def to_json(self) -> dict[str, Any]:
         """Return the mapping entry -> value, without empty entries except ``corpus``."""
-        known = {name: getattr(self, name) for name in ASKED}
+        known = {name: getattr(self, name) for name in _ASKED}
         said = {name: value for name, value in known.items() if value is not None}
         return {"corpus": self.corpus, **said, "distractors": list(self.distractors), **self.more}
 
@@ -149,7 +333,7 @@ class Manifest:
 
     def to_json(self) -> dict[str, Any]:
         """Return the document, without its seal and without entries that say nothing."""
-        known = {name: getattr(self, name) for name in ENTRIES}
+        known = {name: getattr(self, name) for name in _ENTRIES}
         known |= {
             "notes": list(self.notes),
             "distractors": [one.to_json() for one in self.distractors],
@@ -165,208 +349,22 @@ class Manifest:
         }
 
 
-def parse(record: Mapping[str, Any], path: Path) -> Manifest:
-    """Return the manifest that a document without its seal holds.
-
-    Args:
-        record: the document.
-        path: the file it is from, for messages.
-
-    Raises:
-        StoreError: an entry is missing or wrong.
-    """
-    check(record, ENTRIES, "", path)
-    for name, rules in (("identity", IDENTITY), ("asked", ASKED)):
-        check(record.get(name), rules, f"{name}.", path, REQUIRED[name])
-    known = {name: record[name] for name in ENTRIES if name in record}
-    known |= {name: tuple(known[name]) for name in ("notes",) if name in known}
-    if "distractors" in known:
-        known["distractors"] = tuple(
-            MixedIn(one["spec"], one["n"], tuple(one.get("ids", ())))
-            for one in known["distractors"]
-        )
-    others = {"format", "id", "identity", "asked", WHOLLY}
-    return Manifest(
-        id=str(record.get("id", path.parent.name)),
-        identity=Identity(record["identity"]),
-        asked=asked_from(record["asked"]),
-        sealed=WHOLLY in record,
-        more={n: value for n, value in record.items() if n not in ENTRIES and n not in others},
-        **known,
-    )
+_ASKED = tuple(one.name for one in fields(Asked) if one.name != "more")
+_ENTRIES = tuple(
+    one.name
+    for one in fields(Manifest)
+    if one.name not in ("id", "identity", "asked", "sealed", "more")
+)
 
 
 def asked_from(record: Mapping[str, Any]) -> Asked:
     """Return the words of a command, from a JSON object that is known to be right."""
-    known = {name: record[name] for name in ASKED if name in record}
+    known = {name: record[name] for name in _ASKED if name in record}
     known["distractors"] = tuple(record["distractors"])
-    return Asked(**known, more={name: v for name, v in record.items() if name not in ASKED})
-
-
-def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a run folder.
-
-    Raises:
-        StoreError: there is none, it is not of this version, an entry is missing or wrong, or it
-            is not what was written. One of an earlier target-bench has no seal and is read as it
-            is.
-    """
-    path = folder / "manifest.json"
-    if not folder.is_dir():
-        raise StoreError(f"{folder}: there is no such run folder")
-    try:
-        record = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise StoreError(f"{path}: cannot be read ({error}); move the folder away") from error
-    if not isinstance(record, dict):
-        raise StoreError(f"{path}: holds no manifest; move the folder away")
-    _check_format(record.get("format"), path)
-    try:
-        return parse(unsealed(record, required=WHOLLY in record), path)
-    except DamageError as error:
-        raise StoreError(
-            f"{path}: damaged or edited: {error}; choose another --out folder and run it again, or "
-            "move the folder away"
-        ) from error
-
-
-def _check_format(found: Any, path: Path) -> None:
-    if found == FORMAT:
-        return
-    newer = isinstance(found, int) and found > FORMAT
-    written = "written by a newer target-bench: update it, or" if newer else "damaged:"
-    raise StoreError(
-        f"{path}: format {found!r}, but this version of target-bench reads {FORMAT}; choose "
-        f"another --out folder ({written} move the folder away)"
-    )
+    return Asked(**known, more={name: v for name, v in record.items() if name not in _ASKED})
 
 
 def described_error(error: BaseException) -> str:
     """Return an error as it is recorded: its type and message, credentials masked."""
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return without_secrets(text)[:LONGEST_ERROR]
-
-
-_ADVICE = "run it again with another --out folder, or move the folder away"
-
-
-class Kind(NamedTuple):
-    """What an entry has to be.
-
-    Attributes:
-        words: for messages.
-        fits: whether a value is of this kind.
-    """
-
-    words: str
-    fits: Callable[[Any], bool]
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_text, value))
-
-
-def _is_mixed_in(value: Any) -> bool:
-    known = isinstance(value, dict) and _is_text(value.get("spec")) and _is_whole(value.get("n"))
-    return known and _is_texts(value.get("ids", []))
-
-
-def _object_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, dict) and all(map(fits, value.values()))
-
-
-def _optional(kind: Kind) -> Kind:
-    return Kind(f"{kind.words} or null", lambda value: value is None or kind.fits(value))
-
-
-_TEXT = Kind("a text", _is_text)
-_WHOLE = Kind("a whole number from 0", _is_whole)
-_OBJECT = Kind("an object", lambda value: isinstance(value, dict))
-_TEXTS = Kind("a list of texts", _is_texts)
-_TEXT_OF_EACH = Kind("an object of texts", _object_of(_is_text))
-
-IDENTITY = {
-    **dict.fromkeys(("task", "corpus", "split"), _TEXT),
-    **dict.fromkeys(("corpus_fingerprint", "queries_fingerprint"), _TEXT),
-    "top_k": Kind(
-        "a list of whole numbers",
-        lambda v: isinstance(v, list) and bool(v) and all(map(_is_whole, v)),
-    ),
-    "metrics": _TEXTS,
-    **dict.fromkeys(("retriever", "generator", RANKING_TASK, "given"), _OBJECT),
-}
-
-ASKED = {
-    "corpus": _optional(_TEXT),
-    "distractors": _TEXTS,
-    **dict.fromkeys(
-        ("retriever", "generator", "task", "retrieval_run", "about", "database"), _optional(_TEXT)
-    ),
-    "limit": _optional(_WHOLE),
-    **dict.fromkeys(("options", "prompting"), _optional(_OBJECT)),
-}
-
-REQUIRED = {
-    "identity": ("task", "corpus", "split", "corpus_fingerprint", "queries_fingerprint"),
-    "asked": ("corpus", "distractors"),
-}
-
-ENTRIES = {
-    "status": _optional(
-        Kind(f"one of {', '.join(get_args(Status))}", get_args(Status).__contains__)
-    ),
-    "error": _optional(_TEXT),
-    "queries": _WHOLE,
-    "environment": _OBJECT,
-    "files": _TEXT_OF_EACH,
-    "data": _optional(_TEXT),
-    "distractors": Kind(
-        "a list of spec, n and ids", lambda v: isinstance(v, list) and all(map(_is_mixed_in, v))
-    ),
-    "started": _TEXT,
-    "seconds": Kind("an object of numbers", _object_of(_is_number)),
-    "timed_queries": _WHOLE,
-    "timed_answers": _WHOLE,
-    "from_caches": Kind("an object of lists of texts", _object_of(_is_texts)),
-    "latency_ms": _optional(_OBJECT),
-    "notes": _TEXTS,
-    "tables": _TEXT_OF_EACH,
-}
-
-
-def check(
-    record: Any, rules: Mapping[str, Kind], where: str, path: Path, required: Sequence[str] = ()
-) -> None:
-    """See that the entries of an object are there and of their kind.
-
-    Args:
-        record: the object.
-        rules: entry -> what it has to be, if it is there.
-        where: what stands before the name of an entry in messages.
-        path: the file that the object is from.
-        required: the entries that have to be there.
-
-    Raises:
-        StoreError: one is not.
-    """
-    missing = [n for n in required if not isinstance(record, Mapping) or n not in record]
-    if missing:
-        raise StoreError(f"{path}: damaged (no {where}{missing[0]}); {_ADVICE}")
-    for name, kind in rules.items():
-        if name in record and not kind.fits(record[name]):
-            value = f"{record[name]!r:.40}"
-            raise StoreError(
-                f"{path}: damaged ({where}{name} is {value}, not {kind.words}); {_ADVICE}"
-            )

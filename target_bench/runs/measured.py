@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import DamageError, check_file, unsealed, wholly_sealed
 from target_bench.core.metric import AnswerCounts, Counts, Metric, MetricSpec, Score
-from target_bench.metrics.run_scores import named, of_mean, spec_of
-from target_bench.metrics.significance import Value, mean
-from target_bench.runs.store import SLICE_PREFIX
+from target_bench.metrics.run_scores import mean, named, of_mean, spec_of
+from target_bench.metrics.significance import Value
+from target_bench.runs.manifest import SLICE_PREFIX
 
 Floats = NDArray[np.float64]
 

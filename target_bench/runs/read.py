@@ -13,7 +13,8 @@ from target_bench.core.schema import Retrieval
 from target_bench.metrics.run_scores import headline
 from target_bench.runs import record_log
 from target_bench.runs.find import run_folders
-from target_bench.runs.manifest import Asked, Manifest, read_manifest
+from target_bench.runs.manifest import Asked, Identity, Manifest, key_of
+from target_bench.runs.manifest_checks import read_manifest
 from target_bench.runs.measured import (
     Floats,
     Measured,
@@ -24,7 +25,6 @@ from target_bench.runs.measured import (
     read_tables,
 )
 from target_bench.runs.record_log import Answered
-from target_bench.runs.run_identity import Identity, key_of
 from target_bench.runs.times import ColdTimes, cold
 
 LOGS = ("retrieval.jsonl", "generations.jsonl", "judgements.jsonl")

@@ -16,8 +16,8 @@ from target_bench.core.metric import Metric, Score
 from target_bench.core.schema import Query
 from target_bench.metrics import run_scores
 from target_bench.metrics.run_scores import of_mean
+from target_bench.runs.manifest import SLICE_PREFIX, slice_columns
 from target_bench.runs.measured import Measured, MissingPluginError
-from target_bench.runs.store import SLICE_PREFIX, slice_columns
 
 Columns = Mapping[str, Sequence[Any]]
 Mask = NDArray[np.bool_]
@@ -285,7 +285,7 @@ def scores_by(
 
     Args:
         run: a stored run.
-        name: the property, as ``difficulty``; see ``runs.store.slice_columns``.
+        name: the property, as ``difficulty``; see ``runs.manifest.slice_columns``.
         metrics: which metrics; default: all, but for those of plug-ins that are not installed and
             are more than a mean.
 

@@ -28,9 +28,10 @@ from target_bench.core.files import (
     sealed,
     unsealed,
 )
-from target_bench.core.schema import NO_DATABASE, Judgement, Query, Retrieval
+from target_bench.core.schema import Judgement, Retrieval
 from target_bench.runs import record_log
-from target_bench.runs.manifest import Asked, Manifest, described_error, parse, read_manifest
+from target_bench.runs.manifest import Asked, Identity, Manifest, described_error, run_key
+from target_bench.runs.manifest_checks import read_manifest
 from target_bench.runs.record_log import (
     JUDGEMENTS,
     Answered,
@@ -41,7 +42,6 @@ from target_bench.runs.record_log import (
     cannot,
     encoded_line,
 )
-from target_bench.runs.run_identity import Identity, run_key
 
 _SILENT_SECONDS = 0.5
 """A process that reads a finished run holds its lock for moments: no message for a shorter wait."""
@@ -191,10 +191,8 @@ class Run:
         self._write(replace(self.manifest, **entries))
 
     def _write(self, manifest: Manifest) -> None:
-        record = json.loads(json.dumps(manifest.to_json()))
-        found = parse(record, self.folder / "manifest.json")  # as it will be read
-        self._replace("manifest.json", record)
-        self._manifest = found
+        self._replace("manifest.json", json.loads(json.dumps(manifest.to_json())))
+        self._manifest = manifest
 
     def damaged(self) -> list[str]:
         """Return the files of scores and values that are there and are not what was written."""
@@ -342,31 +340,3 @@ def _holder(file: IO[bytes]) -> str:
         return file.read().decode(errors="replace") or "another process"
     except OSError:  # systems that lock the content too
         return "another process"
-
-
-SLICE_PREFIX = "slice."
-"""How the columns of ``per_query.parquet`` begin that hold no metric."""
-
-_LONGEST = 64
-
-
-def slice_columns(queries: Sequence[Query]) -> dict[str, list[Any]]:
-    """Return the columns of metadata: column -> the value of every query, or None.
-
-    ``gold_tables`` is how many tables answer the query, ``db_id`` its database if it is about one;
-    the rest is metadata that is a number, a truth value or a short text in every query that has it.
-    """
-    found: dict[str, list[Any]] = {"gold_tables": [len(query.gold) for query in queries]}
-    databases = [query.database_id for query in queries]
-    if set(databases) - {NO_DATABASE}:
-        found["db_id"] = [None if name == NO_DATABASE else name for name in databases]
-    for name in sorted({name for query in queries for name in query.metadata}):
-        values = [query.metadata.get(name) for query in queries]
-        kinds = {type(value) for value in values if value is not None}
-        if len(kinds) == 1 and kinds <= {str, int, float, bool} and not _long(values):
-            found.setdefault(name, values)
-    return {SLICE_PREFIX + name: values for name, values in found.items()}
-
-
-def _long(values: Sequence[Any]) -> bool:
-    return any(isinstance(value, str) and len(value) > _LONGEST for value in values)

@@ -1,17 +1,26 @@
-"""The times of a run: what its manifest says of them, and which may be shown.
+"""The times of a run and where it ran: what its manifest says of them, and which may be shown.
 
 A time in which anything came out of a cache is none of the system's: a dense retriever whose
 embeddings are recorded takes no time for its model. It stays in the manifest, with what came from
 where, and is shown nowhere.
 """
 
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from target_bench.core import cache_use
+from target_bench.core.registry import installed_version
+from target_bench.runs.earlier_versions import reads_no_cache
 from target_bench.runs.manifest import Manifest
 
 STAGES = ("embed_corpus", "retrieve", "generate")
@@ -248,27 +257,6 @@ def _unknown(plugin: Mapping[str, Any], stage: str) -> str:
 REPLAY = ("Replay", "target_bench.generators.replay:Replay")
 """The class that reads answers from a file, as identities name it, the second in version 0.1.0."""
 
-# Modules as version 0.1.0 named them in identities, wherever they are now. A later version needs
-# none of this: its runs say what came from a cache.
-_PACKAGES = ("target_bench.retrievers.", "target_bench.vector_indexes.")
-_ASK_OTHERS = ("compat", "langchain", "llama_index", "qdrant")
-_OWN_ANSWERS = ("target_bench.generators.extractive:", "target_bench.generators.transformers:")
-
-
-def reads_no_cache(plugin: Mapping[str, Any]) -> bool:
-    """Return whether a plug-in of version 0.1.0, by its identity, reads no cache, nor do its parts.
-
-    An encoder without a revision has no recorded embeddings.
-    """
-    name = str(plugin.get("class", ""))
-    module = name.partition(":")[0]
-    ours = name.startswith(_PACKAGES) and module.rpartition(".")[2] not in _ASK_OTHERS
-    unrecorded = name.startswith("target_bench.encoders.") and plugin.get("revision", "") is None
-    parts = plugin.get("parts", {})
-    if not (ours or unrecorded or name.startswith(_OWN_ANSWERS)) or not isinstance(parts, Mapping):
-        return False
-    return all(isinstance(part, Mapping) and reads_no_cache(part) for part in parts.values())
-
 
 def _each(seconds: float | None, n: int) -> float | None:
     return 1000 * seconds / n if seconds and n else None
@@ -307,3 +295,106 @@ def watched() -> Iterator[Watch]:
         cache_use.watching.reset(token)
         with cache_use.lock:
             cache_use.watches.remove(watch)
+
+
+_RECORDED = (
+    "target-bench",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "bm25s",
+    "PyStemmer",
+    "ir-measures",
+    "pytrec-eval-terrier",
+    "pyarrow",
+    "duckdb",
+    "sqlglot",
+    "sacrebleu",
+    "rouge-score",
+    "torch",
+    "transformers",
+    "sentence-transformers",
+    "faiss-cpu",
+    "faiss-gpu-cu12",
+    "hnswlib",
+    "openai",
+)
+
+
+_THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "RAYON_NUM_THREADS",
+)
+
+
+_GIT_SECONDS = 2.0
+
+
+def environment() -> dict[str, Any]:
+    """Return interpreter, platform, host, processors, device, threads, packages, user's commit.
+
+    ``packages`` holds those of ours that are installed, ``git`` the commit of the working folder
+    and whether tracked files differ from it (None outside of a repository).
+    """
+    versions = {name: installed_version(name) for name in _RECORDED}
+    return {
+        "python": sys.version.split()[0],
+        "platform": platform.platform(),
+        "machine": platform.machine(),
+        "host": platform.node(),
+        "processors": os.cpu_count(),
+        "usable_processors": _usable(),
+        "devices": _devices(),
+        "threads": {name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ},
+        "packages": {name: found for name, found in versions.items() if found is not None},
+        "git": _git(),
+    }
+
+
+def _usable() -> int | None:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count()
+
+
+def _devices() -> list[str]:
+    """Return the accelerators' names, from torch where it is imported, else from the driver."""
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        with suppress(Exception):  # a driver that does not fit raises anything
+            if torch.cuda.is_available():
+                names = range(torch.cuda.device_count())
+                return [str(torch.cuda.get_device_name(i)) for i in names]
+    found = []
+    for path in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
+        with suppress(OSError):
+            model = re.search(r"^Model:\s*(.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+            found += [model[1].strip()] if model else []
+    return found
+
+
+def _git() -> dict[str, Any] | None:
+    """Return the commit of the working folder, and whether tracked files were changed since."""
+    commit = _asked_git("rev-parse", "HEAD")
+    if commit is None:
+        return None
+    changed = _asked_git("status", "--porcelain", "--untracked-files=no")
+    return {"commit": commit, "dirty": None if changed is None else bool(changed)}
+
+
+def _asked_git(*arguments: str) -> str | None:
+    """Return the output of git; None without git, outside a repository, or after a time limit."""
+    git = shutil.which("git")
+    if git is None:
+        return None
+    command = [git, "--no-optional-locks", *arguments]
+    try:
+        done = subprocess.run(  # noqa: S603 (a program and arguments of ours)
+            command, capture_output=True, text=True, timeout=_GIT_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

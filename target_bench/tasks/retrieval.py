@@ -28,6 +28,10 @@ class TableRetrieval(Task[JudgedRankings]):
     reads: ClassVar[frozenset[str]] = frozenset({"run_file"})
     answer: ClassVar[AnswerKind] = "ranking"
 
+    def has_reference(self, query: Query) -> bool:
+        """Return whether a query has gold tables."""
+        return bool(query.gold)
+
     def metrics(
         self, queries: Sequence[Query], cutoffs: Sequence[int] = ()
     ) -> list[RetrievalMetric]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.cli.output import TerminalObserver
+from target_bench.cli.command_line import TerminalObserver
 from target_bench.sql.dialect import copying
 
 
@@ -13,7 +13,7 @@ def test_a_log_has_a_line_a_minute(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [0.0]
-    monkeypatch.setattr("target_bench.cli.output.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("target_bench.cli.command_line.time.monotonic", lambda: clock[0])
     with TerminalObserver() as observer:
         observer.stage("train", total=100)
         for _ in range(5):

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.core.errors import DataError
-from target_bench.core.release import Release, Seen, decode, field
+from target_bench.core.files import Seen
+from target_bench.core.release import Release, decode, field
 from tests.builders import HOWS, How, write_release, zipped
 
 SOURCE = "https://example.org/data"

@@ -11,7 +11,7 @@ from target_bench.evaluation.pipeline import answer_plan, answers_identity, retr
 from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.stages import generate, retrieve
 from target_bench.evaluation.stages.retrieve import Cell
-from target_bench.runs.run_identity import run_key
+from target_bench.runs.manifest import run_key
 from tests.builders import Recorder
 
 KEYS = {

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from target_bench.metrics import significance
-from target_bench.metrics.run_scores import named, of_mean
+from target_bench.metrics.run_scores import mean, named, of_mean
 from target_bench.metrics.significance import (
     Floats,
     TestName,
@@ -23,7 +23,6 @@ from target_bench.metrics.significance import (
     compare,
     effect_size,
     holm,
-    mean,
     randomization_test,
     wins_ties_losses,
 )

@@ -15,7 +15,7 @@ from target_bench.reporting.compare import compare
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.retrievers.bm25 import BM25
 from target_bench.runs.integrity import check
-from target_bench.runs.run_identity import run_key
+from target_bench.runs.manifest import run_key
 from tests.builders import Recorder, without_seals
 from tests.reporting.leaderboard.conftest import card
 from tests.runs.stored import copied

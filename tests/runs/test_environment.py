@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.registry import installed_version
-from target_bench.runs.run_identity import environment
+from target_bench.runs.times import environment
 
 
 def _git(folder: Path, *arguments: str) -> str:

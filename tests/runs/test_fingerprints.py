@@ -22,8 +22,8 @@ from target_bench.reporting.leaderboard.verify import verify
 from target_bench.reporting.plots import draw
 from target_bench.reporting.report.report_runs import open_runs
 from target_bench.runs.earlier_versions import earlier_answers_fingerprint
+from target_bench.runs.manifest import answers_fingerprint, queries_fingerprint, run_key
 from target_bench.runs.read import read_run
-from target_bench.runs.run_identity import answers_fingerprint, queries_fingerprint, run_key
 from tests.builders import Recorder, without_seals
 from tests.evaluation.stages.answering import Own
 from tests.reporting.leaderboard.conftest import card

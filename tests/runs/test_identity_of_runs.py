@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from target_bench import TARGET
-from target_bench.runs.run_identity import run_key
+from target_bench.runs.manifest import run_key
 from tests.runs.stored import copied
 
 Path_ = tuple[str | int, ...]

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from target_bench.core.errors import StoreError
-from target_bench.runs.manifest import LONGEST_ERROR, described_error, parse, read_manifest
-from target_bench.runs.run_identity import run_key
+from target_bench.runs.manifest import LONGEST_ERROR, described_error, run_key
+from target_bench.runs.manifest_checks import parse, read_manifest
 from tests.builders import Record, run_identity, without
 
 PATH = Path("runs/a-0123456789ab/manifest.json")

@@ -18,7 +18,7 @@ from target_bench.core.ranking import Ranking
 from target_bench.core.registry import class_name, installed_version
 from target_bench.core.schema import Corpus
 from target_bench.retrievers.bm25 import BM25
-from target_bench.runs.run_identity import run_key
+from target_bench.runs.manifest import run_key
 
 SOURCE = """
 class Mine:
@@ -301,7 +301,7 @@ def test_key_does_not_depend_on_the_hash_seed() -> None:
     program = (
         "from target_bench.core import registry\n"
         "from target_bench.core.identity import plugin_identity\n"
-        "from target_bench.runs.run_identity import run_key\n"
+        "from target_bench.runs.manifest import run_key\n"
         "print(run_key(plugin_identity(registry.create('retriever', 'bm25'))[0]))"
     )
     keys = {

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from target_bench.core.errors import StoreError
 from target_bench.core.schema import Retrieval, TableId
-from target_bench.runs.manifest import FORMAT
-from target_bench.runs.run_identity import run_key
+from target_bench.runs.manifest import FORMAT, run_key
 from target_bench.runs.store import Run
 from tests.builders import ASKED, rewrite, run_identity
 

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from target_bench.runs.manifest import Manifest
-from target_bench.runs.run_identity import Identity
+from target_bench.runs.manifest import Identity, Manifest
 from target_bench.runs.times import Took, cold, left_out_note, retrieval_entries
 from tests.builders import ASKED, run_identity
 

@@ -21,9 +21,8 @@ from target_bench.core.tokens import estimated_tokens
 from target_bench.evaluation.stages.consent import Confirm, Estimate, ask
 from target_bench.runs import times
 from target_bench.runs.record_log import Answered
-from target_bench.runs.run_identity import environment
 from target_bench.runs.store import Run
-from target_bench.runs.times import Took, generation_entries
+from target_bench.runs.times import Took, environment, generation_entries
 
 
 class GeneratorLike(Protocol):

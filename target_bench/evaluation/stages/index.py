@@ -10,7 +10,7 @@ from target_bench.core import cache_use
 from target_bench.core.contract import Observer, RetrieverLike
 from target_bench.core.files import exclusive_lock
 from target_bench.core.schema import Corpus
-from target_bench.runs.run_identity import run_key
+from target_bench.runs.manifest import run_key
 
 
 def read_or_build(

@@ -22,9 +22,15 @@ from target_bench.evaluation.stages.latency import measure
 from target_bench.runs import times
 from target_bench.runs.manifest import NO_CONTEXT, MixedIn
 from target_bench.runs.record_log import RetrievalLog
-from target_bench.runs.run_identity import environment
 from target_bench.runs.store import Run
-from target_bench.runs.times import Took, Watch, has_latency, latency_entries, retrieval_entries
+from target_bench.runs.times import (
+    Took,
+    Watch,
+    environment,
+    has_latency,
+    latency_entries,
+    retrieval_entries,
+)
 
 Rank = Callable[[Query, int], Retrieval]
 """(query, k) -> its retrieval, where no retriever is asked."""

@@ -216,7 +216,8 @@ def labelled(task: Task[Any], dataset: Dataset) -> Dataset:
         DataError: a reference is not valid.
     """
     queries = tuple(query for query in dataset.queries if task.has_reference(query))
-    task.check(queries)
+    if type(task).check is not Task.check:  # which accepts every reference
+        task.check(queries)
     return dataset if len(queries) == len(dataset.queries) else replace(dataset, queries=queries)
 
 

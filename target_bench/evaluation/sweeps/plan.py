@@ -30,8 +30,8 @@ from target_bench.evaluation.sweeps.estimate import of_generator, of_retriever
 from target_bench.evaluation.sweeps.matching import Placed
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
 from target_bench.evaluation.sweeps.yaml_lines import Document
+from target_bench.runs.manifest import run_key
 from target_bench.runs.read import read_run
-from target_bench.runs.run_identity import run_key
 from target_bench.runs.store import folder_of
 from target_bench.runs.times import has_latency
 

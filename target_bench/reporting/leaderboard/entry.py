@@ -75,7 +75,7 @@ class RunEntry:
         per_query: metric name -> (n,) float64 value of each query alone; NaN where it is in no
             denominator.
         slices: by what queries can be divided -> (n) value of each, or None; names as in
-            ``runs.store.slice_columns``, without the prefix.
+            ``runs.manifest.slice_columns``, without the prefix.
         counts: the denominators of the rankings.
         answers: the denominators of the answers, or None.
         report: what else the task says of the answers (outcomes, groups), or None.

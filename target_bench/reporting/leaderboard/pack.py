@@ -29,10 +29,9 @@ from target_bench.reporting.leaderboard.document_models import Declared, RunDocu
 from target_bench.reporting.leaderboard.read_submission import LONGEST_ANSWER, LONGEST_ANSWERS
 from target_bench.runs.earlier_versions import earlier_note
 from target_bench.runs.integrity import check
-from target_bench.runs.manifest import Asked
+from target_bench.runs.manifest import Asked, Identity
 from target_bench.runs.read import StoredRun, read_run
 from target_bench.runs.record_log import JUDGEMENTS
-from target_bench.runs.run_identity import Identity
 
 _ENVIRONMENT = ("python", "machine", "processors", "threads", "packages")
 _SECONDS = ("load", "embed_corpus", "retrieve", "generate", "score")

@@ -33,8 +33,7 @@ from target_bench.reporting.leaderboard.archive import Budget, RefusedError
 from target_bench.reporting.leaderboard.document_models import RunDocument
 from target_bench.reporting.leaderboard.read_submission import Read, Submission
 from target_bench.runs.earlier_versions import earlier_answers_fingerprint, earlier_note
-from target_bench.runs.manifest import NO_CONTEXT
-from target_bench.runs.run_identity import answers_fingerprint, queries_fingerprint
+from target_bench.runs.manifest import NO_CONTEXT, answers_fingerprint, queries_fingerprint
 
 _BASELINES = ("bm25", "tfidf")
 """The retrievers that decide which queries are hard: none of them ranks a gold table first."""

@@ -15,7 +15,7 @@ from target_bench.reporting.leaderboard.entry import Entry, Finding, RunEntry, V
 from target_bench.reporting.leaderboard.read_submission import Submission, opened
 from target_bench.reporting.leaderboard.recompute import Checked, Recomputer
 from target_bench.reporting.leaderboard.submission_checks import CHECKS
-from target_bench.runs.store import SLICE_PREFIX, slice_columns
+from target_bench.runs.manifest import SLICE_PREFIX, slice_columns
 
 LONGEST_NAME = 200
 """Characters of the name of a submission, which becomes the id of its entry."""

@@ -14,8 +14,8 @@ from target_bench.data.select import Loader
 from target_bench.metrics import run_scores
 from target_bench.metrics.retrieval import RetrievalMetric, judge, parse
 from target_bench.runs.comparable import check_same_version
+from target_bench.runs.manifest import queries_fingerprint
 from target_bench.runs.read import StoredRun, read_run
-from target_bench.runs.run_identity import queries_fingerprint
 
 Curve = NDArray[np.float64]
 

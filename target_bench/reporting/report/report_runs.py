@@ -20,9 +20,8 @@ from target_bench.evaluation.resume import ResumedRun
 from target_bench.evaluation.stages.score import aligned
 from target_bench.reporting.report.line_reader import Lines
 from target_bench.runs.earlier_versions import earlier_answers_fingerprint, earlier_note
-from target_bench.runs.manifest import NO_CONTEXT
+from target_bench.runs.manifest import NO_CONTEXT, answers_fingerprint
 from target_bench.runs.read import StoredRun, read_run
-from target_bench.runs.run_identity import answers_fingerprint
 from target_bench.runs.times import ColdTimes
 
 

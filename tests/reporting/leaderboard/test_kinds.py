@@ -15,7 +15,7 @@ from target_bench.reporting.leaderboard.entry import Entry
 from target_bench.reporting.leaderboard.pack import pack
 from target_bench.reporting.leaderboard.site.site_writer import build
 from target_bench.reporting.leaderboard.verify import verify
-from target_bench.runs.run_identity import run_key
+from target_bench.runs.manifest import run_key
 from target_bench.runs.trec import word, words_of
 from tests.builders import Record, Recorder, json_lines, rewrite, without
 from tests.reporting.leaderboard.conftest import card

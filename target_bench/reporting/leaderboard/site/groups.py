@@ -315,6 +315,8 @@ def _against(matrix: Vector, best: int, baseline: int | None) -> list[PValues]:
     targets = [best] if baseline is None else [best, baseline]
     families = [[(i, target) for i in range(len(matrix)) if i != target] for target in targets]
     pairs = [pair for family in families for pair in family]
+    if not pairs:
+        return [PValues(None, None)] * len(matrix)
     ps = iter(randomization_tests(matrix, pairs, resamples(len(matrix))))
     columns = []
     for family in families:
