@@ -3,18 +3,24 @@
 from typing import Iterable  # noqa: UP035 (as they write it)
 
 import numpy as np
-from target_benchmark.dictionary_keys import (
-    DATABASE_ID_COL_NAME,  # type: ignore[import-not-found]
-    TABLE_COL_NAME,  # type: ignore[import-not-found]
-    TABLE_ID_COL_NAME,  # type: ignore[import-not-found]
+from target_benchmark.dictionary_keys import (  # type: ignore[import-not-found]
+    DATABASE_ID_COL_NAME,
+    TABLE_COL_NAME,
+    TABLE_ID_COL_NAME,
 )
-from target_benchmark.retrievers import (
-    AbsCustomEmbeddingRetriever,  # type: ignore[import-not-found]
-    AbsStandardEmbeddingRetriever,  # type: ignore[import-not-found]
+from target_benchmark.retrievers import (  # type: ignore[import-not-found]
+    AbsCustomEmbeddingRetriever,
+    AbsStandardEmbeddingRetriever,
 )
-from target_benchmark.retrievers.AbsRetrieverBase import AbsRetrieverBase  # type: ignore[import-not-found]
-from target_benchmark.retrievers.RetrieversDataModels import RetrievalResultDataModel  # type: ignore[import-not-found]
-from target_benchmark.retrievers.utils import markdown_table_str  # type: ignore[import-not-found]
+from target_benchmark.retrievers.AbsRetrieverBase import (  # type: ignore[import-not-found]
+    AbsRetrieverBase,
+)
+from target_benchmark.retrievers.RetrieversDataModels import (  # type: ignore[import-not-found]
+    RetrievalResultDataModel,
+)
+from target_benchmark.retrievers.utils import (  # type: ignore[import-not-found]
+    markdown_table_str,
+)
 
 
 class Overlapping(AbsCustomEmbeddingRetriever):  # type: ignore[misc]

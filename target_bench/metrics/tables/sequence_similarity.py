@@ -1,4 +1,4 @@
-"""Similarity of two sequences of hashable items: edit distance, common subsequence, difflib's ratio.
+"""Similarity of two sequences of hashable items: edits, common subsequence, difflib's ratio.
 
 rapidfuzz counts edits and common items; cydifflib is difflib's algorithm in C++, which the official
 H-Score takes most of its time for.
