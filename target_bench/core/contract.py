@@ -349,6 +349,12 @@ def _ask_one(retriever: RetrieverLike, top_k: int, text: str) -> Any:
     return _ask(retriever, [text], top_k)[0]
 
 
+def may_be_trained(plugin: object) -> bool:
+    """Return whether a plug-in, or a part of it, may have a folder of trained weights."""
+    parts = getattr(plugin, "parts", None)  # optional; users' own may lack it
+    return hasattr(plugin, "weights_folder") or bool(callable(parts) and parts())
+
+
 def is_paid(plugin: object) -> bool:
     """Return whether a plug-in, or one that it is made of, may cost money."""
     parts = getattr(plugin, "parts", None)

@@ -94,12 +94,16 @@ def converted(value: Any, name: str, place: str) -> Any:
     Raises:
         DataError: it is of a type that has no such form.
     """
-    if type(value) in PLAIN or (type(value) is list and PLAIN.issuperset(map(type, value))):
+    if _is_plain(value):
         return value
     try:
         return plain(value)
     except TypeError as error:
         raise DataError(f"{place}: field {name!r}: {error}") from error
+
+
+def _is_plain(value: Any) -> bool:
+    return type(value) in PLAIN or (type(value) is list and all(map(_is_plain, value)))
 
 
 def _answer(value: Any, place: str) -> str | tuple[str, ...]:

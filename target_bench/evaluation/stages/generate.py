@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from target_bench.components.prompts.prompting import writer_of
 from target_bench.components.training import exposure
 from target_bench.core import cache_use, registry
-from target_bench.core.contract import Generator, Observer, generation_fault
+from target_bench.core.contract import Generator, Observer, generation_fault, may_be_trained
 from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
@@ -163,6 +163,8 @@ class GenerateStage:
 
     def _tell_exposure(self) -> None:
         """Say, and record, what of the data the generator's model was trained on."""
+        if not may_be_trained(self.spec.generator):
+            return
         found = exposure.notes(self.spec.generator, self.dataset)
         for note in found:
             self.observer.warning(f"{self.spec.label}: {note}")

@@ -239,8 +239,7 @@ class RetrieveStage:
         """Say, and record, what the retriever has to tell of its work."""
         notes = getattr(retriever, "notes", None)  # optional; users' own may lack it
         found = [str(note) for note in notes()] if callable(notes) else []
-        parts = getattr(retriever, "parts", None)
-        if hasattr(retriever, "weights_folder") or (callable(parts) and parts()):
+        if contract.may_be_trained(retriever):
             found += exposure.notes(retriever, self.dataset)
         for note in found:
             self.observer.warning(f"{self.spec.label}: {note}")
