@@ -40,7 +40,7 @@ from rich.table import Table
 from target_bench import corpora
 from target_bench.components.prompts.prompting import Prompt, Prompter
 from target_bench.core import contract
-from target_bench.core.contract import Observer
+from target_bench.core.observer import Observer
 from target_bench.core.schema import GenerationRequest, Message, Query
 from target_bench.evaluation.stages.generate import GenerateStage, GeneratorSpec
 from target_bench.generators.openai import OpenAI

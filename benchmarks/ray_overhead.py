@@ -26,7 +26,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from target_bench.core.contract import Observer, Retriever
+from target_bench.core.contract import Retriever
+from target_bench.core.observer import Observer
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus
 from target_bench.evaluation.run_options import RunOptions

@@ -12,7 +12,7 @@ from target_bench.core.version import __version__
 
 if TYPE_CHECKING:
     from target_bench.components.table_text import Serializer
-    from target_bench.core.contract import Generator, Observer, Retriever
+    from target_bench.core.contract import Generator, Retriever
     from target_bench.core.errors import (
         ConfigError,
         DataError,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from target_bench.core.grid import CellGrid, GridCell
     from target_bench.core.metric import Metric, MetricSpec, Score
+    from target_bench.core.observer import Observer
     from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
     from target_bench.core.ranking import Ranked
     from target_bench.core.release import CorpusLoader, Release

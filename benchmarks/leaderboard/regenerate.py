@@ -25,8 +25,8 @@ from board_readme import CORPORA, readme
 from target_formula import TargetFormula
 
 from target_bench import TARGET, corpora
-from target_bench.components.table_text import Field
-from target_bench.core.contract import Observer
+from target_bench.core.observer import Observer
+from target_bench.core.schema import Field
 from target_bench.reporting.leaderboard.card import read_card
 from target_bench.reporting.leaderboard.entry import Entry
 from target_bench.reporting.leaderboard.pack import pack

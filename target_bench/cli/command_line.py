@@ -22,13 +22,15 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from target_bench.core import registry
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, TargetBenchError
+from target_bench.core.observer import Observer
 from target_bench.core.settings import about, amount, cutoffs, options_of, without_secrets
 from target_bench.evaluation.run_options import RunOptions, Selection
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
+
+    from target_bench.core.schema import Generation
 
 
 INTERNAL_ERROR = 1
@@ -350,7 +352,7 @@ class TerminalObserver(Observer):
         if self._task is not None:
             self._progress.remove_task(self._task)
         self._task = self._progress.add_task(name, total=total)
-        self._name, self._total, self._done = name, total, 0
+        self._name, self._total, self._done, self._failed = name, total, 0, 0
         self._begun = self._said = time.monotonic()
 
     def advance(self, steps: int) -> None:
@@ -361,6 +363,15 @@ class TerminalObserver(Observer):
             if not self._console.is_terminal:
                 self._say()
 
+    def answered(self, generation: "Generation") -> None:
+        """Count failed answers beside the name of the stage."""
+        if generation.error is not None and self._task is not None:
+            self._failed += 1
+            self._progress.update(self._task, description=self._label())
+
+    def _label(self) -> str:
+        return f"{self._name} ({self._failed:,} failed)" if self._failed else self._name
+
     def _say(self) -> None:
         now = time.monotonic()
         if now - self._said < _EVERY or not self._total or not self._done:
@@ -368,7 +379,7 @@ class TerminalObserver(Observer):
         self._said = now
         left = (now - self._begun) / self._done * (self._total - self._done)
         self._console.print(
-            f"{self._name}: {self._done:,} of {self._total:,}, about {left:,.0f} s left",
+            f"{self._label()}: {self._done:,} of {self._total:,}, about {left:,.0f} s left",
             markup=False,
             highlight=False,
         )

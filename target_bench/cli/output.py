@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from target_bench.cli.command_line import TerminalObserver, paused
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
+from target_bench.core.observer import Observer
 
 if TYPE_CHECKING:
     from target_bench.core.metric import AnswerCounts

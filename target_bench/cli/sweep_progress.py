@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
-from target_bench.core.contract import Observer
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation
 from target_bench.metrics.run_scores import headline, spec_of
 

@@ -10,9 +10,8 @@ import typer
 
 from target_bench.cli import train_struct
 from target_bench.cli.command_line import AsJson, Corpora, DataDir, Debug
-from target_bench.components.table_text import Field, RowLimit
 from target_bench.core.errors import ConfigError
-from target_bench.core.schema import Format
+from target_bench.core.schema import Field, Format, RowLimit
 
 if TYPE_CHECKING:
     from target_bench.components.training.fine_tuning import Settings, Trained

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from inspect import isclass
 from typing import Any, ClassVar
 
-from target_bench.components.table_text import Field, RowLimit, Serializer
+from target_bench.components.table_text import Serializer
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.identity import code_hash
@@ -16,7 +16,7 @@ from target_bench.core.model_description import Description
 from target_bench.core.model_objects import Foreign, called, found_at, n_required
 from target_bench.core.ranking import Ranking
 from target_bench.core.registry import class_name
-from target_bench.core.schema import NO_DATABASE, Corpus, Format, Table, TableId
+from target_bench.core.schema import NO_DATABASE, Corpus, Field, Format, RowLimit, Table, TableId
 
 
 @dataclass(frozen=True, slots=True)

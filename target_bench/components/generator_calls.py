@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from target_bench.core import cache_use
-from target_bench.core.contract import Generator, Observer
+from target_bench.core.contract import Generator
 from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from target_bench.components.remote.answer_cache import Answer, AnswerCache, file, request_key
-from target_bench.core.contract import Generator, Observer
+from target_bench.core.contract import Generator
 from target_bench.core.errors import TargetBenchError
 from target_bench.core.identity import plugin_identity
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest, Message
 
 SCHEMA: Mapping[str, Any] = {

@@ -19,13 +19,7 @@ from typing import Literal, get_args
 from target_bench.core import linearisation
 from target_bench.core.errors import ConfigError
 from target_bench.core.grid import GridCell
-from target_bench.core.schema import Cell, Format, Linearised, Table, TableFormat
-
-Field = Literal[
-    "id", "title", "section", "header", "rows", "keys", "database", "columns", "descriptions"
-]
-RowLimit = int | Literal["all", "auto"]
-
+from target_bench.core.schema import Cell, Field, Format, Linearised, RowLimit, Table, TableFormat
 
 _CONTEXT_KEYS = {"title": "title", "section": "section_title"}
 

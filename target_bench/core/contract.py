@@ -1,11 +1,10 @@
-"""Retrievers and generators: what each is, how it is asked and observed, which answers are valid.
+"""Retrievers and generators: what each is, how it is asked, which answers are valid.
 
 Fewer tables than asked, or none, is an answer. None, NaN, an unknown id, a repeated table, more
 than k tables or an exception is a fault, recorded as the error of that one query.
 """
 
 import inspect
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,57 +17,10 @@ from typing import Any, ClassVar, Protocol
 from target_bench.core import faults
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.faults import Fault
+from target_bench.core.observer import Observer
 from target_bench.core.ranking import CheckedRanking, Ranked, Ranking, listed, settled_arrays
 from target_bench.core.schema import Corpus, Generation, GenerationRequest, Query, Retrieval
 from target_bench.core.settings import without_secrets
-
-
-class Observer:
-    """The interface for progress and warnings. Override what interests you; defaults are silent.
-
-    Warnings go to Python's ``warnings`` unless ``warning`` is overridden. A sweep runs many cells,
-    some at the same time: it reports which cell begins and ends, and reports progress in a cell to
-    ``of_cell`` of that cell. All calls come in the process and thread that called the sweep.
-    """
-
-    def stage(self, name: str, total: int | None = None) -> None:
-        """Begin a stage (load, embed, retrieve, score) of ``total`` steps where known."""
-
-    def advance(self, steps: int) -> None:
-        """Count ``steps`` more steps of the current stage as done."""
-
-    def answered(self, generation: Generation) -> None:
-        """Report an answer of a generator, or its failure: text, tokens, cost and seconds."""
-
-    def waiting(self, reason: str, seconds: float) -> None:
-        """Report that nothing happens for a while, and why."""
-
-    def warning(self, message: str) -> None:
-        """Warn the user of something; the run goes on."""
-        warnings.warn(message, stacklevel=3)
-
-    def of_cell(self, number: int) -> "Observer":  # noqa: ARG002 (for those that tell them apart)
-        """Return the observer of the stages, answers and warnings of a cell. Default: this one."""
-        return self
-
-    def cell_started(self, number: int, name: str) -> None:
-        """Report that a cell of a sweep begins; again if its worker was lost and it runs again.
-
-        Args:
-            number: its place in the sweep, from 1.
-            name: what it runs.
-        """
-
-    def cell_finished(self, number: int, name: str, outcome: Mapping[str, Any]) -> None:
-        """Report that a cell is finished, or failed.
-
-        Args:
-            number: its place in the sweep, from 1.
-            name: what it ran.
-            outcome: as JSON: ``state`` (done, reused, failed), ``error``, ``folder``, ``seconds``,
-                ``scores`` (metric -> value), ``n_queries``, ``failed_queries``, ``input_tokens``,
-                ``output_tokens`` and ``cost``.
-        """
 
 
 def constructor_arguments(plugin: object) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -354,6 +353,8 @@ def unmet_message(found: list[str]) -> str:
 
 def installed_version(distribution: str) -> str | None:
     """Return the version of an installed package, or None."""
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(distribution)
     except PackageNotFoundError:

@@ -365,3 +365,11 @@ Linearised = Literal[
 
 TableFormat = Literal[Format, Linearised]
 """How a whole table can be written."""
+
+
+Field = Literal[
+    "id", "title", "section", "header", "rows", "keys", "database", "columns", "descriptions"
+]
+
+
+RowLimit = int | Literal["all", "auto"]

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.observer import Observer
 from target_bench.data.select import Loaded
 from target_bench.evaluation.stages.generate import AnswerOptions
 from target_bench.evaluation.stages.retrieve import RetrieverSpec

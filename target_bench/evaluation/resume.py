@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.built_in import RANKING_TASK
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import Query, Retrieval
 from target_bench.core.task import Task

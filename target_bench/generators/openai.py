@@ -22,7 +22,8 @@ from target_bench.components.remote.openai_api import Connection, Server
 from target_bench.components.remote.recorder import Recorder
 from target_bench.components.remote.served_model import Served
 from target_bench.components.remote.server_settings import check_at_least_one, check_prices
-from target_bench.core.contract import Generator, Observer, constructor_arguments
+from target_bench.core.contract import Generator, constructor_arguments
+from target_bench.core.observer import Observer
 from target_bench.core.reasoning import without_reasoning
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.core.tokens import estimated_tokens

@@ -16,8 +16,6 @@ from target_bench.components.lexical.postings import Formula, Postings, Weighing
 from target_bench.components.table_text import (
     WORDS,
     Analyzer,
-    Field,
-    RowLimit,
     Stemming,
     StopWords,
     distinct,
@@ -27,7 +25,7 @@ from target_bench.core.array_files import read_json, write_json
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.ranking import Ranked, Ranking, rank_product, rank_scores
-from target_bench.core.schema import Corpus, Format, TableId
+from target_bench.core.schema import Corpus, Field, Format, RowLimit, TableId
 
 SMALLEST_MEMORY = 16 * 2**20
 """The least memory limit, in bytes: below it there is no room for a block of scores."""

@@ -16,16 +16,9 @@ from typing import Any
 import numpy as np
 
 from target_bench.components.lexical.postings import Counted, Weighing
-from target_bench.components.table_text import (
-    WORDS,
-    RowLimit,
-    Stemming,
-    StopWords,
-    distinct,
-    serializers,
-)
+from target_bench.components.table_text import WORDS, Stemming, StopWords, distinct, serializers
 from target_bench.core.errors import ConfigError
-from target_bench.core.schema import Corpus, Format
+from target_bench.core.schema import Corpus, Format, RowLimit
 from target_bench.retrievers.bm25 import BM25, Fields
 
 EACH_PART: Fields = (("title",), ("section",), ("header",), ("rows",))

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.components.lexical.latent_space import SingularSpace
-from target_bench.components.table_text import WORDS, Field, RowLimit, Stemming, StopWords
+from target_bench.components.table_text import WORDS, Stemming, StopWords
 from target_bench.core.array_files import read_array, write_array
 from target_bench.core.ranking import DOUBLE, Ranked, Ranking, blocks, graded, stacked
 from target_bench.core.ranking import top_k as best_columns
-from target_bench.core.schema import Corpus, Format
+from target_bench.core.schema import Corpus, Field, Format, RowLimit
 from target_bench.retrievers.tfidf import TfIdf
 
 Floats = NDArray[np.float64]

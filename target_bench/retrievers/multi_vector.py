@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.components.encoders.retriever_encoding import Encoding
-from target_bench.components.table_text import Field, RowLimit, Serializer, cell_text
+from target_bench.components.table_text import Serializer, cell_text
 from target_bench.core.array_files import read_array, read_json, write_array, write_json
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError
 from target_bench.core.ranking import SINGLE, Ranked, Ranking, blocks, graded, stacked
 from target_bench.core.ranking import top_k as best_columns
-from target_bench.core.schema import Corpus, Table
+from target_bench.core.schema import Corpus, Field, RowLimit, Table
 from target_bench.core.vectors import TextKind, Vectors
 
 Floats = NDArray[np.float64]

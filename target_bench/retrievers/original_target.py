@@ -15,14 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.components.original_classes import PACKAGE, importable
-from target_bench.components.table_text import RowLimit
 from target_bench.core import registry
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError, MissingExtraError, PluginError, TargetBenchError
 from target_bench.core.identity import code_hash, plugin_identity
 from target_bench.core.ranking import SINGLE, Ranked, Ranking, blocks, graded, stacked
 from target_bench.core.ranking import top_k as best_columns
-from target_bench.core.schema import Corpus, Table, TableId
+from target_bench.core.schema import Corpus, RowLimit, Table, TableId
 
 Batch = dict[str, list[Any]]
 """Some tables as the original hands them over: column -> one value a table."""

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from target_bench.components.cross_encoder import DType, Scorer
 from target_bench.components.nested import Candidates, Inner
-from target_bench.components.table_text import Field, RowLimit, Serializer
+from target_bench.components.table_text import Serializer
 from target_bench.core.contract import Retriever, constructor_arguments
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.ranking import SINGLE, Ranked, Ranking, graded
 from target_bench.core.ranking import top_k as best_columns
-from target_bench.core.schema import Corpus, Format
+from target_bench.core.schema import Corpus, Field, Format, RowLimit
 
 Floats = NDArray[np.float64]
 

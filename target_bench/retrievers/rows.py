@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from target_bench.components.encoders.retriever_encoding import Encoding
 from target_bench.components.lexical.table_evidence import KINDS, Evidence
-from target_bench.components.table_text import RowLimit, Serializer
+from target_bench.components.table_text import Serializer
 from target_bench.core.array_files import read_array, write_array
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError
@@ -23,7 +23,7 @@ from target_bench.core.ranking import (
     stacked,
 )
 from target_bench.core.ranking import top_k as best_columns
-from target_bench.core.schema import Corpus
+from target_bench.core.schema import Corpus, RowLimit
 from target_bench.core.vectors import TextKind
 
 Floats = NDArray[np.float64]

@@ -13,13 +13,13 @@ import numpy as np
 
 from target_bench.components.encoders.retriever_encoding import Encoding
 from target_bench.components.summaries import Summarizer, Summary, unique_names
-from target_bench.components.table_text import Field, RowLimit, Serializer
+from target_bench.components.table_text import Serializer
 from target_bench.core import registry
 from target_bench.core.array_files import read_array, read_json, write_array, write_json
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.ranking import Ranking
-from target_bench.core.schema import Corpus, Format, Table
+from target_bench.core.schema import Corpus, Field, Format, RowLimit, Table
 from target_bench.core.vectors import TextKind, Vectors
 
 Schema = Literal["columns", "original", "none"]

@@ -4,19 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from target_bench.components.lexical.tfidf_vectors import NGrams
-from target_bench.components.table_text import (
-    WORDS,
-    Analyzer,
-    Field,
-    RowLimit,
-    Serializer,
-    Stemming,
-    StopWords,
-)
+from target_bench.components.table_text import WORDS, Analyzer, Serializer, Stemming, StopWords
 from target_bench.core.array_files import read_json, read_sparse, write_json, write_sparse
 from target_bench.core.contract import Retriever
 from target_bench.core.ranking import Ranking, rank_product
-from target_bench.core.schema import Corpus, Format
+from target_bench.core.schema import Corpus, Field, Format, RowLimit
 
 
 class TfIdf(Retriever):

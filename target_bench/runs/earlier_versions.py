@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from target_bench.core.contract import Observer
 from target_bench.core.errors import StoreError
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Query
 from target_bench.runs.manifest import Identity, queries_fingerprint
 from target_bench.runs.manifest_checks import read_manifest

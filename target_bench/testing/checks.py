@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeVar
 from unittest import SkipTest
 
 from target_bench.core import registry, unknown_names
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, PluginError
+from target_bench.core.observer import Observer
 from target_bench.core.plugin_files import FILE_MODULE
 from target_bench.core.registry import Kind
 from target_bench.core.settings import masked_settings

@@ -8,8 +8,9 @@ from math import isfinite
 from typing import Any
 from unittest import SkipTest
 
-from target_bench.core.contract import Generator, Observer, generation_fault
+from target_bench.core.contract import Generator, generation_fault
 from target_bench.core.errors import TargetBenchError
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.core.settings import is_secret, looks_secret
 from target_bench.testing import requests

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.cli.command_line import TerminalObserver
+from target_bench.core.schema import Generation
 from target_bench.sql.dialect import copying
 
 
@@ -24,6 +25,21 @@ def test_a_log_has_a_line_a_minute(
         observer.advance(1)
     lines = capsys.readouterr().err.splitlines()
     assert lines == ["train: 3 of 100, about 1,940 s left"]
+
+
+def test_failed_answers_are_counted(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("target_bench.cli.command_line.time.monotonic", lambda: clock[0])
+    with TerminalObserver() as observer:
+        observer.stage("generate", total=4)
+        for error in (None, "timeout: too late", "timeout: too late"):
+            observer.answered(Generation("q", "", error=error))
+            clock[0] += 30
+            observer.advance(1)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["generate (1 failed): 2 of 4, about 60 s left"]
 
 
 def test_a_log_has_each_warning_on_a_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.components.table_text import Field, Serializer, cell_text
+from target_bench.components.table_text import Serializer, cell_text
 from target_bench.core.errors import ConfigError
-from target_bench.core.schema import Cell, Format, Table, TableId
+from target_bench.core.schema import Cell, Field, Format, Table, TableId
 
 FORMATS: tuple[Format, ...] = get_args(Format)
 BODY: tuple[Field, ...] = ("header", "rows")

@@ -14,7 +14,8 @@ from typing import ClassVar
 import pytest
 
 from target_bench.core import registry
-from target_bench.core.contract import Generator, Observer
+from target_bench.core.contract import Generator
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.data.select import load
 from target_bench.evaluation.results import Result

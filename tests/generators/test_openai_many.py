@@ -19,8 +19,8 @@ import pytest
 pytest.importorskip("openai")
 
 from target_bench.components.remote.endpoint import RetryPolicy
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.observer import Observer
 from target_bench.core.schema import GenerationRequest, Message
 from target_bench.generators.openai import OpenAI
 from tests import openai_server as served

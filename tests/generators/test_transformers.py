@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from target_bench.core import registry
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, MissingExtraError
 from target_bench.core.identity import plugin_identity
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest, Message
 from target_bench.generators.transformers import Transformers
 from target_bench.testing import check_generator

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from target_bench.core import registry
-from target_bench.core.contract import Generator, Observer
+from target_bench.core.contract import Generator
 from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.testing import (
     MOST_REQUESTS,

@@ -19,8 +19,8 @@ from target_bench.components.training.training_loop import (
     half,
     seeded,
 )
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError
+from target_bench.core.observer import Observer
 
 _NO_LOSS = -100  # a label that cross-entropy leaves out
 

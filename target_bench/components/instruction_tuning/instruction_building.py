@@ -20,9 +20,9 @@ from target_bench.components.instruction_tuning.tuning_examples import (
 )
 from target_bench.components.training import model_folder
 from target_bench.core import registry
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.identity import plugin_identity
+from target_bench.core.observer import Observer
 from target_bench.core.schema import GenerationRequest
 from target_bench.core.version import __version__
 from target_bench.data import select

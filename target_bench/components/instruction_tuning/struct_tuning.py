@@ -21,10 +21,10 @@ from target_bench.components.prompts.prompting import writer_of
 from target_bench.components.training import model_folder, training_loop, training_record
 from target_bench.components.training.training_splits import Data
 from target_bench.core import registry
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, MissingExtraError, StoreError, TargetBenchError
 from target_bench.core.identity import own_hash, plugin_identity
 from target_bench.core.local_models import no_loading_bar
+from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptOptions, PromptWriter
 from target_bench.core.registry import installed_version
 from target_bench.core.version import __version__

@@ -15,9 +15,9 @@ from target_bench.components.training.held_out import KeptOut
 from target_bench.components.training.training_record import Used, words_hash
 from target_bench.components.training.training_splits import Data, check_apart, kept_out_splits
 from target_bench.core import registry
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError
 from target_bench.core.files import sha256_of
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Query
 from target_bench.core.task import Task
 from target_bench.data import select

@@ -17,14 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.components.lexical.postings import Formula, Postings
-from target_bench.components.table_text import (
-    WORDS,
-    Analyzer,
-    RowLimit,
-    Serializer,
-    cell_text,
-    distinct,
-)
+from target_bench.components.table_text import WORDS, Analyzer, Serializer, cell_text, distinct
 from target_bench.core.array_files import (
     read_array,
     read_json,
@@ -33,7 +26,7 @@ from target_bench.core.array_files import (
     write_json,
     write_sparse,
 )
-from target_bench.core.schema import Corpus, Table
+from target_bench.core.schema import Corpus, RowLimit, Table
 
 Floats = NDArray[np.float64]
 Terms = frozenset[int]

@@ -20,9 +20,10 @@ from target_bench.components.remote.answer_cache import (
     unrecorded,
 )
 from target_bench.components.remote.failures import Failure, Kind, Refused
-from target_bench.core.contract import Generator, Observer
+from target_bench.core.contract import Generator
 from target_bench.core.errors import ConfigError, TargetBenchError
 from target_bench.core.model_objects import Foreign
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.core.settings import may_be_a_word, without_secrets
 

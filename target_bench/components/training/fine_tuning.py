@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from target_bench.components.table_text import Field, RowLimit, Serializer
+from target_bench.components.table_text import Serializer
 from target_bench.components.training import model_folder, training_loop, training_record
 from target_bench.components.training.held_out import contents_of
 from target_bench.components.training.pairs import Pair, mined, used
@@ -14,11 +14,11 @@ from target_bench.components.training.training_record import Used
 from target_bench.components.training.training_splits import Data, Splits, load
 from target_bench.components.training.validation import DECISIVE, Validation
 from target_bench.core import registry
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, StoreError, TargetBenchError
 from target_bench.core.identity import own_hash, plugin_identity
 from target_bench.core.local_models import no_loading_bar
-from target_bench.core.schema import Dataset, Format
+from target_bench.core.observer import Observer
+from target_bench.core.schema import Dataset, Field, Format, RowLimit
 from target_bench.core.version import __version__
 
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from target_bench.components.training.pairs import Candidate, Pair
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError
 from target_bench.core.local_models import is_out_of_memory
+from target_bench.core.observer import Observer
 
 SCALE = 20.0
 """What cosines are multiplied by: one over the temperature."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from target_bench.components.training.held_out import KeptOut, contents_of
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Query
 from target_bench.data import read_split, select
 

@@ -10,9 +10,10 @@ from typing import Any, Protocol
 from target_bench.components.prompts.prompting import writer_of
 from target_bench.components.training import exposure
 from target_bench.core import cache_use, registry
-from target_bench.core.contract import Generator, Observer, generation_fault, may_be_trained
+from target_bench.core.contract import Generator, generation_fault, may_be_trained
 from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
 from target_bench.core.identity import plugin_identity
+from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
 from target_bench.core.schema import Dataset, Generation, GenerationRequest, Query, Retrieval
 from target_bench.core.settings import masked_settings, without_secrets

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core import cache_use
-from target_bench.core.contract import Observer, RetrieverLike
+from target_bench.core.contract import RetrieverLike
 from target_bench.core.files import exclusive_lock
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus
 from target_bench.runs.manifest import run_key
 

@@ -6,8 +6,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import Task
 from target_bench.data.select import of_task

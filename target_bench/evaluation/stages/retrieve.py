@@ -9,9 +9,10 @@ from typing import Any
 
 from target_bench.components.training import exposure
 from target_bench.core import contract, ranking, registry
-from target_bench.core.contract import Observer, RetrieverLike, is_paid
+from target_bench.core.contract import RetrieverLike, is_paid
 from target_bench.core.errors import PluginError, StoreError, TargetBenchError
 from target_bench.core.identity import plugin_identity
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Dataset, Query, Retrieval
 from target_bench.core.settings import masked_settings
 from target_bench.data.select import Loaded

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from target_bench.core.contract import Observer
 from target_bench.core.errors import TargetBenchError
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Table
 from target_bench.data.select import Loader
 from target_bench.evaluation.stages import retrieve

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal, Protocol
 
-from target_bench.core.contract import Observer
+from target_bench.core.observer import Observer
 from target_bench.evaluation.sweeps.sweep_cell import CellOutcome, SweepCell
 
 

@@ -11,8 +11,8 @@ from multiprocessing import connection, get_context, parent_process
 from multiprocessing.connection import Connection
 from typing import Any
 
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError
+from target_bench.core.observer import Observer
 from target_bench.evaluation.sweeps.executors import Heard
 from target_bench.evaluation.sweeps.relay import Relay
 from target_bench.evaluation.sweeps.sweep_cell import CellOutcome, SweepCell, failed, run_cell

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.index_store import can_save
+from target_bench.core.observer import Observer
 from target_bench.core.task import Task
 from target_bench.data.select import Loaded, Loader, make_task, tasks_and_corpora
 from target_bench.evaluation.pipeline import (

@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.observer import Observer
 from target_bench.evaluation.sweeps.corpus_encoding import CorpusPart, encode_part, parts_of
 from target_bench.evaluation.sweeps.executors import Heard
 from target_bench.evaluation.sweeps.ray_connection import connected

@@ -13,8 +13,8 @@ from threading import Thread
 from typing import Any
 from uuid import uuid4
 
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, TargetBenchError
+from target_bench.core.observer import Observer
 from target_bench.core.placement import placed
 from target_bench.core.version import __version__
 from target_bench.evaluation.sweeps.corpus_encoding import CorpusPart

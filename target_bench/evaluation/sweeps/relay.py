@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from target_bench.core.contract import Observer
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation
 from target_bench.evaluation.sweeps.executors import Heard
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.contract import Observer
+from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.settings import about, options_of
 from target_bench.evaluation.run_options import RunOptions, read_option

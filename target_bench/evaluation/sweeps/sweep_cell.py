@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from target_bench.core.contract import Observer
 from target_bench.core.errors import TargetBenchError
 from target_bench.core.metric import Score
+from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.settings import default_of, masked_settings, options_of
 from target_bench.evaluation.run_options import EXTRACTIVE, RUNS, RunOptions

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from target_bench.core.contract import Observer
 from target_bench.core.errors import DataError
+from target_bench.core.observer import Observer
 from target_bench.reporting.leaderboard.archive import SUFFIX
 from target_bench.reporting.leaderboard.document_models import RunDocument
 from target_bench.reporting.leaderboard.read_submission import Read, Submission, opened

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.contract import Observer
 from target_bench.core.errors import BudgetError
+from target_bench.core.observer import Observer
 from target_bench.core.registry import installed_version
 from target_bench.reporting.leaderboard.archive import MINUTES, SUFFIX, Budget, RefusedError
 from target_bench.reporting.leaderboard.board import Other, others

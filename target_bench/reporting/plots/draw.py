@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec, Score
+from target_bench.core.observer import Observer
 from target_bench.metrics.run_scores import spec_of
 from target_bench.reporting.plots import plot_data, style
 from target_bench.runs import slicing

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.built_in import RANKING_TASK
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.observer import Observer
 from target_bench.data.select import Loader
 from target_bench.metrics import run_scores
 from target_bench.metrics.retrieval import RetrievalMetric, judge, parse

@@ -7,10 +7,10 @@ from typing import Any
 
 from target_bench.components.highlights import HIGHLIGHTED
 from target_bench.components.table_text import grid_rows
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import atomic_write
 from target_bench.core.linearisation import are_places
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Query, Table, TableId
 from target_bench.core.version import __version__
 from target_bench.reporting.ratings.criteria import CRITERIA, CriteriaName

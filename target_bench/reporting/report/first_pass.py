@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from target_bench.core.contract import Observer
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Query, TableId
 from target_bench.reporting.report.query_outcomes import RETRIEVED, answered, ranked
 from target_bench.reporting.report.report_runs import ReportRun

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.metric import AnswerCounts, Counts
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, TableId
 from target_bench.core.task import Task
 from target_bench.data.select import Loaded, make_task

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import atomic_write
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset
 from target_bench.core.version import __version__
 from target_bench.reporting.report import charts, summary

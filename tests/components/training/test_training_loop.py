@@ -68,7 +68,7 @@ def test_rate_rises_and_falls() -> None:
 def test_a_loss_that_is_no_number() -> None:
     import torch
 
-    from target_bench.core.contract import Observer
+    from target_bench.core.observer import Observer
 
     model = MiniLM(device="cpu").trainable(16)
     with torch.no_grad():

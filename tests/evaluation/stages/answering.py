@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.contract import Generator, Observer
+from target_bench.core.contract import Generator
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Generation, GenerationRequest, Query, TableId
 from target_bench.data.select import load
 from target_bench.evaluation.results import Result

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from target_bench.core.contract import Generator, Observer
+from target_bench.core.contract import Generator
 from target_bench.core.errors import PluginError
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 from tests.builders import same_scores
 from tests.evaluation.stages.answering import (

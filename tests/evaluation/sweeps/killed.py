@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from target_bench.core.contract import Observer
+from target_bench.core.observer import Observer
 from target_bench.evaluation.sweeps import (
     CellOutcome,
     Local,

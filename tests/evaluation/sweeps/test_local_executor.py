@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError
+from target_bench.core.observer import Observer
 from target_bench.evaluation.sweeps import CellOutcome, Local, Sweep, SweepCell
 from target_bench.evaluation.sweeps.local_executor import _Queue
 from tests.builders import Recorder

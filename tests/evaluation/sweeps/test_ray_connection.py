@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.observer import Observer
 from target_bench.core.version import __version__
 from target_bench.evaluation.sweeps import ray_connection
 from target_bench.evaluation.sweeps.ray_executor import Ray

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation
 from target_bench.core.settings import options_of
 from target_bench.evaluation.run_options import RunOptions

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import Score
+from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation
 from target_bench.evaluation.sweeps import CellOutcome, Sweep, SweepCell, run_cell
 from target_bench.evaluation.sweeps.sweep import outcome_event

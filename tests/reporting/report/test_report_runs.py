@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.core.observer import Observer
 from target_bench.evaluation.target import TARGET
 from target_bench.reporting.report import Limits, summary, write_report
 from target_bench.reporting.report.line_reader import Lines

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from target_bench.core.contract import Observer
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import exclusive_lock
+from target_bench.core.observer import Observer
 from target_bench.core.version import __version__
 from target_bench.reporting.leaderboard.entry import Entry, entries
 from target_bench.reporting.leaderboard.site import boards
