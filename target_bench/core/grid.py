@@ -73,7 +73,7 @@ class CellGrid:
         """How many leading rows hold header cells alone, those that reach down included."""
         end = 0
         for i, row in enumerate(self.rows):
-            end = max((i + cell.row_span for cell in row), default=end)
+            end = max(end, *(i + cell.row_span for cell in row), i)
             if end <= i or not all(cell.is_header for cell in row):
                 return i
         return len(self.rows)

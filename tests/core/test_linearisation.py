@@ -84,6 +84,11 @@ def test_no_highlight_in_the_table() -> None:
     assert subtable(GRID.rows, []) == "<table> </table>"
 
 
+def test_a_header_that_reaches_down_past_a_shorter_one() -> None:
+    tall, short = GridCell("a", 3, 1, True), GridCell("b", 1, 1, True)
+    assert CellGrid(((tall,), (short,), ())).header_rows == 3
+
+
 @given(GRIDS)
 def test_header_rows_are_those_of_the_rectangle(grid: CellGrid) -> None:
     """Found without laying the cells out, as many as whose places hold header cells alone."""
