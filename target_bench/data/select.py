@@ -68,16 +68,13 @@ class Loaded:
     def of_task(self, task: str) -> "Loaded":
         """Return the data with the queries about a task only.
 
-        For retrieval these are all but those whose metadata say that they are not ``ranked``.
-
         Raises:
             ConfigError: no query is about it.
         """
+        found = of_task(self.dataset, task)
         if task == RANKING_TASK:
-            kept = tuple(q for q in self.dataset.queries if q.metadata.get("ranked", True))
-            whole = len(kept) == len(self.dataset.queries)
-            return self if whole else replace(self, dataset=replace(self.dataset, queries=kept))
-        queries = of_task(self.dataset, task).queries
+            return replace(self, dataset=found)
+        queries = found.queries
         some = len(queries) < len(self.dataset.queries)
         return replace(
             self._with(queries, about=task), only_about=task if some else self.only_about
@@ -91,11 +88,15 @@ class Loaded:
 def of_task(dataset: Dataset, task: str) -> Dataset:
     """Return the dataset with the queries that are about a task only.
 
-    A query says in its metadata what it is about; one that says nothing is about every task.
+    A query says in its metadata what it is about; one that says nothing is about every task. For
+    table retrieval these are all but those whose metadata say that they are not ``ranked``.
 
     Raises:
         ConfigError: no query is about it.
     """
+    if task == RANKING_TASK:
+        ranked = tuple(q for q in dataset.queries if q.metadata.get("ranked", True))
+        return dataset if len(ranked) == len(dataset.queries) else replace(dataset, queries=ranked)
     queries = tuple(q for q in dataset.queries if q.metadata.get("task", task) == task)
     if not queries:
         name = f"{dataset.info.name} {dataset.split}"

@@ -114,7 +114,7 @@ class Paid:
     Path("paid.py").write_text(paid, encoding="utf-8")
     done = inside("check", "--generator", "paid.py:Paid")
     assert done.code == 2
-    assert "up to 250 texts may be sent" in done.err
+    assert "up to 280 texts may be sent" in done.err
     assert "--yes" in done.err
     assert not Path("asked").exists()
     agreed = inside("check", "--generator", "paid.py:Paid", "--yes")

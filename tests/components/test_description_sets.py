@@ -39,7 +39,7 @@ def test_statistics_of_mini() -> None:
 
 def test_statistics_without_highlighted_cells() -> None:
     with pytest.raises(DataError, match="no query has highlighted cells"):
-        statistics(load("mini"))
+        statistics(of_task(load("mini"), "retrieval"))
 
 
 def test_bleu_between_annotators() -> None:

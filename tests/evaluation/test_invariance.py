@@ -32,7 +32,9 @@ RETRIEVERS = ("bm25", "tfidf", "lsa", "random:seed=3")
 def test_order_of_the_queries(tmp_path: Path, name: str, seed: int) -> None:
     """Rankings, answers, and their scores to the last bit."""
     mini = load("mini")
-    shuffled = replace(mini, queries=tuple(random.Random(seed).sample(mini.queries, 280)))
+    shuffled = replace(
+        mini, queries=tuple(random.Random(seed).sample(mini.queries, len(mini.queries)))
+    )
     for task in ("retrieval", "fact_verification"):
         found = []
         for out, dataset in (("one", mini), ("other", shuffled)):

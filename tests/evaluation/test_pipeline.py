@@ -12,14 +12,14 @@ import yaml
 
 from target_bench.core.errors import DataError
 from target_bench.core.schema import Dataset, Query
-from target_bench.data.select import load
+from target_bench.data.select import load, of_task
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
 from target_bench.metrics.text import DEFINITIONS
 from tests.builders import Recorder, only, same_scores
 from tests.evaluation.stages.answering import FAULTY, QUESTIONS, Own, answered
 
-MINI = load("mini")
+MINI = of_task(load("mini"), "retrieval")
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.ranking import Ranking
 from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query, TableId
-from target_bench.data.select import load
+from target_bench.data.select import load, of_task
 from target_bench.evaluation.target import TARGET
 from tests.builders import (
     Counting,
@@ -145,9 +145,12 @@ def test_bounds(tmp_path: Path) -> None:
 def test_one_retrieval_serves_every_k(tmp_path: Path) -> None:
     retriever = Counting()
     several = only(_target(tmp_path).run(retriever, top_k=[5, 1, 20, 5]))
-    n = len(load("mini").queries)
+    ranked = of_task(load("mini"), "retrieval").queries
+    n = len(ranked)
     assert len(retriever.embedded) == 1
-    assert [query for query, _ in retriever.calls] == [q.text for q in load("mini").queries]
+    assert [query for query, _ in retriever.calls] == [
+        q.text for q in of_task(load("mini"), "retrieval").queries
+    ]
     assert {k for _, k in retriever.calls} == {20}
     assert several.counts.asked == several.counts.answered == n
     for k in (1, 5, 20):

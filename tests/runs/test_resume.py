@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.schema import Dataset, TableId
-from target_bench.data.select import load
+from target_bench.data.select import load, of_task
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
 from tests.builders import Record, Recorder, only, rewrite, rewrite_lines, same_scores
@@ -170,7 +170,7 @@ def test_torn_last_line(tmp_path: Path, torn: bytes) -> None:
     path.write_bytes(b"".join(lines[:-1]) + torn)
     retriever = Failing()
     again = _run(tmp_path, retriever)
-    assert retriever.asked == [load("mini").queries[-1].text]
+    assert retriever.asked == [of_task(load("mini"), "retrieval").queries[-1].text]
     assert path.read_bytes().splitlines(keepends=True) == lines
     same_scores(again, whole)
 

@@ -9,12 +9,12 @@ import pytest
 
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.schema import Corpus, TableId
-from target_bench.data.select import load
+from target_bench.data.select import load, of_task
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
 from tests.builders import Recorder
 
-QUERIES = load("mini").queries
+QUERIES = of_task(load("mini"), "retrieval").queries
 NUMBER = 69
 """The place of the 70th query."""
 

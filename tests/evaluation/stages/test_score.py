@@ -19,7 +19,7 @@ from target_bench.tasks.fact_verification import FactVerification
 from tests.builders import Recorder, only
 from tests.evaluation.stages.judged import SPREAD
 
-MINI = load("mini")
+MINI = of_task(load("mini"), "retrieval")
 SQL = replace(MINI, queries=tuple(SPREAD))
 
 

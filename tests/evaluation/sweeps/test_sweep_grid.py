@@ -138,12 +138,13 @@ def test_tasks(tmp_path: Path) -> None:
     plain = "corpora: mini\nretrievers: bm25\n"
     assert [(c.task, c.generator) for c in _cells(tmp_path, plain)] == [("retrieval", None)]
     answered = _cells(tmp_path, plain + "generators: [gold, empty]\ntables: [1, 10]\n")
-    assert len(answered) == 5 * 2 * 2
+    assert len(answered) == 6 * 2 * 2
     assert {cell.task for cell in answered} == {
         "question_answering",
         "fact_verification",
         "text_to_sql",
         "text_to_table",
+        "table_to_text",
         "table_answering",
     }
     both = _cells(tmp_path, plain + "tasks: [Table Retrieval, qa]\ngenerators: [gold, empty]\n")

@@ -9,7 +9,7 @@ import pytest
 from target_bench import TARGET
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Generation, GenerationRequest
-from target_bench.data.select import load
+from target_bench.data.select import load, of_task
 from target_bench.evaluation.results import Result
 from target_bench.reporting.leaderboard.entry import Entry
 from target_bench.reporting.leaderboard.pack import pack
@@ -21,7 +21,7 @@ from tests.builders import Record, Recorder, json_lines, rewrite, without
 from tests.reporting.leaderboard.conftest import card
 from tests.reporting.leaderboard.forging import files_of, packed, run_of, with_document
 
-QUERIES = load("mini").queries
+QUERIES = of_task(load("mini"), "retrieval").queries
 
 
 class Recorded:

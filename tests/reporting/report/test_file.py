@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.data.select import load
+from target_bench.data.select import load, of_task
 from target_bench.evaluation.target import TARGET
 from target_bench.reporting.report import Limits, write_report
 from target_bench.reporting.report.shown_tables import TableSize
@@ -16,7 +16,7 @@ from tests.reporting.report.written import HOSTILE, blocks, hostile_runs, listed
 
 def test_every_query_is_there(mini_report: Path, mini_runs: list[Path]) -> None:
     """Questions, gold tables and rankings are those of corpus and runs."""
-    found, dataset = blocks(mini_report), load("mini", "test")
+    found, dataset = blocks(mini_report), of_task(load("mini", "test"), "retrieval")
     queries, tables = listed(found, "queries"), listed(found, "tables")
     assert [query["id"] for query in queries] == [query.id for query in dataset.queries]
     for shown, query in zip(queries, dataset.queries, strict=True):
