@@ -316,6 +316,10 @@ def _extractive(_folder: Path) -> tuple[str, set[str]]:
     return "extractive", {"many", "usage", "schema"}
 
 
+def _template(_folder: Path) -> tuple[str, set[str]]:
+    return "template", {"many", "usage", "schema"}
+
+
 def _replay(folder: Path) -> tuple[str, set[str]]:
     asked = [*requests.ordinary(), *requests.with_schema()]
     lines = [json.dumps({"query_id": r.query_id, "text": "five"}) for r in asked]
@@ -325,6 +329,7 @@ def _replay(folder: Path) -> tuple[str, set[str]]:
 
 BUILT_INS: dict[str, Callable[[Path], tuple[str, set[str]]]] = {
     "extractive": _extractive,
+    "template": _template,
     "replay": _replay,
 }
 ELSEWHERE = {
