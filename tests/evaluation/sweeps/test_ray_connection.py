@@ -93,7 +93,7 @@ def test_a_node_with_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
 SWEEP = """
 import sys
 from pathlib import Path
-from target_bench.core.schema import Observer
+from target_bench.core.observer import Observer
 from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
 from target_bench.evaluation.sweeps.ray_executor import Ray
