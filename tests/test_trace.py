@@ -66,13 +66,11 @@ def _n_entered(*commands: str, folder: Path) -> int:
 
 
 def test_a_run_of_downloaded_data_is_read_in_30_files(tmp_path: Path) -> None:
-    root = os.environ.get("TARGET_BENCH_DATA")
-    if not root or not (Path(root) / "ottqa").is_dir():
+    if not (DATA / "ottqa").is_dir():
         pytest.skip("needs OTT-QA in $TARGET_BENCH_DATA")
-    _n_entered(
-        "run ottqa --retriever bm25 --limit 1 --out first", folder=tmp_path
-    )  # into the cache
-    assert _n_entered("run ottqa --retriever bm25 --out second", folder=tmp_path) <= 30
+    command = f"run ottqa --retriever bm25 --data-dir {DATA}"
+    _n_entered(f"{command} --limit 1 --out first", folder=tmp_path)  # into the cache
+    assert _n_entered(f"{command} --out second", folder=tmp_path) <= 30
 
 
 def test_a_run_about_sql_is_read_in_50_files(tmp_path: Path) -> None:
