@@ -10,6 +10,7 @@ from types import ModuleType
 
 import pytest
 
+from tests.real.data import DATA
 from tools.trace import Trace, report
 
 ROOT = Path(__file__).parent.parent
