@@ -100,7 +100,7 @@ open_weights: yes
 """
 
 
-def test_a_submission_verified_and_shown_is_read_in_47_files(tmp_path: Path) -> None:
+def test_a_submission_verified_and_shown_is_read_in_45_files(tmp_path: Path) -> None:
     _n_entered("run mini --task retrieval --retriever bm25", folder=tmp_path)
     (run,) = (tmp_path / "runs").iterdir()
     (tmp_path / "card.yaml").write_text(CARD)
@@ -109,7 +109,7 @@ def test_a_submission_verified_and_shown_is_read_in_47_files(tmp_path: Path) -> 
         "leaderboard verify team.tbs.zip",
         "leaderboard build . -o site",
     )
-    assert _n_entered(*commands, folder=tmp_path) <= 47
+    assert _n_entered(*commands, folder=tmp_path) <= 45
 
 
 def _module(path: Path) -> ModuleType:

@@ -35,8 +35,8 @@ from target_bench.reporting.leaderboard.read_submission import Read, Submission
 from target_bench.runs.earlier_versions import earlier_answers_fingerprint, earlier_note
 from target_bench.runs.manifest import NO_CONTEXT, answers_fingerprint, queries_fingerprint
 
-_BASELINES = ("bm25", "tfidf")
-"""The retrievers that decide which queries are hard: none of them ranks a gold table first."""
+BASELINE = "bm25"
+"""The retriever that decides which queries are hard: it ranks no gold table first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Checked:
             None without a retriever.
         answered: the same of the answers, or None.
         judgements: query id -> what became of its answer, of a task that judges answers.
-        hard: (n,) whether no baseline ranks a gold table of the query first; none is without a
+        hard: (n,) whether the baseline ranks no gold table of the query first; none is without a
             retriever.
         basis: whether a run of answers in the submission is built on it.
     """
@@ -238,12 +238,12 @@ class Recomputer:
             raise self._budget.spent(where) from None
 
     def _hard_queries(self, run: RunDocument, loaded: Loaded) -> Mapping[str, bool]:
-        """Query id -> whether no baseline ranks a gold table first."""
+        """Query id -> whether the baseline ranks no gold table first."""
         key = (run.corpus, run.split, tuple(run.distractors), run.about)
         if key not in self._hard:
             dataset = loaded.dataset
             self._observer.stage(f"{dataset.info.name}: which queries are hard")
-            met = set[str]().union(*(_ranked_first(name, dataset) for name in _BASELINES))
+            met = _ranked_first(dataset)
             gold = (query for query in dataset.queries if query.gold)
             self._hard[key] = {query.id: query.id not in met for query in gold}
         return self._hard[key]
@@ -300,11 +300,11 @@ def _replayed(
     return known
 
 
-def _ranked_first(baseline: str, dataset: Dataset) -> set[str]:
-    """Return the queries of which a baseline ranks a gold table first."""
+def _ranked_first(dataset: Dataset) -> set[str]:
+    """Return the queries of which the baseline ranks a gold table first."""
     if not len(dataset.corpus):
         return set()
-    retriever = registry.create("retriever", baseline)
+    retriever = registry.create("retriever", BASELINE)
     retriever.embed_corpus(dataset.corpus)
     rankings: dict[str, Retrieval] = {}
     size = contract.batch_size(retriever)

@@ -70,9 +70,9 @@ def coverage(run: Checked) -> Found:
 def missing_hard(run: Checked) -> Found:
     """Missing queries are not those that are hard.
 
-    Hard are queries for which neither of the baselines BM25 and TF-IDF, run by the verifier, ranks
-    a gold table first. If missing and failed queries are hard more often than chance explains
-    (Fisher's exact test, p < 0.001), the run is suspicious. They count as wrong in any case.
+    Hard are queries for which BM25, run by the verifier, ranks no gold table first. If missing and
+    failed queries are hard more often than chance explains (Fisher's exact test, p < 0.001), the
+    run is suspicious. They count as wrong in any case.
     """
     found = run.predictions.found
     missing = [q.id not in found or _failed(found[q.id]) for q in run.dataset.queries]
@@ -226,10 +226,10 @@ def gold_rankings(run: Checked) -> Found:
 
     Looked at is the share of queries with all gold tables on top, by its lower bound of 99.9%
     confidence. Suspicious: it is above 0.97 over all queries; or above 0.8 over the hard ones
-    (those for which neither BM25 nor TF-IDF ranks a gold table first); or, of queries with several
-    gold tables and all of them on top, more than 0.8 have them in the very order of the gold file,
-    which says nothing about relevance (BM25 has 32% of them so on Spider, 55% on BIRD). Two of the
-    three are rejected. Suspicious too: among the first ten, the first gold table stands more often
+    (those for which BM25 ranks no gold table first; our baselines reach 0.46 at most);
+    or, of queries with several gold tables and all of them on top, more than 0.8 have them in the
+    very order of the gold file, which says nothing about relevance (BM25 has 32% of them so on
+    Spider, 55% on BIRD). Two of the three are rejected. Suspicious too: among the first ten, the first gold table stands more often
     at some rank than at one above it: of the queries that have it at either, the lower bound of the
     share at the lower one is above 0.6 (BM25, TF-IDF and LSA reach 0.41 at most on OTT-QA, FeTaQA,
     TabFact, Spider and BIRD).
@@ -249,7 +249,7 @@ def gold_rankings(run: Checked) -> Found:
         f"{sum(hits):,} of {len(hits):,} {what}"
         for hits, most, what in (
             (on_top, PERFECT, "queries have all their gold tables on top"),
-            (hard, HARD, "queries that baselines fail have all their gold tables on top"),
+            (hard, HARD, "queries that BM25 fails have all their gold tables on top"),
             (several, IN_ORDER, "rankings with several gold tables on top have the gold's order"),
         )
         if at_least(sum(hits), len(hits)) > most
