@@ -1,11 +1,17 @@
 """The committed baselines, verified against the real data: the same scores come out."""
 
 import json
+from itertools import permutations
 from pathlib import Path
 
 import pytest
 
+from target_bench.data.select import load
 from target_bench.reporting.leaderboard import entry
+from target_bench.reporting.leaderboard.archive import SUFFIX
+from target_bench.reporting.leaderboard.duplicates import alike
+from target_bench.reporting.leaderboard.read_submission import opened
+from target_bench.reporting.leaderboard.recompute import table_ids
 from target_bench.reporting.leaderboard.verify import verify
 from tests.builders import ROOT, Recorder
 from tests.real.data import DATA, needs_data
@@ -47,3 +53,23 @@ def _alone(files: Files, corpus: str) -> Files:
             if name.startswith(folder)
         },
     }
+
+
+@pytest.mark.parametrize(
+    ("corpus", "most"), [("ottqa", (0.31, 0.83, 0.0)), ("spider", (0.44, 0.93, 0.23))]
+)
+def test_baselines_share_their_mistakes_within_the_thresholds(
+    corpus: str, most: tuple[float, float, float]
+) -> None:
+    """The figures in the rule ``copied``: mistakes at the same rank, order, equal rankings."""
+    dataset = load(corpus, data_dir=DATA)
+    ids, gold = table_ids(dataset), {query.id: query.gold for query in dataset.queries}
+    rankings = []
+    for path in sorted(HERE.glob(f"*{SUFFIX}")):
+        with opened(path) as submission:
+            place = [run.corpus for run in submission.runs].index(corpus)
+            found = submission.rankings(place, gold, ids).found
+            rankings.append([found[query_id].tables for query_id in gold])
+    pairs = [alike(*pair, list(gold.values())) for pair in permutations(rankings, 2)]
+    figures = [(one.same_place, one.same_order, one.identical) for one in pairs]
+    assert tuple(round(max(column), 2) for column in zip(*figures, strict=True)) == most
