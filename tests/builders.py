@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from target_bench.core.files import FIELD, WHOLLY, sealed, sealed_line, unsealed_line
+from target_bench.core.files import FIELD, sealed, sealed_line, unsealed_line
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, TableId
 from target_bench.evaluation.results import Result
-from target_bench.runs.manifest import Asked
+from target_bench.runs.manifest import WHOLLY, Asked
 
 ROOT = Path(__file__).parent.parent
 

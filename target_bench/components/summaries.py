@@ -1,6 +1,5 @@
 """A name and a summary for each table, written by a language model, each asked for once."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +8,7 @@ from typing import Any
 from target_bench.components.remote.answer_cache import Answer, AnswerCache, file, request_key
 from target_bench.core.contract import Generator
 from target_bench.core.errors import TargetBenchError
+from target_bench.core.files import parse_json
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest, Message
@@ -180,9 +180,9 @@ def _read(answer: Generation) -> Summary | str:
         return answer.error.partition(":")[0]
     start, end = answer.text.find("{"), answer.text.rfind("}")
     try:
-        fields = json.loads(answer.text[start : end + 1])
+        fields = parse_json(answer.text[start : end + 1])
         name, text = fields["table_name"], fields["table_summary"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         return "no JSON of table_name and table_summary"
     if not (isinstance(name, str) and isinstance(text, str) and name.strip() and text.strip()):
         return "an empty name or summary"

@@ -1,6 +1,5 @@
 """A language model that looks again at claims for which rules found no support."""
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,6 +7,7 @@ from typing import Any, NamedTuple
 
 from target_bench.components.generator_calls import answers, check_generator
 from target_bench.core import registry
+from target_bench.core.files import parse_json
 from target_bench.core.schema import GenerationRequest, Message
 from target_bench.metrics.faithfulness.support import Claim, Support
 
@@ -93,8 +93,8 @@ def parse_reply(text: str) -> frozenset[int] | None:
     """Read the numbers in the last JSON block of a reply; None where there is none of this form."""
     blocks = _BLOCK.findall(text)
     try:
-        numbers = json.loads(blocks[-1])["supported"]
-    except (IndexError, KeyError, ValueError, RecursionError):
+        numbers = parse_json(blocks[-1])["supported"]
+    except (IndexError, KeyError, ValueError):
         return None
     if not isinstance(numbers, list) or any(type(number) is not int for number in numbers):
         return None

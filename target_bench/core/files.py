@@ -30,12 +30,6 @@ CACHE_VARIABLE = "TARGET_BENCH_CACHE"
 FIELD = "seal"
 """The field of a document that holds the SHA-256 of the others."""
 
-WHOLLY = "sealed"
-"""The entry of a manifest which says that every file of its run was sealed from the first line on.
-
-A run that was begun by version 0.1.0 lacks it, though its manifest may have a seal by now.
-"""
-
 LINE_FIELD = "crc32"
 """The last field of a line, which holds the CRC-32 of what is before it, in hexadecimal."""
 
@@ -259,6 +253,22 @@ def check_file(path: Path, sha256: str) -> None:
         raise DamageError(f"{path.name} is not what was written")
 
 
+def parse_json(text: str | bytes, **reading: Any) -> Any:
+    """Return a JSON value from outside of this process.
+
+    Args:
+        text: the document.
+        reading: keywords of ``json.loads``.
+
+    Raises:
+        ValueError: it is not JSON, or is nested too deep to be read.
+    """
+    try:
+        return json.loads(text, **reading)
+    except RecursionError as error:
+        raise ValueError(f"nested too deep: {error}") from error
+
+
 def sealed(record: Mapping[str, Any], field: str = FIELD) -> dict[str, Any]:
     """Return a JSON document with its seal."""
     return {**record, field: seal_of(dict(record))}
@@ -278,18 +288,12 @@ def unsealed(record: Any, field: str = FIELD, required: bool = True) -> dict[str
     if not isinstance(record, dict):
         raise DamageError("it is not a JSON object")
     content = {name: value for name, value in record.items() if name != field}
-    if (required or field in record) and record.get(field) != seal_of(content):
-        raise DamageError("it is not what was written")
-    return content
-
-
-def wholly_sealed(folder: Path) -> bool:
-    """Return whether scores and lines of a run without a seal are damaged, by its manifest."""
     try:
-        manifest = json.loads((folder / "manifest.json").read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(manifest, dict) and WHOLLY in manifest
+        if (required or field in record) and record.get(field) != seal_of(content):
+            raise DamageError("it is not what was written")
+    except RecursionError as error:
+        raise DamageError(f"nested too deep: {error}") from error
+    return content
 
 
 def seal_of(value: Any) -> str:

@@ -23,7 +23,7 @@ from target_bench.core.errors import (
     StoreError,
     TargetBenchError,
 )
-from target_bench.core.files import sha256_of, sync
+from target_bench.core.files import parse_json, sha256_of, sync
 from target_bench.core.identity import plugin_identity
 from target_bench.core.schema import Corpus
 
@@ -174,7 +174,7 @@ def _record(retriever: object, corpus: Corpus) -> dict[str, Any]:
 def _read(folder: Path) -> dict[str, Any]:
     path = folder / _INDEX
     try:
-        found = json.loads(path.read_bytes())
+        found = parse_json(path.read_bytes())
     except FileNotFoundError as error:
         what = "there is no index here" if folder.is_dir() else "there is no such folder"
         raise DataError(f"{folder}: {what} (no {_INDEX}); save one with save_index") from error

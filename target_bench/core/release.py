@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any, ClassVar, TypeVar, cast
 
 from target_bench.core.errors import DataError
-from target_bench.core.files import Seen, listing, sha256_of
+from target_bench.core.files import Seen, listing, parse_json, sha256_of
 from target_bench.core.schema import CorpusInfo, Query, Table
 
 T = TypeVar("T")
@@ -196,21 +196,21 @@ def _readable(path: Path) -> Iterator[None]:
 
 def _json(text: str, place: object) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_object)
+        return parse_json(text, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         raise DataError(
             f"{place}: not valid JSON at line {error.lineno}, column {error.colno}: {error.msg}"
         ) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise DataError(f"{place}: not usable JSON: {error}") from error
 
 
 def _json_of_line(line: str, place: str) -> Any:
     try:
-        return json.loads(line, object_pairs_hook=_object)
+        return parse_json(line, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         raise DataError(f"{place}: not valid JSON at column {error.colno}: {error.msg}") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise DataError(f"{place}: not usable JSON: {error}") from error
 
 
@@ -228,7 +228,7 @@ def _is_half(raw: bytes) -> bool:
     if raw.endswith(b"\n"):
         return False
     try:
-        json.loads(raw)
+        parse_json(raw)
     except ValueError:
         return True
     return False

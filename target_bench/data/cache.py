@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from uuid import uuid4
 
 from target_bench.core.errors import DataError
-from target_bench.core.files import Seen, cache_root, check_file, unsealed
+from target_bench.core.files import Seen, cache_root, check_file, parse_json, unsealed
 from target_bench.core.identity import code_hash
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import Query, Table, TableId
@@ -217,7 +217,7 @@ def entries_named(pattern: str) -> Iterator[Entry]:
 def entry_in(folder: Path) -> Entry:
     """Read the record of an entry; ``format`` is None in one that cannot be read."""
     try:
-        record = json.loads((folder / "entry.json").read_bytes())
+        record = parse_json((folder / "entry.json").read_bytes())
         if record["format"] != FORMAT:
             size, when = _folder_bytes(folder), str(record.get("created", ""))
             return Entry(folder, int(record["format"]), "", when, "", size, "", Seen(), ())
@@ -243,7 +243,6 @@ def entry_in(folder: Path) -> Entry:
         LookupError,
         TypeError,
         AttributeError,
-        RecursionError,
     ):
         return Entry(folder, None, "", "", "", _folder_bytes(folder), "", Seen(), ())
 

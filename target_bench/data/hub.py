@@ -38,7 +38,7 @@ from typing import Any
 
 from target_bench.core import registry, unknown_names
 from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.core.files import CACHE_VARIABLE, cache_root, sealed, unsealed
+from target_bench.core.files import CACHE_VARIABLE, cache_root, parse_json, sealed, unsealed
 from target_bench.data.hub_client import MAIN, Facts, Hub, Listing, short
 
 FORMAT = 1
@@ -341,7 +341,7 @@ def _record(pull: Pull, folder: Path) -> None:
 
 def _recorded(folder: Path) -> Pull | None:
     try:
-        record = unsealed(json.loads((folder / SOURCE).read_bytes()), required=False)
+        record = unsealed(parse_json((folder / SOURCE).read_bytes()), required=False)
         if record.pop("format") != FORMAT:
             return None
         repositories = [

@@ -1,6 +1,5 @@
 """Models behind the OpenAI API: OpenAI's own, and those of any server that speaks it."""
 
-import json
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, nullcontext
@@ -23,6 +22,7 @@ from target_bench.components.remote.recorder import Recorder
 from target_bench.components.remote.served_model import Served
 from target_bench.components.remote.server_settings import check_at_least_one, check_prices
 from target_bench.core.contract import Generator, constructor_arguments
+from target_bench.core.files import parse_json
 from target_bench.core.observer import Observer
 from target_bench.core.reasoning import without_reasoning
 from target_bench.core.schema import Generation, GenerationRequest
@@ -344,7 +344,7 @@ def _json_problem(text: str) -> str | None:
     said = without_reasoning(text)
     fence = _FENCE.match(said)
     try:
-        json.loads(fence["inner"] if fence else said)
-    except (ValueError, RecursionError) as error:
+        parse_json(fence["inner"] if fence else said)
+    except ValueError as error:
         return str(error)
     return None

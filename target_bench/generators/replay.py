@@ -10,6 +10,7 @@ from typing import Any
 
 from target_bench.core.contract import Generator
 from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.files import parse_json
 from target_bench.core.release import Release, field
 from target_bench.core.schema import Generation, GenerationRequest
 
@@ -196,8 +197,8 @@ def _as_bird(lines: list[str]) -> list[str]:
 
 def _is_json(line: str) -> bool:
     try:
-        json.loads(line)
-    except (ValueError, RecursionError):
+        parse_json(line)
+    except ValueError:
         return False
     return True
 

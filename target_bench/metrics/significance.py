@@ -195,21 +195,6 @@ def _sampled(
     return [float(count + 1) / (resamples + 1) for count in extreme]
 
 
-def bootstrap_test(
-    first: Floats,
-    second: Floats,
-    value: Value = mean,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> float:
-    """Return the p-value of the paired bootstrap test; arguments and errors as for ``compare``.
-
-    The share of resampled differences that lie at least as far from the observed one as that lies
-    from 0: the bootstrap distribution, moved to the null hypothesis.
-    """
-    return compare(first, second, value, "bootstrap", resamples, seed).p
-
-
 def effect_size(first: Floats, second: Floats, resamples: int = RESAMPLES, seed: int = 0) -> Effect:
     """Return Cohen's d_z (Cohen 1988, section 2.3.5) of per-query values, with its interval.
 

@@ -1,6 +1,5 @@
 """Is a store of runs whole, and what may be removed from it?"""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -8,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from target_bench.core.errors import StoreError, TargetBenchError
-from target_bench.core.files import FIELD, free_lock
+from target_bench.core.files import FIELD, free_lock, parse_json
 from target_bench.runs import record_log
 from target_bench.runs.find import run_folders
 from target_bench.runs.manifest import key_of
@@ -138,8 +137,8 @@ def _leftovers(folder: Path) -> list[str]:
 
 def _unsealed(folder: Path) -> Iterator[str]:
     for name in ("manifest.json", "scores.json"):
-        with suppress(OSError, ValueError, RecursionError):
-            if FIELD not in json.loads((folder / name).read_bytes()):
+        with suppress(OSError, ValueError):
+            if FIELD not in parse_json((folder / name).read_bytes()):
                 yield name
 
 

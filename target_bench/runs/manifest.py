@@ -16,9 +16,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from target_bench.core.built_in import RANKING_TASK
-from target_bench.core.files import WHOLLY
+from target_bench.core.files import parse_json
 from target_bench.core.schema import NO_DATABASE, Query
 from target_bench.core.settings import without_secrets
+
+WHOLLY = "sealed"
+"""The entry of a manifest which says that every file of its run was sealed from the first line on.
+
+A run that was begun by version 0.1.0 lacks it, though its manifest may have a seal by now.
+"""
 
 EVERY_FIELD = 2
 """The version of the fingerprint of runs about answers, in ``queries_version`` of their identity.
@@ -355,6 +361,15 @@ _ENTRIES = tuple(
     for one in fields(Manifest)
     if one.name not in ("id", "identity", "asked", "sealed", "more")
 )
+
+
+def wholly_sealed(folder: Path) -> bool:
+    """Return whether scores and lines of a run without a seal are damaged, by its manifest."""
+    try:
+        manifest = parse_json((folder / "manifest.json").read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(manifest, dict) and WHOLLY in manifest
 
 
 def asked_from(record: Mapping[str, Any]) -> Asked:

@@ -4,15 +4,22 @@ A missing or wrong entry is a ``StoreError`` that names file, entry and value. E
 version does not know, as a later one may add, are kept.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import StoreError
-from target_bench.core.files import WHOLLY, DamageError, unsealed
-from target_bench.runs.manifest import FORMAT, Identity, Manifest, MixedIn, Status, asked_from
+from target_bench.core.files import DamageError, parse_json, unsealed
+from target_bench.runs.manifest import (
+    FORMAT,
+    WHOLLY,
+    Identity,
+    Manifest,
+    MixedIn,
+    Status,
+    asked_from,
+)
 
 
 def parse(record: Mapping[str, Any], path: Path) -> Manifest:
@@ -58,8 +65,8 @@ def read_manifest(folder: Path) -> Manifest:
     if not folder.is_dir():
         raise StoreError(f"{folder}: there is no such run folder")
     try:
-        record = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
+        record = parse_json(path.read_bytes())
+    except (OSError, ValueError) as error:
         raise StoreError(f"{path}: cannot be read ({error}); move the folder away") from error
     if not isinstance(record, dict):
         raise StoreError(f"{path}: holds no manifest; move the folder away")

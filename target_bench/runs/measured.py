@@ -1,6 +1,5 @@
 """Scores of a finished run: ``scores.json``, and what every query contributes to them."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -10,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import ConfigError, StoreError
-from target_bench.core.files import DamageError, check_file, unsealed, wholly_sealed
+from target_bench.core.files import DamageError, check_file, parse_json, unsealed
 from target_bench.core.metric import AnswerCounts, Counts, Metric, MetricSpec, Score
 from target_bench.metrics.run_scores import mean, named, of_mean, spec_of
 from target_bench.metrics.significance import Value
-from target_bench.runs.manifest import SLICE_PREFIX
+from target_bench.runs.manifest import SLICE_PREFIX, wholly_sealed
 
 Floats = NDArray[np.float64]
 
@@ -278,11 +277,11 @@ def read_scores(folder: Path) -> StoredScores:
             f"{folder}: the run is not finished (no scores.json); run the same command again"
         )
     try:
-        content = unsealed(json.loads(path.read_bytes()), required=wholly_sealed(folder))
+        content = unsealed(parse_json(path.read_bytes()), required=wholly_sealed(folder))
         if not all(isinstance(content.get(part), dict) for part in ("scores", "counts")):
             raise StoreError(f"{path}: holds no scores; {_ADVICE}")
         return _parse(content)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(f"{path}: cannot be read ({error}); {_ADVICE}") from error
 
 

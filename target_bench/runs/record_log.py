@@ -19,8 +19,9 @@ from typing import Any, Generic, Self, TypeVar
 
 from target_bench.core.contract import generation_fault
 from target_bench.core.errors import StoreError
-from target_bench.core.files import DamageError, sealed_line, sync_one, unsealed_line, wholly_sealed
+from target_bench.core.files import DamageError, parse_json, sealed_line, sync_one, unsealed_line
 from target_bench.core.schema import MARKS, Generation, Judgement, Retrieval, TableId
+from target_bench.runs.manifest import wholly_sealed
 
 SECONDS_BETWEEN_SYNCS = 1.0
 """How much work a power cut may cost; a killed process loses no finished batch."""
@@ -132,8 +133,8 @@ def lines(path: Path, parse: Callable[[dict[str, Any]], T]) -> Iterator[T | Stor
     required = wholly_sealed(path.parent)
     for number, line in enumerate(found, start=1):
         try:
-            yield parse(json.loads(unsealed_line(line, required)))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            yield parse(parse_json(unsealed_line(line, required)))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             yield _damaged(path, number, error)
 
 

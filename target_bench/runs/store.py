@@ -25,6 +25,7 @@ from target_bench.core.files import (
     atomic_write,
     check_file,
     exclusive_lock,
+    parse_json,
     sealed,
     unsealed,
 )
@@ -200,8 +201,8 @@ class Run:
         path = self.folder / "scores.json"
         try:
             if path.exists():
-                unsealed(json.loads(path.read_bytes()), required=self.manifest.sealed)
-        except (ValueError, RecursionError):
+                unsealed(parse_json(path.read_bytes()), required=self.manifest.sealed)
+        except ValueError:
             found.append(path.name)
         for name, sha256 in self.manifest.tables.items():
             path = self.folder / Path(name).name

@@ -99,3 +99,11 @@ def test_a_state_of_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.Monk
     files.check_file(path, "two")
     with pytest.raises(OSError, match="No such file"):
         files.digest(tmp_path / "none")
+
+
+@pytest.mark.parametrize("document", ['{"a":' * 2 + "%s" + "}" * 2, '{"a": %s, "seal": "x"}'])
+def test_json_of_any_depth_is_read_or_a_value_error(document: str) -> None:
+    """At the edge of Python's limit it can be read but not sealed."""
+    for depth in (*range(985, 1000), 100_000):
+        with pytest.raises(ValueError, match=r"nested too deep|not what was written"):
+            files.unsealed(files.parse_json(document % ("[" * depth + "]" * depth)))

@@ -190,6 +190,7 @@ def _truncate(path: Path) -> None:
         (lambda f: _edit(f, format=99), "format 99, and this version of target-bench reads 3"),
         (lambda f: (f / "index.json").write_text("[]"), "format None"),
         (lambda f: (f / "index.json").write_text("{"), "cannot be read"),
+        (lambda f: (f / "index.json").write_text("[" * 100_000), "nested too deep"),
         (lambda f: (f / "index.json").unlink(), "there is no index here (no index.json)"),
         (shutil.rmtree, "there is no such folder"),
         (lambda f: _edit(f, files=None), "lists no files; delete the folder and index again"),

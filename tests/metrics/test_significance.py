@@ -19,7 +19,6 @@ from target_bench.metrics.run_scores import mean, named, of_mean
 from target_bench.metrics.significance import (
     Floats,
     TestName,
-    bootstrap_test,
     compare,
     effect_size,
     holm,
@@ -99,7 +98,7 @@ def test_sampled_as_in_ranx(shift: float, p: float) -> None:
 def test_bootstrap_test_as_the_t_test(shift: float) -> None:
     first, second = _normal(300, shift)
     wanted = stats.ttest_rel(first, second).pvalue
-    assert bootstrap_test(first, second) == pytest.approx(wanted, abs=0.02)
+    assert compare(first, second, test="bootstrap").p == pytest.approx(wanted, abs=0.02)
 
 
 @pytest.mark.parametrize("few", [0, 500])
@@ -141,7 +140,7 @@ def test_p_is_a_probability_above_zero(pairs: list[tuple[float, float]], seed: i
         p, exact = randomization_test(first, second, resamples=resamples, seed=seed)
         least = 2.0 ** -len(pairs) if exact else 1 / (resamples + 1)
         assert least <= p <= 1
-        p = bootstrap_test(first, second, resamples=resamples, seed=seed)
+        p = compare(first, second, test="bootstrap", resamples=resamples, seed=seed).p
         assert 1 / (resamples + 1) <= p <= 1
 
 

@@ -22,7 +22,7 @@ import numpy as np
 import portalocker
 
 from target_bench.core.errors import StoreError
-from target_bench.core.files import DamageError, sealed, sync, unsealed
+from target_bench.core.files import DamageError, parse_json, sealed, sync, unsealed
 
 FORMAT = 2
 """The version of the layout; a folder of another version is moved aside."""
@@ -82,7 +82,7 @@ def read_header(folder: Path) -> Header:
         OSError: it cannot be read.
     """
     try:
-        record = json.loads((folder / HEADER).read_bytes())
+        record = parse_json((folder / HEADER).read_bytes())
         if record["format"] != FORMAT:
             raise DamageError(f"its layout is version {record['format']}, not {FORMAT}")
         record = unsealed(record, _SEAL)
@@ -96,7 +96,7 @@ def read_header(folder: Path) -> Header:
         raise DamageError(f"{HEADER} is missing") from None
     except DamageError as error:
         raise DamageError(f"{HEADER}: {error}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamageError(f"{HEADER} cannot be read: {error}") from error
 
 

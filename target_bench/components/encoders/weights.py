@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import ConfigError
-from target_bench.core.files import sha256_of
+from target_bench.core.files import parse_json, sha256_of
 from target_bench.core.local_models import no_loading_bar
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
@@ -181,7 +181,7 @@ def has_file(model: Path | HubModel, file: str) -> bool:
 def declared_dtype(model: Path | HubModel) -> str | None:
     """Return the type of numbers that a model's ``config.json`` says it is published in."""
     try:
-        config = json.loads(_config_file(model).read_text(encoding="utf-8"))
+        config = parse_json(_config_file(model).read_text(encoding="utf-8"))
         found = config.get("dtype") or config.get("torch_dtype")
     except (OSError, ValueError, AttributeError):
         return None  # loading the model will say what is wrong with it

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from target_bench.core.errors import DataError, StoreError
+from target_bench.core.files import parse_json
 from target_bench.metrics.tables.answer_tables import FORMATS, TableFormat
 
 _STEMS: dict[str, TableFormat] = {"table": "text", **{name: name for name in FORMATS}}
@@ -91,8 +92,8 @@ def _lines(path: Path, text: str) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             try:
-                yield number, json.loads(line)
-            except (ValueError, RecursionError) as error:
+                yield number, parse_json(line)
+            except ValueError as error:
                 raise DataError(f"{path}, line {number}: not valid JSON: {error}") from error
 
 

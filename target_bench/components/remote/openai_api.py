@@ -2,7 +2,6 @@
 
 import asyncio
 import importlib.util
-import json
 import os
 import re
 import time
@@ -14,6 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 from target_bench.components.remote.failures import Failure, Refused, error_in
 from target_bench.components.remote.rate_limits import retry_after
 from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.files import parse_json
 from target_bench.core.settings import looks_secret, may_be_a_word
 
 if TYPE_CHECKING:
@@ -208,8 +208,8 @@ class Connection:
 
     def _object(self, content: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
         try:
-            body = json.loads(content)
-        except (ValueError, RecursionError):
+            body = parse_json(content)
+        except ValueError:
             page = "html" in headers.get("content-type", "") or content.lstrip().startswith(b"<")
             what = "a web page: is base_url right?" if page else "no JSON"
             raise Failure(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from target_bench.core.errors import DataError
-from target_bench.core.files import sha256_of
+from target_bench.core.files import parse_json, sha256_of
 
 RECORD = "target_bench.json"
 PAIRS = "target_bench_pairs.jsonl"
@@ -81,7 +81,7 @@ def read(folder: Path) -> dict[str, Any]:
     """
     path = folder / RECORD
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = parse_json(path.read_text(encoding="utf-8"))
         if found["format"] == FORMAT:
             return dict(found)
         problem = f"it is of format {found['format']!r}, and this version reads {FORMAT}"
@@ -102,7 +102,7 @@ def read_pairs(folder: Path) -> list[Used]:
         if sha256_of(path) != stated:
             raise ValueError(f"its SHA-256 is not the pairs_sha256 of {RECORD}")
         with path.open(encoding="ascii") as lines:
-            return [_used(json.loads(line)) for line in lines]
+            return [_used(parse_json(line)) for line in lines]
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise DataError(
             f"{path}: what this model was trained on cannot be read: {error}"

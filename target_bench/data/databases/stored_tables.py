@@ -31,6 +31,7 @@ from target_bench.core.files import (
     State,
     cache_root,
     check_file,
+    parse_json,
     sealed,
     sha256_of,
     state,
@@ -361,9 +362,9 @@ def _fault_of(path: Path) -> str | None:
 @lru_cache(maxsize=4096)
 def _fault(path: Path, state: State) -> str | None:  # noqa: ARG001 (part of the key)
     try:
-        record = unsealed(json.loads(path.with_name(_SEAL).read_bytes()))
+        record = unsealed(parse_json(path.with_name(_SEAL).read_bytes()))
         check_file(path, record["sha256"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         return str(error)
     return None
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.errors import DataError
-from target_bench.core.files import atomic_write
+from target_bench.core.files import atomic_write, parse_json
 from target_bench.core.metric import AnswerCounts, Counts, Score
 from target_bench.reporting.leaderboard.card import Card
 from target_bench.reporting.leaderboard.document_models import check_entry
@@ -298,14 +298,14 @@ def read(path: Path) -> Entry:
         size = path.stat().st_size
         if size > MOST_BYTES:
             raise DataError(f"{path}: {size:,} bytes; an entry has at most {MOST_BYTES:,}")
-        record = json.loads(path.read_bytes(), parse_constant=_no_number)
+        record = parse_json(path.read_bytes(), parse_constant=_no_number)
         check_entry(record)
         entry = Entry.from_json(record)
         runs = (_checked(run, i) for i, run in enumerate(entry.runs))
         return replace(entry, runs=tuple(map(_without_rankings, runs)))
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, zlib.error, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, zlib.error) as error:
         raise DataError(
             f"{path}: holds no entry: {error}. Write it again with target-bench leaderboard verify."
         ) from error

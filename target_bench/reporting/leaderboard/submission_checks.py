@@ -10,9 +10,8 @@ from target_bench.core.schema import Query
 from target_bench.core.task import LeakLimits
 from target_bench.evaluation.stages.score import MISSING
 from target_bench.metrics.run_scores import definition, spec_of
-from target_bench.reporting.leaderboard.board import Other
 from target_bench.reporting.leaderboard.card import Card
-from target_bench.reporting.leaderboard.duplicates import copied, duplicate
+from target_bench.reporting.leaderboard.duplicates import Other, copied, duplicate
 from target_bench.reporting.leaderboard.entry import Level
 from target_bench.reporting.leaderboard.read_submission import READING, Read
 from target_bench.reporting.leaderboard.recompute import Checked

@@ -9,8 +9,8 @@ from target_bench.core.errors import BudgetError
 from target_bench.core.observer import Observer
 from target_bench.core.registry import installed_version
 from target_bench.reporting.leaderboard.archive import MINUTES, SUFFIX, Budget, RefusedError
-from target_bench.reporting.leaderboard.board import Other, others
 from target_bench.reporting.leaderboard.card import Card, visible
+from target_bench.reporting.leaderboard.duplicates import Other, others
 from target_bench.reporting.leaderboard.entry import Entry, Finding, RunEntry, Verdict
 from target_bench.reporting.leaderboard.read_submission import Submission, opened
 from target_bench.reporting.leaderboard.recompute import Checked, Recomputer

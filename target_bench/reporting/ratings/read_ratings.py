@@ -1,12 +1,12 @@
 """Ratings that a form saved: files of JSON from outside, checked before anything uses them."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from target_bench.core.errors import DataError
+from target_bench.core.files import parse_json
 from target_bench.reporting.ratings.criteria import CRITERIA, CriteriaName
 from target_bench.runs.read import StoredRun
 
@@ -94,10 +94,10 @@ def _object(path: Path) -> dict[str, Any]:
             raise DataError(
                 f"{path}: has more than {LARGEST:,} bytes; a file of ratings is smaller"
             )
-        found = json.loads(path.read_bytes().decode("utf-8-sig"), parse_constant=_no_number)
+        found = parse_json(path.read_bytes().decode("utf-8-sig"), parse_constant=_no_number)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise DataError(f"{path}: is not JSON ({error}); save the ratings again") from error
     if not isinstance(found, dict):
         raise DataError(f"{path}: expected an object of JSON, found {type(found).__name__}")

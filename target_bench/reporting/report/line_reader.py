@@ -1,11 +1,11 @@
 """JSON lines by query id, read from disk one at a time."""
 
-import json
 from pathlib import Path
 from typing import IO, Any
 
 from target_bench.core.errors import StoreError
-from target_bench.core.files import unsealed_line, wholly_sealed
+from target_bench.core.files import parse_json, unsealed_line
+from target_bench.runs.manifest import wholly_sealed
 
 
 class Lines:
@@ -50,7 +50,7 @@ class Lines:
             self._file = self.path.open("rb")
         self._file.seek(self._offsets[query_id])
         line = self._file.readline().removesuffix(b"\n")
-        found: dict[str, Any] = json.loads(unsealed_line(line))
+        found: dict[str, Any] = parse_json(unsealed_line(line))
         return found
 
     def close(self) -> None:
@@ -62,6 +62,6 @@ class Lines:
 
 def _query_id(path: Path, number: int, line: bytes, required: bool) -> str:
     try:
-        return str(json.loads(unsealed_line(line.removesuffix(b"\n"), required))["query_id"])
+        return str(parse_json(unsealed_line(line.removesuffix(b"\n"), required))["query_id"])
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{path}, line {number}: damaged ({error})") from error

@@ -16,7 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 from target_bench.core.errors import ConfigError, StoreError
-from target_bench.core.files import exclusive_lock
+from target_bench.core.files import exclusive_lock, parse_json
 from target_bench.core.observer import Observer
 from target_bench.core.version import __version__
 from target_bench.reporting.leaderboard.entry import Entry, entries
@@ -376,7 +376,7 @@ def _files(folder: Path) -> set[str]:
 def _known(out: Path) -> set[str]:
     """Return the files that the site there says are its own."""
     try:
-        found = json.loads((out / MARKER).read_bytes())["files"]
+        found = parse_json((out / MARKER).read_bytes())["files"]
         return {name.replace("/", os.sep) for name in found}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {MARKER}
