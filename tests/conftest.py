@@ -11,6 +11,8 @@ pytest_plugins = ["tests.browser", "tests.once"]
 # How long an example takes says how busy the machine is, and nothing about what is tested.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
+# For a second environment: what is looked for there is another version of a package, not a value.
+settings.register_profile("few", settings.get_profile("busy"), max_examples=25)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

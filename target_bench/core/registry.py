@@ -351,8 +351,9 @@ def unmet_message(found: list[str]) -> str:
     )
 
 
+@cache
 def installed_version(distribution: str) -> str | None:
-    """Return the version of an installed package, or None."""
+    """Return the version of an installed package, or None; looked up once a process."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.observer import Observer
+from target_bench.core.plugin_sources import PACKAGE
 from target_bench.core.release import CorpusLoader
 from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query
 from target_bench.core.task import Task
@@ -131,7 +133,27 @@ def load(
 
 
 def split_with_notes(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
-    """Read one split, and note what is wrong with its databases; errors as for ``read``."""
+    """Read one split, and note what is wrong with its databases; errors as for ``read``.
+
+    What ships with this package is read once a process, as its files stay as they are.
+    """
+    if not folder.is_relative_to(PACKAGE):
+        return _read_with_notes(plugin, folder, split)
+    databases = frozenset(read_split.databases(plugin, folder, split).items())
+    return _shipped(type(plugin), folder, split, databases)
+
+
+@lru_cache(maxsize=4)
+def _shipped(
+    plugin: type[CorpusLoader],
+    folder: Path,
+    split: str,
+    databases: frozenset[tuple[str, Path]],  # noqa: ARG001 (part of the key: they are in the cache)
+) -> Dataset:
+    return _read_with_notes(plugin(), folder, split)
+
+
+def _read_with_notes(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
     found = read_split.read(plugin, folder, split)
     if not found.databases and not any(map(_may_run_sql, found.info.tasks)):
         return found

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from math import log
 
 from target_bench.components.cell_sentences import sentence
@@ -68,7 +68,7 @@ class Extractive(Generator):
             return NOT_ENOUGH
         said = set(_words(statement))
         here = set(_words(" ".join([best.title, *best.table.header, *best.cells])))
-        elsewhere = {word for _, cells in _rows(best.table) for word in _words(" ".join(cells))}
+        elsewhere = {word for _, cells in _rows(best.table) for word in _word_set(" ".join(cells))}
         numbers = {word for word in said if _NUMBER.fullmatch(word)}
         return str(not said & (elsewhere - here) and numbers <= here)
 
@@ -98,11 +98,11 @@ def _best_row(query: str, tables: Sequence[Table]) -> _Row | None:
     wanted = sorted(set(_words(query)))  # sums of floats depend on the order
     if not rows or not wanted:
         return None
-    words = [set(_words(" ".join(cells))) for _, _, cells in rows]
+    words = [_word_set(" ".join(cells)) for _, _, cells in rows]
     count = Counter(word for found in words for word in found.intersection(wanted))
     weight = {word: log(1 + len(rows) / (1 + count[word])) for word in wanted}
     total = sum(weight.values())
-    around = {id(t): set(_words(" ".join([title, *t.header]))) for t, title, _ in rows}
+    around = {id(t): _word_set(" ".join([title, *t.header])) for t, title, _ in rows}
     best: _Row | None = None
     for (table, title, cells), found in zip(rows, words, strict=True):
         own = sum(weight[word] for word in wanted if word in found)
@@ -140,6 +140,11 @@ def _words(text: str) -> Iterator[str]:
             yield f"{Decimal(digits).normalize():f}"
         elif word not in _stop_words():
             yield stem(word)
+
+
+@lru_cache(maxsize=8192)  # many queries are about the same rows
+def _word_set(text: str) -> frozenset[str]:
+    return frozenset(_words(text))
 
 
 @cache

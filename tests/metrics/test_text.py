@@ -4,8 +4,16 @@ import pytest
 import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rouge_score.rouge_scorer import RougeScorer
 
-from target_bench.metrics.text import DEFINITIONS, JudgedAnswers, SacreBLEU, exact_match, token_f1
+from target_bench.metrics.text import (
+    DEFINITIONS,
+    JudgedAnswers,
+    SacreBLEU,
+    exact_match,
+    rouge_f,
+    token_f1,
+)
 
 words = st.lists(st.sampled_from(["the", "cat", "sat", "on", "a", "mat", ".", "2,014"]), max_size=8)
 texts = words.map(" ".join)
@@ -69,6 +77,17 @@ def test_bounds_and_copies(examples: JudgedAnswers) -> None:
     copied = JudgedAnswers([refs[0] for refs in examples.references], examples.references)
     assert _value("exact_match", copied) == 1
     assert _value("token_f1", copied) == 1
+
+
+_TOKENS = st.sampled_from(["a", "b", "The", "x9", "café", "d-e", "10,5", ""])
+_TEXTS = st.lists(_TOKENS, max_size=9).map(" ".join) | st.text(max_size=20)
+
+
+@given(_TEXTS, _TEXTS)
+def test_rouge_is_that_of_its_library(text: str, reference: str) -> None:
+    library = RougeScorer(["rouge1", "rouge2", "rougeL"])
+    for kind, score in library.score(reference, text).items():
+        assert rouge_f(kind, text, reference) == score.fmeasure
 
 
 def test_best_reference_counts() -> None:

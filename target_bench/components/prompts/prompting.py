@@ -264,6 +264,8 @@ class Prompter:
         there are.
         """
         n_rows = len(table.rows)
+        if n_rows <= _FIRST_ROWS and len(whole := self._written(number, table, n_rows)) <= room:
+            return whole, n_rows
         high = 0
         while high < n_rows and len(self._written(number, table, high)) <= room:
             high = min(2 * high + _FIRST_ROWS, n_rows)

@@ -43,6 +43,9 @@ class SchemaPrompter(Prompter):
 
     scope: SchemaScope = "database"
     databases: Mapping[str, Path] = field(default_factory=dict)
+    _samples: dict[TableId, tuple[Table, Table]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -59,12 +62,20 @@ class SchemaPrompter(Prompter):
 
     def prompted(self, query: Query, tables: Sequence[Table]) -> Prompted:
         """Return the request for a query: schema, three rows a table, and the evidence if any."""
-        sampled = [replace(table, rows=table.rows[:SAMPLE_ROWS]) for table in tables]
+        sampled = [self._sampled(table) for table in tables]
         evidence = query.metadata.get("evidence")
         text = f"{query.text}\nEvidence: {evidence}" if evidence else query.text
         asked = super().prompted(replace(query, text=text), sampled)
         request = replace(asked.request, query=query.text, tables=tuple(tables))
         return replace(asked, request=request)
+
+    def _sampled(self, table: Table) -> Table:
+        """Return the table with its first rows, which every question about its database shows."""
+        found = self._samples.get(table.id)
+        if found is None or found[0] is not table:
+            found = table, replace(table, rows=list(table.rows[:SAMPLE_ROWS]))
+            self._samples[table.id] = found
+        return found[1]
 
     def repaired(self, prompted: Prompted, generation: Generation) -> Prompted | None:
         """Return a request with the answer and SQLite's error, if the answer is not valid SQL."""
