@@ -61,7 +61,7 @@ class Release:
             if path.is_file():
                 return path
             if not path.exists():
-                self.seen.absent.add(self._relative(path))
+                self.seen.absent.add(self.relative(path))
         return None
 
     def find_folder(self, name: str) -> Path | None:
@@ -70,7 +70,7 @@ class Release:
             if (place / name).is_dir():
                 return place / name
             if not (place / name).exists():
-                self.seen.absent.add(self._relative(place / name))
+                self.seen.absent.add(self.relative(place / name))
         return None
 
     def require(self, *names: str) -> Path:
@@ -142,7 +142,7 @@ class Release:
         if not files:
             self.require(f"{archive}.zip", f"{folder}/")
         for path in files:
-            yield str(path), self._relative(path), self.content(path)
+            yield str(path), self.relative(path), self.content(path)
 
     def text(self, path: Path) -> str:
         """Return the file's content as UTF-8 text."""
@@ -181,7 +181,7 @@ class Release:
         Raises:
             DataError: it cannot be read.
         """
-        name = self._relative(path)
+        name = self.relative(path)
         if name not in self.seen.files:
             try:
                 self.seen.files[name] = sha256_of(path)
@@ -189,7 +189,8 @@ class Release:
             except OSError as error:
                 raise DataError(f"{path}: cannot be read: {error.strerror}") from error
 
-    def _relative(self, path: Path) -> str:
+    def relative(self, path: Path) -> str:
+        """Return a path as seen from the folder; one that is elsewhere is absolute."""
         inside = path.is_relative_to(self.folder)
         return (path.relative_to(self.folder) if inside else path.resolve()).as_posix()
 

@@ -37,6 +37,26 @@ def test_default_bm25(out: Path, corpus: str, floor: float) -> None:
 
 
 @pytest.mark.parametrize(
+    ("corpus", "at_1", "at_10", "at_20"),
+    [
+        ("beaver", 0.137, 0.562, 0.718),
+        ("spider2-lite", 0.136, 0.399, 0.479),
+        ("wtq", 0.424, 0.651, 0.714),
+        ("infotabs", 0.797, 0.970, 0.973),
+        pytest.param("infiagent", 0.097, 0.852, 0.949, marks=pytest.mark.slow),
+    ],
+)
+def test_default_bm25_on_hard_corpora(
+    out: Path, corpus: str, at_1: float, at_10: float, at_20: float
+) -> None:
+    """The figures of docs/data.md."""
+    target = TARGET(("retrieval", corpus), data_dir=DATA, out=out, observer=Recorder())
+    (result,) = target.run("bm25", top_k=[1, 10, 20])
+    found = [result.scores[f"recall@{k}"].value for k in (1, 10, 20)]
+    assert found == pytest.approx([at_1, at_10, at_20], abs=6e-4)
+
+
+@pytest.mark.parametrize(
     ("retriever", "expected", "tolerance"),
     [
         ("bm25:fields=[id,section,header],stemmer=none", 0.955, 0.02),
