@@ -127,8 +127,8 @@ def _gold(release: Release, path: Path) -> dict[str, list[tuple[str, str]]]:
 def _note_irrelevant(release: Release, path: Path, queries: Collection[str]) -> None:
     if queries:
         release.notes.append(
-            f"{len(queries)} queries of {release.relative(path)} have no score above 0 and are left "
-            "out: no table is right for them (BEIR's own evaluation gives them 0)"
+            f"{len(queries)} queries of {release.relative(path)} have no score above 0 and are "
+            "left out: no table is right for them (BEIR's own evaluation gives them 0)"
         )
 
 
