@@ -57,6 +57,20 @@ def test_default_bm25_on_hard_corpora(
 
 
 @pytest.mark.parametrize(
+    ("language", "retriever", "at_10", "without"),
+    [("zh", "bm25", 0.802, 1), ("de", "bm25", 0.895, 0), ("de", "bm25:language=auto", 0.909, 2)],
+)
+def test_other_languages(
+    out: Path, language: str, retriever: str, at_10: float, without: int
+) -> None:
+    """The figures of docs/retrievers.md, and how many statements find nothing."""
+    result = _run(f"infotabs:language={language}", retriever, out)
+    assert result.scores["recall@10"].value == pytest.approx(at_10, abs=6e-4)
+    lines = (result.folder / "retrieval.jsonl").read_text(encoding="utf-8").splitlines()
+    assert sum('"tables": []' in line for line in lines) == without
+
+
+@pytest.mark.parametrize(
     ("retriever", "expected", "tolerance"),
     [
         ("bm25:fields=[id,section,header],stemmer=none", 0.955, 0.02),
