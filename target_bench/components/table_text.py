@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
-from typing import Literal, get_args
+from typing import get_args
 
+from target_bench.components import languages
+from target_bench.components.languages import AnyLanguage, Language, Stemming, StopWords, stop_words
 from target_bench.core import linearisation
 from target_bench.core.errors import ConfigError
 from target_bench.core.grid import GridCell
@@ -234,8 +236,6 @@ _FORMATS: dict[str, _Body] = {
 }
 
 
-Stemming = Literal["english", "none"]
-StopWords = Literal["en_plus", "en", "none"]
 WORDS = r"[^\W_]+"
 """The default regular expression of a token: a run of letters and digits."""
 
@@ -271,12 +271,21 @@ class Analyzer:
             paired, NFKC).
         stopwords: which of bm25s' lists to leave out: ``en`` (33 words), ``en_plus`` (179).
         stemmer: the Snowball stemmer, or none.
+        language: whose list and stemmer are used where these are not ``none``; English words lose
+            their accents before they are stemmed, others after it.
 
     Raises:
         ConfigError: the regular expression does not compile.
     """
 
-    def __init__(self, tokens: str, fold: bool, stopwords: StopWords, stemmer: Stemming) -> None:
+    def __init__(
+        self,
+        tokens: str,
+        fold: bool,
+        stopwords: StopWords,
+        stemmer: Stemming,
+        language: Language = "en",
+    ) -> None:
         try:
             pattern = re.compile(tokens)
         except re.error as error:
@@ -286,7 +295,7 @@ class Analyzer:
         self._tokens = tokens
         self._fold = fold
         self._find = pattern.findall
-        self._normal = _NormalForms(fold, stopwords, stemmer)
+        self._normal = _NormalForms(fold, stopwords, stemmer, language)
 
     def __call__(self, text: str) -> list[str]:
         """Return the tokens of a text, in order."""
@@ -316,23 +325,30 @@ class _NormalForms(dict[str, str | None]):
         other_scripts: the raw tokens that may be more than one token, or part of one.
     """
 
-    def __init__(self, fold: bool, stopwords: StopWords, stemmer: Stemming) -> None:
+    def __init__(
+        self, fold: bool, stopwords: StopWords, stemmer: Stemming, language: Language
+    ) -> None:
         super().__init__()
         self.other_scripts: set[str] = set()
-        self._fold = fold
-        self._stop = _stop_words(stopwords)
-        self._stem = _stemmer() if stemmer == "english" else str
+        self._fold = folded if fold else str
+        self._stop = frozenset(map(self._fold, stop_words(language, stopwords)))
+        self._stem = str if stemmer == "none" else languages.stemmer(language)
+        self._stem_folded = language == "en"
 
     def __missing__(self, raw: str) -> str | None:
-        token = raw
-        if not raw.isascii():
-            if _OTHER_SCRIPTS.search(raw):
-                self.other_scripts.add(raw)
-            if self._fold:
-                decomposed = unicodedata.normalize("NFKD", raw)
-                token = "".join(c for c in decomposed if not unicodedata.combining(c))
-        form = self[raw] = None if token in self._stop else self._stem(token)
+        if not raw.isascii() and _OTHER_SCRIPTS.search(raw):
+            self.other_scripts.add(raw)
+        token = self._fold(raw)
+        stem = self._stem(token) if self._stem_folded else self._fold(self._stem(raw))
+        form = self[raw] = None if token in self._stop else stem
         return form
+
+
+def folded(text: str) -> str:
+    """Return a text without accents: NFKD without combining marks."""
+    if text.isascii():
+        return text
+    return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
 
 
 @cache
@@ -341,22 +357,6 @@ def _words_with_marks() -> Callable[[str], list[str]]:
     plane = map(chr, range(0x300, 0xFFFF))
     marks = "".join(c for c in plane if unicodedata.category(c) in ("Mn", "Mc"))
     return re.compile(f"[^\\W_](?:[^\\W_]|[{marks}])*").findall
-
-
-@cache
-def _stop_words(name: StopWords) -> frozenset[str]:
-    from bm25s import stopwords
-
-    lists = {"en": stopwords.STOPWORDS_EN, "en_plus": stopwords.STOPWORDS_EN_PLUS, "none": ()}
-    return frozenset(lists[name])
-
-
-@cache
-def _stemmer() -> Callable[[str], str]:
-    from Stemmer import Stemmer
-
-    stem: Callable[[str], str] = Stemmer("english").stemWord
-    return stem
 
 
 def serializers(
@@ -368,6 +368,14 @@ def serializers(
     if names and groups:
         raise ConfigError(f"fields={list(fields)!r}: either names or lists of names, not both")
     return [Serializer(group, format, rows) for group in groups or [tuple(names)]]
+
+
+def language_in(corpus: Iterable[Table], language: AnyLanguage) -> Language:
+    """Return a language; of ``auto`` the one that titles, headers and first rows are in."""
+    return languages.decided(language, map(Serializer(rows=_ROWS_OF_A_LANGUAGE), corpus))
+
+
+_ROWS_OF_A_LANGUAGE = 20
 
 
 def distinct(tokens: Iterable[str]) -> list[str]:

@@ -61,7 +61,7 @@ class Release:
             if path.is_file():
                 return path
             if not path.exists():
-                self.seen.absent.add(self._relative(path))
+                self.seen.absent.add(self.relative(path))
         return None
 
     def find_folder(self, name: str) -> Path | None:
@@ -70,7 +70,7 @@ class Release:
             if (place / name).is_dir():
                 return place / name
             if not (place / name).exists():
-                self.seen.absent.add(self._relative(place / name))
+                self.seen.absent.add(self.relative(place / name))
         return None
 
     def require(self, *names: str) -> Path:
@@ -115,12 +115,34 @@ class Release:
                     yield file
 
     def members(self, path: Path) -> Iterator[tuple[str, bytes]]:
-        """Yield (name, content) of every file in a zip, in archive order."""
+        """Yield (name, content) of every file in a zip, in the order of their names."""
         self.note(path)
         with _readable(path), zipfile.ZipFile(path) as archive:
-            for item in archive.infolist():
+            for item in sorted(archive.infolist(), key=lambda item: item.filename):
                 if not item.is_dir():
                     yield item.filename, archive.read(item)
+
+    def bundled(self, archive: str, folder: str) -> Iterator[tuple[str, str, bytes]]:
+        """Yield (place, name, content) of every file in ``<archive>.zip``, or else in a folder.
+
+        Args:
+            archive: the zip file, without its suffix.
+            folder: the folder that it holds, as it lies here when it is unpacked.
+
+        Raises:
+            DataError: neither is here.
+        """
+        path = self.find(archive)
+        if path is not None and path.suffix == ".zip":
+            for name, content in self.members(path):
+                if not name.startswith("__MACOSX"):
+                    yield f"{path}, {name}", name, content
+            return
+        files = self.matching(f"{folder}/**/*")
+        if not files:
+            self.require(f"{archive}.zip", f"{folder}/")
+        for path in files:
+            yield str(path), self.relative(path), self.content(path)
 
     def text(self, path: Path) -> str:
         """Return the file's content as UTF-8 text."""
@@ -129,6 +151,10 @@ class Release:
     def json(self, path: Path) -> Any:
         """Return the file's content as one JSON document."""
         return _json(self.text(path), path)
+
+    def json_of(self, content: bytes, place: str) -> Any:
+        """Return the content of a file of ``bundled`` as one JSON document."""
+        return _json(decode(content, place), place)
 
     def json_lines(self, path: Path, torn: bool = False) -> Iterator[tuple[str, Any]]:
         """Yield (place, value) of every line that is not blank; the place names file and line.
@@ -155,7 +181,7 @@ class Release:
         Raises:
             DataError: it cannot be read.
         """
-        name = self._relative(path)
+        name = self.relative(path)
         if name not in self.seen.files:
             try:
                 self.seen.files[name] = sha256_of(path)
@@ -163,7 +189,8 @@ class Release:
             except OSError as error:
                 raise DataError(f"{path}: cannot be read: {error.strerror}") from error
 
-    def _relative(self, path: Path) -> str:
+    def relative(self, path: Path) -> str:
+        """Return a path as seen from the folder; one that is elsewhere is absolute."""
         inside = path.is_relative_to(self.folder)
         return (path.relative_to(self.folder) if inside else path.resolve()).as_posix()
 
@@ -294,10 +321,12 @@ class CorpusLoader(ABC):
         subfolders: places inside the data folder where files may lie, as in the authors'
             repository.
         cached: whether what was read goes into the Arrow cache; small corpora need none.
+        folder: the name of its data folder, where that is not ``info.name``.
     """
 
     info: CorpusInfo
     embedded: Path | None = None
+    folder: ClassVar[str] = ""
     subfolders: ClassVar[tuple[str, ...]] = ()
     cached: ClassVar[bool] = True
 

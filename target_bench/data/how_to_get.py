@@ -12,13 +12,14 @@ def data_missing(plugin: CorpusLoader, what: str) -> DataError:
     from target_bench.data import hub
 
     info = plugin.info
+    folder = plugin.folder or info.name
     lines = [
         what,
         f"Download {info.title} from {info.source} (licence: {info.licence}) and put these files",
-        f"into a folder {info.name}/ (as they are, or as .gz or .zip):",
+        f"into a folder {folder}/ (as they are, or as .gz or .zip):",
         *(f"  {name}" for name in info.files),
-        f"Then set {ENVIRONMENT} to the folder that holds {info.name}/,",
-        f"or pass --data-dir with the path of {info.name}/ itself.",
+        f"Then set {ENVIRONMENT} to the folder that holds {folder}/,",
+        f"or pass --data-dir with the path of {folder}/ itself.",
     ]
     if hub.knows(info.name):
         lines.append(f"Or fetch TARGET's copy: target-bench data pull {info.name}")

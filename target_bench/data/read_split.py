@@ -98,26 +98,26 @@ def folder_of(plugin: CorpusLoader, data_dir: str | Path | None, strict: bool = 
     Raises:
         DataError: there is none; the message says how to get the data.
     """
-    info = plugin.info
+    name = plugin.folder or plugin.info.name
     if plugin.embedded is not None:
         return plugin.embedded
     if data_dir is not None:
         folder = Path(data_dir)
         if not folder.is_dir():
             raise data_missing(plugin, f"--data-dir {folder}: there is no such folder")
-        if (folder / info.name).is_dir():
-            return folder / info.name
+        if (folder / name).is_dir():
+            return folder / name
         if not strict:
             return folder
     root = os.environ.get(ENVIRONMENT)
-    if root and (Path(root) / info.name).is_dir():
-        return Path(root) / info.name
+    if root and (Path(root) / name).is_dir():
+        return Path(root) / name
     from target_bench.data import hub
 
-    if pulled := hub.pulled(info.name):
+    if pulled := hub.pulled(plugin.info.name):
         return pulled
-    where = f"${ENVIRONMENT}/{info.name}: {Path(root) / info.name} is not a folder" if root else ""
-    raise data_missing(plugin, where or f"the data of corpus {info.name} is not here.")
+    where = f"${ENVIRONMENT}/{name}: {Path(root) / name} is not a folder" if root else ""
+    raise data_missing(plugin, where or f"the data of corpus {name} is not here.")
 
 
 def read(loader: CorpusLoader, folder: Path, split: str) -> Dataset:

@@ -5,19 +5,20 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache, lru_cache
+from functools import lru_cache
 from math import log
 
 from target_bench.components.cell_sentences import sentence
 from target_bench.components.highlights import HIGHLIGHTED
-from target_bench.components.table_text import cell_text
+from target_bench.components.languages import Language
+from target_bench.components.table_text import Analyzer, cell_text
 from target_bench.core.contract import Generator
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import GenerationRequest, Table
 
 NOT_ENOUGH = "Not Enough Information"
 
-_WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
+_WORD = r"[^\W_]+(?:[.,]\d+)*"
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -36,17 +37,20 @@ class Extractive(Generator):
         tables: how many of the retrieved tables to look at.
         coverage: the share of a statement's weight that a row, its header and its title have to
             hold for a verdict.
+        language: whose stop words and stemmer are used. Labels and templates are English.
     """
 
     packages = ("PyStemmer",)
 
-    def __init__(self, tables: int = 3, coverage: float = 0.2) -> None:
+    def __init__(self, tables: int = 3, coverage: float = 0.2, language: Language = "en") -> None:
         if tables < 1:
             raise ConfigError(f"tables={tables}: at least 1 is needed")
         if not 0 <= coverage <= 1:
             raise ConfigError(f"coverage={coverage}: expected a number from 0 to 1")
         self.tables = tables
         self.coverage = coverage
+        self.language: Language = language
+        self._words = _Words(language)
 
     def generate(self, request: GenerationRequest) -> str:
         """Return the answer, as the task asks for it."""
@@ -56,19 +60,21 @@ class Extractive(Generator):
             return compose(request.query, request.tables) or ""
         if request.tables and request.tables[0].context.get(HIGHLIGHTED):
             return sentence(request.tables[0])
-        best = _best_row(request.query, request.tables[: self.tables])
+        best = _best_row(self._words, request.query, request.tables[: self.tables])
         if best is None:
             return NOT_ENOUGH
         if request.answer == "label":
             return self._verdict(request.query, best)
-        return _answer(request.query, best)
+        return _answer(self._words, request.query, best)
 
     def _verdict(self, statement: str, best: "_Row") -> str:
         if best.coverage < self.coverage:
             return NOT_ENOUGH
-        said = set(_words(statement))
-        here = set(_words(" ".join([best.title, *best.table.header, *best.cells])))
-        elsewhere = {word for _, cells in _rows(best.table) for word in _word_set(" ".join(cells))}
+        words = self._words
+        said = set(words(statement))
+        here = set(words(" ".join([best.title, *best.table.header, *best.cells])))
+        row_words = (_word_set(words, " ".join(cells)) for _, cells in _rows(best.table))
+        elsewhere = {word for found in row_words for word in found}
         numbers = {word for word in said if _NUMBER.fullmatch(word)}
         return str(not said & (elsewhere - here) and numbers <= here)
 
@@ -92,17 +98,17 @@ class _Row:
     coverage: float
 
 
-def _best_row(query: str, tables: Sequence[Table]) -> _Row | None:
+def _best_row(words_of: "_Words", query: str, tables: Sequence[Table]) -> _Row | None:
     """Return the row with the most weight; among equals the first of the first table."""
     rows = [(table, title, cells) for table in tables for title, cells in _rows(table)]
-    wanted = sorted(set(_words(query)))  # sums of floats depend on the order
+    wanted = sorted(set(words_of(query)))  # sums of floats depend on the order
     if not rows or not wanted:
         return None
-    words = [_word_set(" ".join(cells)) for _, _, cells in rows]
+    words = [_word_set(words_of, " ".join(cells)) for _, _, cells in rows]
     count = Counter(word for found in words for word in found.intersection(wanted))
     weight = {word: log(1 + len(rows) / (1 + count[word])) for word in wanted}
     total = sum(weight.values())
-    around = {id(t): _word_set(" ".join([title, *t.header])) for t, title, _ in rows}
+    around = {id(t): _word_set(words_of, " ".join([title, *t.header])) for t, title, _ in rows}
     best: _Row | None = None
     for (table, title, cells), found in zip(rows, words, strict=True):
         own = sum(weight[word] for word in wanted if word in found)
@@ -119,11 +125,11 @@ def _rows(table: Table) -> Iterator[tuple[str, tuple[str, ...]]]:
     return ((title, tuple(map(cell_text, row))) for row in table.rows)
 
 
-def _answer(question: str, best: _Row) -> str:
-    asked = set(_words(question))
+def _answer(words_of: "_Words", question: str, best: _Row) -> str:
+    asked = set(words_of(question))
     cells = list(zip(best.table.header, best.cells, strict=True))
-    named = [(len(asked & set(_words(name))), cell) for name, cell in cells if cell.strip()]
-    unsaid = [(n, cell) for n, cell in named if not set(_words(cell)) <= asked]
+    named = [(len(asked & set(words_of(name))), cell) for name, cell in cells if cell.strip()]
+    unsaid = [(n, cell) for n, cell in named if not set(words_of(cell)) <= asked]
     candidates = unsaid or named
     most = max((n for n, _ in candidates), default=0)
     if most == 0:
@@ -131,31 +137,23 @@ def _answer(question: str, best: _Row) -> str:
     return next(cell for n, cell in candidates if n == most)
 
 
-def _words(text: str) -> Iterator[str]:
-    """Return the stems of words but stop words, and numbers: 1,000.0 and 1000 are the same."""
-    stem = _stemmer()
-    for word in _WORD.findall(text.lower()):
-        digits = word.replace(",", "")
-        if _NUMBER.fullmatch(digits):
-            yield f"{Decimal(digits).normalize():f}"
-        elif word not in _stop_words():
-            yield stem(word)
+class _Words:
+    """The stems of words but stop words, and numbers: 1,000.0 and 1000 are the same.
+
+    Args:
+        language: of the words.
+    """
+
+    def __init__(self, language: Language) -> None:
+        self._tokens = Analyzer(_WORD, False, "en_plus", "english", language)
+
+    def __call__(self, text: str) -> Iterator[str]:
+        """Yield them in the order of the text."""
+        for token in self._tokens(text):
+            digits = token.replace(",", "")
+            yield f"{Decimal(digits).normalize():f}" if _NUMBER.fullmatch(digits) else token
 
 
 @lru_cache(maxsize=8192)  # many queries are about the same rows
-def _word_set(text: str) -> frozenset[str]:
-    return frozenset(_words(text))
-
-
-@cache
-def _stop_words() -> frozenset[str]:
-    from bm25s.stopwords import STOPWORDS_EN_PLUS
-
-    return frozenset(STOPWORDS_EN_PLUS)
-
-
-@cache
-def _stemmer():  # type: ignore[no-untyped-def]  # a bound method of a C class
-    from Stemmer import Stemmer
-
-    return Stemmer("english").stemWord
+def _word_set(words_of: _Words, text: str) -> frozenset[str]:
+    return frozenset(words_of(text))

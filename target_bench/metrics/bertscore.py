@@ -20,7 +20,7 @@ SPEC = MetricSpec(
     "Zhang et al. 2020",
     of="texts",
     needs=("references", "the extra bertscore", "a model"),
-    rank=5,
+    rank=6,
 )
 
 

@@ -259,7 +259,7 @@ EX_BIRD = _define(
     "share of queries with the gold's set of rows (BIRD, Li et al. 2023)",
     lambda query: query.bird,
     "Li et al. 2023",
-    rank=9,
+    rank=10,
     decides=True,
 )
 EX_SPIDER = _define(
@@ -269,7 +269,7 @@ EX_SPIDER = _define(
     "gold says order by, DISTINCT ignored (Spider test suite, Zhong et al. 2020)",
     lambda query: query.spider,
     "Zhong et al. 2020",
-    rank=10,
+    rank=11,
 )
 EX_MULTISET = _define(
     "ex[multiset]",
@@ -277,7 +277,7 @@ EX_MULTISET = _define(
     "share of queries with the gold's rows, each equally often, in any order",
     lambda query: query.multiset,
     "",
-    rank=11,
+    rank=12,
 )
 SOFT_F1 = _define(
     "soft_f1",
@@ -285,7 +285,7 @@ SOFT_F1 = _define(
     "mean F1 of values, row by row, as a fraction (BIRD mini-dev)",
     lambda query: query.soft_f1,
     "BIRD mini-dev",
-    rank=12,
+    rank=13,
 )
 R_VES = _define(
     "r_ves",
@@ -293,7 +293,7 @@ R_VES = _define(
     "mean of 100 * sqrt(reward of gold time over predicted time), 0-111.8 (BIRD mini-dev)",
     lambda query: 100 * sqrt(reward(query.time_ratio)),
     "BIRD mini-dev",
-    rank=13,
+    rank=14,
     scale="percent",
     highest=100 * sqrt(1.25),
     **_TIMED,

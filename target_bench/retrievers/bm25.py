@@ -12,13 +12,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from target_bench.components.languages import AnyLanguage, Language, Stemming, StopWords
 from target_bench.components.lexical.postings import Formula, Postings, Weighing
 from target_bench.components.table_text import (
     WORDS,
     Analyzer,
-    Stemming,
-    StopWords,
     distinct,
+    language_in,
     serializers,
 )
 from target_bench.core.array_files import read_json, write_json
@@ -59,6 +59,8 @@ class BM25(Retriever):
         fold: leave accents off.
         stopwords: bm25s' list of stop words to leave out: ``en_plus``, ``en`` or ``none``.
         stemmer: the Snowball stemmer, ``english`` or ``none``.
+        language: of the words: what is not ``none`` of the two before is then of this language;
+            ``auto`` tells it from the tables.
         unique_terms: count each query term once, however often the query repeats it.
         backend: ``bm25s`` (sparse, fast) or ``rank-bm25`` (an independent implementation, slow).
 
@@ -82,6 +84,7 @@ class BM25(Retriever):
         fold: bool = True,
         stopwords: StopWords = "en_plus",
         stemmer: Stemming = "english",
+        language: AnyLanguage = "en",
         unique_terms: bool = True,
         backend: Literal["bm25s", "rank-bm25"] = "bm25s",
     ) -> None:
@@ -97,6 +100,7 @@ class BM25(Retriever):
         self.fold = fold
         self.stopwords: StopWords = stopwords
         self.stemmer: Stemming = stemmer
+        self.language: AnyLanguage = language
         self.unique_terms = unique_terms
         self.backend = backend
         self._memory: int | None = None
@@ -115,7 +119,10 @@ class BM25(Retriever):
             raise ConfigError(f"weights={list(self.weights)!r}: a weight is a number from 0")
         if not (0 <= self.k1 < float("inf") and 0 <= self.b <= 1):
             raise ConfigError(f"k1={self.k1}, b={self.b}: k1 is at least 0 and b from 0 to 1")
-        Analyzer(self.tokens, self.fold, self.stopwords, self.stemmer)
+        self._analyzer_of("en")
+
+    def _analyzer_of(self, language: Language) -> Analyzer:
+        return Analyzer(self.tokens, self.fold, self.stopwords, self.stemmer, language)
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Index every field of every table."""
@@ -130,7 +137,7 @@ class BM25(Retriever):
 
     def _start(self, corpus: Corpus) -> None:
         self._ids = corpus.ids
-        self._analyzer = Analyzer(self.tokens, self.fold, self.stopwords, self.stemmer)
+        self._analyzer = self._analyzer_of(language_in(corpus, self.language))
 
     def limit_memory(self, n_bytes: int) -> None:
         """Index in shards on disk, in the system's folder for temporary files.

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from target_bench.components.languages import AnyLanguage, Stemming, StopWords
 from target_bench.components.lexical.postings import Counted, Weighing
-from target_bench.components.table_text import WORDS, Stemming, StopWords, distinct, serializers
+from target_bench.components.table_text import WORDS, distinct, serializers
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Corpus, Format, RowLimit
 from target_bench.retrievers.bm25 import BM25, Fields
@@ -44,6 +45,8 @@ class BM25F(BM25):
         fold: leave accents off.
         stopwords: bm25s' list of stop words to leave out: ``en_plus``, ``en`` or ``none``.
         stemmer: the Snowball stemmer, ``english`` or ``none``.
+        language: of the words: what is not ``none`` of the two before is then of this language;
+            ``auto`` tells it from the tables.
         unique_terms: count each query term once, however often the query repeats it.
 
     Raises:
@@ -64,6 +67,7 @@ class BM25F(BM25):
         fold: bool = True,
         stopwords: StopWords = "en_plus",
         stemmer: Stemming = "english",
+        language: AnyLanguage = "en",
         unique_terms: bool = True,
     ) -> None:
         super().__init__(
@@ -76,6 +80,7 @@ class BM25F(BM25):
             fold=fold,
             stopwords=stopwords,
             stemmer=stemmer,
+            language=language,
             unique_terms=unique_terms,
         )
         self.b = b

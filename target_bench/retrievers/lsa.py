@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from target_bench.components.languages import AnyLanguage, Stemming, StopWords
 from target_bench.components.lexical.latent_space import SingularSpace
-from target_bench.components.table_text import WORDS, Stemming, StopWords
+from target_bench.components.table_text import WORDS
 from target_bench.core.array_files import read_array, write_array
 from target_bench.core.ranking import DOUBLE, Ranked, Ranking, blocks, graded, stacked
 from target_bench.core.ranking import top_k as best_columns
@@ -42,6 +43,8 @@ class LSA(TfIdf):
         fold: leave accents off.
         stopwords: bm25s' list of stop words to leave out: ``en_plus``, ``en`` or ``none``.
         stemmer: the Snowball stemmer, ``english`` or ``none``.
+        language: of the words: what is not ``none`` of the two before is then of this language;
+            ``auto`` tells it from the tables.
 
     Raises:
         ConfigError: fewer than one dimension, or a negative number of iterations.
@@ -62,6 +65,7 @@ class LSA(TfIdf):
         fold: bool = True,
         stopwords: StopWords = "en_plus",
         stemmer: Stemming = "english",
+        language: AnyLanguage = "en",
     ) -> None:
         super().__init__(
             fields,
@@ -74,6 +78,7 @@ class LSA(TfIdf):
             fold=fold,
             stopwords=stopwords,
             stemmer=stemmer,
+            language=language,
         )
         self.dims = dims
         self.seed = seed
@@ -82,7 +87,7 @@ class LSA(TfIdf):
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Decompose the TF-IDF matrix of the tables."""
-        self._ids = corpus.ids
+        self._start(corpus)
         vectors = self._space.fit(self._texts(corpus))
         if vectors is not None:
             self._points = self._space.points(vectors)
@@ -112,7 +117,7 @@ class LSA(TfIdf):
 
     def load(self, folder: Path, corpus: Corpus) -> None:
         """Read what ``save`` wrote; axes and points stay on disk until they are used."""
-        self._ids = corpus.ids
+        self._start(corpus)
         self._space.load(folder)
         if self._space.has_words:
             self._points = read_array(folder / "points.npy")

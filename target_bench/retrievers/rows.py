@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.components.encoders.retriever_encoding import Encoding
+from target_bench.components.languages import AnyLanguage
 from target_bench.components.lexical.table_evidence import KINDS, Evidence
-from target_bench.components.table_text import Serializer
+from target_bench.components.table_text import Serializer, language_in
 from target_bench.core.array_files import read_array, write_array
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import ConfigError
@@ -61,6 +62,8 @@ class Rows(Retriever):
         weights: kind -> weight, for those to change; a kind of weight 0 is not used.
         rows: how many rows of each table: a number, ``all``, or ``auto``, which is all of a web
             table and the first 1,000 of a table in a database.
+        language: whose stop words and stemmer are used; ``auto`` tells it from the tables. Numbers
+            are spelled out in English alone.
 
     Raises:
         ConfigError: an unknown kind, or a weight that is not a number from 0.
@@ -70,9 +73,15 @@ class Rows(Retriever):
     trained_on: ClassVar[tuple[str, ...]] = ("fetaqa:validation", "tabfact:validation")
     queries_at_once = 2048
 
-    def __init__(self, weights: Mapping[str, float] | None = None, rows: RowLimit = "auto") -> None:
+    def __init__(
+        self,
+        weights: Mapping[str, float] | None = None,
+        rows: RowLimit = "auto",
+        language: AnyLanguage = "en",
+    ) -> None:
         self.weights = weights
         self.rows: RowLimit = rows
+        self.language: AnyLanguage = language
         Serializer(("rows",), rows=rows)
         for kind, weight in (weights or {}).items():
             if kind not in KINDS:
@@ -83,7 +92,8 @@ class Rows(Retriever):
     def embed_corpus(self, corpus: Corpus) -> None:
         """Index all tables and their rows."""
         self._ids = corpus.ids
-        self._evidence = Evidence.build(corpus, self.rows)
+        language = language_in(corpus, self.language)
+        self._evidence = Evidence.build(corpus, self.rows, language)
 
     def save(self, folder: Path) -> None:
         """Write the index."""
@@ -93,7 +103,7 @@ class Rows(Retriever):
     def load(self, folder: Path, corpus: Corpus) -> None:
         """Read what ``save`` wrote; matrices stay on disk until they are used."""
         self._ids = corpus.ids
-        self._evidence = Evidence.load(folder / "evidence")
+        self._evidence = Evidence.load(folder / "evidence", language_in(corpus, self.language))
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         """Return the tables for which anything speaks, best first."""
@@ -134,6 +144,7 @@ class Best(Rows):
         cosine: the weight of the cosine.
         rows: as for ``rows``; of the text that is encoded, too.
         cache: keep embeddings on disk, and look there first.
+        language: as for ``rows``.
 
     Raises:
         ConfigError: the encoder cannot be built, or a setting is invalid.
@@ -146,8 +157,9 @@ class Best(Rows):
         cosine: float = 1.0,
         rows: RowLimit = "auto",
         cache: bool = True,
+        language: AnyLanguage = "en",
     ) -> None:
-        super().__init__(weights, rows)
+        super().__init__(weights, rows, language)
         self.encoder = encoder
         self.cosine = cosine
         self.cache = cache

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from target_bench.components.languages import AnyLanguage, Language, Stemming, StopWords
 from target_bench.components.lexical.tfidf_vectors import NGrams
-from target_bench.components.table_text import WORDS, Analyzer, Serializer, Stemming, StopWords
+from target_bench.components.table_text import WORDS, Analyzer, Serializer, language_in
 from target_bench.core.array_files import read_json, read_sparse, write_json, write_sparse
 from target_bench.core.contract import Retriever
 from target_bench.core.ranking import Ranking, rank_product
@@ -28,6 +29,8 @@ class TfIdf(Retriever):
         fold: leave accents off.
         stopwords: bm25s' list of stop words to leave out: ``en_plus``, ``en`` or ``none``.
         stemmer: the Snowball stemmer, ``english`` or ``none``.
+        language: of the words: what is not ``none`` of the two before is then of this language;
+            ``auto`` tells it from the tables.
     """
 
     packages = ("scikit-learn", "bm25s", "PyStemmer", "numpy", "scipy")
@@ -45,6 +48,7 @@ class TfIdf(Retriever):
         fold: bool = False,
         stopwords: StopWords = "en",
         stemmer: Stemming = "none",
+        language: AnyLanguage = "en",
     ) -> None:
         self.fields = fields
         self.rows: RowLimit = rows
@@ -58,12 +62,19 @@ class TfIdf(Retriever):
         self.stopwords: StopWords = stopwords
         self.stemmer: Stemming = stemmer
         Serializer(tuple(fields), format, rows)
-        analyzer = Analyzer(tokens, fold, stopwords, stemmer)
-        self._ngrams = NGrams(analyzer, ngram, sublinear, smooth_idf, hashed)
+        self.language: AnyLanguage = language
+        self._ngrams = NGrams(self._analyzer("en"), ngram, sublinear, smooth_idf, hashed)
+
+    def _analyzer(self, language: Language) -> Analyzer:
+        return Analyzer(self.tokens, self.fold, self.stopwords, self.stemmer, language)
+
+    def _start(self, corpus: Corpus) -> None:
+        self._ids = corpus.ids
+        self._ngrams.analyzer = self._analyzer(language_in(corpus, self.language))
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Fit the weights on the tables and keep their vectors."""
-        self._ids = corpus.ids
+        self._start(corpus)
         vectors = self._ngrams.fit(self._texts(corpus))
         self._tables = None if vectors is None else vectors.T.tocsr()
 
@@ -80,7 +91,7 @@ class TfIdf(Retriever):
 
     def load(self, folder: Path, corpus: Corpus) -> None:
         """Read what ``save`` wrote; the vectors stay on disk until they are used."""
-        self._ids = corpus.ids
+        self._start(corpus)
         self._tables = None
         if read_json(folder / "tfidf.json")["words"]:
             self._ngrams.load(folder)

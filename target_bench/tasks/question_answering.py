@@ -10,11 +10,15 @@ from target_bench.core.metric import Metric
 from target_bench.core.reasoning import READING, without_reasoning
 from target_bench.core.schema import AnswerKind, Corpus, Dataset, Judgement, Query, TableId
 from target_bench.core.task import LeakLimits, Predictions, Task
-from target_bench.metrics.text import VERSION, JudgedAnswers, number_of_references, text_metrics
+from target_bench.metrics.denotation import DenotationAccuracy, JudgedValues
+from target_bench.metrics.text import VERSION, number_of_references, text_metrics
 
 
-class QuestionAnswering(Task[JudgedAnswers]):
+class QuestionAnswering(Task[JudgedValues]):
     """Free-form and short answers, compared with the reference answers of each question.
+
+    A question whose answer is a list of values has them in its metadata as ``values``, and what
+    they stand for as numbers and dates, where that is known, as ``canonical_values``.
 
     Args:
         bertscore: the model of the additional metric BERTScore, as in ``roberta-large`` or
@@ -38,30 +42,33 @@ class QuestionAnswering(Task[JudgedAnswers]):
 
     def metrics(
         self, queries: Sequence[Query], _cutoffs: Sequence[int] = ()
-    ) -> list[Metric[JudgedAnswers]]:
-        """Return every metric of generated text."""
-        found: list[Metric[JudgedAnswers]] = []
+    ) -> list[Metric[JudgedValues]]:
+        """Return every metric of generated text; denotation where all references are values."""
+        found: list[Metric[JudgedValues]] = []
         number = number_of_references([query.references for query in queries])
         found += text_metrics(number, READING)
+        if queries and all("values" in query.metadata for query in queries):
+            found.append(DenotationAccuracy())
         if self.bertscore is not None:
             from target_bench.metrics.bertscore import BERTScore
 
             found.append(BERTScore(self.bertscore, READING))
         return found
 
-    def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedAnswers:
+    def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedValues:
         """Return the answers without their reasoning blocks; a failed or unfinished one as None.
 
         Raises:
             BudgetError: the budget is spent.
         """
         given = [predictions.answers[query.id] for query in dataset.queries]
-        return JudgedAnswers(
+        return JudgedValues(
             [None if g.error is not None else self.parse(g.text) for g in given],
             [query.references for query in dataset.queries],
+            [_values(query) for query in dataset.queries],
         )
 
-    def parsed(self, examples: JudgedAnswers) -> Sequence[str | None]:
+    def parsed(self, examples: JudgedValues) -> Sequence[str | None]:
         """Return what was read in each answer; None where nothing was."""
         return examples.texts
 
@@ -98,6 +105,13 @@ class QuestionAnswering(Task[JudgedAnswers]):
         """Return whether an answer has the words of a reference answer, and no others."""
         given = words(answer)
         return given != "" and given in map(words, query.references)
+
+
+def _values(query: Query) -> list[tuple[str, str]]:
+    """Return the values of a reference, each with what it stands for where that is known."""
+    values = query.metadata.get("values", ())
+    meant = query.metadata.get("canonical_values") or [""] * len(values)
+    return list(zip(values, meant, strict=True))
 
 
 def _without_reasoning(text: str) -> str | None:

@@ -154,10 +154,25 @@ def test_zip_of_one_file_only(tmp_path: Path, n: int) -> None:
 
 
 def test_members_of_a_zip(tmp_path: Path) -> None:
-    """In archive order, without folders."""
+    """In the order of their names, without folders."""
     path = tmp_path / "all.zip"
     path.write_bytes(zipped({"all/": b"", "all/b": b"1", "all/a": b"2"}))
-    assert list(_release(tmp_path).members(path)) == [("all/b", b"1"), ("all/a", b"2")]
+    assert list(_release(tmp_path).members(path)) == [("all/a", b"2"), ("all/b", b"1")]
+
+
+def test_bundled_files_come_from_a_zip_or_its_folder(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"no all\.zip or data/all/ "):
+        list(_release(tmp_path).bundled("all", "data/all"))
+    members = {"data/all/b": b"1", "data/all/a/c": b"2"}
+    for name, content in members.items():
+        write_release(tmp_path, name, content)
+    unpacked = [found[1:] for found in _release(tmp_path).bundled("all", "data/all")]
+    (tmp_path / "all.zip").write_bytes(zipped(members | {"__MACOSX/data/all/._b": b""}))
+    release = _release(tmp_path)
+    packed = list(release.bundled("all", "data/all"))
+    assert [found[1:] for found in packed] == unpacked == [(n, members[n]) for n in sorted(members)]
+    assert packed[0][0].endswith("all.zip, data/all/a/c")
+    assert list(release.hashes) == ["all.zip"]
 
 
 def test_invalid_utf8_names_line_and_byte(tmp_path: Path) -> None:

@@ -116,7 +116,8 @@ def test_settings_that_cannot_be(settings: dict[str, Any]) -> None:
 
 
 def test_config_is_the_settings() -> None:
-    assert Extractive(tables=2).config() == {"tables": 2, "coverage": Extractive().coverage}
+    settings = {"tables": 2, "coverage": Extractive().coverage, "language": "en"}
+    assert Extractive(tables=2).config() == settings
 
 
 words = st.sampled_from(

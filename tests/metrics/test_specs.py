@@ -25,7 +25,7 @@ from target_bench.metrics.tables.table_metrics import P_CONTENT, P_STRUCTURE
 
 SPECS = {spec.name: spec for spec in all_specs()}
 DOCS = Path(__file__).parents[2] / "docs" / "metrics.md"
-QUERIES = [Query("q", "?", (TableId("d", "t"),), "True", "d")]
+QUERIES = [Query("q", "?", (TableId("d", "t"),), "True", "d", {"values": ["True"]})]
 
 
 def _metrics_of(task: str) -> list[Metric[Any]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from target_bench import score_answers
 from target_bench.core.errors import DataError
 from target_bench.core.files import CACHE_VARIABLE
 from target_bench.core.registry import create
@@ -54,6 +55,50 @@ def test_sizes_of_validation(name: str, alias: str, n_tables: int, n_queries: in
     dataset = load(name, alias, DATA)
     assert dataset.split == "validation"
     assert (len(dataset.corpus), len(dataset.queries)) == (n_tables, n_queries)
+
+
+@pytest.mark.parametrize(
+    ("name", "n_tables", "n_queries", "n_gold", "notes"),
+    [
+        ("beaver", 463, 209, 928, []),
+        (
+            "spider2-lite",
+            8_255,
+            547,
+            4_172,
+            [
+                "12 questions name a database that is not here",
+                "8 questions have gold tables that are not here",
+                "1 questions have no gold table that is here",
+            ],
+        ),
+        ("wtq", 2_108, 4_344, 4_344, []),
+        ("infotabs", 2_719, 1_800, 1_800, []),
+        ("infotabs:language=af", 2_719, 1_800, 1_800, []),
+    ],
+)
+def test_sizes_of_hard_corpora(
+    name: str, n_tables: int, n_queries: int, n_gold: int, notes: list[str]
+) -> None:
+    """All gold tables of BEAVER are found; what Spider 2.0-lite lacks is counted."""
+    dataset = load(name, data_dir=DATA)
+    assert (len(dataset.corpus), len(dataset.queries)) == (n_tables, n_queries)
+    assert sum(len(query.gold) for query in dataset.queries) == n_gold
+    told = [note for note in dataset.notes if "question" in note or "gold" in note]
+    assert len(told) == len(notes)
+    for note in notes:
+        assert any(found.startswith(note) for found in told)
+
+
+def test_labels_of_infotabs() -> None:
+    labels = Counter(query.answer for query in load("infotabs", data_dir=DATA).queries)
+    assert labels == dict.fromkeys(("True", "False", "Not Enough Information"), 600)
+
+
+def test_reference_answers_of_wtq_are_right() -> None:
+    dataset = load("wtq", data_dir=DATA)
+    answers = {query.id: str(query.answer) for query in dataset.queries}
+    assert score_answers(dataset, answers, "qa").scores["denotation"].value == 1
 
 
 def _copies(dataset: Dataset) -> int:

@@ -37,6 +37,40 @@ def test_default_bm25(out: Path, corpus: str, floor: float) -> None:
 
 
 @pytest.mark.parametrize(
+    ("corpus", "at_1", "at_10", "at_20"),
+    [
+        ("beaver", 0.137, 0.562, 0.718),
+        ("spider2-lite", 0.136, 0.399, 0.479),
+        ("wtq", 0.424, 0.651, 0.714),
+        ("infotabs", 0.797, 0.970, 0.973),
+        pytest.param("infiagent", 0.097, 0.852, 0.949, marks=pytest.mark.slow),
+    ],
+)
+def test_default_bm25_on_hard_corpora(
+    out: Path, corpus: str, at_1: float, at_10: float, at_20: float
+) -> None:
+    """The figures of docs/data.md."""
+    target = TARGET(("retrieval", corpus), data_dir=DATA, out=out, observer=Recorder())
+    (result,) = target.run("bm25", top_k=[1, 10, 20])
+    found = [result.scores[f"recall@{k}"].value for k in (1, 10, 20)]
+    assert found == pytest.approx([at_1, at_10, at_20], abs=6e-4)
+
+
+@pytest.mark.parametrize(
+    ("language", "retriever", "at_10", "without"),
+    [("zh", "bm25", 0.802, 1), ("de", "bm25", 0.895, 0), ("de", "bm25:language=auto", 0.909, 2)],
+)
+def test_other_languages(
+    out: Path, language: str, retriever: str, at_10: float, without: int
+) -> None:
+    """The figures of docs/retrievers.md, and how many statements find nothing."""
+    result = _run(f"infotabs:language={language}", retriever, out)
+    assert result.scores["recall@10"].value == pytest.approx(at_10, abs=6e-4)
+    lines = (result.folder / "retrieval.jsonl").read_text(encoding="utf-8").splitlines()
+    assert sum('"tables": []' in line for line in lines) == without
+
+
+@pytest.mark.parametrize(
     ("retriever", "expected", "tolerance"),
     [
         ("bm25:fields=[id,section,header],stemmer=none", 0.955, 0.02),

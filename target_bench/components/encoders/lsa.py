@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
+from target_bench.components.languages import Stemming, StopWords
 from target_bench.components.lexical.latent_space import SingularSpace
 from target_bench.components.lexical.tfidf_vectors import NGrams
-from target_bench.components.table_text import WORDS, Analyzer, Stemming, StopWords
+from target_bench.components.table_text import WORDS, Analyzer
 from target_bench.core.errors import PluginError
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 

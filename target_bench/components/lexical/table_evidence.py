@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from target_bench.components.languages import Language
 from target_bench.components.lexical.postings import Formula, Postings
 from target_bench.components.table_text import WORDS, Analyzer, Serializer, cell_text, distinct
 from target_bench.core.array_files import (
@@ -54,11 +55,15 @@ _SPELLED = {
 
 
 class Texts:
-    """Text -> the terms of each kind."""
+    """Text -> the terms of each kind.
 
-    def __init__(self) -> None:
-        self._content = Analyzer(WORDS, fold=True, stopwords="en_plus", stemmer="english")
-        self._every = Analyzer(WORDS, fold=True, stopwords="none", stemmer="english")
+    Args:
+        language: whose stop words and stemmer are used.
+    """
+
+    def __init__(self, language: Language = "en") -> None:
+        self._content = Analyzer(WORDS, True, "en_plus", "english", language)
+        self._every = Analyzer(WORDS, True, "none", "english", language)
 
     def words(self, text: str) -> list[str]:
         """Return the stems, stop words left out."""
@@ -109,6 +114,7 @@ class Evidence:
     """The terms of all tables and of all rows, as sparse matrices.
 
     Args:
+        texts: what makes the terms of a query, as it made those of the tables.
         bm25: (terms, tables) BM25 weights: of title, section and header, and of everything.
         vocabulary: the number of each term.
         matrices: (terms, tables) ones, for the kinds in between.
@@ -119,6 +125,7 @@ class Evidence:
 
     def __init__(
         self,
+        texts: Texts,
         bm25: Sequence[Postings],
         vocabulary: dict[str, int],
         matrices: Sequence[Any],
@@ -126,7 +133,7 @@ class Evidence:
         starts: NDArray[np.int64],
         found_in: NDArray[np.int64],
     ) -> None:
-        self._texts = Texts()
+        self._texts = texts
         self._bm25 = bm25
         self._vocabulary = vocabulary
         self._matrices = matrices
@@ -144,9 +151,9 @@ class Evidence:
         return int(self._rows.shape[1])
 
     @classmethod
-    def build(cls, corpus: Corpus, rows: RowLimit) -> "Evidence":
+    def build(cls, corpus: Corpus, rows: RowLimit, language: Language = "en") -> "Evidence":
         """Read all tables."""
-        texts = Texts()
+        texts = Texts(language)
         bm25 = []
         for fields in (("title", "section", "header"), ("title", "section", "header", "rows")):
             write = Serializer(fields, rows=rows)
@@ -155,7 +162,7 @@ class Evidence:
         collected = _Collected(texts)
         for table in corpus:
             collected.add(table, rows)
-        return cls(bm25, *collected.finished())
+        return cls(texts, bm25, *collected.finished())
 
     def save(self, folder: Path) -> None:
         """Write everything into an empty folder."""
@@ -170,9 +177,10 @@ class Evidence:
         write_array(folder / "found_in.npy", self._found_in)
 
     @classmethod
-    def load(cls, folder: Path) -> "Evidence":
+    def load(cls, folder: Path, language: Language = "en") -> "Evidence":
         """Read what ``save`` wrote; matrices stay on disk until they are used."""
         return cls(
+            Texts(language),
             [Postings.load(folder / f"bm25-{number}", None) for number in (0, 1)],
             {term: n for n, term in enumerate(read_json(folder / "vocabulary.json"))},
             [read_sparse(folder, name) for name in _MATRICES],

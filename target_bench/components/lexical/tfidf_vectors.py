@@ -23,6 +23,9 @@ class NGrams:
         smooth_idf: ln((1 + N) / (1 + df)) + 1 in place of ln(N / df) + 1.
         hashed: hash n-grams into 2^24 buckets in place of keeping a vocabulary.
 
+    Attributes:
+        analyzer: text -> tokens; may be another one before each ``fit`` or ``load``.
+
     Raises:
         ConfigError: an n-gram of less than one word.
     """
@@ -37,7 +40,7 @@ class NGrams:
     ) -> None:
         if ngram < 1:
             raise ConfigError(f"ngram={ngram}: the longest n-gram has at least one word")
-        self._analyzer = analyzer
+        self.analyzer = analyzer
         self._ngram = ngram
         self._sublinear = sublinear
         self._smooth_idf = smooth_idf
@@ -46,7 +49,7 @@ class NGrams:
     def fit(self, texts: Sequence[str]) -> Any:
         """Return the (texts, n-grams) vectors of unit length, or None if no text has a word."""
         self._start()
-        if not any(map(self._analyzer, texts)):
+        if not any(map(self.analyzer, texts)):
             return None
         with np.errstate(divide="ignore"):
             vectors = self._weigh.fit_transform(self._count.fit_transform(texts))
@@ -83,7 +86,7 @@ class NGrams:
         from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
         settings = {
-            "tokenizer": self._analyzer,
+            "tokenizer": self.analyzer,
             "token_pattern": None,
             "lowercase": False,
             "ngram_range": (1, self._ngram),

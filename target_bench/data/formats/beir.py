@@ -1,6 +1,12 @@
-"""BEIR's layout (Thakur et al. 2021): ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/``."""
+"""BEIR's layout (Thakur et al. 2021), and that of IBM's Table + Text IR collection on the hub.
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+BEIR's is ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/<split>.tsv``. The other has
+``<split>_queries.jsonl``, ``<split>_qrels.jsonl`` and one or several forms of the same documents:
+``corpus_md.jsonl``, ``corpus_structure.jsonl``, ``corpus_linearized.jsonl``.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,17 +16,24 @@ from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import Cell, Query, Table, TableId
 from target_bench.data.formats import declaration, own_folder
 from target_bench.data.ragged import rectangular
+from target_bench.metrics.tables.pipe_tables import read_pipe_tables
 
 _SPLITS = {"dev": "validation", "val": "validation"}
 _HEADER = "query-id\tcorpus-id\tscore"
+_CORPORA = tuple(f"corpus{form}.jsonl" for form in ("", "_md", "_structure", "_linearized"))
+"""The files of documents, the one to be preferred first."""
+
+_QRELS = ("qrels/*.tsv", "qrels/*.tsv.gz", "*_qrels.jsonl", "*_qrels.jsonl.gz")
+_BELOW_HEADER = re.compile(r"\|?(\s*:?-+:?\s*\|)+\s*(:?-+:?)?\s*")
 
 
 class BeirFolder(CorpusLoader):
-    """A folder in BEIR's layout.
+    """A folder in one of the two layouts.
 
     A document becomes a table: its ``table`` (rows of cells, the header first) where it or its
-    ``metadata`` has one, else one column ``text`` with a row a line. Its title is the table's
-    title. Every document that the qrels give a score above 0 is a gold table.
+    ``metadata`` has one, or its text where that is a table in Markdown and nothing else; else one
+    column ``text`` with a row a line. Its title is the table's title. Every document that the
+    judgements give a score above 0 is a gold table.
 
     Args:
         folder: the folder.
@@ -34,11 +47,16 @@ class BeirFolder(CorpusLoader):
     def is_in(cls, folder: Path) -> bool:
         """Return whether a folder has this layout."""
         release = Release(folder, "")
-        return release.find("corpus.jsonl") is not None and (folder / "qrels").is_dir()
+        has_documents = any(release.find(name) is not None for name in _CORPORA)
+        return has_documents and ((folder / "qrels").is_dir() or bool(_qrels(release)))
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """Yield a table a document, the same ones for every split."""
-        for place, record in release.json_lines(release.require("corpus.jsonl")):
+        path = release.require(*_CORPORA)
+        others = [name for name in _CORPORA if release.find(name) not in (None, path)]
+        if others:
+            release.notes.append(f"{path.name} is read, and not {' or '.join(others)}")
+        for place, record in release.json_lines(path):
             names, *found = _grid(place, record)
             header, rows = rectangular(
                 release, declaration.header(names), found, partial(declaration.place_of_row, place)
@@ -56,15 +74,17 @@ class BeirFolder(CorpusLoader):
         if path is None:
             raise DataError(f"{release.folder / 'qrels'}: no {split}.tsv (nor .tsv.gz)")
         gold = _gold(release, path)
-        ids = {_id(r, place) for place, r in release.json_lines(release.require("corpus.jsonl"))}
-        texts = _texts(release)
+        documents = release.require(*_CORPORA)
+        ids = {_id(record, place) for place, record in release.json_lines(documents)}
+        asked = release.require("queries.jsonl", f"{_split_name(path)}_queries.jsonl")
+        texts = _texts(release, asked)
         for query_id, judged in gold.items():
             place = judged[0][0]
             if query_id not in texts:
-                raise DataError(f"{place}: query-id {query_id!r} is not in queries.jsonl")
+                raise DataError(f"{place}: query-id {query_id!r} is not in {asked.name}")
             for line, table_id in judged:
                 if table_id not in ids:
-                    raise DataError(f"{line}: corpus-id {table_id!r} is not in corpus.jsonl")
+                    raise DataError(f"{line}: corpus-id {table_id!r} is not in {documents.name}")
             text, metadata = texts[query_id]
             gold_ids = tuple(TableId("0", table_id) for _, table_id in judged)
             yield Query(query_id, text, gold_ids, metadata=metadata)
@@ -73,8 +93,8 @@ class BeirFolder(CorpusLoader):
 def _qrels(release: Release) -> dict[str, Path]:
     """Return split -> its file of judgements."""
     found: dict[str, Path] = {}
-    for path in (*release.matching("qrels/*.tsv"), *release.matching("qrels/*.tsv.gz")):
-        name = path.name.removesuffix(".gz").removesuffix(".tsv")
+    for path in (path for pattern in _QRELS for path in release.matching(pattern)):
+        name = _split_name(path)
         split = _SPLITS.get(name, name)
         if split in found:
             raise DataError(f"{path}: {found[split].name} is the same split; keep one of them")
@@ -82,15 +102,16 @@ def _qrels(release: Release) -> dict[str, Path]:
     return found
 
 
+def _split_name(path: Path) -> str:
+    """Return the split of a file of judgements, as the file calls it."""
+    return path.name.partition(".")[0].removesuffix("_qrels")
+
+
 def _gold(release: Release, path: Path) -> dict[str, list[tuple[str, str]]]:
     """Return query id -> (place, table id) of the documents relevant to it."""
     gold: dict[str, list[tuple[str, str]]] = {}
-    scores: dict[tuple[str, str], int] = {}
-    for number, text in enumerate(release.text(path).split("\n"), start=1):
-        place, line = f"{path}, line {number}", text.removesuffix("\r")
-        if not line.strip() or (number == 1 and line == _HEADER):
-            continue
-        query_id, table_id, score = _judgement(line, place)
+    scores: dict[tuple[str, str], float] = {}
+    for place, query_id, table_id, score in _judgements(release, path):
         before = scores.get((query_id, table_id))
         if before not in (None, score):
             raise DataError(
@@ -106,9 +127,32 @@ def _gold(release: Release, path: Path) -> dict[str, list[tuple[str, str]]]:
 def _note_irrelevant(release: Release, path: Path, queries: Collection[str]) -> None:
     if queries:
         release.notes.append(
-            f"{len(queries)} queries of qrels/{path.name} have no score above 0 and are left out: "
-            "no table is right for them (BEIR's own evaluation gives them 0)"
+            f"{len(queries)} queries of {release.relative(path)} have no score above 0 and are "
+            "left out: no table is right for them (BEIR's own evaluation gives them 0)"
         )
+
+
+def _judgements(release: Release, path: Path) -> Iterator[tuple[str, str, str, float]]:
+    """Yield (place, query, document, score)."""
+    if ".jsonl" in path.name:
+        for place, record in release.json_lines(path):
+            names = [own_folder.identifier(field(record, n, object, place), n, place) for n in _IDS]
+            yield place, names[0], names[1], _score(record, place)
+        return
+    for number, text in enumerate(release.text(path).split("\n"), start=1):
+        place, line = f"{path}, line {number}", text.removesuffix("\r")
+        if line.strip() and not (number == 1 and line == _HEADER):
+            yield place, *_judgement(line, place)
+
+
+_IDS = ("qid", "did")
+
+
+def _score(record: Mapping[str, Any], place: str) -> float:
+    score = field(record, "score", object, place)
+    if isinstance(score, bool) or not isinstance(score, int | float):
+        raise DataError(f"{place}: field 'score' should be a number, but is {score!r:.80}")
+    return score
 
 
 def _judgement(line: str, place: str) -> tuple[str, str, int]:
@@ -122,10 +166,10 @@ def _judgement(line: str, place: str) -> tuple[str, str, int]:
         ) from error
 
 
-def _texts(release: Release) -> dict[str, tuple[str, Mapping[str, Any]]]:
+def _texts(release: Release, path: Path) -> dict[str, tuple[str, Mapping[str, Any]]]:
     """Return query id -> (text, metadata)."""
     texts: dict[str, tuple[str, Mapping[str, Any]]] = {}
-    for place, record in release.json_lines(release.require("queries.jsonl")):
+    for place, record in release.json_lines(path):
         query_id, text = _id(record, place), field(record, "text", str, place)
         if query_id in texts:
             raise DataError(f"{place}: _id {query_id!r} occurs twice")
@@ -149,6 +193,15 @@ def _id(record: Any, place: str) -> str:
 def _grid(place: str, record: Any) -> Sequence[Sequence[Cell]]:
     text = field(record, "text", str, place)
     grid = record.get("table", _metadata(record).get("table"))
-    if grid is None:
-        return [["text"], *([line] for line in text.splitlines() if line.strip())]
-    return declaration.grid(grid, place)
+    if grid is not None:
+        return declaration.grid(grid, place)
+    lines = [line for line in text.splitlines() if line.strip()]
+    if _is_markdown(lines):
+        return read_pipe_tables("\n".join(lines)).tables[0].rows
+    return [["text"], *([line] for line in lines)]
+
+
+def _is_markdown(lines: Sequence[str]) -> bool:
+    """Return whether lines are one table in Markdown: all with bars, and a rule below the first."""
+    with_bars = all(line.lstrip().startswith("|") for line in lines)
+    return len(lines) > 1 and with_bars and _BELOW_HEADER.fullmatch(lines[1].strip()) is not None

@@ -34,5 +34,7 @@ def of_path(path: Path) -> CorpusLoader:
         "  corpus/<split>.parquet and queries/<split>.parquet (or .jsonl), as TARGET publishes,\n"
         "  or its hub repositories <name>-corpus/ and <name>-queries/ side by side;\n"
         "  corpus.jsonl, queries.jsonl and qrels/<split>.tsv, as BEIR does;\n"
+        "  corpus_md.jsonl, <split>_queries.jsonl and <split>_qrels.jsonl, as IBM's Table + Text\n"
+        "  IR repositories do;\n"
         f"  databases (*{', *'.join(SUFFIXES)}) and queries.jsonl; the path of one works too."
     )

@@ -1,9 +1,6 @@
 """A user's own folder: a file a table, and ``queries.jsonl``."""
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +9,10 @@ from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data.formats import declaration
 from target_bench.data.formats.cells import PLAIN, arrow_grid, cells, plain
+from target_bench.data.formats.csv_grid import csv_grid
 from target_bench.data.formats.declaration import DEFAULT_SPLIT
 from target_bench.data.formats.parquet import parquet_table
-from target_bench.data.ragged import Grid, rectangular
+from target_bench.data.ragged import Grid
 
 _FIELDS = ("query_id", "query", "table_id", "database_id", "answer", "split")
 
@@ -268,44 +266,7 @@ def _read(release: Release, path: Path) -> Grid:
 
 
 def _from_csv(release: Release, path: Path, delimiter: str) -> Grid:
-    text = release.text(path)
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise DataError(
-            f"{path}, line {line}: a NUL byte, which no text file holds. Convert the file to UTF-8."
-        )
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    lines: list[tuple[int, list[str]]] = []
-    try:
-        with _fields_of_any_size():
-            lines += ((reader.line_num, row) for row in reader if row)  # a blank line is not a row
-    except csv.Error as error:
-        raise DataError(
-            f"{path}, line {reader.line_num}: {error}. Quote cells that hold quotes, and double "
-            "the quotes in them."
-        ) from error
-    if not lines:
-        raise DataError(f"{path}: the file is empty; its first line is the header")
-    numbers, (header, *rows) = zip(*lines, strict=True)
-    if all(len(row) == len(header) for row in rows):
-        return header, rows
-    return rectangular(
-        release,
-        header,
-        rows,
-        lambda number: f"{path}, line {numbers[number + 1]}",
-        advice=". Is a cell that holds the separator without quotes?",
-    )
-
-
-@contextmanager
-def _fields_of_any_size() -> Iterator[None]:
-    """Lift the ``csv`` module's limit of 128 KiB a cell."""
-    before = csv.field_size_limit(2**31 - 1)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
+    return csv_grid(release, str(path), release.text(path), delimiter=delimiter, strict=True)
 
 
 def _from_records(path: Path, records: Iterable[tuple[str, Any]]) -> Grid:

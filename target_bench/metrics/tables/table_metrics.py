@@ -126,7 +126,7 @@ _SIMILARITIES: tuple[tuple[Similarity, str, str], ...] = (
     ("exact", "", "equal texts"),
     ("chrf", "[chrf]", "chrF of the most similar one"),
 )
-_FIRST_RANK = 14
+_FIRST_RANK = 15
 
 
 def _header_cell_definitions() -> list[MetricDefinition]:

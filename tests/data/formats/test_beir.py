@@ -191,3 +191,74 @@ def test_broken_query(tmp_path: Path, query: Any, fault: str) -> None:
 def test_missing_queries(tmp_path: Path) -> None:
     (_write(tmp_path) / "queries.jsonl").unlink()
     assert "no queries.jsonl" in _fault(tmp_path)
+
+
+MARKDOWN = "| Year | Winner |\n|---|:---|\n| 2001 | Ann \\| Bo |\n"
+
+
+def _write_hub(folder: Path, qrels: list[Any], **documents: list[Any]) -> Path:
+    """A repository of IBM's Table + Text IR collection."""
+    for name, records in documents.items():
+        (folder / f"{name}.jsonl").write_text(json_lines(records), encoding="utf-8")
+    (folder / "dev_queries.jsonl").write_text(json_lines(QUERIES), encoding="utf-8")
+    (folder / "dev_qrels.jsonl").write_text(json_lines(qrels), encoding="utf-8")
+    (folder / "dev_qrels.tsv").write_text("qid\tdid\tscore\n", encoding="utf-8")
+    return folder
+
+
+def test_hub_layout_of_tables_and_texts(tmp_path: Path) -> None:
+    """Markdown is read as header and rows; other forms of the same documents are not read."""
+    documents = [
+        {"_id": "d1", "title": "Cups", "text": MARKDOWN},
+        {"_id": "d2", "title": "Prose", "text": f"Before.\n{MARKDOWN}"},
+    ]
+    linearised = [{"_id": "d1", "title": "", "text": "x"}]
+    qrels = [{"qid": "q1", "did": "d1", "score": 1}, {"qid": "q2", "did": "d2", "score": 0}]
+    _write_hub(tmp_path, qrels, corpus_md=documents, corpus_linearized=linearised)
+    dataset = corpora.load(tmp_path)
+    table, prose = dataset.corpus
+    assert (list(table.header), [list(row) for row in table.rows]) == (
+        ["Year", "Winner"],
+        [["2001", "Ann | Bo"]],
+    )
+    assert (list(prose.header), len(prose.rows)) == (["text"], 4)
+    assert dataset.split == "validation"
+    assert [(q.id, q.gold) for q in dataset.queries] == [("q1", (TableId("0", "d1"),))]
+    notes = " ".join(dataset.notes)
+    assert "corpus_md.jsonl is read, and not corpus_linearized.jsonl" in notes
+    assert "1 queries of dev_qrels.jsonl have no score above 0" in notes
+
+
+@pytest.mark.parametrize(
+    ("record", "fault"),
+    [
+        ({"qid": "q1", "did": "d1"}, "dev_qrels.jsonl, line 1: no field 'score'"),
+        ({"qid": "q1", "did": "d1", "score": "1"}, "field 'score' should be a number"),
+        ({"qid": "q1", "did": "d7", "score": 1}, "'d7' is not in corpus_structure.jsonl"),
+        ({"qid": "q9", "did": "d1", "score": 1}, "'q9' is not in dev_queries.jsonl"),
+    ],
+)
+def test_broken_judgements_of_the_hub_layout(tmp_path: Path, record: Any, fault: str) -> None:
+    folder = _write_hub(tmp_path, [record], corpus_structure=[DOCUMENTS[0]])
+    assert fault in _fault(folder)
+
+
+def test_hub_layout_of_schemas(tmp_path: Path) -> None:
+    """A subset of Snowflake's SQL-Schema-Retrieval: BEIR, its documents tables or columns."""
+    documents = [
+        {
+            "_id": "dw.ROOMS",
+            "title": "ROOMS",
+            "text": "| column | type |\n| --- | --- |\n| KEY | int |",
+        },
+        {"_id": "dw.ROOMS.KEY", "title": "", "text": "Table ROOMS, column KEY (int)"},
+    ]
+    qrels = "query-id\tcorpus-id\tscore\nq1\tdw.ROOMS\t1\nq1\tdw.ROOMS.KEY\t1\n"
+    dataset = corpora.load(_write(tmp_path, documents=documents, qrels=qrels))
+    rooms, key = dataset.corpus
+    assert (list(rooms.header), [list(row) for row in rooms.rows]) == (
+        ["column", "type"],
+        [["KEY", "int"]],
+    )
+    assert [list(row) for row in key.rows] == [["Table ROOMS, column KEY (int)"]]
+    assert len(dataset.queries[0].gold) == 2

@@ -1,0 +1,123 @@
+"""BEAVER: questions over the databases of enterprises (Chen et al. 2024)."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from target_bench.core.errors import DataError
+from target_bench.core.release import CorpusLoader, Release, field
+from target_bench.core.schema import CorpusInfo, Query, Table, TableId
+
+_SOURCES = ("dw", "nw")
+_BETWEEN = "#sep#"
+"""What stands between database and table in the names of the release."""
+
+
+class Beaver(CorpusLoader):
+    """Questions with the set of tables they need; the corpus is the tables of all six databases.
+
+    The release has schemas and no rows, so retrieval is all that can be asked. Gold tables are
+    found whatever the case of their names, which differs from that of the schemas for 88 questions.
+    A question's id is its source and its place in that file, from 0; its answer is the gold SQL,
+    its metadata are ``source``, ``join_keys`` and, for ``dw``, ``mapping`` (phrase -> columns).
+    """
+
+    info = CorpusInfo(
+        name="beaver",
+        title="BEAVER",
+        tasks=("retrieval",),
+        splits=("validation",),
+        licence="MIT",
+        citation="Chen et al., BEAVER: An Enterprise Benchmark for Text-to-SQL, arXiv:2409.02038, "
+        "2024",
+        source="https://github.com/peterbaile/beaver",
+        files=("dev_dw.json, dev_nw.json, dev_tables.json, dw_join_keys.json",),
+    )
+    cached = False
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
+        """Yield the tables in the order of ``dev_tables.json``."""
+        joined = _join_keys(release)
+        for key, (place, record) in _schemas(release).items():
+            columns = field(record, "column_names_original", list, place)
+            database, name = _split(key, place)
+            keys = joined.get(name, []) if database == "dw" else _foreign_keys(place, record)
+            context = {
+                "primary_key": record.get("primary_key"),
+                "foreign_keys": keys,
+                "column_types": field(record, "column_types", list, place),
+            }
+            known = {name: value for name, value in context.items() if value}
+            yield Table(TableId(database, name), columns, (), known)
+
+    def queries(self, release: Release, split: str) -> Iterable[Query]:  # noqa: ARG002 (the contract's argument)
+        """Yield the questions of ``dw``, then those of ``nw``."""
+        there = {key.lower(): _split(key, place) for key, (place, _) in _schemas(release).items()}
+        for source in _SOURCES:
+            path = release.require(f"dev_{source}.json")
+            for number, record in enumerate(_list(release.json(path), str(path))):
+                place = f"{path}, question {number + 1}"
+                yield _query(release, place, f"{source}-{number}", record, there)
+
+
+def _query(
+    release: Release, place: str, query_id: str, record: Any, there: Mapping[str, TableId]
+) -> Query:
+    named = field(record, "gold_tables", list, place)
+    for name in named:
+        if str(name).lower() not in there:
+            release.remark("gold tables are not among the tables, and are left out", place)
+    about = {"source": query_id.partition("-")[0], "join_keys": record.get("join_keys")}
+    if "mapping" in record:
+        about["mapping"] = record["mapping"]
+    return Query(
+        id=query_id,
+        text=field(record, "question", str, place),
+        gold=tuple(there[name.lower()] for name in named if name.lower() in there),
+        answer=field(record, "sql", str, place),
+        database_id=field(record, "db_id", str, place),
+        metadata=about,
+    )
+
+
+def _schemas(release: Release) -> dict[str, tuple[str, Any]]:
+    """Return ``<database>#sep#<table>`` -> (place, record)."""
+    path = release.require("dev_tables.json")
+    records = release.json(path)
+    if not isinstance(records, dict):
+        raise DataError(f"{path}: expected an object keyed by database and table")
+    return {key: (f"{path}, table {key}", record) for key, record in records.items()}
+
+
+def _split(key: str, place: str) -> TableId:
+    database, found, name = key.partition(_BETWEEN)
+    if not found:
+        raise DataError(f"{place}: expected the name <database>{_BETWEEN}<table>")
+    return TableId(database, name)
+
+
+def _foreign_keys(place: str, record: Any) -> list[list[str]]:
+    """Return (column, ``table.column`` it refers to)."""
+    found = []
+    for key in record.get("foreign_key") or ():
+        table = _split(field(key, "referenced_table_name", str, place), place).table_id
+        there = field(key, "referenced_column_name", str, place)
+        found.append([field(key, "column_name", str, place), f"{table}.{there}"])
+    return found
+
+
+def _join_keys(release: Release) -> dict[str, list[list[str]]]:
+    """Return table of ``dw`` -> its (column, ``table.column`` that it joins)."""
+    path = release.require("dw_join_keys.json")
+    found: dict[str, list[list[str]]] = {}
+    for number, pair in enumerate(_list(release.json(path), str(path)), start=1):
+        if not isinstance(pair, list) or len(pair) != 2 or not all("." in str(c) for c in pair):
+            raise DataError(f"{path}, pair {number}: expected two table.column, found {pair!r:.80}")
+        table, _, column = pair[0].partition(".")
+        found.setdefault(table, []).append([column, pair[1]])
+    return found
+
+
+def _list(value: Any, place: str) -> Iterator[Any]:
+    if not isinstance(value, list):
+        raise DataError(f"{place}: expected a list, found {type(value).__name__}")
+    return iter(value)

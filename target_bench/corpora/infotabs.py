@@ -1,0 +1,106 @@
+"""InfoTabS and its translations, XInfoTabS: statements about infoboxes of Wikipedia articles."""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import Any, Literal
+
+from target_bench.core.errors import DataError
+from target_bench.core.release import CorpusLoader, Release, decode
+from target_bench.core.schema import CorpusInfo, Query, Table, TableId
+
+Language = Literal["en", "de", "fr", "es", "af", "ru", "zh", "ar", "ko", "hi"]
+
+_LABELS = {"E": "True", "C": "False", "N": "Not Enough Information"}
+_FILE_PARTS = {"validation": "dev"}
+_TITLES = {
+    *("title", "titel", "titre", "título", "titulo", "название", "титул", "标题", "標題", "名称"),
+    *("عنوان", "العنوان", "الاسم", "제목", "타이틀", "शीर्षक"),
+}
+"""What the key of the title is called; infoboxes without any of these begin with it."""
+
+
+class InfoTabS(CorpusLoader):
+    """Statements that an infobox entails, contradicts, or says nothing of.
+
+    An infobox is a table of one row: its keys are the header, the values of a key stand in one cell
+    with commas between; the title is one of them. In other languages than English the corpus is
+    called ``infotabs-de`` and so on.
+
+    Args:
+        language: of infoboxes and statements.
+    """
+
+    info = CorpusInfo(
+        name="infotabs",
+        title="InfoTabS",
+        tasks=("retrieval", "fact_verification"),
+        splits=("alpha1", "alpha2", "alpha3", "validation", "train"),
+        licence="MIT (translations), Apache-2.0 (InfoTabS)",
+        citation="Gupta et al., INFOTABS: Inference on Tables as Semi-structured Data, ACL 2020; "
+        "Minhas et al., XInfoTabS, FEVER 2022",
+        source="https://github.com/bvbbvb/XInfoTabS",
+        files=("<language>.zip of data/<language>/, or that folder: tables and statements",),
+    )
+    folder = "xinfotabs"
+
+    def __init__(self, language: Language = "en") -> None:
+        self.language = language
+        if language != "en":
+            name, title = f"{self.info.name}-{language}", f"XInfoTabS ({language})"
+            self.info = replace(type(self).info, name=name, title=title)
+
+    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
+        """Yield all infoboxes in the order of their files' names."""
+        for place, name, content in self._files(release):
+            if name.endswith(".json"):
+                table_id = PurePosixPath(name).stem.rpartition("_")[2]
+                yield _table(table_id, place, decode(content, place))
+
+    def queries(self, release: Release, split: str) -> Iterable[Query]:
+        """Yield the statements of the split; an id is the place in the file, from 0."""
+        part = _FILE_PARTS.get(split, split)
+        found = [
+            (place, name, content)
+            for place, name, content in self._files(release)
+            if name.endswith((".tsv", ".csv")) and part in PurePosixPath(name).stem
+        ]
+        if len(found) > 1:
+            raise DataError(f"{found[1][0]}: {found[0][1]} is the same split; keep one of them")
+        if not found:
+            release.require(f"data/{self.language}/*{part}*.tsv")
+        place, name, content = found[0]
+        lines = decode(content, place).splitlines(keepends=True)
+        reader = csv.DictReader(lines, delimiter="\t" if name.endswith(".tsv") else ",")
+        for number, record in enumerate(reader):
+            yield _query(f"{place}, line {reader.line_num}", str(number), record)
+
+    def _files(self, release: Release) -> Iterator[tuple[str, str, bytes]]:
+        return release.bundled(self.language, f"data/{self.language}")
+
+
+def _query(place: str, query_id: str, record: dict[str, Any]) -> Query:
+    table = record.get("table_id", record.get("table_ids"))
+    text, label = record.get("hypothesis"), record.get("label")
+    if not table or text is None or label not in _LABELS:
+        raise DataError(
+            f"{place}: expected table_id, hypothesis and a label that is one of "
+            f"{', '.join(_LABELS)}, found {dict(record)!r:.200}"
+        )
+    return Query(query_id, text, (TableId("0", table),), _LABELS[label])
+
+
+def _table(table_id: str, place: str, text: str) -> Table:
+    """Return an infobox; a key that occurs twice is two columns, as it is in the article."""
+    try:
+        pairs = json.loads(text, object_pairs_hook=list)
+        cells = [(key, ", ".join(value.strip() for value in values)) for key, values in pairs]
+    except (ValueError, TypeError, AttributeError) as error:
+        raise DataError(f"{place}: expected an object of keys with lists of texts") from error
+    if not cells:
+        raise DataError(f"{place}: the infobox is empty")
+    header, row = [key for key, _ in cells], [value for _, value in cells]
+    title = next((value for key, value in cells if key.lower() in _TITLES), row[0])
+    return Table(TableId("0", table_id), header, [row], {"title": title})

@@ -1,0 +1,177 @@
+"""Denotation accuracy of answers that are sets of values, as WikiTableQuestions defines it.
+
+An answer is right if it has as many different values as the reference, and each of the reference's
+matches one of its own: by normal form, as a number, or as a date (Pasupat & Liang 2015; the rules
+of the release's ``evaluator.py``, version 1.0.2).
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+
+from target_bench.core.metric import Metric, MetricDefinition, MetricSpec
+from target_bench.metrics.text import Floats, JudgedAnswers
+
+_QUOTES = str.maketrans(
+    dict.fromkeys("‘’´`", "'") | dict.fromkeys("“”", '"') | dict.fromkeys("‐‑‒–—−", "-")
+)
+_CITATIONS = re.compile(r"((?<!^)\[[^\]]*\]|\[\d+\]|[•♦†‡*#+])*$")
+_DETAILS = re.compile(r"(?<!^)( \([^)]*\))*$")
+_QUOTED = re.compile(r'^"([^"]*)"$')
+_BETWEEN = re.compile(r"[\t\n|]")
+_CLOSE = 1e-6
+
+
+@dataclass(frozen=True)
+class JudgedValues(JudgedAnswers):
+    """Answers, and references that may be lists of values; n queries.
+
+    Attributes:
+        values: of each query the values that an answer has to have, each with the number or date it
+            stands for, or empty text where that is not known.
+    """
+
+    values: Sequence[Sequence[tuple[str, str]]]
+
+
+Number = int | float
+Date = tuple[int, int, int]
+"""Year, month and day; -1 for one that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value: its normal form, and what it means if it is a number or a date."""
+
+    text: str
+    meaning: Number | Date | None = None
+
+    @property
+    def key(self) -> tuple[type, object]:
+        """What two values have in common that are the same value."""
+        kind = type(self.meaning) if isinstance(self.meaning, tuple) else float
+        return (str, self.text) if self.meaning is None else (kind, self.meaning)
+
+    def matches(self, other: "Value") -> bool:
+        """Return whether normal form, number or date is the same."""
+        if self.text == other.text:
+            return True
+        mine, theirs = self.meaning, other.meaning
+        if isinstance(mine, int | float) and isinstance(theirs, int | float):
+            return abs(mine - theirs) < _CLOSE
+        return mine is not None and mine == theirs
+
+
+def normal_form(text: str) -> str:
+    """Return a text in lower case without accents, citations, details in brackets and quotes."""
+    decomposed = unicodedata.normalize("NFKD", text)
+    text = "".join(c for c in decomposed if unicodedata.category(c) != "Mn").translate(_QUOTES)
+    before = None
+    while text != before:
+        before = text
+        text = _CITATIONS.sub("", text.strip(), count=1)
+        text = _DETAILS.sub("", text.strip(), count=1)
+        text = _QUOTED.sub(r"\1", text.strip())
+    return re.sub(r"\s+", " ", text.removesuffix(".")).lower().strip()
+
+
+def value(text: str, canonical: str = "") -> Value:
+    """Return the value of a text.
+
+    Args:
+        text: the text.
+        canonical: the number or date it stands for, where that is known; default: the text.
+    """
+    meant = canonical or text
+    number = _number(meant)
+    if number is None:
+        date = _date(meant)
+        if date is None:
+            return Value(normal_form(text))
+        if date[1:] != (-1, -1):
+            return Value(normal_form(text), date)
+        number = date[0]
+    return Value(normal_form(text) if text else str(number), number)
+
+
+def _number(text: str) -> Number | None:
+    if "_" in text:  # Python's own notation, which the evaluator's Python 2 did not have
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        try:
+            number = float(text)
+        except ValueError:
+            return None
+    if not isfinite(number):
+        return None
+    return int(number) if abs(number - round(number)) < _CLOSE else number
+
+
+def _date(text: str) -> Date | None:
+    """Return the date that ``1990-12-01`` or ``xx-12-xx`` is."""
+    parts = text.lower().split("-")
+    if len(parts) != 3 or "_" in text:
+        return None
+    unknown = (("xx", "xxxx"), ("xx",), ("xx",))
+    try:
+        year, month, day = (
+            -1 if part in names else int(part) for part, names in zip(parts, unknown, strict=True)
+        )
+    except ValueError:
+        return None
+    is_date = (month == -1 or 1 <= month <= 12) and (day == -1 or 1 <= day <= 31)
+    return (year, month, day) if is_date and (year, month, day) != (-1, -1, -1) else None
+
+
+def is_right(answer: Iterable[Value], reference: Iterable[Value]) -> bool:
+    """Return whether two sets of values have one size, and each of the reference has a match."""
+    given = {value.key: value for value in reversed(list(answer))}.values()
+    wanted = {value.key: value for value in reversed(list(reference))}.values()
+    return len(given) == len(wanted) and all(any(w.matches(g) for g in given) for w in wanted)
+
+
+def values_of(answer: str) -> list[Value]:
+    """Return the values of an answer, which stand on lines or with tabs or ``|`` between them."""
+    return [value(part.strip()) for part in _BETWEEN.split(answer) if part.strip()]
+
+
+class DenotationAccuracy(Metric[JudgedValues]):
+    """The share of answers with the values of the reference."""
+
+    spec = MetricSpec(
+        "denotation",
+        "Denotation",
+        "share of answers with the values of the reference, as numbers, dates or texts",
+        "Pasupat & Liang 2015; WikiTableQuestions' evaluator.py",
+        of="texts",
+        needs=("references that are lists of values",),
+        rank=3,
+        references="short",
+        decides=True,
+    )
+    signature = "denotation|WikiTableQuestions 1.0.2|between values:tab, newline, |"
+
+    def statistics(self, examples: JudgedValues) -> Floats:
+        """Return (n, 2): whether each answer is right, and 1."""
+        pairs = zip(examples.texts, examples.values, strict=True)
+        right = [text is not None and is_right(values_of(text), _values(v)) for text, v in pairs]
+        return np.column_stack([np.array(right, dtype=np.float64), np.ones(len(right))])
+
+    def value(self, totals: Floats) -> Floats:
+        """Return the share; NaN of none."""
+        with np.errstate(invalid="ignore"):
+            share: Floats = totals[..., 0] / totals[..., 1]
+        return share
+
+
+def _values(reference: Sequence[tuple[str, str]]) -> list[Value]:
+    return [value(text, canonical) for text, canonical in reference]
+
+
+DENOTATION = MetricDefinition(DenotationAccuracy.spec, DenotationAccuracy)

@@ -1,0 +1,96 @@
+"""Stemmers and stop words by language, and which language tables are in."""
+
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.components.languages import (
+    Language,
+    StopWords,
+    decided,
+    language_of,
+    stemmer,
+    stop_words,
+)
+from target_bench.components.table_text import WORDS, Analyzer, language_in
+from target_bench.core.registry import create
+from target_bench.core.schema import Table, TableId
+from target_bench.data.tables import MemoryCorpus
+from target_bench.generators.extractive import Extractive
+from tests.retrievers.tables import ask, names
+
+GERMAN = [
+    ("Flüsse", "Die Flüsse des Landes und der Nachbarn", ["Elbe", "Sie fließt durch die Städte"]),
+    ("Häuser", "Die Häuser der Stadt und ihre Gärten", ["Rathaus", "Es steht an dem Markt"]),
+]
+
+
+def tables() -> MemoryCorpus:
+    return MemoryCorpus(
+        [
+            Table(TableId("0", name), ["Name", "Text"], [row], {"title": title})
+            for name, title, row in GERMAN
+        ]
+    )
+
+
+@pytest.mark.parametrize("language", get_args(Language))
+def test_every_language_has_a_stemmer_and_perhaps_stop_words(language: Language) -> None:
+    assert isinstance(stemmer(language)("word"), str)
+    assert isinstance(stop_words(language), frozenset)
+    assert stop_words(language, "none") == frozenset()
+    assert language == decided(language, ["the house of the king"])
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("The house of the king and the queen", "en"),
+        ("Das Haus des Königs und der Königin", "de"),
+        ("La maison du roi et de la reine dans les bois", "fr"),
+        ("La casa del rey y de la reina en los bosques", "es"),
+        ("Дом короля и королевы", "ru"),
+        ("بيت الملك والملكة", "ar"),
+        ("राजा और रानी का घर", "hi"),
+        ("法罗群岛政府", "en"),
+        ("id name city_key 17", "en"),
+        ("", "en"),
+    ],
+)
+def test_the_language_of_texts(text: str, language: Language) -> None:
+    assert language_of([text]) == decided("auto", [text]) == language
+
+
+def test_words_are_stemmed_with_their_accents_and_lose_them_then() -> None:
+    german = Analyzer(WORDS, True, "en_plus", "english", "de")
+    assert german("Die Flüsse, der Fluss") == ["fluss", "fluss"]
+    assert Analyzer(WORDS, True, "none", "none", "de")("Die Flüsse") == ["die", "flusse"]
+    assert Analyzer(WORDS, False, "en", "none", "fr")("à été") == []
+
+
+@given(st.text(max_size=40), st.sampled_from(get_args(StopWords)), st.booleans())
+def test_english_is_what_it_was(text: str, name: StopWords, fold: bool) -> None:
+    plain = Analyzer(WORDS, fold, name, "english")
+    assert Analyzer(WORDS, fold, name, "english", "en")(text) == plain(text)
+
+
+@pytest.mark.parametrize("name", ["bm25", "bm25f", "tfidf", "lsa", "rows"])
+def test_retrievers_read_the_language_of_their_tables(name: str) -> None:
+    """``Fluss`` is a form of ``Flüsse`` in German and not in English, ``die`` a word in English."""
+    corpus = tables()
+    assert language_in(corpus, "auto") == "de"
+    settings = "stemmer=english,fold=true,stopwords=en_plus," if name == "tfidf" else ""
+    told, asked = (create("retriever", f"{name}:{settings}language={n}") for n in ("auto", "de"))
+    for retriever in (told, asked):
+        retriever.embed_corpus(corpus)
+    queries = ["Wie heißt der Fluss?", "Welches Haus hat einen Garten?"]
+    assert [names(found)[:1] for found in ask(told, queries)] == [["Flüsse"], ["Häuser"]]
+    assert [names(f) for f in ask(told, queries)] == [names(f) for f in ask(asked, queries)]
+
+
+def test_the_offline_baseline_reads_words_of_a_language() -> None:
+    german, english = Extractive(language="de"), Extractive()
+    assert list(german._words("Die Flüsse und 1,000.0")) == ["fluss", "1000"]
+    assert list(english._words("The rivers, 1,000.0")) == ["river", "1000"]

@@ -1,0 +1,47 @@
+"""InfiAgent-DABench from a small release: messy files and named values."""
+
+from pathlib import Path
+
+from target_bench.core.schema import TableId
+from target_bench.corpora.infiagent import InfiAgentDABench
+from target_bench.data.read_split import read
+from tests.builders import json_lines, write_release
+
+QUESTION = {
+    "id": 7,
+    "question": "What is the mean fare?",
+    "concepts": ["Summary Statistics"],
+    "constraints": "Round to two decimals.",
+    "format": "@mean_fare[value]",
+    "file_name": "old ships.csv",
+    "level": "easy",
+}
+LABEL = {"id": 7, "common_answers": [["mean_fare", "34.65"], ["n", "3"]]}
+
+
+def test_questions_about_messy_files(tmp_path: Path) -> None:
+    """A byte-order mark, carriage returns, another encoding, a row that is too short."""
+    write_release(tmp_path, "da-dev-questions.jsonl", json_lines([QUESTION]), "gz")
+    write_release(tmp_path, "da-dev-labels.jsonl", json_lines([LABEL]))
+    files = {
+        "old ships.csv": "\ufeffship,fare\rAnn,1\rBo\r".encode(),
+        "latin.csv": "name,city\nJosé,Málaga\n".encode("latin-1"),
+        "README.txt": b"not a table",
+    }
+    for name, content in files.items():
+        write_release(tmp_path, f"da-dev-tables/{name}", content)
+    dataset = read(InfiAgentDABench(), tmp_path, "validation")
+    latin, ships = dataset.corpus
+    assert [list(row) for row in latin.rows] == [["José", "Málaga"]]
+    assert (list(ships.header), [list(row) for row in ships.rows]) == (
+        ["ship", "fare"],
+        [["Ann", "1"], ["Bo", ""]],
+    )
+    assert ships.context["title"] == "old ships"
+    (query,) = dataset.queries
+    assert query.gold == (TableId("0", "old ships.csv"),)
+    assert query.answer == "@mean_fare[34.65] @n[3]"
+    assert query.metadata["constraints"] == "Round to two decimals."
+    notes = " ".join(dataset.notes)
+    assert "1 files are not UTF-8 and are read as Latin-1" in notes
+    assert "old ships.csv, line 3: 1 cells under 2 columns" in notes

@@ -1,0 +1,99 @@
+"""Spider 2.0-lite from a small release: engines, name cases and gold tables that are not there."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from target_bench.core.errors import DataError
+from target_bench.core.schema import Dataset, TableId
+from target_bench.corpora.spider2_lite import Spider2Lite
+from target_bench.data.read_split import read
+from tests.builders import json_lines, write_release, zipped
+
+
+def _schema(full_name: str, *columns: str) -> bytes:
+    record = {
+        "table_name": full_name.rpartition(".")[2],
+        "table_fullname": full_name,
+        "column_names": columns,
+        "column_types": ["STRING"] * len(columns),
+        "description": ["what it is", None][: len(columns)],
+        "sample_rows": [dict.fromkeys(columns, "x")],
+    }
+    return json.dumps(record).encode()
+
+
+FOLDER = "resource/databases"
+SCHEMAS = {
+    f"{FOLDER}/bigquery/ga4/data.events/events_1.json": _schema("data.events.Events_1", "a", "b"),
+    f"{FOLDER}/bigquery/ga4/data.events/events_2.json": _schema("data.events.Events_2", "a"),
+    f"{FOLDER}/snowflake/GA4/E/EVENTS.json": _schema("GA4.E.EVENTS", "a"),
+    f"{FOLDER}/sqlite/zoo/animal.json": _schema("animal", "id"),
+    f"{FOLDER}/sqlite/zoo/notes.md": b"not a table",
+}
+QUESTIONS = [
+    {"instance_id": "bq1", "db": "GA4", "question": "How many events?"},
+    {"instance_id": "sf_bq2", "db": "GA4", "question": "Which events?"},
+    {"instance_id": "local1", "db": "zoo", "question": "Which animals?"},
+    {"instance_id": "local2", "db": "gone", "question": "Which films?"},
+]
+GOLD = [
+    {"instance_id": "bq1", "gold_tables": ["data.events.events_1", "data.events.events_2"]},
+    {"instance_id": "bq2", "gold_tables": ["ga4.e.events", "ga4.e.unknown"]},
+    {"instance_id": "local1", "gold_tables": ["plant"]},
+    {"instance_id": "local2", "gold_tables": ["film"]},
+]
+
+
+def _load(folder: Path, packed: bool = True) -> Dataset:
+    write_release(folder, "spider2-lite.jsonl", json_lines(QUESTIONS), "gz")
+    write_release(folder, "spider2-lite-gold-tables.jsonl", json_lines(GOLD))
+    if packed:
+        (folder / "databases.zip").write_bytes(zipped(SCHEMAS))
+    else:
+        for name, content in SCHEMAS.items():
+            write_release(folder, name, content)
+    return read(Spider2Lite(), folder, "test")
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_tables_have_schemas_alone(tmp_path: Path, packed: bool) -> None:
+    dataset = _load(tmp_path, packed)
+    assert [str(table) for table in dataset.corpus.ids] == [
+        "ga4/data.events.Events_1",
+        "ga4/data.events.Events_2",
+        "GA4/GA4.E.EVENTS",
+        "zoo/animal",
+    ]
+    first = next(iter(dataset.corpus))
+    assert (list(first.header), list(first.rows)) == (["a", "b"], [])
+    assert first.context["column_descriptions"] == {"a": "what it is"}
+    assert first.context["title"] == "data.events.Events_1"
+
+
+def test_gold_tables_are_found_in_any_case_or_counted(tmp_path: Path) -> None:
+    dataset = _load(tmp_path)
+    events, other, animals, films = dataset.queries
+    assert events.gold == (
+        TableId("ga4", "data.events.Events_1"),
+        TableId("ga4", "data.events.Events_2"),
+    )
+    assert (events.database_id, other.database_id) == ("ga4", "GA4")
+    assert other.gold == (TableId("GA4", "GA4.E.EVENTS"),)
+    assert animals.gold == films.gold == ()
+    notes = " ".join(dataset.notes)
+    for note in (
+        "1 questions have gold tables that are not here, which are left out",
+        "1 questions have no gold table that is here, and are not scored",
+        "1 questions name a database that is not here",
+    ):
+        assert note in notes
+
+
+def test_missing_and_misplaced_files(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"no databases\.zip or resource/databases/"):
+        read(Spider2Lite(), tmp_path, "test")
+    write_release(tmp_path, f"{FOLDER}/animal.json", _schema("animal", "id"))
+    with pytest.raises(DataError, match="expected resource/databases/<engine>"):
+        read(Spider2Lite(), tmp_path, "test")
