@@ -152,7 +152,7 @@ def verify(
 
 
 def _sql_limits(file: Path) -> str:
-    """How SQL is run, where a submission holds answers, which alone may be SQL."""
+    """Return how SQL is run, where a submission holds answers, which alone may be SQL."""
     from target_bench.sql.engines.databases import Limits, cores
 
     try:
@@ -163,7 +163,7 @@ def _sql_limits(file: Path) -> str:
     if not answered:
         return ""
 
-    return f"; SQL runs {cores()} statements at a time, {Limits().seconds:g} s each at most"
+    return f"; SQL answers run {cores()} statements at a time, {Limits().seconds:g} s each at most"
 
 
 def _beside(file: Path) -> Path:

@@ -285,8 +285,8 @@ def generate(
     task: Annotated[
         str | None,
         typer.Option(
-            help="qa, fact-verification or text-to-sql, perhaps with settings, as in "
-            "fact-verification:labels=target. Default: as the run was asked for.",
+            help="A task by name (target-bench list tasks) or file.py:Class, with settings as in "
+            "fact-verification:labels=target. Default: the task of the run.",
             show_default=False,
         ),
     ] = None,

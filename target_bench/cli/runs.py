@@ -138,7 +138,7 @@ def _show(document: dict[str, Any]) -> None:
         say(f"{name}:" if isinstance(part, dict) else f"{name}: {part}")
         if isinstance(part, dict):
             for path, value in part.items():
-                say(f"  {path}: {value}")
+                say(f"  {path}" if path.startswith("metrics: ") else f"  {path}: {_cell(value)}")
     if scores:
         rows = [[name, *_score(**s)] for name, s in scores.items()]
         columns = [Column(name, right=name != "metric") for name in _SCORE_COLUMNS]

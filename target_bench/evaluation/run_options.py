@@ -134,10 +134,10 @@ class Selection(Read):
     tasks: tuple[str, ...] = field(
         default=(),
         metadata=option(
-            "retrieval, qa, fact-verification or text-to-sql, perhaps with settings, as in "
+            "A task by name (target-bench list tasks) or file.py:Class, with settings as in "
             "text-to-sql:engine=duckdb (target-bench describe task text-to-sql lists them); may be "
-            "repeated. Default: retrieval; with --generator what the corpus has answers for; of "
-            "mini all.",
+            "repeated. Default: retrieval; with --generator, the tasks that the corpus has answers "
+            "for; for mini, all tasks.",
             texts,
             flag="--task",
             shown=False,

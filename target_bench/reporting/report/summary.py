@@ -145,7 +145,7 @@ class Sliced:
     Attributes:
         name: what divides the queries.
         values: the values, the most frequent first, or ascending where they are numbers.
-        n: how many queries have each.
+        n: how many scored queries have each.
         means: one list a run: the mean over each; NaN where it has none.
         left_out: how many rarer values are not listed.
     """
@@ -191,10 +191,11 @@ def sliced(
 
 def _sliced(name: str, divided: Partition, values: Sequence[NDArray[np.float64]]) -> Sliced:
     kept = divided.largest(_LARGEST_SLICES)
+    scored = divided.codes[~np.isnan(values).all(axis=0)]
     return Sliced(
         name,
         [str(divided.values[i]) for i in kept],
-        divided.sizes[kept].tolist(),
+        np.bincount(scored[scored >= 0], minlength=len(divided.values))[kept].tolist(),
         [divided.means(of_run)[kept].tolist() for of_run in values],
         len(divided.values) - len(kept),
     )
