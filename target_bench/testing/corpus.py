@@ -197,20 +197,24 @@ def check_answers(source: Source) -> None:
 
     A query that does not say what task it is about is judged where the corpus has one such task.
     """
-    unknown = _unknown_tasks(source.loader().info)
-    for dataset in source.datasets():
-        made = {name: make_task(name) for name in dataset.info.tasks if name not in unknown}
-        tasks = {name: task for name, task in made.items() if not task.ranks}
-        default = next(iter(tasks)) if len(tasks) == 1 else None
-        for name, task in tasks.items():
-            queries = [q for q in dataset.queries if q.metadata.get("task", default) == name]
-            labelled = [query for query in queries if task.has_reference(query)]
-            if queries and not labelled:
-                raise CheckError(f"{dataset.split}: no query of the task {name} has an answer")
+    info = source.loader().info
+    unknown = _unknown_tasks(info)
+    made = {name: make_task(name) for name in info.tasks if name not in unknown}
+    tasks = {name: task for name, task in made.items() if not task.ranks}
+    default = next(iter(tasks)) if len(tasks) == 1 and not unknown else None
+    for name, task in tasks.items():
+        asked = {
+            dataset.split: [q for q in dataset.queries if q.metadata.get("task", default) == name]
+            for dataset in source.datasets()
+        }
+        labelled = {split: list(filter(task.has_reference, qs)) for split, qs in asked.items()}
+        if any(asked.values()) and not any(labelled.values()):
+            raise CheckError(f"no query of the task {name} has an answer")
+        for split, queries in labelled.items():
             try:
-                task.check(labelled)
+                task.check(queries)
             except DataError as error:
-                raise CheckError(f"{dataset.split}: {error}") from error
+                raise CheckError(f"{split}: {error}") from error
     if unknown:
         raise SkipTest(
             f"no installed task is called {' or '.join(unknown)}, so the answers of the other "

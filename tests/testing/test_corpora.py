@@ -232,6 +232,7 @@ def test_a_task_that_is_not_installed_is_left_out(folder: Path) -> None:
     class Both(Sound):
         info = replace(INFO, tasks=("retrieval", "fact_verification", "row_count"))
 
+    _write(folder / "train.jsonl", "", "")
     report = _report(Both, folder)
     assert not report.failed
     (answers,) = (outcome for outcome in report.skipped if outcome.check == "answers")
