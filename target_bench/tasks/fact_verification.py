@@ -145,7 +145,8 @@ class FactVerification(Task[JudgedLabels]):
 
 
 def _gold(query: Query) -> str:
-    label = _GOLD.get(str(query.answer).strip().lower())
+    references = query.references
+    label = _GOLD.get(references[0].strip().lower()) if len(references) == 1 else None
     if label is None:
         raise DataError(
             f"query {query.id!r}: the answer of a statement should be True, False or Not Enough "
