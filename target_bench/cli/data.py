@@ -153,7 +153,7 @@ Only = Annotated[Part | None, typer.Option(help="Only this part of the cache.")]
 
 @cache_app.command("list", help="What lies in the cache, and how large it is.")
 def list_(only: Only = None, as_json: AsJson = False, debug: Debug = False) -> None:
-    """Print a line an entry."""
+    """Print one line per entry."""
     from target_bench.components.embedding_cache import embedding_files
     from target_bench.data import cache_writing
 

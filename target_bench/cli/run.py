@@ -178,10 +178,11 @@ def score(
     ] = None,
     predictions: Annotated[
         Path | None,
-        typer.Option(help="Answers: JSON, JSON lines, or text with an answer a line."),
+        typer.Option(help="Answers: JSON, JSON lines, or text with one answer per line."),
     ] = None,
     order: Annotated[
-        Path | None, typer.Option(help="A JSON list of query ids, for text with an answer a line.")
+        Path | None,
+        typer.Option(help="A JSON list of query ids, for text with one answer per line."),
     ] = None,
     task: Annotated[
         str | None,

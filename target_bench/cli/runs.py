@@ -29,7 +29,7 @@ Listed = Mapping[str, Any]
 RunName = Annotated[str, typer.Argument(metavar="RUN", show_default=False)]
 
 
-@app.command("list", help="One line a run: what was run on what, and its main score.")
+@app.command("list", help="One line per run: what was run on what, and its main score.")
 def list_(
     out: RunsIn = RUNS,
     corpus: Annotated[str | None, typer.Option(help="Only runs of this corpus.")] = None,
@@ -154,7 +154,7 @@ def diff(
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Print a line a difference."""
+    """Print one line per difference."""
     from dataclasses import asdict
 
     from target_bench.runs.differing import differences

@@ -216,7 +216,7 @@ _HIDDEN = ("number", "task", "k")
 
 
 def plan_table(cells: "Sequence[PlannedCell]") -> TextTable:
-    """Return a row a cell: its state, and what it would send to plug-ins that may cost money."""
+    """Return one row per cell: its state, and the requests that may cost money."""
     paid = any(cell.estimates for cell in cells)
     axes = _axes([planned.cell for planned in cells])
     columns = [*_axis_columns(axes, task=True), Column("state"), Column("answered")]

@@ -66,7 +66,7 @@ def dense(
     negatives: Annotated[
         str, typer.Option(help="The retriever whose best tables are hard negatives.")
     ] = "bm25",
-    n_negatives: Annotated[int, typer.Option(help="Hard negatives a question; 0 is none.")] = 1,
+    n_negatives: Annotated[int, typer.Option(help="Hard negatives per question; 0 is none.")] = 1,
     epochs: Annotated[int, typer.Option(help="How often every pair is seen.")] = 1,
     batch_size: Annotated[int, typer.Option(help="Pairs at a time.")] = 32,
     max_tokens: Annotated[

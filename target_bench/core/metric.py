@@ -208,7 +208,7 @@ class Metric(ABC, Generic[ExamplesT]):
 
     @abstractmethod
     def statistics(self, examples: ExamplesT) -> NDArray[np.float64]:
-        """Return (n, m) sufficient statistics, one row a query."""
+        """Return (n, m) sufficient statistics, one row per query."""
 
     @abstractmethod
     def value(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -288,7 +288,7 @@ class Queries(PluginPart):
     writer = staticmethod(cache_writing.write_queries)
 
     def read(self, release: Release, path: Path) -> list[str]:
-        """Write them into a file, a line a query."""
+        """Write them into a file, one line per query."""
         with self.naming_files(release):
             self.writer(path, self._seen(release))
         return release.notes

@@ -164,7 +164,7 @@ class Selection(Read):
     data_dir: Path | None = field(
         default=None,
         metadata=option(
-            "Folder with the release files, or with a sub-folder a corpus. Default: "
+            "Folder with the release files, or with one sub-folder per corpus. Default: "
             "$TARGET_BENCH_DATA.",
             path,
             shown=False,

@@ -61,8 +61,8 @@ class OpenAI(Generator):
         seed: of the server's draws, where it has such; None to leave it out.
         timeout: seconds that one attempt may take.
         concurrency: how many requests are under way at most.
-        rpm: requests a minute at most.
-        tpm: tokens a minute at most, prompts and answers together.
+        rpm: requests per minute at most.
+        tpm: tokens per minute at most, prompts and answers together.
         attempts: how often a request is sent at most.
         prices: of ``input`` and ``output``, per million tokens.
         extra: further parameters of a request, as the server names them.

@@ -39,8 +39,8 @@ class Replay(Generator):
 
     Args:
         file: the predictions.
-        order: for a file without query ids (BIRD's predictions, an answer a line), a JSON list of
-            the query ids in its order.
+        order: for a file without query ids (BIRD's predictions, one answer per line), a JSON list
+            of the query ids in its order.
 
     Attributes:
         query_ids: the order of a file without query ids and without ``order``; set by whoever
@@ -92,7 +92,7 @@ class Replay(Generator):
             raise DataError(f"{path}: the file is empty")
         start = text.lstrip()[:1]
         if self.order is not None and not _is_json(text):
-            start = ""  # an answer a line, regardless of how the first one begins
+            start = ""  # one answer per line, regardless of how the first one begins
         if start == "[":
             return _records(_places(path, release.json(path)))
         if start == "{":

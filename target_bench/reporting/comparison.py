@@ -103,7 +103,7 @@ class Comparison:
 
 
 def text(comparison: Comparison, width: int | None = None) -> str:
-    """One table a metric, and what the markers mean.
+    """One table per metric, and what the markers mean.
 
     Args:
         comparison: what is shown.

@@ -1,4 +1,4 @@
-"""Several vectors a table: one a row. A table is found by its best one."""
+"""Several vectors per table: one a row. A table is found by its best one."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

@@ -24,7 +24,7 @@ from target_bench.core.ranking import top_k as best_columns
 from target_bench.core.schema import Corpus, RowLimit, Table, TableId
 
 Batch = dict[str, list[Any]]
-"""Some tables as the original hands them over: column -> one value a table."""
+"""Some tables as the original hands them over: column -> one value per table."""
 
 _BLOCK_CELLS = 4_000_000
 _Vectors = NDArray[np.float64]

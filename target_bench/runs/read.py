@@ -28,7 +28,7 @@ from target_bench.runs.record_log import Answered
 from target_bench.runs.times import ColdTimes, cold
 
 LOGS = ("retrieval.jsonl", "generations.jsonl", "judgements.jsonl")
-"""The files of a run that hold a line a query."""
+"""The files of a run that hold one line per query."""
 
 RunStatus = Literal[
     "finished", "running", "unfinished", "failed", "interrupted", "damaged", "unreadable"

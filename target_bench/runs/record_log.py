@@ -1,4 +1,4 @@
-"""Append-only files of a run: a line a query, and what a killed process leaves of them.
+"""Append-only files of a run: one line per query, and what a killed process leaves of them.
 
 Every line ends with a seal of its own (``core.files``), so that a damaged character is found
 wherever it is. In a run that version 0.1.0 began, lines without one are read as they are. After

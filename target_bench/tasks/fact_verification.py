@@ -109,7 +109,7 @@ class FactVerification(Task[JudgedLabels]):
         }
 
     def summary(self, report: Mapping[str, Any]) -> list[SummaryBlock]:
-        """Return the confusion table, a line a gold label."""
+        """Return the confusion table, one line per gold label."""
         return [
             SummaryBlock(f"gold {gold}", {f"as {given}": n for given, n in row.items() if n})
             for gold, row in report["confusion"].items()

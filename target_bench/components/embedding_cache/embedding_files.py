@@ -166,7 +166,7 @@ def create(folder: Path, encoder: Mapping[str, Any], kind: str, dimension: int) 
 
 
 def move_aside(folder: Path) -> Path:
-    """Give a folder a name under which no embeddings are looked for.
+    """Give one folder per name under which no embeddings are looked for.
 
     Raises:
         OSError: it cannot be renamed.

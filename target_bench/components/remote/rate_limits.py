@@ -1,4 +1,4 @@
-"""How fast an endpoint may be asked: requests and tokens a minute, pauses, and how many at once."""
+"""Rate limits of an endpoint: requests and tokens per minute, pauses, concurrent requests."""
 
 import asyncio
 from collections import deque
@@ -72,8 +72,8 @@ class Limiter:
     """When the next request of an endpoint may be sent; safe for several threads.
 
     Args:
-        rpm: requests a minute, or None for any number.
-        tpm: tokens a minute, prompts and answers together, or None for any number.
+        rpm: requests per minute, or None for any number.
+        tpm: tokens per minute, prompts and answers together, or None for any number.
         clock: the time.
     """
 

@@ -35,8 +35,8 @@ class Served:
         api_key_env: the name of the variable that holds the key.
         timeout: seconds that one attempt may take.
         concurrency: how many requests are under way at most.
-        rpm: requests a minute at most.
-        tpm: tokens a minute at most.
+        rpm: requests per minute at most.
+        tpm: tokens per minute at most.
         attempts: how often a request is sent at most.
         extra: further parameters of a request.
 

@@ -19,7 +19,7 @@ class BeirFolder(CorpusLoader):
     """A folder in BEIR's layout.
 
     A document becomes a table: its ``table`` (rows of cells, the header first) where it or its
-    ``metadata`` has one, else one column ``text`` with a row a line. Its title is the table's
+    ``metadata`` has one, else one column ``text`` with one row per line. Its title is the table's
     title. Every document that the qrels give a score above 0 is a gold table.
 
     Args:
@@ -37,7 +37,7 @@ class BeirFolder(CorpusLoader):
         return release.find("corpus.jsonl") is not None and (folder / "qrels").is_dir()
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
-        """Yield a table a document, the same ones for every split."""
+        """Yield one table per document, the same ones for every split."""
         for place, record in release.json_lines(release.require("corpus.jsonl")):
             names, *found = _grid(place, record)
             header, rows = rectangular(

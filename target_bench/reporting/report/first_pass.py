@@ -14,7 +14,7 @@ from target_bench.reporting.report.summary import RecallCurve, outcome_metric
 
 @dataclass
 class RunColumns:
-    """What the list of queries shows of a run, a number a query.
+    """What the list of queries shows of a run, one number per query.
 
     Attributes:
         first: the rank of the first gold table, 0 if none was found.

@@ -146,7 +146,7 @@ class Sliced:
         name: what divides the queries.
         values: the values, the most frequent first, or ascending where they are numbers.
         n: how many scored queries have each.
-        means: one list a run: the mean over each; NaN where it has none.
+        means: one list per run: the mean over each; NaN where it has none.
         left_out: how many rarer values are not listed.
     """
 
@@ -202,7 +202,7 @@ def _sliced(name: str, divided: Partition, values: Sequence[NDArray[np.float64]]
 
 
 def timings(run: ReportRun) -> Mapping[str, float | None]:
-    """Seconds of the index, milliseconds a query of retrieval and generation, and latency."""
+    """Seconds of the index, milliseconds per query of retrieval and generation, and latency."""
     times, latency = run.times, run.times.latency or {}
     return {
         "index": times.index,
