@@ -1,7 +1,8 @@
 """Paired tests between two systems that were asked the same queries.
 
 They work on sufficient statistics (``core.metric.Metric``): one row per query; the metric is a
-function of the column sums. So one test serves means, pooled ratios and corpus-level scores such as BLEU.
+function of the column sums. So one test serves means, pooled ratios and
+corpus-level scores such as BLEU.
 
 * The randomisation test (Fisher; Smucker, Allan & Carterette 2007, "A comparison of statistical
   significance tests for information retrieval evaluation", section 3.1): under the null hypothesis
