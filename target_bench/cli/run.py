@@ -90,7 +90,7 @@ def run(
 
 
 def _with_config(given: Given, config: Path | None) -> tuple[Given, list[tuple[str, str]]]:
-    """Return what is given on the command line, else in a file, and how each is written."""
+    """Return the options from the command line, else from a file, and their spelling."""
     options = options_of(Selection, RunOptions, PromptOptions)
     written = {name: flag_of(options[name]) for name in given}
     if config is None:

@@ -90,7 +90,7 @@ def show(
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Print what a run folder holds."""
+    """Print the content of a run folder."""
     if config:
         _show_config(run, out)
         return
@@ -232,7 +232,7 @@ def fsck(
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Print what is damaged, unfinished or left over."""
+    """Print damaged and unfinished runs and temporary files."""
     from target_bench.runs.find import find, run_folders
     from target_bench.runs.integrity import check
 

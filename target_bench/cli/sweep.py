@@ -130,7 +130,7 @@ def _run(loaded: "Sweep", executor: "Executor", view: "SweepView") -> "list[Cell
 
 
 def _agree(loaded: "Sweep", yes: bool) -> None:
-    """Say what is to be sent to plug-ins that may cost money, and ask once for all cells."""
+    """Print the requests that may cost money, and ask once for all cells."""
     estimates = loaded.estimates
     if yes:
         for estimate in estimates:
@@ -232,7 +232,7 @@ def plan_table(cells: "Sequence[PlannedCell]") -> TextTable:
 
 
 def outcome_tables(outcomes: "Sequence[CellOutcome]") -> list[TextTable]:
-    """Return a row a cell with its main scores, those of one task together."""
+    """Return one row per cell with its main scores, grouped by task."""
     tasks = dict.fromkeys(outcome.cell.task for outcome in outcomes)
     return [_scores(task, [o for o in outcomes if o.cell.task == task]) for task in tasks]
 
@@ -269,7 +269,7 @@ def _seconds(outcome: "CellOutcome") -> str:
 
 
 def _axes(cells: Sequence[Any]) -> list[dict[str, str]]:
-    """Return what differs between cells, and what ranks and answers: name -> text of each cell."""
+    """Return retrievers, generators and the options that differ: name -> text of each cell."""
     from target_bench.evaluation.sweeps.sweep_records import described
 
     rows = [described(cell) for cell in cells]

@@ -201,7 +201,7 @@ def _printed(
 
 
 def _blocks(table: TextTable) -> list[str]:
-    """Return a block of lines a row: its first cell, then a line a cell that is not empty."""
+    """Return one block of lines per row: its first cell, then one line per non-empty cell."""
     found: list[str] = []
     for row in table.rows:
         named = [

@@ -1,4 +1,4 @@
-"""What a run returns: scores, per-query values, where they are on disk, and all of it as tables."""
+"""Results of a run: scores, per-query values, their folder, and tables of them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -80,7 +80,7 @@ class Result:
 
     @property
     def timed_queries(self) -> int:
-        """How many queries ``seconds["retrieve"]`` covers."""
+        """The number of queries that ``seconds["retrieve"]`` covers."""
         return self.times.timed_queries
 
     @property

@@ -26,7 +26,7 @@ from target_bench.core.settings import (
 
 @dataclass(frozen=True, slots=True)
 class RunOptions(Read):
-    """How a retriever is evaluated on a corpus.
+    """Options of evaluating a retriever on a corpus.
 
     Attributes:
         split: the split; None for the corpus's own.
@@ -108,7 +108,7 @@ class RunOptions(Read):
 
 @dataclass(frozen=True, slots=True)
 class Selection(Read):
-    """What is run on what.
+    """Corpora, tasks, retrievers and generators of a run.
 
     Attributes:
         corpora: names or paths.
@@ -185,7 +185,7 @@ RUNS: Path = default_of(Selection, "out")
 
 
 class DataKeywords(TypedDict, total=False):
-    """Which queries and tables: options of ``TARGET.run`` and ``TARGET.score``."""
+    """Options that select queries and tables, of ``TARGET.run`` and ``TARGET.score``."""
 
     limit: int | None
     database: str | None

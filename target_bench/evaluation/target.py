@@ -192,7 +192,7 @@ class TARGET:
         return Results(sliced_results.added(results, _texts(by)))
 
     def _spec(self, retriever: "RetrieverLike | str | None") -> "RetrieverSpec | None":
-        """Return what ranks; None where no task retrieves."""
+        """Return the retriever; None if no task retrieves."""
         from target_bench.data.select import task_class
         from target_bench.evaluation.stages import retrieve
 

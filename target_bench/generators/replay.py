@@ -18,7 +18,7 @@ _TEXT_FIELDS = ("text", "prediction", "pred", "answer", *_SQL_FIELDS)
 _DATABASE_FIELDS = ("db_id", "database_id")
 _ID_FIELDS = ("query_id", "question_id", "feta_id", "id")
 _BIRD = "\t----- bird -----\t"
-"""What stands between SQL and database in BIRD's predictions."""
+"""Separator of SQL and database in BIRD's predictions."""
 _SPIDER = re.compile(r"(.*)\t([A-Za-z_][\w-]*)\s*\Z", re.DOTALL)
 _SELECT = re.compile(r"[\s(]*(?:SELECT|WITH)\b", re.IGNORECASE)
 

@@ -31,7 +31,7 @@ TestName = Literal["randomization", "bootstrap"]
 RESAMPLES = 10_000
 
 _BLOCK = 2_000_000
-"""How many random numbers lie in memory at a time."""
+"""Number of random numbers in memory at a time."""
 
 _FEW = 500
 """Up to this many distinct rows it is cheaper to draw how often each occurs."""

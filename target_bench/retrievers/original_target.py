@@ -236,7 +236,7 @@ def _own_batch(asked: object) -> bool:
 
 
 def _converter(asked: object) -> Callable[[list[list[Any]]], Any]:
-    """Return what turns a nested array into the form that the class expects.
+    """Return the function that turns a nested array into the format that the class expects.
 
     Raises:
         ConfigError: it expects something unheard of.

@@ -257,7 +257,7 @@ class StoredRun:
         return self._tables.every(self._tables.statistics, self.folder / "statistics.parquet")
 
     def measured(self, metric: str) -> Measured:
-        """Return what the queries contribute to a metric.
+        """Return the contributions of the queries to a metric.
 
         Raises:
             ConfigError: the run has no such metric.

@@ -286,7 +286,7 @@ class Run:
         return JudgementLog(self.folder / JUDGEMENTS)
 
     def judgements(self) -> StoredJudgements:
-        """Return what became of each answer, as far as it is stored; empty for a new run.
+        """Return the stored judgements of answers; none for a new run.
 
         Raises:
             StoreError: ``judgements.jsonl`` cannot be read.

@@ -12,7 +12,7 @@ from target_bench.core.schema import Cell, Table
 from target_bench.sql.engines.databases import quoted
 
 ROWS = 2000
-"""How many rows of a table are looked at."""
+"""Number of rows of a table that are read."""
 
 _MOSTLY = 0.9
 _SAMPLE = 200  # rows that tell whether a column is numeric
@@ -296,7 +296,7 @@ class _Draft:
         return column, most is not None
 
     def _default(self) -> list[Column]:
-        """Return what to show when no column is named: the one that is a name, else the first."""
+        """Return the column to show if none is named: one that holds names, else the first."""
         named = [c for c in self.columns if words(c.name)[-1:] in (["name"], ["titl"])]
         return (named or list(self.columns))[:1]
 

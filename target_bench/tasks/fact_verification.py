@@ -93,7 +93,7 @@ class FactVerification(Task[JudgedLabels]):
         return examples.predicted
 
     def settings(self) -> list[str]:
-        """Return what changes a score besides the metrics: the version of their rules."""
+        """Return the version of the metrics' rules, which changes scores."""
         return [VERSION]
 
     def report(self, _dataset: Dataset, examples: JudgedLabels) -> dict[str, Any]:

@@ -52,12 +52,12 @@ class JudgedStatements(JudgedSQL):
 
     @property
     def engine(self) -> str:
-        """What ran the statements; several names with ``+``."""
+        """The engine of the statements; several names are joined with ``+``."""
         return named(self.asked_engine, (found.engine for found in self.judged))
 
     @cached_property
     def notes(self) -> list[str]:
-        """What a user should know of the databases as they were run."""
+        """The notes about the databases."""
         return [
             *dict.fromkeys(note for found in self.judged for note in found.notes),
             *_unusable(self.judged),
@@ -230,7 +230,7 @@ class TextToSQL(Task[JudgedStatements]):
         return [found.sql for found in examples.judged]
 
     def settings(self) -> list[str]:
-        """Return what changes a score besides metrics: versions of rules and engines, the limit."""
+        """List the settings that change a score: versions of rules and engines, the limit."""
         from target_bench.core.registry import installed_version
 
         versions = [METRICS_VERSION, JUDGING_VERSION, f"sqlite:{sqlite3.sqlite_version}"]

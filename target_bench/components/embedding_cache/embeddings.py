@@ -20,7 +20,7 @@ from target_bench.core.identity import plugin_identity
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 
 CHUNK = 1024
-"""How many texts are encoded before they are recorded, where the encoder does not say."""
+"""Default number of texts that are encoded before they are stored."""
 
 _SHOWN = 60  # characters of a text in a message
 

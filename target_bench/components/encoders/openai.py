@@ -256,7 +256,7 @@ class OpenAIEmbeddings(Encoder):
             await asking.close()
 
     def body(self, texts: Sequence[str]) -> dict[str, Any]:
-        """Return what is sent, beside ``extra``."""
+        """Return the fields of the request, without ``extra``."""
         body = {"model": self.model, "input": list(texts), "encoding_format": "base64"}
         return body if self.dimensions is None else body | {"dimensions": self.dimensions}
 
@@ -281,7 +281,7 @@ class _Batch:
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What became of a batch: vectors, and the error if there are not all of them."""
+    """Result of a batch: vectors, and the error if some are missing."""
 
     parts: Sequence[Embedded]
     error: Exception | None = None
@@ -352,7 +352,7 @@ class _Asking:
 
 
 class _Account:
-    """What was sent so far; safe for several threads."""
+    """Totals of the sent requests; safe for several threads."""
 
     def __init__(self) -> None:
         self._lock = Lock()

@@ -69,7 +69,7 @@ class Bucket:
 
 
 class Limiter:
-    """When the next request of an endpoint may be sent; safe for several threads.
+    """Schedule of an endpoint's requests; safe for several threads.
 
     Args:
         rpm: requests per minute, or None for any number.

@@ -24,7 +24,7 @@ A = TypeVar("A", bound=Counted)
 
 
 class Served:
-    """What generator and encoder have in common; outlives event loops, for which it has endpoints.
+    """Base of generator and encoder, with one endpoint per event loop.
 
     Args:
         needed_for: who asks, for the message when the package is missing.
@@ -80,7 +80,7 @@ class Served:
         waiting: Tell,
         seed: int = 0,
     ) -> Endpoint[A]:
-        """Return what asks the server in the event loop that runs.
+        """Return the endpoint of the running event loop.
 
         Args:
             recorded: the answers so far, or None to ask every request.

@@ -19,7 +19,7 @@ from target_bench.reporting.leaderboard.recompute import Checked
 from target_bench.runs.manifest import NO_CONTEXT
 
 Found = Iterator[tuple[Level, str]]
-"""What a check finds: how bad it is, and a sentence with figures."""
+"""Finding of a check: its severity, and a sentence with figures."""
 
 
 def data(_run: Checked) -> Found:
@@ -153,7 +153,7 @@ FASTEST = 1e-6
 """Seconds below which no query is answered: a call of a Python function takes a tenth of it."""
 
 APART = 1000
-"""How far the time of a query alone and its share of a batch may lie apart, as a factor."""
+"""Largest factor between the time of a single query and its share of a batch."""
 
 
 def timings(run: Checked) -> Found:

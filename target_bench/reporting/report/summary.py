@@ -214,5 +214,5 @@ def timings(run: ReportRun) -> Mapping[str, float | None]:
 
 
 def times_note(runs: Sequence[ReportRun]) -> str:
-    """Which times are not shown, and why; empty if all are."""
+    """Explain which times are not shown; empty if all are."""
     return left_out_note(run.times.left_out for run in runs) or ""

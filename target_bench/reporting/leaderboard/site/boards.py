@@ -243,7 +243,7 @@ def _time(run: RunEntry) -> list[float]:
 
 
 def _declared(run: RunEntry) -> dict[str, list[float]]:
-    """Return what is not a score: times, tokens, failures; without what is not known."""
+    """Return the known times, tokens and failures."""
     if run.answers is None:
         found = {
             "ms": run.milliseconds,
