@@ -94,7 +94,7 @@ class Retriever(ABC):
         raise NotImplementedError
 
     def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read the files of ``save``, in place of ``embed_corpus``. Default: ``NotImplementedError``.
+        """Read the files of ``save`` in place of ``embed_corpus``. Default: NotImplementedError.
 
         Called by ``load_index``, which has checked that the index is of this corpus.
         """

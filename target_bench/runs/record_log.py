@@ -207,7 +207,7 @@ def read_rankings(path: Path) -> dict[str, Retrieval]:
 
 
 def parse_ranking(record: Mapping[str, Any]) -> Retrieval:
-    """Return what a line holds.
+    """Return the content of a line.
 
     Raises:
         KeyError, TypeError, ValueError: it is not a ranking.
@@ -275,7 +275,7 @@ def read_answers(path: Path) -> dict[str, Answered]:
 
 
 def parse_answer(record: dict[str, Any]) -> Answered:
-    """Return what a line holds.
+    """Return the content of a line.
 
     Raises:
         TypeError, ValueError: it is not an answer.
@@ -329,7 +329,7 @@ def judgement_line(judgement: Judgement) -> str:
 
 
 def parse_judgement(record: dict[str, Any]) -> Judgement:
-    """Return what a line holds.
+    """Return the content of a line.
 
     Raises:
         KeyError, TypeError, ValueError: it is not a judgement.
