@@ -100,7 +100,7 @@ By = Annotated[
     typer.Option(
         "--by",
         metavar="NAME",
-        help="Scores of each value of a property of the queries too, as in difficulty, hardness, "
+        help="Show scores for each value of a property of the queries, as in difficulty, hardness, "
         "gold_tables or database; may be repeated.",
         show_default=False,
     ),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from target_bench.evaluation.stages.consent import Estimate
     from target_bench.evaluation.sweeps import CellOutcome, Executor, PlannedCell, Sweep
 
-HELP = """Run all cells of a sweep, and go on where an earlier time was stopped.
+HELP = """Run all cells of a sweep, or continue a sweep that was stopped.
 
 A YAML file lists corpora, distractors, retrievers, generators and so on; the cells are the product
 of all lists. `--dry-run` shows the cells, what is done already and what the rest would cost. Exit
@@ -31,19 +31,19 @@ or read), 130 (interrupted).
 def sweep(
     file: Annotated[Path, typer.Argument(help="The YAML file of the sweep.")],
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the cells and what is to be done; ask nothing.")
+        bool, typer.Option("--dry-run", help="Show the cells and their states; run nothing.")
     ] = False,
     workers: Annotated[
         int | None,
         typer.Option(
-            help="How many cells run at the same time here. Default: 1.", show_default=False
+            help="Number of cells that run at the same time. Default: 1.", show_default=False
         ),
     ] = None,
     memory: Annotated[
-        str | None, typer.Option(help="What all workers together should keep to, as in 8GB.")
+        str | None, typer.Option(help="Memory limit of all workers together, as in 8GB.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Where run folders go. Default: as the file says.")
+        Path | None, typer.Option("--out", help="Folder of the runs. Default: as the file says.")
     ] = None,
     executor: Annotated[
         Literal["local", "ray"], typer.Option(help="Where cells run: here, or on a Ray cluster.")
@@ -53,7 +53,7 @@ def sweep(
     ] = None,
     cpus: Annotated[
         float | None,
-        typer.Option(help="On Ray: how many cores a cell takes. Default: 1.", show_default=False),
+        typer.Option(help="On Ray: cores per cell. Default: 1.", show_default=False),
     ] = None,
     retries: Annotated[
         int | None,

@@ -48,7 +48,7 @@ class RunOptions(Read):
     split: str | None = field(
         default=None,
         metadata=option(
-            "train, validation (dev, val) or test; mini_dev of bird. Default: the corpus's own.",
+            "train, validation (dev, val) or test; mini_dev for bird. Default: that of the corpus.",
             text,
             sweep="splits",
             axis=True,
@@ -59,11 +59,15 @@ class RunOptions(Read):
         default=(1, 5, 10), metadata=option("Cutoffs, as in 1,5,10,50.", cutoffs, sweep="k")
     )
     limit: int | None = field(
-        default=None, metadata=option("Only the first queries.", whole(1), sweep="limit")
+        default=None, metadata=option("Only the first N queries.", whole(1), sweep="limit")
     )
     database: str | None = field(
         default=None,
-        metadata=option("Only the queries of this database, in any case.", text, sweep="database"),
+        metadata=option(
+            "Only the queries of this database; upper and lower case are the same.",
+            text,
+            sweep="database",
+        ),
     )
     distractors: tuple[str, ...] = field(
         default=(),
@@ -77,26 +81,26 @@ class RunOptions(Read):
     on_error: OnError = field(
         default="stop",
         metadata=option(
-            "At a failed query: stop, or record it with score 0.",
+            "When a query fails: stop, or record it with score 0.",
             choice(OnError),
             sweep="on_error",
         ),
     )
     retry_failed: bool = field(
         default=False,
-        metadata=option("Ask the failed queries of a run again.", truth, sweep="retry_failed"),
+        metadata=option("Repeat the failed queries of a run.", truth, sweep="retry_failed"),
     )
     latency: int = field(
         default=0,
         metadata=option(
-            "Time this many single queries (at most 500) after the batches.",
+            "Measure the latency of this many single queries (at most 500).",
             whole(0),
             sweep="latency",
         ),
     )
     memory: int | None = field(
         default=None,
-        metadata=option("What a retriever should keep to, as in 500MB.", amount, sweep="memory"),
+        metadata=option("Memory limit of a retriever, as in 500MB.", amount, sweep="memory"),
     )
     indexes: Path | None = field(
         default=None,
@@ -155,7 +159,7 @@ class Selection(Read):
     generators: tuple[str, ...] = field(
         default=(),
         metadata=option(
-            "What answers, for tasks about answers: name:key=value,..., gold or empty; may be "
+            "Generators, for tasks with answers: name:key=value,..., gold or empty; may be "
             "repeated. Default: extractive.",
             texts,
             flag="--generator",
@@ -170,7 +174,7 @@ class Selection(Read):
             shown=False,
         ),
     )
-    out: Path = field(default=Path("runs"), metadata=option("Where run folders go.", path))
+    out: Path = field(default=Path("runs"), metadata=option("Folder of the runs.", path))
 
 
 EXTRACTIVE = "extractive"
