@@ -158,7 +158,7 @@ def trial(root: Path, numbers: Sequence[int], seed: int, only: str = "") -> Iter
 
 
 def main() -> None:
-    """Print a line a flip to standard error and a table by kind of file; exit 1 on a fault."""
+    """Print one line per flip to standard error and a table by kind of file; exit 1 on a fault."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--flips", type=int, default=200)
     parser.add_argument("--seed", type=int, default=7)

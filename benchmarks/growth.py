@@ -266,7 +266,7 @@ def _print_ratios(console: Console, figures: dict[int, dict[str, Figures]]) -> N
         if size != largest:
             ratio = ours["index"] / largest / (figures[size]["bm25"]["index"] / size)
             console.print(
-                f"  index seconds a table / those over {size:,} tables: {ratio:.2f} (under 1.20)"
+                f"  index seconds per table / those over {size:,} tables: {ratio:.2f} (under 1.20)"
             )
     console.print(
         f"  queries/s / plain bm25s: {plain['queries'] / ours['queries']:.2f} (at least 0.50); "

@@ -5,7 +5,7 @@ Compared, on the same tokens and with imports apart:
 * target-bench: ``TARGET(("retrieval", "tabfact")).run("bm25")``, run folder and all metrics with
   intervals included;
 * the same fielded BM25 written straight on bm25s and scipy, with recall@10 alone;
-* a loop over rank-bm25, one index a field, one query at a time.
+* a loop over rank-bm25, one index per field, one query at a time.
 
 The first two take turns; the best of each counts.
 

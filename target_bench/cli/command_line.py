@@ -1,4 +1,4 @@
-"""What every command goes through: entry point and exit codes, options, spellings, progress.
+"""Base of all commands: entry point and exit codes, options, spellings, progress.
 
 ``main`` runs a command and turns errors into messages and exit codes. The options that several
 commands share, and those that dataclasses declare, are made here. Spellings of earlier versions are
@@ -78,7 +78,7 @@ def declared(group: type, name: str) -> Any:
 
 
 def flag_of(each: "Field[Any]") -> str:
-    """How an option is written on the command line."""
+    """Return the spelling of an option on the command line."""
     return about(each).flag or f"--{each.name.replace('_', '-')}"
 
 
@@ -100,7 +100,7 @@ By = Annotated[
     typer.Option(
         "--by",
         metavar="NAME",
-        help="Scores of each value of a property of the queries too, as in difficulty, hardness, "
+        help="Show scores for each value of a property of the queries, as in difficulty, hardness, "
         "gold_tables or database; may be repeated.",
         show_default=False,
     ),

@@ -54,13 +54,15 @@ def compare(
     ] = None,
     baseline: Annotated[
         str | None,
-        typer.Option(help="What the others are compared with. Default: the first.", metavar="RUN"),
+        typer.Option(
+            help="The run that the others are compared with. Default: the first.", metavar="RUN"
+        ),
     ] = None,
     slices: Slices = None,
     by: By = None,
     test: Annotated[Test, typer.Option(help="The paired test.")] = Test.randomization,
-    resamples: Annotated[int, typer.Option(help="How many samples a test draws.")] = 10_000,
-    seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 0,
+    resamples: Annotated[int, typer.Option(help="Number of samples that a test draws.")] = 10_000,
+    seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
     out: RunsIn = RUNS,
     as_json: AsJson = False,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs).")] = False,
@@ -143,7 +145,7 @@ def distractors(
     typer.echo(output)
 
 
-@plots.command("pareto", help="A score over time a query, and over cost, with the Pareto front.")
+@plots.command("pareto", help="A score over time per query, and over cost, with the Pareto front.")
 def pareto(
     runs: RunNames,
     output: To,
@@ -213,7 +215,7 @@ def report(
         list[Path] | None,
         typer.Option(
             "--prompt",
-            help="A YAML file with prompts of your own that a run was asked with; may be repeated.",
+            help="A YAML file with your own prompts, which a run used; may be repeated.",
             show_default=False,
         ),
     ] = None,

@@ -151,9 +151,9 @@ class Part(StrEnum):
 Only = Annotated[Part | None, typer.Option(help="Only this part of the cache.")]
 
 
-@cache_app.command("list", help="What lies in the cache, and how large it is.")
+@cache_app.command("list", help="The entries of the cache and their sizes.")
 def list_(only: Only = None, as_json: AsJson = False, debug: Debug = False) -> None:
-    """Print a line an entry."""
+    """Print one line per entry."""
     from target_bench.components.embedding_cache import embedding_files
     from target_bench.data import cache_writing
 
@@ -251,8 +251,8 @@ def verify_gold(
     engine: Annotated[
         str | None,
         typer.Option(
-            help="What runs SQL: sqlite, or duckdb, which runs copies, translated. Default: that "
-            "of the task text-to-sql.",
+            help="Engine that runs SQL: sqlite, or duckdb for translated SQL on copies. Default: "
+            "that of the task text-to-sql.",
             show_default=False,
         ),
     ] = None,
@@ -266,7 +266,11 @@ def verify_gold(
         ),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 3 if gold fails, wavers or has no database.")
+        bool,
+        typer.Option(
+            "--strict",
+            help="Exit with 3 if gold SQL fails, gives varying results or has no database.",
+        ),
     ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,

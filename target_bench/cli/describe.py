@@ -45,7 +45,7 @@ def describe(
     data_dir: DataDir = None,
     debug: Debug = False,
 ) -> None:
-    """Print what a corpus holds, what a metric means, or what can be set of a plug-in."""
+    """Print the content of a corpus, the definition of a metric, or the settings of a plug-in."""
     if kind == "corpus":
         _print_corpus(name, split, data_dir)
     else:
@@ -103,7 +103,7 @@ def _sample(table: "Table") -> "TextTable":
 
 
 def _print_task(name: str) -> None:
-    """Print what a task is about, its metrics and its settings."""
+    """Print the definition of a task, its metrics and its settings."""
     from target_bench.core.text_tables import say
     from target_bench.data import read_split
     from target_bench.metrics.run_scores import all_specs

@@ -42,7 +42,9 @@ def build(
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the site.")] = Path(
         "site"
     ),
-    title: Annotated[str, typer.Option(help="Of the overview.")] = "Table retrieval leaderboard",
+    title: Annotated[
+        str, typer.Option(help="Title of the overview.")
+    ] = "Table retrieval leaderboard",
     baseline: Annotated[
         str | None,
         typer.Option(
@@ -73,7 +75,7 @@ are asked for.
 
 VERIFY_HELP = """Check a submission and compute its scores from its predictions.
 
-Exit code 0: accepted; 6: suspicious, somebody has to look at it; 5: rejected; 2: it cannot be
+Exit code 0: accepted; 6: suspicious, a person has to decide; 5: rejected; 2: it cannot be
 checked, as without the data. The scores are written beside the file, as team.entry.json.
 """
 
@@ -93,7 +95,9 @@ def submit(
     ],
     card: Annotated[
         Path | None,
-        typer.Option(help="A YAML file with the card. Default: asked for.", show_default=False),
+        typer.Option(
+            help="A YAML file with the card. Default: the fields are asked for.", show_default=False
+        ),
     ] = None,
     partial: Annotated[
         bool, typer.Option("--partial", help="Take runs of a part of the queries too.")
@@ -122,11 +126,15 @@ def verify(
     data_dir: DataDir = None,
     entry: Annotated[
         Path | None,
-        typer.Option(help="Where its scores go. Default: beside it.", show_default=False),
+        typer.Option(
+            help="File for its scores. Default: beside the submission.", show_default=False
+        ),
     ] = None,
     minutes: Annotated[
         float,
-        typer.Option(help="How long it may take; what takes longer is rejected.", min=0.0),
+        typer.Option(
+            help="Time limit in minutes; a submission that takes longer is rejected.", min=0.0
+        ),
     ] = 60.0,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -152,7 +160,7 @@ def verify(
 
 
 def _sql_limits(file: Path) -> str:
-    """How SQL is run, where a submission holds answers, which alone may be SQL."""
+    """Return how SQL is run, where a submission holds answers, which alone may be SQL."""
     from target_bench.sql.engines.databases import Limits, cores
 
     try:
@@ -163,7 +171,7 @@ def _sql_limits(file: Path) -> str:
     if not answered:
         return ""
 
-    return f"; SQL runs {cores()} statements at a time, {Limits().seconds:g} s each at most"
+    return f"; SQL answers run {cores()} statements at a time, {Limits().seconds:g} s each at most"
 
 
 def _beside(file: Path) -> Path:

@@ -100,7 +100,7 @@ def _counts(result: "Result") -> str:
 
 
 def _report(result: "Result") -> list[str]:
-    """Return what a task has to say of the answers beside the scores."""
+    """Return the task's summary of the answers."""
     return [f"  {block}" for block in result.summary]
 
 
@@ -142,14 +142,14 @@ def _fail_if_queries_failed(results: "Results") -> None:
 
 
 def announced(estimate: "Estimate") -> bool:
-    """Say what is about to be sent; the user agreed before."""
+    """Print the number and cost of the requests; the user agreed before."""
     with paused():
         typer.echo(f"{estimate.asked}: {size(estimate)}", err=True)
     return True
 
 
 def agreed(*estimates: "Estimate") -> bool:
-    """Say what is about to be sent, and ask once.
+    """Print the number and cost of the requests, and ask once.
 
     Raises:
         ConfigError: standard input is not a terminal, so the user cannot be asked.

@@ -50,8 +50,8 @@ def run(
     config: Annotated[
         Path | None,
         typer.Option(
-            help="A YAML file with these options, as in corpora: [mini] or top_k: [1, 10]; what "
-            "stands on the command line goes before it.",
+            help="A YAML file with these options, as in corpora: [mini] or top_k: [1, 10]. Options "
+            "on the command line override those of the file.",
             show_default=False,
         ),
     ] = None,
@@ -90,7 +90,7 @@ def run(
 
 
 def _with_config(given: Given, config: Path | None) -> tuple[Given, list[tuple[str, str]]]:
-    """Return what is given on the command line, else in a file, and how each is written."""
+    """Return the options from the command line, else from a file, and their spelling."""
     options = options_of(Selection, RunOptions, PromptOptions)
     written = {name: flag_of(options[name]) for name in given}
     if config is None:
@@ -151,7 +151,7 @@ def _check_names(tasks: Sequence[str]) -> None:
         )
 
 
-SCORE_HELP = """Score rankings or answers that were made elsewhere.
+SCORE_HELP = """Score rankings or answers of another system.
 
 `target-bench score ottqa --run my_system.trec` and `target-bench score fetaqa --task qa
 --predictions answers.jsonl` print the tables that `run` prints.
@@ -178,16 +178,17 @@ def score(
     ] = None,
     predictions: Annotated[
         Path | None,
-        typer.Option(help="Answers: JSON, JSON lines, or text with an answer a line."),
+        typer.Option(help="Answers: JSON, JSON lines, or text with one answer per line."),
     ] = None,
     order: Annotated[
-        Path | None, typer.Option(help="A JSON list of query ids, for text with an answer a line.")
+        Path | None,
+        typer.Option(help="A JSON list of query ids, for text with one answer per line."),
     ] = None,
     task: Annotated[
         str | None,
         typer.Option(
-            help="The task, perhaps with settings, as in text-to-sql:timeout=10. Default: "
-            "retrieval; of a run folder, as the run was asked for.",
+            help="A task, with settings as in text-to-sql:timeout=10. Default: "
+            "retrieval; for a run folder, the task of the run.",
             show_default=False,
         ),
     ] = None,
@@ -263,7 +264,7 @@ def _reported(
         yield target, results
 
 
-GENERATE_HELP = """Have the rankings of a stored run answered.
+GENERATE_HELP = """Answer the queries of a stored run from its rankings.
 
 `target-bench generate runs/retrieval-... --task qa --generator extractive` retrieves nothing again;
 the run may also be one of answers, by another generator.
@@ -285,14 +286,14 @@ def generate(
     task: Annotated[
         str | None,
         typer.Option(
-            help="qa, fact-verification or text-to-sql, perhaps with settings, as in "
-            "fact-verification:labels=target. Default: as the run was asked for.",
+            help="A task by name (target-bench list tasks) or file.py:Class, with settings as in "
+            "fact-verification:labels=target. Default: the task of the run.",
             show_default=False,
         ),
     ] = None,
     yes: Yes = False,
     out: Annotated[
-        Path | None, typer.Option(help="Folder of all runs. Default: where the run lies.")
+        Path | None, typer.Option(help="Folder of all runs. Default: that of the run.")
     ] = None,
     as_json: AsJson = False,
     debug: Debug = False,

@@ -29,7 +29,7 @@ Listed = Mapping[str, Any]
 RunName = Annotated[str, typer.Argument(metavar="RUN", show_default=False)]
 
 
-@app.command("list", help="One line a run: what was run on what, and its main score.")
+@app.command("list", help="One line per run: task, corpus, retriever, generator and main score.")
 def list_(
     out: RunsIn = RUNS,
     corpus: Annotated[str | None, typer.Option(help="Only runs of this corpus.")] = None,
@@ -90,7 +90,7 @@ def show(
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Print what a run folder holds."""
+    """Print the content of a run folder."""
     if config:
         _show_config(run, out)
         return
@@ -138,7 +138,7 @@ def _show(document: dict[str, Any]) -> None:
         say(f"{name}:" if isinstance(part, dict) else f"{name}: {part}")
         if isinstance(part, dict):
             for path, value in part.items():
-                say(f"  {path}: {value}")
+                say(f"  {path}" if path.startswith("metrics: ") else f"  {path}: {_cell(value)}")
     if scores:
         rows = [[name, *_score(**s)] for name, s in scores.items()]
         columns = [Column(name, right=name != "metric") for name in _SCORE_COLUMNS]
@@ -146,7 +146,7 @@ def _show(document: dict[str, Any]) -> None:
         print_tables(TextTable(columns, rows))
 
 
-@app.command("diff", help="What two runs differ in: identity, environment, scores.")
+@app.command("diff", help="The differences of two runs: identity, environment, scores.")
 def diff(
     run: RunName,
     other: Annotated[str, typer.Argument(metavar="RUN", show_default=False)],
@@ -154,7 +154,7 @@ def diff(
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Print a line a difference."""
+    """Print one line per difference."""
     from dataclasses import asdict
 
     from target_bench.runs.differing import differences
@@ -199,7 +199,7 @@ def export(
     ] = None,
     corpus: Annotated[
         str | None,
-        typer.Option(help="The corpus, where it moved since. Default: what the run was of."),
+        typer.Option(help="The corpus, if it was moved. Default: that of the run."),
     ] = None,
     data_dir: DataDir = None,
     debug: Debug = False,
@@ -232,7 +232,7 @@ def fsck(
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Print what is damaged, unfinished or left over."""
+    """Print damaged and unfinished runs and temporary files."""
     from target_bench.runs.find import find, run_folders
     from target_bench.runs.integrity import check
 
@@ -268,7 +268,7 @@ def _report(found: "Sequence[Checked]") -> list[str]:
 @app.command("gc", help="List runs that were never finished, and leftovers; --yes removes them.")
 def gc(
     out: RunsIn = RUNS,
-    yes: Annotated[bool, typer.Option("--yes", help="Remove what is listed.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove the listed files.")] = False,
     debug: Debug = False,
 ) -> None:
     """List, and with ``--yes`` remove."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from target_bench.evaluation.stages.consent import Estimate
     from target_bench.evaluation.sweeps import CellOutcome, Executor, PlannedCell, Sweep
 
-HELP = """Run all cells of a sweep, and go on where an earlier time was stopped.
+HELP = """Run all cells of a sweep, or continue a sweep that was stopped.
 
 A YAML file lists corpora, distractors, retrievers, generators and so on; the cells are the product
 of all lists. `--dry-run` shows the cells, what is done already and what the rest would cost. Exit
@@ -31,19 +31,19 @@ or read), 130 (interrupted).
 def sweep(
     file: Annotated[Path, typer.Argument(help="The YAML file of the sweep.")],
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the cells and what is to be done; ask nothing.")
+        bool, typer.Option("--dry-run", help="Show the cells and their states; run nothing.")
     ] = False,
     workers: Annotated[
         int | None,
         typer.Option(
-            help="How many cells run at the same time here. Default: 1.", show_default=False
+            help="Number of cells that run at the same time. Default: 1.", show_default=False
         ),
     ] = None,
     memory: Annotated[
-        str | None, typer.Option(help="What all workers together should keep to, as in 8GB.")
+        str | None, typer.Option(help="Memory limit of all workers together, as in 8GB.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Where run folders go. Default: as the file says.")
+        Path | None, typer.Option("--out", help="Folder of the runs. Default: as the file says.")
     ] = None,
     executor: Annotated[
         Literal["local", "ray"], typer.Option(help="Where cells run: here, or on a Ray cluster.")
@@ -53,7 +53,7 @@ def sweep(
     ] = None,
     cpus: Annotated[
         float | None,
-        typer.Option(help="On Ray: how many cores a cell takes. Default: 1.", show_default=False),
+        typer.Option(help="On Ray: cores per cell. Default: 1.", show_default=False),
     ] = None,
     retries: Annotated[
         int | None,
@@ -130,7 +130,7 @@ def _run(loaded: "Sweep", executor: "Executor", view: "SweepView") -> "list[Cell
 
 
 def _agree(loaded: "Sweep", yes: bool) -> None:
-    """Say what is to be sent to plug-ins that may cost money, and ask once for all cells."""
+    """Print the requests that may cost money, and ask once for all cells."""
     estimates = loaded.estimates
     if yes:
         for estimate in estimates:
@@ -216,7 +216,7 @@ _HIDDEN = ("number", "task", "k")
 
 
 def plan_table(cells: "Sequence[PlannedCell]") -> TextTable:
-    """Return a row a cell: its state, and what it would send to plug-ins that may cost money."""
+    """Return one row per cell: its state, and the requests that may cost money."""
     paid = any(cell.estimates for cell in cells)
     axes = _axes([planned.cell for planned in cells])
     columns = [*_axis_columns(axes, task=True), Column("state"), Column("answered")]
@@ -232,7 +232,7 @@ def plan_table(cells: "Sequence[PlannedCell]") -> TextTable:
 
 
 def outcome_tables(outcomes: "Sequence[CellOutcome]") -> list[TextTable]:
-    """Return a row a cell with its main scores, those of one task together."""
+    """Return one row per cell with its main scores, grouped by task."""
     tasks = dict.fromkeys(outcome.cell.task for outcome in outcomes)
     return [_scores(task, [o for o in outcomes if o.cell.task == task]) for task in tasks]
 
@@ -269,7 +269,7 @@ def _seconds(outcome: "CellOutcome") -> str:
 
 
 def _axes(cells: Sequence[Any]) -> list[dict[str, str]]:
-    """Return what differs between cells, and what ranks and answers: name -> text of each cell."""
+    """Return retrievers, generators and the options that differ: name -> text of each cell."""
     from target_bench.evaluation.sweeps.sweep_records import described
 
     rows = [described(cell) for cell in cells]

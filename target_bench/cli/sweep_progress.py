@@ -1,4 +1,4 @@
-"""A sweep on the terminal: a live view where there is one, else a line an event."""
+"""A sweep on the terminal: a live view where there is one, else one line per event."""
 
 import sys
 import time

@@ -66,7 +66,7 @@ def dense(
     negatives: Annotated[
         str, typer.Option(help="The retriever whose best tables are hard negatives.")
     ] = "bm25",
-    n_negatives: Annotated[int, typer.Option(help="Hard negatives a question; 0 is none.")] = 1,
+    n_negatives: Annotated[int, typer.Option(help="Hard negatives per question; 0 is none.")] = 1,
     epochs: Annotated[int, typer.Option(help="How often every pair is seen.")] = 1,
     batch_size: Annotated[int, typer.Option(help="Pairs at a time.")] = 32,
     max_tokens: Annotated[
@@ -78,7 +78,7 @@ def dense(
     lr: Annotated[float, typer.Option(help="The learning rate after the warm-up.")] = 2e-5,
     seed: Annotated[int, typer.Option(help="Of the order of the pairs and of dropout.")] = 0,
     fields: Annotated[
-        str, typer.Option(help=f"What of a table is written: {', '.join(get_args(Field))}.")
+        str, typer.Option(help=f"Parts of a table that are written: {', '.join(get_args(Field))}.")
     ] = "title,section,header,rows",
     rows: Annotated[str, typer.Option(help="How many rows of a table: a number, all or auto.")] = (
         "auto"

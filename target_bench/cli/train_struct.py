@@ -48,7 +48,9 @@ def instructions(
     split: Annotated[str, typer.Option("--split", help="The split to write.")] = "train",
     generator: Annotated[
         str | None,
-        typer.Option(help="What describes the tables. Default: rules.", show_default=False),
+        typer.Option(
+            help="Generator that describes the tables. Default: rules.", show_default=False
+        ),
     ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", help="Only the first queries of the split.")

@@ -23,7 +23,7 @@ class Reading(Generic[T]):
         self._known: dict[str, T] = {}
 
     def __call__(self, text: str) -> T:
-        """Return what is read in a text.
+        """Return the value that is read from a text.
 
         Raises:
             BudgetError: the time is over.

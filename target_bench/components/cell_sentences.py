@@ -11,7 +11,7 @@ LONGEST = 12
 
 
 def sentence(table: Table, section: bool = False) -> str:
-    """Say what the highlighted cells of a table say; a table without any is named by its titles.
+    """Write a sentence about the highlighted cells of a table, or about its titles without any.
 
     The title of the page is the subject, and each cell stands with the header next to it: "Colin
     Hanlon had Year 2015, Show The 12 and Role Pete."

@@ -40,7 +40,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class SetStatistics:
-    """What ToTTo's Table 5 says of a set.
+    """Statistics of a set, as in ToTTo's Table 5.
 
     Attributes:
         examples: queries with highlighted cells.

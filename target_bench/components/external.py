@@ -1,4 +1,4 @@
-"""What retrievers share that ask one of another package: getting it ready, reading its answers."""
+"""Base of retrievers of other packages: preparing them and reading their results."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ from target_bench.core.schema import NO_DATABASE, Corpus, Field, Format, RowLimi
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """What another package found.
+    """Result of another package.
 
     Attributes:
         metadata: of the text; names the table.
@@ -34,7 +34,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Where the metadata of a text names its table.
+    """Keys of the table in the metadata of a text.
 
     Args:
         table: the key of the table's id.
@@ -72,7 +72,7 @@ class WrappedRetriever(Retriever):
     """
 
     noun: ClassVar[str]
-    """What the package calls its texts."""
+    """The package's name of its texts."""
 
     def __init__(
         self,
@@ -215,7 +215,7 @@ class WrappedRetriever(Retriever):
 
     @abstractmethod
     def _search(self, query: str, n: int) -> Iterable[Hit]:
-        """Return what the package finds, best first."""
+        """Return the results of the package, best first."""
 
     def retrieve(self, query: str, top_k: int) -> Ranking:
         """Return the tables of the texts found; one that has several counts by its best.
@@ -236,7 +236,7 @@ class WrappedRetriever(Retriever):
             )
 
     def notes(self) -> Sequence[str]:
-        """Return what the object would not do as asked."""
+        """Return the notes about options that the object does not support."""
         return list(self._notes)
 
     def _note(self, note: str) -> None:
@@ -244,7 +244,7 @@ class WrappedRetriever(Retriever):
 
 
 class _Names:
-    """Which table a text is of."""
+    """Return the table of a text."""
 
     def __init__(self, ids: Sequence[TableId], keys: Keys, noun: str) -> None:
         self._keys = keys

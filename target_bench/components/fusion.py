@@ -24,7 +24,7 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """How rankings become one.
+    """Method of fusing rankings.
 
     With ``weighted`` a table's score is the weighted sum of its scaled scores. What a ranking gives
     a table that is not in it depends on why:
@@ -96,7 +96,7 @@ class Fusion:
         return _filled(*_best_sums(*together, floor, len(rankings), k), k)
 
     def _scores(self, found: Candidates, depth: int, n_tables: int) -> tuple[Floats, Floats]:
-        """Return what a ranking gives its tables, and (n, 1) what it gives to others."""
+        """Return the scores of the tables in a ranking, and (n, 1) the score of all others."""
         if self.method == "weighted":
             return _scaled(found, self.normalise, depth, n_tables)
         ranks = np.arange(1, found.rows.shape[1] + 1)

@@ -10,7 +10,7 @@ from target_bench.core.linearisation import CellHeaders, are_places
 from target_bench.core.schema import Query, Table
 
 HIGHLIGHTED = "highlighted_cells"
-"""Where the metadata of a query, and the context of a table, name highlighted cells."""
+"""Field of a query's metadata and a table's context with highlighted cells."""
 
 NO_HIGHLIGHT = "no highlight"
 OUT_OF_RANGE = "out of range"
@@ -27,7 +27,7 @@ class Highlighted:
 
     @property
     def name(self) -> str:
-        """What it is called: the headers above it, and to the left where there are none above."""
+        """Its name: the headers above it, or those to the left if there are none above."""
         own = [text for text in self.column_headers or self.row_headers if text != self.text]
         return " ".join(dict.fromkeys(own)).strip()
 
@@ -45,7 +45,7 @@ def highlighted(query: Query, table: Table) -> Table:
 
 
 def fault(rows: Sequence[Sequence[GridCell]], places: Any) -> str | None:
-    """Say what is wrong with highlighted cells: there is none, or one is not in the table."""
+    """Describe an error in highlighted cells: there is none, or one is not in the table."""
     if not places:
         return NO_HIGHLIGHT
     return None if len(are_places(rows, places)) == len(places) else OUT_OF_RANGE

@@ -89,7 +89,7 @@ class Inner:
         return Candidates(rows, None if unscored else scores, self.label)
 
     def notes(self) -> list[str]:
-        """Return what the retriever has to say, each note after its label."""
+        """Return the notes of the retriever, each after its label."""
         own = getattr(self.retriever, "notes", None)
         return [f"{self.label}: {note}" for note in own()] if callable(own) else []
 

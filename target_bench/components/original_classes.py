@@ -47,7 +47,7 @@ class RetrievalResultDataModel(BaseModel):
 
 
 class AbsRetrieverBase(ABC):  # noqa: B024 (as the original has it)
-    """What every retriever has: the form in which it wants tables."""
+    """Base of all retrievers: the format in which it expects tables."""
 
     def __init__(self, expected_corpus_format: str = "nested array") -> None:
         self.expected_corpus_format = expected_corpus_format

@@ -28,7 +28,7 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["table_name", "table_summary"],
     "additionalProperties": False,
 }
-"""What an answer looks like; names and descriptions are those of the original TARGET."""
+"""JSON schema of an answer; names and descriptions are those of the original TARGET."""
 
 _SYSTEM = "You are a helpful AI assistant."
 _ASK = """\
@@ -46,7 +46,7 @@ Summary: """
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a model wrote about a table."""
+    """Name and summary that a model wrote for a table."""
 
     name: str
     text: str
@@ -107,7 +107,7 @@ class Summarizer:
             recorded.close()
 
     def _keys(self, requests: Iterable[GenerationRequest]) -> dict[str, str] | None:
-        """Return what recorded answers are found by; None if nothing is recorded."""
+        """Return the key of recorded answers; None if nothing is recorded."""
         if not self._cache:
             return None
         identity, warning = plugin_identity(self._generator)

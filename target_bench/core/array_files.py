@@ -21,7 +21,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read what ``write_json`` wrote."""
+    """Read a file that ``write_json`` wrote."""
     return json.loads(path.read_text(encoding="ascii"))
 
 

@@ -58,7 +58,7 @@ class Retriever(ABC):
         """Return the tables for one query, best first, at most ``top_k``."""
 
     def retrieve_batch(self, queries: Sequence[str], top_k: int) -> Sequence[Ranking]:
-        """Return the rankings of several queries, in their order. Default: one call a query."""
+        """Return the rankings of several queries, in their order. Default: one call per query."""
         return [self.retrieve(query, top_k) for query in queries]
 
     def config(self) -> Mapping[str, Any]:
@@ -94,7 +94,7 @@ class Retriever(ABC):
         raise NotImplementedError
 
     def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read what ``save`` wrote, in place of ``embed_corpus``. Default: ``NotImplementedError``.
+        """Read the files of ``save`` in place of ``embed_corpus``. Default: NotImplementedError.
 
         Called by ``load_index``, which has checked that the index is of this corpus.
         """

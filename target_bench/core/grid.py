@@ -84,7 +84,7 @@ class CellGrid:
 
     @classmethod
     def from_json(cls, rows: Any) -> "CellGrid":
-        """Read what ``to_json`` wrote; entries after the text may be left out.
+        """Read the output of ``to_json``; entries after the text may be left out.
 
         Raises:
             ValueError: it is of another form; the message names row and cell.

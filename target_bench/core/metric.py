@@ -120,7 +120,7 @@ class MetricSpec:
 
     @classmethod
     def from_json(cls, record: Any) -> "MetricSpec":
-        """Read what ``to_json`` wrote; fields that a newer version added are left out.
+        """Read the output of ``to_json``; fields that a newer version added are left out.
 
         Raises:
             ValueError: a field is missing or has a value of another type.
@@ -208,7 +208,7 @@ class Metric(ABC, Generic[ExamplesT]):
 
     @abstractmethod
     def statistics(self, examples: ExamplesT) -> NDArray[np.float64]:
-        """Return (n, m) sufficient statistics, one row a query."""
+        """Return (n, m) sufficient statistics, one row per query."""
 
     @abstractmethod
     def value(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -313,7 +313,7 @@ class Score:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "Score":
-        """Read what ``to_json`` wrote.
+        """Read the output of ``to_json``.
 
         Raises:
             ValueError: the declaration of the metric is not one.

@@ -44,12 +44,12 @@ class PromptOptions(Read):
 
     prompt: Path | None = field(
         default=None,
-        metadata=option("A YAML file with prompts of your own.", path, sweep="prompts", axis=True),
+        metadata=option("A YAML file with your own prompts.", path, sweep="prompts", axis=True),
     )
     tables: int | None = field(
         default=None,
         metadata=option(
-            "How many retrieved tables stand in a prompt. Default: the largest cutoff.",
+            "Number of retrieved tables in a prompt. Default: the largest cutoff.",
             whole(1),
             sweep="tables",
             axis=True,
@@ -67,7 +67,7 @@ class PromptOptions(Read):
     prompt_tokens: int = field(
         default=8000,
         metadata=option(
-            "About how many tokens the tables of a prompt may take.",
+            "Approximate number of tokens that the tables of a prompt may take.",
             whole(1),
             sweep="prompt_tokens",
             axis=True,
@@ -85,8 +85,8 @@ class PromptOptions(Read):
     structured: bool = field(
         default=True,
         metadata=option(
-            "Text-to-SQL, and fact verification where the generator follows JSON schemas: "
-            "whether an answer has to be JSON.",
+            "Whether an answer must be JSON: in text-to-SQL, and in fact verification if the "
+            "generator follows JSON schemas.",
             truth,
             flag="--structured/--free-text",
             sweep="structured",

@@ -59,7 +59,7 @@ def option(
 
 
 def about(each: "Field[Any]") -> About:
-    """Return what is known of the option that a field is."""
+    """Return the metadata of the option that a field declares."""
     found: About = each.metadata["option"]
     return found
 

@@ -1,8 +1,8 @@
 """Tables as text: laid out for the width of the terminal, never cropped.
 
-A table is printed in the first of three layouts that fits: a line a row; intervals below their
+A table is printed in the first of three layouts that fits: one line per row; intervals below their
 scores; or, in a narrow terminal, a block of lines a row. Text that is not printed on a terminal has
-no width, so that a line a row always fits.
+no width, so that one line per row always fits.
 """
 
 import sys
@@ -47,7 +47,7 @@ class TextTable:
 
     Attributes:
         columns: its columns.
-        rows: a cell a column each; a cell may have several lines.
+        rows: one cell per column each; a cell may have several lines.
         title: what stands above the table, or nothing.
         rules: numbers of rows that a line is drawn before.
         note: a sentence below the table, or None.
@@ -142,7 +142,7 @@ def _stacked(table: TextTable) -> TextTable:
 
 
 def _grid(table: TextTable, width: int | None) -> list[str] | None:
-    """Return a line a row, as long as the rows are; None where that is wider than the terminal."""
+    """Return one line per row; None where that is wider than the terminal."""
     widths = _widths(table, width)
     if widths is None:
         return None
@@ -201,7 +201,7 @@ def _printed(
 
 
 def _blocks(table: TextTable) -> list[str]:
-    """Return a block of lines a row: its first cell, then a line a cell that is not empty."""
+    """Return one block of lines per row: its first cell, then one line per non-empty cell."""
     found: list[str] = []
     for row in table.rows:
         named = [

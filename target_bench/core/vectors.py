@@ -46,7 +46,7 @@ class Encoder(ABC):
         """
 
     def revision(self) -> str | None:
-        """Return what distinguishes these weights from others of the same name.
+        """Return a text that distinguishes these weights from others of the same name.
 
         A commit, or a hash of files.
 

@@ -1,4 +1,4 @@
-"""The corpora: one file a data set. ``load`` and its companions are in ``data``."""
+"""The corpora: one file per data set. ``load`` and its companions are in ``data``."""
 
 from target_bench.data.how_to_get import ENVIRONMENT
 from target_bench.data.own_data import from_database, from_dataframe, from_folder

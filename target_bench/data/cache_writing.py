@@ -187,7 +187,7 @@ def _bytes(text: str) -> bytes:
 
 
 def write_queries(path: Path, queries: Iterable[Query]) -> None:
-    """Write queries into a file, a line a query."""
+    """Write queries into a file, one line per query."""
     with path.open("wb") as file:
         for query in queries:
             file.write(_line(query))

@@ -4,7 +4,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader
 
 ENVIRONMENT = "TARGET_BENCH_DATA"
-"""The variable that names the folder with one sub-folder a corpus."""
+"""The variable that names the folder with one sub-folder per corpus."""
 
 
 def data_missing(plugin: CorpusLoader, what: str) -> DataError:

@@ -1,10 +1,9 @@
 """TARGET's data sets on the Hugging Face hub: fetched once, checked, and used offline from then on.
 
-A pull lies in ``<cache>/hub/<corpus>/<pin>/``: a folder a repository, and ``source.json`` with the
-revision that was asked for, the commit it stood for, and the size and SHA-256 of every file, by
-which the files are checked whenever they are read. It is sealed itself. The pin is a hash of the
-commits. A pull is made beside its place and renamed when all of it is checked,
-so there is never half of one.
+A download lies in ``<cache>/hub/<corpus>/<pin>/``: one folder per repository, and ``source.json``
+with the requested revision, its commit, and the size and SHA-256 of every file, by which the files
+are checked whenever they are read. That file has a checksum itself. The pin is a hash of the
+commits. A download is written to a temporary folder and renamed when all of it is checked.
 
 Every file is checked against what the hub itself says of it (SHA-256 of files in its large-file
 store, the git hash of the others, sizes) and against ``known_files.json``, which also lists the

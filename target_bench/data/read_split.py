@@ -1,5 +1,6 @@
 """One split of a corpus: its plug-in and its folder found, its tables and queries read, checked."""
 
+import inspect
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -90,6 +91,9 @@ def split_of(plugin: CorpusLoader, split: str | None) -> str:
 def folder_of(plugin: CorpusLoader, data_dir: str | Path | None, strict: bool = False) -> Path:
     """Return the folder that holds the data of this corpus.
 
+    A corpus that declares no files needs none: where there is no folder, it reads the one of its
+    code.
+
     Args:
         plugin: the corpus.
         data_dir: as for ``load``.
@@ -116,8 +120,14 @@ def folder_of(plugin: CorpusLoader, data_dir: str | Path | None, strict: bool = 
 
     if pulled := hub.pulled(plugin.info.name):
         return pulled
+    if not info.files:
+        return _folder_of_code(plugin)
     where = f"${ENVIRONMENT}/{name}: {Path(root) / name} is not a folder" if root else ""
     raise data_missing(plugin, where or f"the data of corpus {name} is not here.")
+
+
+def _folder_of_code(plugin: CorpusLoader) -> Path:
+    return Path(inspect.getfile(type(plugin))).resolve().parent
 
 
 def read(loader: CorpusLoader, folder: Path, split: str) -> Dataset:
@@ -152,6 +162,8 @@ def read_databases(loader: CorpusLoader, folder: Path, split: str) -> Mapping[st
 def by_layout(loader: CorpusLoader, folder: Path) -> CorpusLoader:
     """Return the loader of TARGET's layout for a folder in it, else the given one."""
     if loader.embedded is not None or not _may_hold_target_layout(folder):
+        return loader
+    if not loader.info.files and folder == _folder_of_code(loader):
         return loader
     from target_bench.data.formats.target_databases import TargetDatabases
     from target_bench.data.formats.target_layout import TargetLayout
@@ -276,7 +288,7 @@ class Queries(PluginPart):
     writer = staticmethod(cache_writing.write_queries)
 
     def read(self, release: Release, path: Path) -> list[str]:
-        """Write them into a file, a line a query."""
+        """Write them into a file, one line per query."""
         with self.naming_files(release):
             self.writer(path, self._seen(release))
         return release.notes

@@ -221,7 +221,10 @@ def _spelled(corpus: CorpusLike) -> str | None:
     """Return a corpus's name or absolute path, valid from any folder; None for one in memory."""
     if isinstance(corpus, Dataset):
         return None
-    return str(Path(corpus).resolve()) if read_split.is_path(corpus) else str(corpus)
+    if read_split.is_path(corpus):
+        return str(Path(corpus).resolve())
+    target = registry.parse("corpus", str(corpus)).target
+    return registry.anywhere(target) + str(corpus)[len(target) :]
 
 
 def notes_about(dataset: Dataset, database: str) -> Sequence[str]:

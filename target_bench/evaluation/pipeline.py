@@ -55,7 +55,7 @@ _FEWEST_FOR_A_SHARE = 100
 
 @dataclass(frozen=True)
 class AnswerPlan:
-    """How the queries of a cell are answered.
+    """Plan of answering the queries of a cell.
 
     Attributes:
         task: a task that is about answers.
@@ -73,7 +73,7 @@ class AnswerPlan:
 
 
 def answer_plan(task: Task[Any], cell: Cell, options: AnswerOptions) -> AnswerPlan:
-    """Return what is asked of whom in a cell; errors as for ``AnswerOptions``."""
+    """Return generator, task and prompts of a cell; errors as for ``AnswerOptions``."""
     labelled(task, cell.dataset)
     generator = options.generator_spec(task, cell.observer)
     follows_schema = bool(getattr(generator.generator, "follows_schema", False))
@@ -89,7 +89,7 @@ def answer_plan(task: Task[Any], cell: Cell, options: AnswerOptions) -> AnswerPl
 
 
 def most_given(task: Task[Any], dataset: Dataset) -> int:
-    """How many tables a query is given at most, by a task that retrieves nothing."""
+    """Return the largest number of tables that a task without retrieval gives a query."""
     return max(len(task.given_tables(query, dataset.corpus)) for query in dataset.queries)
 
 
@@ -268,7 +268,7 @@ def _given(query: Query, task: Task[Any], dataset: Dataset) -> Retrieval:
 
 
 def _not_ranked(cell: Cell, task: Task[Any]) -> Result:
-    """Return what a run without retrieval has of rankings: nothing."""
+    """Return the empty retrieval result of a run without retrieval."""
     dataset = cell.dataset
     asked = len(dataset.queries)
     return Result(
@@ -367,7 +367,7 @@ def answers_identity(cell: Cell, asked: AnswerPlan) -> dict[str, Any]:
 
 
 def _tables_identity(cell: Cell, asked: AnswerPlan) -> dict[str, Any]:
-    """Where the tables of the prompts come from, and how many of them a prompt holds."""
+    """Return the source and the number of the tables in a prompt."""
     if cell.retriever is None:
         most = most_given(asked.task, cell.dataset)
         limited = {"tables": asked.depth} if asked.depth < most else {}

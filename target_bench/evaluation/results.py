@@ -1,4 +1,4 @@
-"""What a run returns: scores, per-query values, where they are on disk, and all of it as tables."""
+"""Results of a run: scores, per-query values, their folder, and tables of them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -48,7 +48,7 @@ class Result:
         answers: the denominators of the answers, for tasks about them.
         report: what else a task says of the answers: outcomes, scores of groups of queries.
         by: property of the queries -> its value -> metric -> score, as far as that was asked for.
-        summary: ``report`` for people, a block a line.
+        summary: ``report`` for people, one block per line.
     """
 
     corpus: str
@@ -80,7 +80,7 @@ class Result:
 
     @property
     def timed_queries(self) -> int:
-        """How many queries ``seconds["retrieve"]`` covers."""
+        """The number of queries that ``seconds["retrieve"]`` covers."""
         return self.times.timed_queries
 
     @property
@@ -169,7 +169,7 @@ class Results(Sequence[Result]):
         return self._results[0]
 
     def to_arrow(self) -> "pyarrow.Table":
-        """Per-query values: what was run, the query's id, then a column a metric.
+        """Per-query values: what was run, the query's id, then one column per metric.
 
         What was run stands in ``corpus``, ``split``, ``task``, ``retriever`` and ``generator``. A
         query that a metric is not over has null.
@@ -211,7 +211,7 @@ class Results(Sequence[Result]):
         return str(self)
 
     def tables(self) -> list[TextTable]:
-        """Return the scores as tables of text, one row a retriever.
+        """Return the scores as tables of text, one row per retriever.
 
         One table a split of a corpus, number of queries and set of metrics: a figure down to rank 5
         is none down to rank 10. After it come its slices, where they were asked for.
@@ -336,7 +336,7 @@ ScoresOfParts = Mapping[str, Mapping[str, Score]]
 def slice_table(
     name: str, runs: Sequence[tuple[str, Mapping[str, ScoresOfParts]]], metrics: Sequence[str] = ()
 ) -> TextTable:
-    """Lay out the scores of runs by a property: a row a value and run.
+    """Lay out the scores of runs by a property: one row per value and run.
 
     Args:
         name: the property.

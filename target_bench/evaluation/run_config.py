@@ -72,7 +72,7 @@ def _plugin(kind: registry.Kind, written: Any) -> Any:
 
 
 def config_of(asked: Asked, split: str) -> dict[str, Any]:
-    """Return what ``run --config`` reads to make a run again, without defaults that say nothing.
+    """Return the input of ``run --config`` that repeats a run, without empty defaults.
 
     Args:
         asked: the words of the run's command.

@@ -26,7 +26,7 @@ from target_bench.core.settings import (
 
 @dataclass(frozen=True, slots=True)
 class RunOptions(Read):
-    """How a retriever is evaluated on a corpus.
+    """Options of evaluating a retriever on a corpus.
 
     Attributes:
         split: the split; None for the corpus's own.
@@ -48,7 +48,7 @@ class RunOptions(Read):
     split: str | None = field(
         default=None,
         metadata=option(
-            "train, validation (dev, val) or test; mini_dev of bird. Default: the corpus's own.",
+            "train, validation (dev, val) or test; mini_dev for bird. Default: that of the corpus.",
             text,
             sweep="splits",
             axis=True,
@@ -59,11 +59,15 @@ class RunOptions(Read):
         default=(1, 5, 10), metadata=option("Cutoffs, as in 1,5,10,50.", cutoffs, sweep="k")
     )
     limit: int | None = field(
-        default=None, metadata=option("Only the first queries.", whole(1), sweep="limit")
+        default=None, metadata=option("Only the first N queries.", whole(1), sweep="limit")
     )
     database: str | None = field(
         default=None,
-        metadata=option("Only the queries of this database, in any case.", text, sweep="database"),
+        metadata=option(
+            "Only the queries of this database; upper and lower case are the same.",
+            text,
+            sweep="database",
+        ),
     )
     distractors: tuple[str, ...] = field(
         default=(),
@@ -77,26 +81,26 @@ class RunOptions(Read):
     on_error: OnError = field(
         default="stop",
         metadata=option(
-            "At a failed query: stop, or record it with score 0.",
+            "When a query fails: stop, or record it with score 0.",
             choice(OnError),
             sweep="on_error",
         ),
     )
     retry_failed: bool = field(
         default=False,
-        metadata=option("Ask the failed queries of a run again.", truth, sweep="retry_failed"),
+        metadata=option("Repeat the failed queries of a run.", truth, sweep="retry_failed"),
     )
     latency: int = field(
         default=0,
         metadata=option(
-            "Time this many single queries (at most 500) after the batches.",
+            "Measure the latency of this many single queries (at most 500).",
             whole(0),
             sweep="latency",
         ),
     )
     memory: int | None = field(
         default=None,
-        metadata=option("What a retriever should keep to, as in 500MB.", amount, sweep="memory"),
+        metadata=option("Memory limit of a retriever, as in 500MB.", amount, sweep="memory"),
     )
     indexes: Path | None = field(
         default=None,
@@ -108,7 +112,7 @@ class RunOptions(Read):
 
 @dataclass(frozen=True, slots=True)
 class Selection(Read):
-    """What is run on what.
+    """Corpora, tasks, retrievers and generators of a run.
 
     Attributes:
         corpora: names or paths.
@@ -134,10 +138,10 @@ class Selection(Read):
     tasks: tuple[str, ...] = field(
         default=(),
         metadata=option(
-            "retrieval, qa, fact-verification or text-to-sql, perhaps with settings, as in "
+            "A task by name (target-bench list tasks) or file.py:Class, with settings as in "
             "text-to-sql:engine=duckdb (target-bench describe task text-to-sql lists them); may be "
-            "repeated. Default: retrieval; with --generator what the corpus has answers for; of "
-            "mini all.",
+            "repeated. Default: retrieval; with --generator, the tasks that the corpus has answers "
+            "for; for mini, all tasks.",
             texts,
             flag="--task",
             shown=False,
@@ -155,7 +159,7 @@ class Selection(Read):
     generators: tuple[str, ...] = field(
         default=(),
         metadata=option(
-            "What answers, for tasks about answers: name:key=value,..., gold or empty; may be "
+            "Generators, for tasks with answers: name:key=value,..., gold or empty; may be "
             "repeated. Default: extractive.",
             texts,
             flag="--generator",
@@ -164,13 +168,13 @@ class Selection(Read):
     data_dir: Path | None = field(
         default=None,
         metadata=option(
-            "Folder with the release files, or with a sub-folder a corpus. Default: "
+            "Folder with the release files, or with one sub-folder per corpus. Default: "
             "$TARGET_BENCH_DATA.",
             path,
             shown=False,
         ),
     )
-    out: Path = field(default=Path("runs"), metadata=option("Where run folders go.", path))
+    out: Path = field(default=Path("runs"), metadata=option("Folder of the runs.", path))
 
 
 EXTRACTIVE = "extractive"
@@ -185,7 +189,7 @@ RUNS: Path = default_of(Selection, "out")
 
 
 class DataKeywords(TypedDict, total=False):
-    """Which queries and tables: options of ``TARGET.run`` and ``TARGET.score``."""
+    """Options that select queries and tables, of ``TARGET.run`` and ``TARGET.score``."""
 
     limit: int | None
     database: str | None

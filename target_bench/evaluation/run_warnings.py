@@ -10,7 +10,7 @@ from target_bench.core.task import Task
 
 
 def too_deep(dataset: Dataset, depth: int) -> str:
-    """Return that a ranking holds fewer tables than are asked for."""
+    """Write the warning that rankings hold fewer tables than asked for."""
     return (
         f"top_k={depth} is more than the {len(dataset.corpus)} tables of "
         f"{dataset.info.name} {dataset.split}: a ranking holds all of them at most"
@@ -18,7 +18,7 @@ def too_deep(dataset: Dataset, depth: int) -> str:
 
 
 def unlabelled(dataset: Dataset, task: Task[Any], n: int) -> str:
-    """Return that ``n`` queries have no reference, and are in no score."""
+    """Write the warning that ``n`` queries have no reference and are in no score."""
     asked = len(dataset.queries)
     what = "gold table" if task.ranks else "reference answer"
     so = "there are no scores" if n == asked else f"scores are over the other {asked - n:,}"
@@ -35,7 +35,7 @@ def repaired(folder: Path, damaged: Sequence[str], source: str) -> str:
 
 
 def not_sorted(label: str, counts: Counts) -> str:
-    """Return that rankings came in another order than their scores."""
+    """Write the warning that rankings were not in the order of their scores."""
     return (
         f"{label} gave {counts.resorted} of {counts.answered} rankings in another "
         "order than their scores; they were sorted by score, higher first. Return "
@@ -44,7 +44,7 @@ def not_sorted(label: str, counts: Counts) -> str:
 
 
 def tied_first(label: str, tied: int, scored: int) -> str:
-    """Return that many rankings begin with tables of equal score."""
+    """Write the warning that many rankings begin with tables of equal score."""
     return (
         f"{label}: {tied} of {scored} scored rankings begin with "
         "tables of equal score. Such tables come in the order of the corpus. Return scores "

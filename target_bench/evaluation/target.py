@@ -42,7 +42,7 @@ class TARGET:
             a task and a corpus or list of corpora, as in ``("Table Retrieval", "OTTQA")``. A
             corpus is a name, the path of a folder or database of your own (``"./tables"``), or a
             loaded ``Dataset``. Default: table retrieval.
-        data_dir: the folder with the release files, or one with a sub-folder a corpus; default:
+        data_dir: the folder with the release files, or one with one sub-folder per corpus; default:
             ``$TARGET_BENCH_DATA``.
         out: where run folders go.
         observer: gets progress and warnings.
@@ -158,7 +158,7 @@ class TARGET:
             split: as for ``run``.
             top_k: as for ``run``.
             predictions: for tasks about answers: a file that the generator ``replay`` reads.
-            order: a JSON list of query ids, for predictions with an answer a line.
+            order: a JSON list of query ids, for predictions with one answer per line.
             by: as for ``run``.
             options: ``limit``, ``database`` and ``distractors``, as for ``run``.
 
@@ -192,7 +192,7 @@ class TARGET:
         return Results(sliced_results.added(results, _texts(by)))
 
     def _spec(self, retriever: "RetrieverLike | str | None") -> "RetrieverSpec | None":
-        """Return what ranks; None where no task retrieves."""
+        """Return the retriever; None if no task retrieves."""
         from target_bench.data.select import task_class
         from target_bench.evaluation.stages import retrieve
 

@@ -14,7 +14,7 @@ _COUNTS = (
     ("prompt_token_count", "candidates_token_count"),
     ("prompt_eval_count", "eval_count"),
 )
-"""What providers call the tokens of prompt and answer."""
+"""Providers' names of the tokens of prompt and answer."""
 
 
 class LlamaIndex(WrappedModel):

@@ -61,8 +61,8 @@ class OpenAI(Generator):
         seed: of the server's draws, where it has such; None to leave it out.
         timeout: seconds that one attempt may take.
         concurrency: how many requests are under way at most.
-        rpm: requests a minute at most.
-        tpm: tokens a minute at most, prompts and answers together.
+        rpm: requests per minute at most.
+        tpm: tokens per minute at most, prompts and answers together.
         attempts: how often a request is sent at most.
         prices: of ``input`` and ``output``, per million tokens.
         extra: further parameters of a request, as the server names them.
@@ -185,7 +185,7 @@ class OpenAI(Generator):
             )
 
     def body(self, request: GenerationRequest) -> dict[str, Any]:
-        """Return what is sent: all that determines the answer, beside the address."""
+        """Return the body of the request: all that determines the answer, except the address."""
         body: dict[str, Any] = {
             "model": self.model,
             "messages": [{"role": m.role, "content": m.content} for m in request.messages],
@@ -199,11 +199,11 @@ class OpenAI(Generator):
         return body
 
     def key(self, request: GenerationRequest) -> str:
-        """Return what a recorded answer is found by."""
+        """Return the key of a recorded answer."""
         return self.key_of(self.body(request))
 
     def key_of(self, body: Mapping[str, Any]) -> str:
-        """Return what the recorded answer to a body is found by."""
+        """Return the key of the recorded answer to a body."""
         extra = dict(self.extra or {})
         return request_key("openai", self._server.address, {**body, "extra": extra})
 

@@ -19,7 +19,7 @@ _TEXT_FIELDS = ("text", "prediction", "pred", "answer", *_SQL_FIELDS)
 _DATABASE_FIELDS = ("db_id", "database_id")
 _ID_FIELDS = ("query_id", "question_id", "feta_id", "id")
 _BIRD = "\t----- bird -----\t"
-"""What stands between SQL and database in BIRD's predictions."""
+"""Separator of SQL and database in BIRD's predictions."""
 _SPIDER = re.compile(r"(.*)\t([A-Za-z_][\w-]*)\s*\Z", re.DOTALL)
 _SELECT = re.compile(r"[\s(]*(?:SELECT|WITH)\b", re.IGNORECASE)
 
@@ -40,8 +40,8 @@ class Replay(Generator):
 
     Args:
         file: the predictions.
-        order: for a file without query ids (BIRD's predictions, an answer a line), a JSON list of
-            the query ids in its order.
+        order: for a file without query ids (BIRD's predictions, one answer per line), a JSON list
+            of the query ids in its order.
 
     Attributes:
         query_ids: the order of a file without query ids and without ``order``; set by whoever
@@ -93,7 +93,7 @@ class Replay(Generator):
             raise DataError(f"{path}: the file is empty")
         start = text.lstrip()[:1]
         if self.order is not None and not _is_json(text):
-            start = ""  # an answer a line, regardless of how the first one begins
+            start = ""  # one answer per line, regardless of how the first one begins
         if start == "[":
             return _records(_places(path, release.json(path)))
         if start == "{":

@@ -20,7 +20,7 @@ from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 
 _DRAWN = 16
-"""How many batches of requests are sorted by length at a time."""
+"""Number of batches of requests that are sorted by length at a time."""
 
 _UNLIMITED = 10**9
 """A tokenizer's limit from here on means that it has none."""
@@ -158,7 +158,7 @@ class Transformers(Generator):
 
     @cached_property
     def _content(self) -> dict[str, Any]:
-        """What identifies the weights: hashes of the files, or the commit on the hub."""
+        """The identity of the weights: hashes of the files, or the commit on the hub."""
         if Path(self.model).is_dir():
             if (Path(self.model) / ADAPTER).is_file():
                 raise ConfigError(
@@ -323,7 +323,7 @@ def _failed(query_id: str, error: Exception) -> Generation:
 
 
 def _from_hub(loader: Any, name: str, **settings: Any) -> Any:
-    """Return what a loader of Transformers reads from a folder or the hub.
+    """Return the object that a loader of Transformers reads from a folder or the hub.
 
     Raises:
         ConfigError: it cannot.

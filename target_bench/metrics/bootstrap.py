@@ -17,7 +17,7 @@ def resampled_totals(
     order of the rows changes nothing.
 
     Args:
-        statistics: (n, m) one row a query.
+        statistics: (n, m) one row per query.
         resamples: how many draws.
         seed: of the random numbers.
     """

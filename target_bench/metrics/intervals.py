@@ -27,7 +27,7 @@ def interval_of_difference(metric: Bounded, first: Floats, second: Floats) -> tu
 
     Args:
         metric: the metric.
-        first: (n, m) sufficient statistics, one row a query.
+        first: (n, m) sufficient statistics, one row per query.
         second: the same of the other system, queries in the same order.
 
     Returns:

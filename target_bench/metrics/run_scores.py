@@ -76,7 +76,7 @@ def interval(metric: Bounded, statistics: Floats) -> tuple[float, float]:
 
     Args:
         metric: the metric.
-        statistics: (n, m) sufficient statistics, one row a query.
+        statistics: (n, m) sufficient statistics, one row per query.
 
     Returns:
         (low, high); NaN for a metric that is over no query.

@@ -1,7 +1,8 @@
 """Paired tests between two systems that were asked the same queries.
 
-They work on sufficient statistics (``core.metric.Metric``): one row a query, the metric a function
-of the column sums. So one test serves means, pooled ratios and corpus-level scores such as BLEU.
+They work on sufficient statistics (``core.metric.Metric``): one row per query; the metric is a
+function of the column sums. So one test serves means, pooled ratios and
+corpus-level scores such as BLEU.
 
 * The randomisation test (Fisher; Smucker, Allan & Carterette 2007, "A comparison of statistical
   significance tests for information retrieval evaluation", section 3.1): under the null hypothesis
@@ -30,7 +31,7 @@ TestName = Literal["randomization", "bootstrap"]
 RESAMPLES = 10_000
 
 _BLOCK = 2_000_000
-"""How many random numbers lie in memory at a time."""
+"""Number of random numbers in memory at a time."""
 
 _FEW = 500
 """Up to this many distinct rows it is cheaper to draw how often each occurs."""
@@ -80,7 +81,7 @@ def compare(
     """Return difference and p-value of two systems.
 
     Args:
-        first: (n, m) statistics, one row a query; or (n,) per-query values of a mean.
+        first: (n, m) statistics, one row per query; or (n,) per-query values of a mean.
         second: the same of the other system, queries in the same order.
         value: (..., m) sums of statistics -> (...) scores.
         test: which test.
@@ -146,7 +147,7 @@ def randomization_tests(
     hundred systems take one matrix product, where a test of each pair takes minutes.
 
     Args:
-        values: (m, n) per-query values, one row a system.
+        values: (m, n) per-query values, one row per system.
         pairs: the two rows of each test.
         resamples: how many samples.
         seed: of the random numbers.

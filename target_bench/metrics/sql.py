@@ -26,7 +26,7 @@ VERSION = "sql:1"
 """The version of these metrics, for identities of runs: raise it if values can change."""
 
 Rule = Literal["bird", "spider", "multiset"]
-"""When two results count as the same; see ``target_bench.metrics.sql_rules``."""
+"""Rule by which two results are equal; see ``target_bench.metrics.sql_rules``."""
 
 Verdict = Literal[
     "correct",
@@ -244,7 +244,7 @@ def _define(
 
 
 TIMED = "statements that are run several times"
-"""What a metric of efficiency needs besides databases."""
+"""Requirement of a metric of efficiency besides databases."""
 
 _TIMED: dict[str, Any] = {
     "needs": ("databases", TIMED),

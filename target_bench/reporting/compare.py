@@ -156,7 +156,7 @@ def check_comparable(one: StoredRun, other: StoredRun) -> None:
 
 
 def _told_apart(one: StoredRun, other: StoredRun) -> str:
-    """Return what was asked for differently."""
+    """Return the options in which the runs differ."""
     mine, theirs = (
         {"task": run.task, "corpus": run.corpus, "split": run.split, "queries": run.n_queries}
         | {name: getattr(run.asked, name) for name in ("distractors", "about", "database", "limit")}

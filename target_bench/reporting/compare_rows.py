@@ -1,4 +1,4 @@
-"""What ``compare`` finds: runs side by side, metric by metric, as values that can be exported."""
+"""Results of ``compare``: runs side by side, metric by metric, as values for export."""
 
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -82,4 +82,4 @@ class Row:
         return record
 
 
-"""How columns of a table are called that a row has already."""
+"""Names of columns that a row has already."""

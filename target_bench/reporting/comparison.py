@@ -103,7 +103,7 @@ class Comparison:
 
 
 def text(comparison: Comparison, width: int | None = None) -> str:
-    """One table a metric, and what the markers mean.
+    """One table per metric, and what the markers mean.
 
     Args:
         comparison: what is shown.
@@ -145,7 +145,7 @@ def _effect_apart(cells: Sequence[str]) -> list[str]:
 
 
 def legend(comparison: Comparison) -> list[str]:
-    """Return what was tested, and how to read it."""
+    """Return the name of the tests, and how to read the table."""
     how = "paired randomisation test"
     if comparison.test == "bootstrap":
         how = "paired bootstrap test"
@@ -165,7 +165,7 @@ def legend(comparison: Comparison) -> list[str]:
 
 
 def _descriptive(comparison: Comparison, metric: str) -> str:
-    """Return what the heading of a metric says when lower is better, or when it is not tested."""
+    """Return the addition to a heading if lower is better, or if the metric is not tested."""
     lower = "" if comparison.spec(metric).higher_is_better else " · lower is better"
     return lower + ("" if metric in comparison.family else " · descriptive, not tested")
 

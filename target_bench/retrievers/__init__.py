@@ -1,4 +1,4 @@
-"""The retrievers: one file a family."""
+"""The retrievers: one file per family."""
 
 from target_bench.core import moved
 

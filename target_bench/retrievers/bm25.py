@@ -163,7 +163,7 @@ class BM25(Retriever):
         self._index.save(folder)
 
     def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read what ``save`` wrote; with bm25s the weights stay on disk until they are used."""
+        """Read the files of ``save``; with bm25s the weights stay on disk until they are used."""
         self._start(corpus)
         index = _Bm25sIndex if self.backend == "bm25s" else _RankBM25Index
         self._index = index.load(self, folder)

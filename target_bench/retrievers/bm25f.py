@@ -136,7 +136,7 @@ class Combined:
         return len(self.field_weights) + 1
 
     def weigher(self, fields: Sequence[Counted], n_tables: int, n_terms: int) -> "_Weigher":
-        """Return what turns the counts of a corpus into weights."""
+        """Return the function that turns the counts of a corpus into weights."""
         return _Weigher(self, fields, n_tables, n_terms)
 
 

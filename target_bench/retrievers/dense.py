@@ -98,7 +98,7 @@ class Dense(Retriever):
         return Ranked(self._ids, np.where(pointless, -1, rows), scores)
 
     def notes(self) -> Sequence[str]:
-        """Return what encoder and index say, and how many vectors point nowhere."""
+        """Return the notes of encoder and index, and the number of zero vectors."""
         return [*self._encoding.notes(), *self._index.notes()]
 
     def save(self, folder: Path) -> None:
@@ -108,7 +108,7 @@ class Dense(Retriever):
         self._index.save(folder / "index")
 
     def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read what ``save`` wrote."""
+        """Read the files that ``save`` wrote."""
         self._ids = corpus.ids
         self._encoding.load(folder)
         self._index.load(folder / "index")

@@ -104,7 +104,7 @@ class Hybrid(Retriever):
             raise NotImplementedError
 
     def notes(self) -> Sequence[str]:
-        """Return what the parts have to say."""
+        """Return the notes of the parts."""
         return [note for part in self._parts for note in part.notes()]
 
     def save(self, folder: Path) -> None:
@@ -113,7 +113,7 @@ class Hybrid(Retriever):
             part.save(path)
 
     def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read what ``save`` wrote."""
+        """Read the files that ``save`` wrote."""
         self._ids = corpus.ids
         for path, part in self._folders(folder):
             part.load(path, corpus)

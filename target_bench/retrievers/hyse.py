@@ -113,12 +113,12 @@ class HySE(Retriever):
         self._inner.save(folder / "retriever")
 
     def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read what ``save`` wrote."""
+        """Read the files that ``save`` wrote."""
         self._ids = corpus.ids
         self._inner.load(folder / "retriever", corpus)
 
     def notes(self) -> Sequence[str]:
-        """Return what the retriever has to say, and how many queries were ranked by themselves."""
+        """Return the notes of the retriever, and the number of queries without schemas."""
         found = self._inner.notes()
         if self._failed:
             query, problem = next(iter(self._failed.items()))

@@ -19,7 +19,7 @@ _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "https://pypi.org/project/target-ben
 
 
 class LangChainRetriever(WrappedRetriever):
-    """Asks a ``BaseRetriever`` or ``VectorStore``, one document a table or several.
+    """Asks a ``BaseRetriever`` or ``VectorStore``, one document per table or several.
 
     A ``BaseRetriever`` is filled already. It is asked for ``top_k`` documents through its field
     ``k``, ``top_k`` or ``search_kwargs``; one that has none of them gives as many as it likes, and

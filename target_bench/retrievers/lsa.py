@@ -116,7 +116,7 @@ class LSA(TfIdf):
             write_array(folder / "points.npy", self._points)
 
     def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read what ``save`` wrote; axes and points stay on disk until they are used."""
+        """Read the files that ``save`` wrote; axes and points stay on disk until they are used."""
         self._start(corpus)
         self._space.load(folder)
         if self._space.has_words:

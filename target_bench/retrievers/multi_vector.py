@@ -1,4 +1,4 @@
-"""Several vectors a table: one a row. A table is found by its best one."""
+"""Several vectors per table: one a row. A table is found by its best one."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -100,7 +100,7 @@ class MultiVector(Retriever):
         self._vectors = self._encoding.tables(texts)
 
     def _texts(self, table: Table) -> list[str]:
-        """Return what a table is found by, at least one text."""
+        """Return the texts of a table, at least one."""
         about = self._about(table) if self._about else ""
         rows = self._shown(table)
         found = [_row_text(about, table.header, row) for row in rows]
@@ -135,7 +135,7 @@ class MultiVector(Retriever):
         self._encoding.save(folder)
 
     def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read what ``save`` wrote; the vectors stay on disk until they are used."""
+        """Read the files that ``save`` wrote; the vectors stay on disk until they are used."""
         self._ids = corpus.ids
         self._n_cut = read_json(folder / "multi_vector.json")["cut"]
         self._vectors = read_array(folder / "vectors.npy")

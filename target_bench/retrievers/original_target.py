@@ -24,7 +24,7 @@ from target_bench.core.ranking import top_k as best_columns
 from target_bench.core.schema import Corpus, RowLimit, Table, TableId
 
 Batch = dict[str, list[Any]]
-"""Some tables as the original hands them over: column -> one value a table."""
+"""Some tables as the original hands them over: column -> one value per table."""
 
 _BLOCK_CELLS = 4_000_000
 _Vectors = NDArray[np.float64]
@@ -236,7 +236,7 @@ def _own_batch(asked: object) -> bool:
 
 
 def _converter(asked: object) -> Callable[[list[list[Any]]], Any]:
-    """Return what turns a nested array into the form that the class expects.
+    """Return the function that turns a nested array into the format that the class expects.
 
     Raises:
         ConfigError: it expects something unheard of.

@@ -115,7 +115,7 @@ class Rerank(Retriever):
         self._inner.limit_memory(n_bytes)
 
     def notes(self) -> Sequence[str]:
-        """Return what the retriever has to say, and how many pairs were cut."""
+        """Return the notes of the retriever, and the number of cut pairs."""
         return [*self._inner.notes(), *self._scorer.notes()]
 
     def save(self, folder: Path) -> None:
@@ -123,7 +123,7 @@ class Rerank(Retriever):
         self._inner.save(folder / "retriever")
 
     def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read what ``save`` wrote, and load the model."""
+        """Read the files that ``save`` wrote, and load the model."""
         self._scorer.load()
         self._corpus = corpus
         self._inner.load(folder / "retriever", corpus)

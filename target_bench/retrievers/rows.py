@@ -101,7 +101,7 @@ class Rows(Retriever):
         self._evidence.save(folder / "evidence")
 
     def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read what ``save`` wrote; matrices stay on disk until they are used."""
+        """Read the files that ``save`` wrote; matrices stay on disk until they are used."""
         self._ids = corpus.ids
         self._evidence = Evidence.load(folder / "evidence", language_in(corpus, self.language))
 
@@ -177,7 +177,7 @@ class Best(Rows):
         return {name: value for name, value in super().config().items() if name != "cache"}
 
     def notes(self) -> Sequence[str]:
-        """Return what the encoder has to say."""
+        """Return the notes of the encoder."""
         return self._encoding.notes()
 
     def embed_corpus(self, corpus: Corpus) -> None:
@@ -195,7 +195,7 @@ class Best(Rows):
         self._encoding.save(folder)
 
     def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read what ``save`` wrote."""
+        """Read the files that ``save`` wrote."""
         super().load(folder, corpus)
         self._vectors = read_array(folder / "vectors.npy")
         self._encoding.load(folder)

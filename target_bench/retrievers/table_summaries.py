@@ -87,7 +87,7 @@ class TableSummaries(Retriever):
         self._notes: list[str] = []
 
     def config(self) -> dict[str, Any]:
-        """Return what the generator sees, and what is embedded; generator and encoder are parts."""
+        """Return the settings that change prompts and embedded texts; the models are parts."""
         return {
             "fields": list(self.fields),
             "rows": self.rows,
@@ -110,7 +110,7 @@ class TableSummaries(Retriever):
         self._build(corpus, texts, self._encoding.tables(texts))
 
     def _text(self, table: Table, summary: Summary | None) -> str:
-        """Return what is embedded, in the words of LlamaIndex's ``SQLTableNodeMapping``."""
+        """Return the text to embed, in the format of LlamaIndex's ``SQLTableNodeMapping``."""
         name = summary.name if summary else table.id.table_id
         columns = ", ".join(table.header) if self.schema != "original" else "Column (VARCHAR)"
         schema = f"Schema of table {name}:\nTable '{name}' has columns: {columns}, .\n"
@@ -172,7 +172,7 @@ class TableSummaries(Retriever):
         self._encoding.save(folder)
 
     def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read what ``save`` wrote; nothing is asked for."""
+        """Read the files that ``save`` wrote; no request is sent."""
         stored = read_json(folder / "texts.json")
         self._notes = stored["notes"]
         self._encoding.load(folder)

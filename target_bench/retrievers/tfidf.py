@@ -90,7 +90,7 @@ class TfIdf(Retriever):
             write_sparse(folder, "tables", self._tables)
 
     def load(self, folder: Path, corpus: Corpus) -> None:
-        """Read what ``save`` wrote; the vectors stay on disk until they are used."""
+        """Read the files that ``save`` wrote; the vectors stay on disk until they are used."""
         self._start(corpus)
         self._tables = None
         if read_json(folder / "tfidf.json")["words"]:

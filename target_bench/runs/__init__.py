@@ -1,1 +1,1 @@
-"""Runs on disk: one folder a run, named by a hash of all that can change its result."""
+"""Runs on disk: one folder per run, named by a hash of all that can change its result."""

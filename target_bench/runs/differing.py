@@ -44,7 +44,7 @@ def differences(one: StoredRun, other: StoredRun) -> list[Differing]:
 
 
 def _whole(run: StoredRun) -> dict[str, Any]:
-    """Yield each of the parts."""
+    """Return part -> its content."""
     parts = {
         "identity": run.identity.content,
         "asked": run.asked.to_json(),

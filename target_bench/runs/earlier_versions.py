@@ -37,7 +37,7 @@ def tell_of_earlier(run: Run, queries: Sequence[Query], observer: Observer) -> N
 
 
 def _note(name: str, found: Identity, wanted: Identity, queries: Sequence[Query]) -> str | None:
-    """Return what keeps a run from being reused that answers the same queries, or None."""
+    """Return the reason why a run with the same queries is not reused, or None."""
     if found.is_earlier:
         same = found.queries_fingerprint == earlier_answers_fingerprint(queries)
         return earlier_note(name) if same else None
@@ -72,7 +72,7 @@ def earlier_answers_fingerprint(queries: Sequence[Query]) -> str:
 
 
 def newly_named(metrics: Sequence[str], earlier: Sequence[str]) -> list[str]:
-    """Find what decides scores now and did not when a run was scored.
+    """List the metrics and rules that the identity of an earlier run lacks.
 
     A run of version 0.1.0 names no versions of rules: they were the first.
 
@@ -86,7 +86,7 @@ def newly_named(metrics: Sequence[str], earlier: Sequence[str]) -> list[str]:
 
 
 def earlier_note(name: object) -> str:
-    """Return what is wrong with the answers of such a run.
+    """Describe the fault in the answers of such a run.
 
     Args:
         name: what it is called.

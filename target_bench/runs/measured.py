@@ -114,7 +114,7 @@ class Tables:
         return found
 
     def every(self, read: Callable[[str], Floats], path: Path) -> dict[str, Floats]:
-        """Return what a function reads of every metric.
+        """Return the result of a function for every metric.
 
         Args:
             read: ``values`` or ``statistics``.

@@ -41,7 +41,7 @@ class RunFile:
         return replace(found, tables=found.tables[:k], scores=found.scores[:k])
 
     def notes(self, queries: Sequence[Query]) -> list[str]:
-        """Return what a user should know about it who has these queries scored."""
+        """Return the notes for a user who scores these queries."""
         absent = sum(1 for query in queries if query.id not in self.retrievals)
         note = f"{self.path} has no ranking for {absent} of {len(queries)} queries; they score 0"
         return [note] if absent else []

@@ -28,7 +28,7 @@ from target_bench.runs.record_log import Answered
 from target_bench.runs.times import ColdTimes, cold
 
 LOGS = ("retrieval.jsonl", "generations.jsonl", "judgements.jsonl")
-"""The files of a run that hold a line a query."""
+"""The files of a run that hold one line per query."""
 
 RunStatus = Literal[
     "finished", "running", "unfinished", "failed", "interrupted", "damaged", "unreadable"
@@ -257,7 +257,7 @@ class StoredRun:
         return self._tables.every(self._tables.statistics, self.folder / "statistics.parquet")
 
     def measured(self, metric: str) -> Measured:
-        """Return what the queries contribute to a metric.
+        """Return the contributions of the queries to a metric.
 
         Raises:
             ConfigError: the run has no such metric.

@@ -1,4 +1,4 @@
-"""Append-only files of a run: a line a query, and what a killed process leaves of them.
+"""Append-only files of a run: one line per query, and what a killed process leaves of them.
 
 Every line ends with a seal of its own (``core.files``), so that a damaged character is found
 wherever it is. In a run that version 0.1.0 began, lines without one are read as they are. After
@@ -208,7 +208,7 @@ def read_rankings(path: Path) -> dict[str, Retrieval]:
 
 
 def parse_ranking(record: Mapping[str, Any]) -> Retrieval:
-    """Return what a line holds.
+    """Return the content of a line.
 
     Raises:
         KeyError, TypeError, ValueError: it is not a ranking.
@@ -276,7 +276,7 @@ def read_answers(path: Path) -> dict[str, Answered]:
 
 
 def parse_answer(record: dict[str, Any]) -> Answered:
-    """Return what a line holds.
+    """Return the content of a line.
 
     Raises:
         TypeError, ValueError: it is not an answer.
@@ -330,7 +330,7 @@ def judgement_line(judgement: Judgement) -> str:
 
 
 def parse_judgement(record: dict[str, Any]) -> Judgement:
-    """Return what a line holds.
+    """Return the content of a line.
 
     Raises:
         KeyError, TypeError, ValueError: it is not a judgement.

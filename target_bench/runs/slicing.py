@@ -220,7 +220,7 @@ def _options(columns: Columns, one: Slice) -> dict[str, Mask]:
 
 
 def _wanted(one: Slice, values: Sequence[Any]) -> Any:
-    """Return what is compared with, of the type that the queries have."""
+    """Return the value of a condition, in the type that the queries have."""
     kinds = {type(value) for value in values if value is not None}
     if kinds == {bool}:
         truths = {"true": True, "false": False}

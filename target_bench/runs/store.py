@@ -1,6 +1,6 @@
 """One run on disk: ``manifest.json``, ``retrieval.jsonl``, ``scores.json`` and tables of values.
 
-Retrievals are appended one line a query and found again by query id; the other files are replaced
+Retrievals are appended one line per query and found again by query id; the other files are replaced
 as a whole, so a reader sees the old or the new content and never half of one. All of it is sealed
 (``core.files``): manifest, scores and every line by itself, the tables of values in the manifest.
 """
@@ -223,7 +223,7 @@ class Run:
             self.write_manifest(tables=dict(sorted(self._tables.items())))
 
     def write_judgements(self, found: Iterable[Judgement]) -> None:
-        """Write ``judgements.jsonl`` as a whole, a line a query."""
+        """Write ``judgements.jsonl`` as a whole, one line per query."""
         lines = (encoded_line(record_log.judgement_line(judgement)) for judgement in found)
         self._replace_bytes(JUDGEMENTS, b"".join(lines))
 
@@ -233,11 +233,11 @@ class Run:
         self._replace_bytes(name, text.encode("utf-8", "backslashreplace"))
 
     def write_per_query(self, query_ids: Sequence[str], values: Mapping[str, Any]) -> None:
-        """Write ``per_query.parquet``: a row a query, a column a metric or a slice; NaN is null."""
+        """Write ``per_query.parquet``: one row per query, one column per metric or slice."""
         self._replace_table("per_query.parquet", {"query_id": query_ids, **values})
 
     def write_statistics(self, query_ids: Sequence[str], statistics: Mapping[str, Any]) -> None:
-        """Write ``statistics.parquet``: a row a query, a column of lists a metric.
+        """Write ``statistics.parquet``: one row per query, a column of lists a metric.
 
         It holds the metrics that are more than the mean of ``per_query.parquet``'s values, so that
         their tests need no second run.
@@ -287,7 +287,7 @@ class Run:
         return JudgementLog(self.folder / JUDGEMENTS)
 
     def judgements(self) -> StoredJudgements:
-        """Return what became of each answer, as far as it is stored; empty for a new run.
+        """Return the stored judgements of answers; none for a new run.
 
         Raises:
             StoreError: ``judgements.jsonl`` cannot be read.

@@ -199,7 +199,7 @@ def generation_entries(manifest: Manifest, took: Took | None) -> dict[str, Any]:
 def latency_entries(
     manifest: Manifest, measured: Mapping[str, Any], from_caches: Sequence[str]
 ) -> dict[str, Any]:
-    """Return what a manifest says of single queries."""
+    """Return the times of single queries in a manifest."""
     said = {**manifest.from_caches, LATENCY: sorted(from_caches)}
     return {"latency_ms": measured, "from_caches": said}
 
@@ -207,7 +207,7 @@ def latency_entries(
 def left_out_note(
     runs: Iterable[Mapping[str, str]], stages: Sequence[str] = (*STAGES, LATENCY)
 ) -> str | None:
-    """Return what stands below a table in which times are left out, or None.
+    """Return the note below a table in which times are left out, or None.
 
     Args:
         runs: of each run, stage -> why its time is left out.

@@ -252,6 +252,6 @@ class _Draft:
         return column, most is not None
 
     def _default(self) -> list[Column]:
-        """Return what to show when no column is named: the one that is a name, else the first."""
+        """Return the column to show if none is named: one that holds names, else the first."""
         named = [c for c in self.columns if words(c.name)[-1:] in (("name",), ("titl",))]
         return (named or list(self.columns))[:1]

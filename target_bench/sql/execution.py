@@ -327,7 +327,7 @@ def _excluded(
 
 
 def _differing(name: str, repeated: bool, here: Executed, in_sqlite: Executed) -> str | None:
-    """Return what two engines gave of one statement that is not the same, or None."""
+    """Describe the difference between the results of two engines, or return None."""
     if agree(here, in_sqlite, repeated):
         return None
     if in_sqlite.outcome != "executed":
@@ -360,7 +360,7 @@ def _reason(
 
 
 def _stops(stopped: Mapping[str, Executed], rule: Rule) -> str:
-    """Return what stopped the comparison, under the rule of the verdict or under others."""
+    """Return the limit that stopped the comparison, under the rule of the verdict or another."""
     if rule in stopped:
         return stopped[rule].message
     names = [name if name == "soft_f1" else f"ex[{name}]" for name in stopped]

@@ -18,7 +18,7 @@ from target_bench.sql.normalisation import for_test_suite
 from target_bench.sql.workers.pool import Dialect, Pool, Statement
 
 RUNS = 2
-"""How often every statement is run, to see whether it gives the same each time."""
+"""Number of runs of every statement, to see whether its result varies."""
 
 
 def verify_gold(

@@ -32,7 +32,7 @@ NO_QUERY = re.compile(
     )""",  # noqa: S608 (a pattern)
     re.VERBOSE | re.IGNORECASE,
 )
-"""How a statement begins that is not a query, and can hardly be the beginning of a sentence."""
+"""First words of a statement that is not a query and does not look like a sentence."""
 
 _BEFORE = r"(?:\s+|--[^\n]*(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*\*/)*"
 _COMMENTS = re.compile(_BEFORE)

@@ -93,7 +93,7 @@ class FactVerification(Task[JudgedLabels]):
         return examples.predicted
 
     def settings(self) -> list[str]:
-        """Return what changes a score besides the metrics: the version of their rules."""
+        """Return the version of the metrics' rules, which changes scores."""
         return [VERSION]
 
     def report(self, _dataset: Dataset, examples: JudgedLabels) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class FactVerification(Task[JudgedLabels]):
         }
 
     def summary(self, report: Mapping[str, Any]) -> list[SummaryBlock]:
-        """Return the confusion table, a line a gold label."""
+        """Return the confusion table, one line per gold label."""
         return [
             SummaryBlock(f"gold {gold}", {f"as {given}": n for given, n in row.items() if n})
             for gold, row in report["confusion"].items()
@@ -145,7 +145,8 @@ class FactVerification(Task[JudgedLabels]):
 
 
 def _gold(query: Query) -> str:
-    label = _GOLD.get(str(query.answer).strip().lower())
+    references = query.references
+    label = _GOLD.get(references[0].strip().lower()) if len(references) == 1 else None
     if label is None:
         raise DataError(
             f"query {query.id!r}: the answer of a statement should be True, False or Not Enough "

@@ -69,11 +69,11 @@ class QuestionAnswering(Task[JudgedValues]):
         )
 
     def parsed(self, examples: JudgedValues) -> Sequence[str | None]:
-        """Return what was read in each answer; None where nothing was."""
+        """Return the text of each answer; None if it has none."""
         return examples.texts
 
     def settings(self) -> list[str]:
-        """Return what changes a score besides the metrics: the version of their rules."""
+        """Return the version of the metrics' rules, which changes scores."""
         return [VERSION]
 
     def parse(self, text: str) -> str | None:

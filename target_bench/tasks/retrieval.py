@@ -39,7 +39,7 @@ class TableRetrieval(Task[JudgedRankings]):
         return at_cutoffs(cutoffs, _have_databases(queries))
 
     def settings(self) -> list[str]:
-        """Return what changes a score besides the metrics: the version of their rules."""
+        """Return the version of the metrics' rules, which changes scores."""
         return [VERSION]
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedRankings:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 from target_bench.components.prompts.prompting import prompt_of
 from target_bench.components.prompts.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
 from target_bench.core.answer_options import ANSWER_OPTIONS
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import (
@@ -52,12 +52,12 @@ class JudgedStatements(JudgedSQL):
 
     @property
     def engine(self) -> str:
-        """What ran the statements; several names with ``+``."""
+        """The engine of the statements; several names are joined with ``+``."""
         return named(self.asked_engine, (found.engine for found in self.judged))
 
     @cached_property
     def notes(self) -> list[str]:
-        """What a user should know of the databases as they were run."""
+        """The notes about the databases."""
         return [
             *dict.fromkeys(note for found in self.judged for note in found.notes),
             *_unusable(self.judged),
@@ -131,6 +131,19 @@ class TextToSQL(Task[JudgedStatements]):
         self.repeats = repeats
         self.workers = workers
         self._budget: float | None = None
+
+    def check(self, queries: Sequence[Query]) -> None:
+        """Check that every query has one gold statement.
+
+        Raises:
+            DataError: one has several.
+        """
+        for query in queries:
+            if len(query.references) > 1:
+                raise DataError(
+                    f"query {query.id!r}: the answer should be one SQL statement, but there are "
+                    f"{len(query.references)}; results are compared with that of one"
+                )
 
     def prompt_writer(
         self, options: PromptOptions, databases: Mapping[str, Path], _follows_schema: bool
@@ -217,7 +230,7 @@ class TextToSQL(Task[JudgedStatements]):
         return [found.sql for found in examples.judged]
 
     def settings(self) -> list[str]:
-        """Return what changes a score besides metrics: versions of rules and engines, the limit."""
+        """List the settings that change a score: versions of rules and engines, the limit."""
         from target_bench.core.registry import installed_version
 
         versions = [METRICS_VERSION, JUDGING_VERSION, f"sqlite:{sqlite3.sqlite_version}"]
@@ -315,9 +328,10 @@ def _answers(
 
 
 def _answer(query: Query, given: Generation, retrieval: Retrieval | None) -> Answer:
-    gold = query.answer if isinstance(query.answer, str) else query.answer[0]
     retrieved = retrieval.tables[0].database_id if retrieval and retrieval.tables else None
-    return Answer(query.id, given.text, given.error, gold, query.database_id, retrieved)
+    return Answer(
+        query.id, given.text, given.error, query.references[0], query.database_id, retrieved
+    )
 
 
 def _unusable(judged: Sequence[JudgedAnswer]) -> list[str]:

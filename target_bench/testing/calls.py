@@ -28,7 +28,7 @@ def embed(retriever: Any, corpus: Corpus, what: str, hint: str = _ANY) -> None:
 def ranked(
     retriever: Any, sample: Sample, queries: Iterable[str] | None = None, k: int | None = None
 ) -> list[Retrieval]:
-    """Return what ``retrieve`` answers, one query at a time.
+    """Return the results of ``retrieve``, one query at a time.
 
     Args:
         retriever: has indexed the sample.
@@ -54,7 +54,7 @@ def has_batch(retriever: Any) -> bool:
 def ranked_together(
     retriever: Any, sample: Sample, queries: Sequence[str], k: int | None = None
 ) -> list[Retrieval]:
-    """Return what ``retrieve_batch`` answers; arguments as for ``ranked``."""
+    """Return the results of ``retrieve_batch``; arguments as for ``ranked``."""
     k = k or sample.n
     where = f"retrieve_batch of {len(queries)} queries with top_k={k} on {sample.name}"
     with calling(where):

@@ -250,7 +250,7 @@ def assemble(
 
 
 def promise(function: Callable[..., None]) -> str:
-    """Return what a check tests, as a sentence: its summary without "Check that"."""
+    """Describe a check in a sentence: its summary without "Check that"."""
     summary = (function.__doc__ or "").strip().split("\n")[0].removeprefix("Check that ")
     return summary[:1].upper() + summary[1:]
 

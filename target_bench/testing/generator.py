@@ -333,7 +333,7 @@ def _many(generator: Any, asked: Sequence[GenerationRequest]) -> dict[str, Gener
     if set(found) != ids:
         wrong = sorted(ids ^ set(found))[0]
         what = "no answer to" if wrong in ids else "an answer to an unknown request"
-        raise CheckError(f"{where} gave {what} {wrong!r:.60}; there is one answer a request")
+        raise CheckError(f"{where} gave {what} {wrong!r:.60}; there is one answer per request")
     return found
 
 

@@ -40,7 +40,7 @@ def expect_identity(make: Maker, work: Callable[[Any], object]) -> None:
 
 
 def identity(plugin: object) -> dict[str, Any]:
-    """Return what identifies a plug-in; fails if nothing does."""
+    """Return the identity of a plug-in; fails if it has none."""
     with calling("identifying it", _KEEP):
         found, warning = plugin_identity(plugin)
     if warning:

@@ -155,7 +155,7 @@ def check_judging(case: TaskCase) -> None:
 
 
 def check_report(case: TaskCase) -> None:
-    """Check that what it reports is JSON, and its summary has a line a block."""
+    """Check that what it reports is JSON, and its summary has one line per block."""
     task, dataset = case.make(), case.scored
     for make in (_gold, _empty):
         examples = task.examples(dataset, _predictions(task, dataset, make))

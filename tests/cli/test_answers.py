@@ -328,7 +328,7 @@ def test_what_nobody_counts_is_not_known(inside: Inside, tmp_path: Path) -> None
 
 
 def test_score_answers_in_order(inside: Inside, tmp_path: Path) -> None:
-    """An answer a line, in the order of the queries or in an order that is named."""
+    """One answer per line, in the order of the queries or in an order that is named."""
     answers = {query.id: _gold(query) for query in QUESTIONS}
     turned = dict(reversed(answers.items()))
     for name, some in (("straight.txt", answers), ("turned.txt", turned)):

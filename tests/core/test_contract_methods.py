@@ -1,4 +1,4 @@
-"""What makes an object a retriever."""
+"""What makes one object per retriever."""
 
 from collections.abc import Sequence
 

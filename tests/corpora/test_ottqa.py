@@ -79,7 +79,7 @@ def test_train_and_the_authors_folder(tmp_path: Path) -> None:
 
 
 def _write_folder(folder: Path, tables: list[Record], ids: object, how: How = "plain") -> Path:
-    """The authors' repositories: a file a table, and the ids of each split."""
+    """The authors' repositories: one file per table, and the ids of each split."""
     write_release(folder / "released_data", "dev.json", json.dumps(FOLDER_QUESTIONS))
     lists: Record = {"train": [], "dev": ids, "test": []}
     write_release(folder / "data", "train_dev_test_table_ids.json", json.dumps(lists))

@@ -207,3 +207,14 @@ def test_folder_of_the_name_of_no_corpus(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "mydata").mkdir()
     with pytest.raises(ConfigError, match=r"unknown corpus 'mydata'.*of this name write \./mydata"):
         select.load("mydata")
+
+
+@pytest.mark.parametrize("beside", ["corpus.jsonl", "nothing.txt"])
+def test_a_corpus_without_files_needs_no_folder(tmp_path: Path, beside: str) -> None:
+    """It reads what lies beside its code, whatever else is there."""
+    for name, text in ((beside, "{}"), ("queries.jsonl", "{}"), ("prices.txt", "3")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    code = PLUGIN.replace('files=("prices.txt",),', "")
+    (tmp_path / "alone.py").write_text(code, encoding="utf-8")
+    dataset = select.load(f"{tmp_path}/alone.py:Shop")
+    assert [table.rows for table in dataset.corpus] == [[["3", "EUR"]]]

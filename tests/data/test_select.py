@@ -136,6 +136,9 @@ def test_how_it_was_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert loader.load("mini", None, ()).asked["corpus"] == "mini"
     assert loader.load("./own", None, ()).asked["corpus"] == str(tmp_path / "own")
     assert loader.load(MINI, None, ()).asked["corpus"] is None
+    code = "from target_bench.corpora.mini.loader import Mini\n\nclass Mine(Mini): ...\n"
+    (tmp_path / "mine.py").write_text(code, encoding="utf-8")
+    assert loader.load("mine.py:Mine", None, ()).asked["corpus"] == f"{tmp_path}/mine.py:Mine"
     assert Loaded(MINI, 0.0).limited(3).asked["limit"] == 3
 
 

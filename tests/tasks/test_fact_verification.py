@@ -55,16 +55,17 @@ def test_a_failed_answer_is_no_label(error: str) -> None:
         ("true", "True"),
         (" FALSE ", "False"),
         ("not enough information", "Not Enough Information"),
+        (("True",), "True"),
     ],
 )
-def test_gold_labels_in_any_case(answer: str, label: str) -> None:
+def test_gold_labels_in_any_case(answer: str | tuple[str, ...], label: str) -> None:
     query = Query("q1", "Ann won.", (), answer)
     judged = FactVerification().examples(dataset_of(query), answered(Generation("q1", "True")))
     assert list(judged.gold) == [label]
 
 
 @pytest.mark.parametrize("answer", ["", "yes", "supported", ("True", "False")])
-def test_gold_that_is_no_label(answer: str | tuple[str, ...]) -> None:
+def test_invalid_gold_labels(answer: str | tuple[str, ...]) -> None:
     query = Query("q9", "Ann won.", (), answer)
     with pytest.raises(DataError, match=r"'q9'.*should be True, False or Not Enough Information"):
         FactVerification().examples(dataset_of(query), answered(Generation("q9", "True")))

@@ -228,6 +228,17 @@ def test_a_sound_one_passes(folder: Path) -> None:
     assert {o.check for o in check_corpus(Sound, data_dir=folder).skipped} == {"databases"}
 
 
+def test_a_task_that_is_not_installed_is_left_out(folder: Path) -> None:
+    class Both(Sound):
+        info = replace(INFO, tasks=("retrieval", "fact_verification", "row_count"))
+
+    _write(folder / "train.jsonl", "", "")
+    report = _report(Both, folder)
+    assert not report.failed
+    (answers,) = (outcome for outcome in report.skipped if outcome.check == "answers")
+    assert "no installed task is called row_count" in answers.detail
+
+
 @pytest.mark.parametrize("cls", BROKEN, ids=lambda cls: cls.__name__)
 def test_each_fault_is_named_once(cls: type, folder: Path) -> None:
     """The docstring is the check that fails, and it alone."""

@@ -28,7 +28,7 @@ FORMAT = 2
 """The version of the layout; a folder of another version is moved aside."""
 
 FOLDER = "embeddings"
-"""Where the folders lie in the cache."""
+"""Folder in the cache."""
 
 HEADER, KEYS, VECTORS = "header.json", "keys.bin", "vectors.f32"
 VECTOR = np.dtype("<f4")
@@ -43,7 +43,7 @@ _BUSY = 60.0  # seconds to wait for another process that writes
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a folder says about its vectors.
+    """Description of the vectors in a folder.
 
     Attributes:
         encoder: identity of the encoder: class, settings, code, packages, revision.
@@ -166,7 +166,7 @@ def create(folder: Path, encoder: Mapping[str, Any], kind: str, dimension: int) 
 
 
 def move_aside(folder: Path) -> Path:
-    """Give a folder a name under which no embeddings are looked for.
+    """Give one folder per name under which no embeddings are looked for.
 
     Raises:
         OSError: it cannot be renamed.
@@ -199,7 +199,7 @@ class Entry:
     created: str
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``target-bench data cache list --json`` prints."""
+        """Return the output of ``target-bench data cache list --json``."""
         return asdict(self) | {"folder": str(self.folder)}
 
 

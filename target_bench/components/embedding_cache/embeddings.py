@@ -20,7 +20,7 @@ from target_bench.core.identity import plugin_identity
 from target_bench.core.vectors import Encoder, TextKind, Vectors
 
 CHUNK = 1024
-"""How many texts are encoded before they are recorded, where the encoder does not say."""
+"""Default number of texts that are encoded before they are stored."""
 
 _SHOWN = 60  # characters of a text in a message
 
@@ -55,8 +55,8 @@ def encoded(
         d is 0 where it is not known.
 
     Raises:
-        PluginError: the encoder gives no matrix of one row a text, numbers that are not finite, or
-            vectors of different lengths.
+        PluginError: the encoder does not give a matrix with one row per text, or gives numbers that
+            are not finite, or vectors of different lengths.
         StoreError: vectors cannot be recorded; those recorded before are kept.
     """
     keys = [text_key(text) for text in texts]
@@ -137,7 +137,7 @@ def _checked(found: Any, texts: Sequence[str], encoder: Encoder) -> Vectors:
     if vectors.ndim != 2 or len(vectors) != len(texts) or not vectors.shape[1]:
         raise PluginError(
             f"{_name(encoder)} gave an array of shape {np.shape(found)} for {len(texts)} texts; "
-            f"expected ({len(texts)}, d), one row a text. They begin with {_beginning(texts[0])}"
+            f"expected ({len(texts)}, d), one row per text. They begin with {_beginning(texts[0])}"
         )
     finite = np.isfinite(vectors).all(axis=1)
     if not finite.all():

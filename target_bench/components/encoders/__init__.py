@@ -1,1 +1,1 @@
-"""Encoders: texts -> vectors, one file a family."""
+"""Encoders: texts -> vectors, one file per family."""

@@ -16,7 +16,7 @@ from target_bench.core.local_models import is_out_of_memory
 from target_bench.core.vectors import TextKind, Vectors
 
 _WINDOW = 16
-"""How many batches are tokenised, and sorted by their tokens, at a time."""
+"""Number of batches that are tokenised and sorted by their tokens at a time."""
 
 _TASKS: dict[TextKind, str] = {"query": "query", "table": "document"}
 

@@ -1,4 +1,4 @@
-"""What local encoders check: that texts can be read and are not cut in silence, and vectors."""
+"""Checks of local encoders: readable texts, reported cuts, valid vectors."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence

@@ -105,7 +105,7 @@ class LSAEncoder(Encoder):
         self._space.save(folder)
 
     def load(self, folder: Path) -> None:
-        """Read what ``save`` wrote, in place of ``fit``."""
+        """Read the files that ``save`` wrote, in place of ``fit``."""
         self._space.load(folder)
         self._ready = True
         self._queries = self._unknown = 0

@@ -42,7 +42,7 @@ _SHOWN = 60  # characters of a text in a message
 
 
 class OpenAIEmbeddings(Encoder):
-    """Asks an embedding model, many texts a request and many requests at a time.
+    """Asks an embedding model, many texts per request and many requests at a time.
 
     Vectors are those of the server, unchanged. ``components.embedding_cache`` records them as
     they come, so that no text is sent twice. Nothing tells what weights a server has: if it puts
@@ -53,8 +53,8 @@ class OpenAIEmbeddings(Encoder):
         model: the name of the model.
         base_url: the server; default: $OPENAI_BASE_URL, else OpenAI's own.
         api_key_env: the name of the variable that holds the key (never the key).
-        batch_size: texts a request at most.
-        batch_tokens: tokens a request at most, estimated at four characters each; a longer text
+        batch_size: texts per request at most.
+        batch_tokens: tokens per request at most, estimated at four characters each; a longer text
             is sent alone.
         dimensions: the length of the vectors, for models that can shorten them; None for the
             model's own.
@@ -63,8 +63,8 @@ class OpenAIEmbeddings(Encoder):
         max_tokens: cut longer texts to this many tokens, estimated at four characters each, prompt
             included; None to send them whole. ``notes`` says how many were cut.
         concurrency: how many requests are under way at most.
-        rpm: requests a minute at most.
-        tpm: tokens a minute at most.
+        rpm: requests per minute at most.
+        tpm: tokens per minute at most.
         timeout: seconds that one attempt may take.
         attempts: how often a request is sent at most.
         prices: of ``input``, per million tokens.
@@ -256,7 +256,7 @@ class OpenAIEmbeddings(Encoder):
             await asking.close()
 
     def body(self, texts: Sequence[str]) -> dict[str, Any]:
-        """Return what is sent, beside ``extra``."""
+        """Return the fields of the request, without ``extra``."""
         body = {"model": self.model, "input": list(texts), "encoding_format": "base64"}
         return body if self.dimensions is None else body | {"dimensions": self.dimensions}
 
@@ -281,7 +281,7 @@ class _Batch:
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What became of a batch: vectors, and the error if there are not all of them."""
+    """Result of a batch: vectors, and the error if some are missing."""
 
     parts: Sequence[Embedded]
     error: Exception | None = None
@@ -336,7 +336,7 @@ class _Asking:
         return ConfigError(
             f"the model {self._model.model!r} takes no text so long: {text[:_SHOWN]!r}..., "
             f"about {batch.tokens:,} tokens ({failure.message}). Make tables shorter, as with "
-            "rows=10, or have texts cut with max_tokens=N (estimated at four characters a token; "
+            "rows=10, or have texts cut with max_tokens=N (estimated at four characters per token; "
             "set it lower if that is not enough)."
         )
 
@@ -352,7 +352,7 @@ class _Asking:
 
 
 class _Account:
-    """What was sent so far; safe for several threads."""
+    """Totals of the sent requests; safe for several threads."""
 
     def __init__(self) -> None:
         self._lock = Lock()

@@ -91,7 +91,7 @@ class Encoding:
         return units
 
     def notes(self) -> list[str]:
-        """Return what the encoder says, and how many vectors point nowhere."""
+        """Return the notes of the encoder, and the number of zero vectors."""
         zeros = [
             f"the encoder gave no direction (a vector of zeros) for {n:,} {self._fate[kind]}"
             for kind, n in self._zeros.items()
@@ -100,12 +100,12 @@ class Encoding:
         return [*self.encoder.notes(), *zeros]
 
     def save(self, folder: Path) -> None:
-        """Write what the encoder has learned, and what there is to say of the tables."""
+        """Write what the encoder learned from the corpus, and the notes about the tables."""
         write_json(folder / _COUNTS, {"zeros": self._zeros["table"]})
         (folder / _FOLDER).mkdir()
         self.encoder.save(folder / _FOLDER)
 
     def load(self, folder: Path) -> None:
-        """Read what ``save`` wrote."""
+        """Read the files that ``save`` wrote."""
         self._zeros = {"table": read_json(folder / _COUNTS)["zeros"], "query": 0}
         self.encoder.load(folder / _FOLDER)

@@ -1,4 +1,4 @@
-"""Where the weights of a model are, and what tells them from others of the same name."""
+"""Location and revision of the weights of a model."""
 
 import hashlib
 import json

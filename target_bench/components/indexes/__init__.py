@@ -1,1 +1,1 @@
-"""Vector indexes: the nearest of many vectors, one file a library."""
+"""Vector indexes: the nearest of many vectors, one file per library."""

@@ -1,4 +1,4 @@
-"""What the approximate indexes share: rescored candidates, recall, and a library's own file."""
+"""Base of approximate indexes: rescored candidates, recall, and a library's own file."""
 
 import importlib.util
 from abc import abstractmethod
@@ -71,7 +71,7 @@ class Approximate(VectorIndex):
             self._stored.save(folder, file=_FILE)
 
     def load(self, folder: Path) -> None:
-        """Read what ``save`` wrote; the vectors stay on disk until they are used.
+        """Read the files that ``save`` wrote; the vectors stay on disk until they are used.
 
         Raises:
             DataError: a file is missing or damaged, or of vectors of another shape.
@@ -109,7 +109,7 @@ class Approximate(VectorIndex):
 
     @abstractmethod
     def _read(self, path: Path) -> Any:
-        """Read what ``_write`` wrote."""
+        """Read the file that ``_write`` wrote."""
 
     @abstractmethod
     def _shape(self, index: Any) -> tuple[int, int]:
@@ -138,7 +138,7 @@ def at_least(least: int, **settings: int) -> None:
 
 
 def threads_note(threads: int) -> list[str]:
-    """Return what to know about a graph that several threads built."""
+    """Return the note about a graph that several threads built."""
     if threads == 1:
         return []
     return [f"the graph was built by {threads} threads: another build may find other rows"]

@@ -58,7 +58,7 @@ class Exact(VectorIndex):
         self._stored.save(folder)
 
     def load(self, folder: Path) -> None:
-        """Read what ``save`` wrote; the vectors stay on disk until they are used.
+        """Read the files that ``save`` wrote; the vectors stay on disk until they are used.
 
         Raises:
             DataError: a file is missing or damaged.

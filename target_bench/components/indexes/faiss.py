@@ -74,7 +74,7 @@ class FaissFlat(VectorIndex):
         self._stored.save(folder)
 
     def load(self, folder: Path) -> None:
-        """Read what ``save`` wrote.
+        """Read the files that ``save`` wrote.
 
         Raises:
             DataError: a file is missing or damaged.

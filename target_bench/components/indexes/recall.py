@@ -1,4 +1,4 @@
-"""How much an approximate index finds of what there is."""
+"""Recall of an approximate index against exact search."""
 
 from collections.abc import Sequence
 

@@ -99,7 +99,7 @@ def inner_products(queries: Vectors, vectors: Vectors, numbers: Rows, rows: Rows
 def in_blocks(
     work: Callable[[slice], Found], n: int, k: int, size: int = BLOCK
 ) -> tuple[Scores, Rows]:
-    """Return what ``work`` finds for consecutive queries, as one; the processors share the blocks.
+    """Return the results of ``work`` for blocks of queries, joined; processors share the blocks.
 
     BLAS is kept to one thread meanwhile: a block is one thread's, from products to ranks.
     """

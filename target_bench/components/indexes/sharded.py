@@ -91,7 +91,7 @@ class Sharded(VectorIndex):
         return scores, np.take_along_axis(rows, best, axis=1)
 
     def notes(self) -> Sequence[str]:
-        """Return what the shards say, each note once."""
+        """Return the notes of the shards, each once."""
         return list(dict.fromkeys(note for notes in self._all("notes") for note in notes))
 
     def save(self, folder: Path) -> None:
@@ -130,7 +130,7 @@ class Sharded(VectorIndex):
         return hold(partial(_Shard, self.index))
 
     def _all(self, method: str, *arguments: Any) -> list[Any]:
-        """Return what every shard answers; they work at the same time."""
+        """Return the results of all shards, which work at the same time."""
         calls = [held.call(method, *arguments) for held in self._held]
         return [call.result() for call in calls]
 

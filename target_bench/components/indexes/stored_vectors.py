@@ -1,4 +1,4 @@
-"""What every index keeps: the vectors themselves, checked, and how they lie on disk."""
+"""Vectors of an index: checked, stored and read."""
 
 import json
 from dataclasses import dataclass

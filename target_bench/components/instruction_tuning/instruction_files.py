@@ -42,7 +42,7 @@ class Instruction:
 
 
 def read_instructions(path: Path) -> list[Instruction]:
-    """Read a JSON list of records, or a file ``.jsonl`` with a record a line.
+    """Read a JSON list of records, or a file ``.jsonl`` with one record per line.
 
     Raises:
         DataError: the file cannot be read, is not valid JSON, holds no record, or a record lacks a

@@ -71,7 +71,7 @@ class SingularSpace:
 
     @property
     def width(self) -> int:
-        """How many dimensions were kept."""
+        """Number of dimensions."""
         return int(self._axes.shape[1])
 
     def points(self, vectors: Any) -> Floats:
@@ -91,7 +91,7 @@ class SingularSpace:
             write_array(folder / "axes.npy", self._axes)
 
     def load(self, folder: Path) -> None:
-        """Read what ``save`` wrote, in place of ``fit``; axes stay on disk until they are used."""
+        """Read the files of ``save``, in place of ``fit``; axes stay on disk until used."""
         self.has_words = read_json(folder / "lsa.json")["words"]
         if self.has_words:
             self._ngrams.load(folder)

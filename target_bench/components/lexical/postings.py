@@ -32,7 +32,7 @@ _PIECE_TABLES = 1024
 _SHARD_PIECES = 32
 """The most pieces of a shard in memory: small ones are quick to build and to search."""
 _CANCELLED = 1e-12
-"""What is left of a weight, as a share of it, when all but its last bits cancel."""
+"""Share of a weight that remains when all but its last bits cancel."""
 _COUNTS_SHARE = 8
 """Counts may take one part in this many of a memory limit: weights take several times as much."""
 
@@ -49,11 +49,11 @@ class Formula:
 
     @property
     def n_fields(self) -> int:
-        """How many fields a table has."""
+        """Number of fields of a table."""
         return len(self.field_weights)
 
     def weigher(self, fields: Sequence["Counted"], n_tables: int, n_terms: int) -> "Weigher":
-        """Return what turns the counts of a corpus into weights."""
+        """Return the function that turns the counts of a corpus into weights."""
         return _Bm25sWeigher(self, fields, n_tables, n_terms)
 
 
@@ -71,19 +71,19 @@ class Weigher(Protocol):
 
 
 class Weighing(Protocol):
-    """How tables are weighed."""
+    """Weighting of terms in tables."""
 
     @property
     def n_fields(self) -> int:
-        """How many fields a table has."""
+        """Number of fields of a table."""
 
     def weigher(self, fields: Sequence["Counted"], n_tables: int, n_terms: int) -> Weigher:
-        """Return what turns the counts of a corpus into weights."""
+        """Return the function that turns the counts of a corpus into weights."""
 
 
 @dataclass(slots=True)
 class Counted:
-    """What has been counted of one field.
+    """Counts of one field.
 
     Attributes:
         tokens: those that wait to be counted.
@@ -176,7 +176,7 @@ class Postings:
 
     @classmethod
     def load(cls, folder: Path, memory: int | None = None) -> "Postings":
-        """Read what ``save`` wrote; within a memory limit shards are opened one by one."""
+        """Read the files that ``save`` wrote; with a memory limit, shards are opened one by one."""
         content = array_files.read_json(folder / "postings.json")
         stored = array_files.StoredShards(folder, content["n_shards"])
         vocabulary = {term: row for row, term in enumerate(content["vocabulary"])}

@@ -1,4 +1,4 @@
-"""What in a table speaks for it: words, numbers, phrases, whole cells, and its best row.
+"""Evidence of tables: words, numbers, phrases, whole cells, and the best row.
 
 Each kind of evidence is the summed weight of those terms of the query that it finds, as a share of
 the weight of all the query's words that some table has. A term weighs by how few of the tables
@@ -178,7 +178,7 @@ class Evidence:
 
     @classmethod
     def load(cls, folder: Path, language: Language = "en") -> "Evidence":
-        """Read what ``save`` wrote; matrices stay on disk until they are used."""
+        """Read the files that ``save`` wrote; matrices stay on disk until they are used."""
         return cls(
             Texts(language),
             [Postings.load(folder / f"bm25-{number}", None) for number in (0, 1)],

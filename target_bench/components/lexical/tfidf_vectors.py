@@ -69,7 +69,7 @@ class NGrams:
             write_json(folder / "vocabulary.json", sorted(words, key=words.__getitem__))
 
     def load(self, folder: Path) -> None:
-        """Read what ``save`` wrote, in place of ``fit``."""
+        """Read the files that ``save`` wrote, in place of ``fit``."""
         self._start()
         self._weigh.idf_ = np.array(read_array(folder / "idf.npy"))
         if not self._hashed:

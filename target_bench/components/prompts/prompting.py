@@ -110,7 +110,7 @@ class Prompt:
 
     @cached_property
     def hash(self) -> str:
-        """What identifies the wording."""
+        """Identity of the wording."""
         parts = "\0".join(getattr(self, name) for name in _PARTS)
         return hashlib.sha256(parts.encode()).hexdigest()[:12]
 

@@ -1,1 +1,1 @@
-"""What remote models share: limits, retries, recorded answers and an event loop of their own."""
+"""Parts of remote models: limits, retries, recorded answers and an event loop."""

@@ -50,7 +50,7 @@ _TABLE = f"""
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model answered.
+    """Answer of a model.
 
     Attributes:
         text: the answer.
@@ -71,7 +71,7 @@ def storable(text: str) -> str:
 
 
 def storable_count(value: object) -> int | None:
-    """Return what somebody says as a count, if it can be one and be stored."""
+    """Return a value as a count if it is one that can be stored."""
     return value if type(value) is int and 0 <= value < 2**63 else None
 
 

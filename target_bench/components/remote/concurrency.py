@@ -29,7 +29,7 @@ class _Done(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class _Failed:
-    """What a piece of work raised."""
+    """Error that a piece of work raised."""
 
     error: BaseException
 

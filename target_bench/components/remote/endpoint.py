@@ -12,7 +12,7 @@ from target_bench.core.errors import ConfigError, PluginError
 
 
 class Counted(Protocol):
-    """What a server answers: text, vectors, or anything else that takes tokens."""
+    """Reply of a server: text, vectors, or anything else that takes tokens."""
 
     @property
     def input_tokens(self) -> int | None:
@@ -27,7 +27,7 @@ A = TypeVar("A", bound=Counted)
 
 
 class Recorded(Protocol[A]):
-    """Where answers are recorded."""
+    """Storage of answers."""
 
     async def get(self, key: str) -> A | None:
         """Return the answer of a request."""

@@ -1,4 +1,4 @@
-"""What can go wrong with a request, and what is done about it."""
+"""Kinds of failed requests, and whether they are retried."""
 
 import re
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ Kind = Literal[
     "invalid_json",
     "content_filter",
 ]
-"""How the text of a failed answer begins."""
+"""First words of a failed answer's error."""
 
 _LONGEST = 500  # characters of a server's own words
 _OVERFLOW = re.compile(
@@ -113,7 +113,7 @@ class Refused:
         return cls(status, code, _short(str(message)), True, wait)
 
     def failure(self, with_schema: bool = False) -> Failure:
-        """Return what it means.
+        """Return its meaning.
 
         Args:
             with_schema: whether a JSON schema was sent along.

@@ -27,7 +27,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True)
 class Server:
-    """Where requests go, and the variable that holds its key; never the key itself.
+    """Address of requests, and the variable that holds the key; never the key itself.
 
     Attributes:
         base_url: the address, or None for $OPENAI_BASE_URL, else OpenAI's own.
@@ -70,7 +70,7 @@ class Server:
 
     @property
     def address(self) -> str:
-        """Where requests really go."""
+        """The address that requests are sent to."""
         address = (self.base_url or "").strip() or os.environ.get("OPENAI_BASE_URL", "").strip()
         return (address or HOME).rstrip("/")
 
@@ -94,7 +94,7 @@ class Server:
         return key or _NO_KEY
 
     def advice(self, failure: Failure, model: str) -> str:
-        """Return what to do when no request will ever be answered."""
+        """Return the advice for an error that no further request can avoid."""
         if failure.kind == "rate_limit":
             return (
                 f"{failure}. The account behind the key in ${self.api_key_env} at {self.address} "
@@ -203,7 +203,7 @@ class Connection:
         return client
 
     def _without_key(self, content: bytes) -> bytes:
-        """Return what a server sent, even if it repeats the key."""
+        """Return a message of the server, with the key masked."""
         return content if may_be_a_word(self._key) else content.replace(self._key.encode(), b"***")
 
     def _object(self, content: bytes, headers: Mapping[str, str]) -> dict[str, Any]:

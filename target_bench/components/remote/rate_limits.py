@@ -1,4 +1,4 @@
-"""How fast an endpoint may be asked: requests and tokens a minute, pauses, and how many at once."""
+"""Rate limits of an endpoint: requests and tokens per minute, pauses, concurrent requests."""
 
 import asyncio
 from collections import deque
@@ -69,11 +69,11 @@ class Bucket:
 
 
 class Limiter:
-    """When the next request of an endpoint may be sent; safe for several threads.
+    """Schedule of an endpoint's requests; safe for several threads.
 
     Args:
-        rpm: requests a minute, or None for any number.
-        tpm: tokens a minute, prompts and answers together, or None for any number.
+        rpm: requests per minute, or None for any number.
+        tpm: tokens per minute, prompts and answers together, or None for any number.
         clock: the time.
     """
 

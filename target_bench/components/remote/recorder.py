@@ -49,7 +49,7 @@ class Recorder:
         await written
 
     async def aclose(self) -> None:
-        """Write what waits, and close the file."""
+        """Write the pending records and close the file."""
         if self._writer is not None:
             await self._writer
         self._cache.close()
@@ -69,7 +69,7 @@ class Recorder:
         self._writer = None
 
     async def _failure(self, answers: list[tuple[str, Answer]]) -> Exception | None:
-        """Return what went wrong, for all who wait: any error ends every wait."""
+        """Return the error for all waiting calls: any error ends every wait."""
         self._at_rest.clear()
         try:
             await asyncio.to_thread(self._cache.put_many, answers)

@@ -24,7 +24,7 @@ A = TypeVar("A", bound=Counted)
 
 
 class Served:
-    """What generator and encoder have in common; outlives event loops, for which it has endpoints.
+    """Base of generator and encoder, with one endpoint per event loop.
 
     Args:
         needed_for: who asks, for the message when the package is missing.
@@ -35,8 +35,8 @@ class Served:
         api_key_env: the name of the variable that holds the key.
         timeout: seconds that one attempt may take.
         concurrency: how many requests are under way at most.
-        rpm: requests a minute at most.
-        tpm: tokens a minute at most.
+        rpm: requests per minute at most.
+        tpm: tokens per minute at most.
         attempts: how often a request is sent at most.
         extra: further parameters of a request.
 
@@ -80,7 +80,7 @@ class Served:
         waiting: Tell,
         seed: int = 0,
     ) -> Endpoint[A]:
-        """Return what asks the server in the event loop that runs.
+        """Return the endpoint of the running event loop.
 
         Args:
             recorded: the answers so far, or None to ask every request.

@@ -1,4 +1,4 @@
-"""What generators share that wrap a model of another package: finding, describing, asking it."""
+"""Base of generators that wrap a model of another package: find, describe, ask it."""
 
 import time
 from abc import abstractmethod
@@ -34,7 +34,7 @@ _KINDS: tuple[tuple[Kind, frozenset[str]], ...] = (
     ("timeout", frozenset(("APITimeoutError", "TimeoutError", "TimeoutException", "Timeout"))),
     ("connection", frozenset(("APIConnectionError", "ConnectionError", "TransportError"))),
 )
-"""What clients call their errors: those of OpenAI and of what is like it, httpx, requests."""
+"""Names of clients' errors: of OpenAI and similar clients, httpx, requests."""
 
 
 _Answering = Callable[[GenerationRequest], Generation]
@@ -113,7 +113,7 @@ class WrappedModel(Generator):
     def _answers(
         self, requests: Iterable[GenerationRequest], answer: _Answering
     ) -> Iterator[Generation]:
-        """Yield what ``answer`` gives for each request, drawn when a thread is free for it."""
+        """Yield the result of ``answer`` for each request, which is drawn when a thread is free."""
         source = iter(requests)
         under_way: set[Future[Generation]] = set()
         with ThreadPoolExecutor(self.concurrency, "target-bench-requests") as pool:
@@ -126,7 +126,7 @@ class WrappedModel(Generator):
                 yield from (future.result() for future in done)
 
     def _described(self) -> Mapping[str, Any] | None:
-        """Return what answers are recorded by, or None if they are not."""
+        """Return the key under which answers are recorded, or None if they are not."""
         if not self.cache:
             return None
         try:

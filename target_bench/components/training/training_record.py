@@ -1,7 +1,7 @@
 """What a trained model's folder says of its training: ``target_bench.json`` and the pairs.
 
 ``target_bench.json`` states base, corpora, settings and versions. ``target_bench_pairs.jsonl``
-holds a line a training pair: ids, and hashes by which the same question and the same table are
+holds one line per training pair: ids, and hashes by which the same question and the same table are
 known again under any id, in any corpus.
 """
 

@@ -67,7 +67,7 @@ def _texts(records: Any, place: str) -> dict[str, str]:
     texts: dict[str, str] = {}
     for record in records:
         if not isinstance(record, dict):
-            raise DataError(f"{place}: expected an object a column, found {record!r:.80}")
+            raise DataError(f"{place}: expected one object per column, found {record!r:.80}")
         original = record.get("original_column_name") or record.get("column_name") or ""
         parts = (record.get(n) for n in ("column_name", "column_description", "value_description"))
         said = [" ".join(str(part).split()) for part in parts if part]

@@ -1,4 +1,4 @@
-"""Schemas as Spider and BIRD publish them: ``tables.json``, a record a database."""
+"""Schemas as Spider and BIRD publish them: ``tables.json``, one record per database."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -32,8 +32,8 @@ class BeirFolder(CorpusLoader):
 
     A document becomes a table: its ``table`` (rows of cells, the header first) where it or its
     ``metadata`` has one, or its text where that is a table in Markdown and nothing else; else one
-    column ``text`` with a row a line. Its title is the table's title. Every document that the
-    judgements give a score above 0 is a gold table.
+    column ``text`` with one row per line. Its title is the table's title. Every document that the
+    qrels give a score above 0 is a gold table.
 
     Args:
         folder: the folder.
@@ -51,7 +51,7 @@ class BeirFolder(CorpusLoader):
         return has_documents and ((folder / "qrels").is_dir() or bool(_qrels(release)))
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
-        """Yield a table a document, the same ones for every split."""
+        """Yield one table per document, the same ones for every split."""
         path = release.require(*_CORPORA)
         others = [name for name in _CORPORA if release.find(name) not in (None, path)]
         if others:

@@ -1,4 +1,4 @@
-"""A user's own folder: a file a table, and ``queries.jsonl``."""
+"""A user's own folder: one file per table, and ``queries.jsonl``."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -131,7 +131,7 @@ class TableFolder(CorpusLoader):
     """``tables/`` (or the folder itself) with a CSV, TSV, Parquet or JSON-lines file a table.
 
     A table's id is its path under ``tables/`` without suffix, its title the file's name. Optional
-    ``tables.jsonl`` adds a line a table: ``table_id``, ``title``, ``section_title`` and any other
+    ``tables.jsonl`` adds one line per table: ``table_id``, ``title``, ``section_title``, any other
     context; the tables it names come first, in its order.
 
     Args:
@@ -275,7 +275,7 @@ def _from_records(path: Path, records: Iterable[tuple[str, Any]]) -> Grid:
     found = []
     for place, record in records:
         if not isinstance(record, dict):
-            raise DataError(f"{place}: expected an object a row, found {type(record).__name__}")
+            raise DataError(f"{place}: expected one object per row, found {type(record).__name__}")
         header.update(dict.fromkeys(record))
         found.append((place, record))
     if not header:

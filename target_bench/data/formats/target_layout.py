@@ -2,8 +2,8 @@
 
 ``corpus`` holds ``database_id``, ``table_id``, ``table`` (rows of cells, the header first) and
 ``context``; ``queries`` holds ``query_id``, ``query``, ``answer``, ``table_id`` (one or a list) and
-``database_id``. Each is one file or a file a split, Parquet or JSON lines, perhaps in shards; the
-corpus of a text-to-SQL data set on the hub is one JSON object of four equally long lists.
+``database_id``. Each is one file or one file per split, Parquet or JSON lines, perhaps in shards.
+The corpus of a text-to-SQL data set on the hub is one JSON object of four equally long lists.
 """
 
 import re
@@ -156,7 +156,7 @@ def _from_lists(release: Release, path: Path) -> Iterator[tuple[str, Mapping[str
     """Yield (place, record) of an object of equally long lists."""
     found = release.json(path)
     if not isinstance(found, dict) or not all(isinstance(v, list) for v in found.values()):
-        raise DataError(f"{path}: expected an object of lists, a list a field")
+        raise DataError(f"{path}: expected an object of lists, one list per field")
     lengths = {name: len(values) for name, values in found.items()}
     if len(set(lengths.values())) > 1:
         raise DataError(f"{path}: its lists are not equally long: {lengths}")

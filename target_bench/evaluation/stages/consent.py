@@ -8,7 +8,7 @@ from target_bench.core.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What is about to be asked of a plug-in that may cost money.
+    """Requests to a plug-in that may cost money.
 
     Attributes:
         asked: the plug-in, as it was asked for.

@@ -76,12 +76,12 @@ ANSWER_MODES = {
 
 
 _NOT_RETRIEVED = "retrieval: "
-"""How the error of a query begins whose tables could not be retrieved."""
+"""First words of the error of a query whose tables could not be retrieved."""
 
 
 @dataclass(frozen=True)
 class GeneratorSpec:
-    """What answers.
+    """Generator to evaluate.
 
     Attributes:
         label: the generator as it was asked for, or the name of a mode.
@@ -340,7 +340,7 @@ def _second(first: Answered, second: Answered) -> Answered:
 
 @dataclass(frozen=True)
 class AnswerOptions:
-    """How queries are answered, and the answers read.
+    """Options of answering queries and reading answers.
 
     Attributes:
         generator: what answers: a generator, a name as on the command line, or a spec.
@@ -359,7 +359,7 @@ class AnswerOptions:
     def prompter(
         self, task: Task[Any], databases: Mapping[str, Path], follows_schema: bool
     ) -> PromptWriter:
-        """Return what makes the requests of a task.
+        """Make the writer of a task's requests.
 
         Args:
             task: the task.
@@ -369,7 +369,7 @@ class AnswerOptions:
         return writer_of(task, self.prompting, databases, follows_schema)
 
     def generator_spec(self, task: Task[Any], observer: Observer) -> GeneratorSpec:
-        """Return what answers the queries of a task.
+        """Make the generator of a task's answers.
 
         Raises:
             ConfigError: an unknown name, an invalid setting, or the object is not a generator.

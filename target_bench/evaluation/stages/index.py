@@ -61,7 +61,7 @@ def _alone(saved: Path, observer: Observer) -> Iterator[None]:
 
 
 def folder(root: Path, label: Iterable[str], identity: Mapping[str, Any], fingerprint: str) -> Path:
-    """Where the index of a retriever over a corpus lies: another of either, another folder."""
+    """Return the folder of the index of a retriever over a corpus."""
     words = [re.sub(r"[^a-z0-9.]+", "-", word.lower()).strip("-")[:40] for word in label]
     key = run_key({"retriever": dict(identity), "corpus_fingerprint": fingerprint})
     earlier = sorted(root.glob(f"*-{key}"))  # the same index, perhaps of a run spelled otherwise

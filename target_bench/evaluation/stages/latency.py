@@ -1,4 +1,4 @@
-"""How long one query takes: a figure apart from batch throughput."""
+"""Latency of single queries, apart from batch throughput."""
 
 import os
 import time

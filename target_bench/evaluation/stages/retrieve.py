@@ -58,7 +58,7 @@ MODES = {
 
 @dataclass(frozen=True)
 class RetrieverSpec:
-    """What is being run.
+    """Retriever, data and options of a run.
 
     Attributes:
         label: the retriever as it was asked for, the name of a mode, or that of a run file.
@@ -74,7 +74,7 @@ class RetrieverSpec:
 
 
 def retriever_spec(retriever: RetrieverLike | str, observer: Observer) -> RetrieverSpec:
-    """Return what ranks.
+    """Make the retriever.
 
     Raises:
         ConfigError: an unknown name, an invalid setting, or the object is not a retriever.
@@ -124,7 +124,7 @@ class Cell:
 
     @property
     def depth(self) -> int:
-        """How many tables a ranking holds."""
+        """The length of a ranking."""
         return self.cutoffs[-1] if self.cutoffs else 0
 
 

@@ -240,11 +240,16 @@ def _retrieval(
     query_id: str, rankings: Mapping[str, Any], depth: int, dataset: Dataset
 ) -> Retrieval:
     ranking = rankings.get(query_id)
-    if isinstance(ranking, Retrieval):
-        return ranking
     if ranking is None:
         return Retrieval(query_id, (), error=MISSING)
-    return contract.given(query_id, ranking, depth, dataset.corpus)
+    if not isinstance(ranking, Retrieval):
+        return contract.given(query_id, ranking, depth, dataset.corpus)
+    if ranking.query_id != query_id:
+        raise DataError(f"query {query_id!r}: its ranking is of the query {ranking.query_id!r}")
+    distinct = set(ranking.tables)
+    if len(distinct) < len(ranking.tables) or not dataset.corpus.positions.keys() >= distinct:
+        contract.given(query_id, ranking.tables, depth, dataset.corpus)  # raises what is wrong
+    return ranking
 
 
 def check_known(what: str, given: Mapping[str, object], dataset: Dataset) -> None:

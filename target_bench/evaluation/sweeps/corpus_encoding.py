@@ -49,7 +49,7 @@ class CorpusPart:
 
 
 def parts_of(cells: Sequence[SweepCell], n: int, observer: Observer) -> list[CorpusPart]:
-    """Return what has to be encoded for the cells, each corpus in ``n`` parts.
+    """List the corpora to encode for the cells, each in ``n`` parts.
 
     Retrievers without ``encode_tables``, or that do not record what they encode, are left out:
     nothing that is encoded for them ahead is found again.

@@ -1,4 +1,4 @@
-"""What runs cells: the protocol, and the executors by name."""
+"""Executors of cells: the protocol, and the executors by name."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -155,7 +155,7 @@ class _Crew:
             worker.pipe.send(cell)
 
     def messages(self) -> Iterator[Heard | CellOutcome | _Lost]:
-        """Yield what came, once something has."""
+        """Wait for messages and yield them."""
         busy = self.busy
         connection.wait([*(w.pipe for w in busy), *(w.process.sentinel for w in busy)])
         for worker in busy:

@@ -1,4 +1,4 @@
-"""Which cells ``include`` and ``exclude`` mean."""
+"""Rules of ``include`` and ``exclude``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -98,7 +98,7 @@ class _Planner:
         self._problems: dict[tuple[int, str], Exception] = {}
 
     def look_at(self, placed: Placed) -> PlannedCell | None:
-        """Return what is there of a cell; None if it is invalid."""
+        """Return the state of a cell; None if it is invalid."""
         cell, places = placed.cell, placed.places
         spec = None
         if cell.retriever is not None:
@@ -139,7 +139,7 @@ class _Planner:
         raise (DataError if data_only else ConfigError)("\n".join(said))
 
     def _told(self, place: Sequence[str | int], make: Callable[[], T]) -> T | None:
-        """Return what is made; None, and a problem with its line, if it is invalid."""
+        """Return the object that is made; None, and an error with its line, if it is invalid."""
         try:
             return make()
         except (ConfigError, DataError) as error:
@@ -153,7 +153,7 @@ class _Planner:
         return self._retrievers[text]
 
     def _answer_options(self, cell: SweepCell, task: Task[Any]) -> AnswerOptions:
-        """How a cell is answered."""
+        """Return the plan of a cell's answers."""
         if task.ranks:
             return AnswerOptions("empty", task=cell.task_text)
         if task.retrieves:
@@ -183,7 +183,7 @@ class _Planner:
     def _looked_at(
         self, cell: SweepCell, whole: Cell, plan: AnswerPlan | None, task: Task[Any]
     ) -> PlannedCell:
-        """Return what is there of a cell: of its rankings, and of its answers if it has any."""
+        """Return the state of a cell: of its rankings, and of its answers if it has any."""
         estimates: list[Estimate | None] = []
         rankings = None
         if whole.retriever is not None:
@@ -202,7 +202,7 @@ class _Planner:
         return replace(found, estimates=tuple(e for e in estimates if e is not None))
 
     def _of_retriever(self, whole: Cell, rankings: PlannedCell) -> Estimate | None:
-        """Return what ranking costs; once for all cells that share the rankings."""
+        """Return the cost of ranking, counted once for all cells that share the rankings."""
         key = (whole.out, rankings.key)
         if rankings.state == "done" or key in self._ranked:
             return None

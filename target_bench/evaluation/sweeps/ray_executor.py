@@ -182,7 +182,7 @@ class _Tasks:
         return 0.0
 
     def _heard(self, task: Any) -> Iterator[tuple[Job, Any]]:
-        """Tell what a task has sent; its end, if it is that."""
+        """Report a message of a task, or its end."""
         import ray
 
         job = self._running[task]
@@ -248,7 +248,7 @@ class _Tasks:
 
 
 def _failure(error: Exception) -> Failure:
-    """Return what an error of Ray means for its job."""
+    """Return the meaning of a Ray error for its job."""
     import ray
 
     own = (ray.exceptions.RayTaskError, ray.exceptions.RuntimeEnvSetupError)
@@ -256,7 +256,7 @@ def _failure(error: Exception) -> Failure:
 
 
 def _most(resource: str) -> float:
-    """Return what the best equipped of the living nodes has of a resource."""
+    """Return the largest amount of a resource on any living node."""
     import ray
 
     nodes: Any = ray.nodes  # untyped

@@ -1,4 +1,4 @@
-"""What runs on the nodes of a Ray cluster: a job, what it holds there, and what it tells."""
+"""Jobs on the nodes of a Ray cluster: their state and their messages."""
 
 import os
 import socket
@@ -29,7 +29,7 @@ Job = SweepCell | CorpusPart
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a job has no result.
+    """Reason why a job has no result.
 
     Attributes:
         said: for the user.
@@ -44,7 +44,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where the sweep was started; what a worker on any node has to find.
+    """Folders of the sweep, which a worker on any node has to find.
 
     Attributes:
         version: of target-bench.
@@ -181,7 +181,7 @@ class _Holder:
         self._object: object = None
 
     def call(self, method: str, arguments: tuple[Any, ...]) -> Any:
-        """Return what a method of the object returns."""
+        """Return the result of a method of the object."""
         if self._object is None:
             self._site.enter()
             self._object = self._make()
@@ -200,7 +200,7 @@ class _Remote:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What an actor is asked for, as ``placement.Pending``."""
+    """Pending result of an actor, as ``placement.Pending``."""
 
     reference: Any
 

@@ -82,7 +82,7 @@ class Sweep:
 
     @property
     def estimates(self) -> list[Estimate]:
-        """What is to be sent to plug-ins that may cost money, of each all cells together."""
+        """Requests to plug-ins that may cost money, over all cells."""
         groups: dict[tuple[str, bool], list[Estimate]] = {}
         for part in (estimate for cell in self.cells for estimate in cell.estimates):
             groups.setdefault((part.asked, part.input_tokens is None), []).append(part)

@@ -88,7 +88,7 @@ class SweepCell:
 
 @dataclass(frozen=True, slots=True)
 class CellOutcome:
-    """What became of a cell: picklable, and small for any number of queries.
+    """Outcome of a cell: picklable, and small for any number of queries.
 
     Attributes:
         cell: the cell.
@@ -185,7 +185,7 @@ _LOADERS: dict[tuple[Any, ...], "Loader"] = {}
 
 
 def _loader(cell: SweepCell, observer: Observer) -> "Loader":
-    """Return what has loaded the data of the cell before; a process keeps one split at a time."""
+    """Return the loader with the data of the cell; a process keeps one split at a time."""
     from target_bench.data.select import Loader
 
     key = (cell.corpus, cell.options.split, cell.options.distractors, cell.data_dir)

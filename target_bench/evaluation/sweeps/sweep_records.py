@@ -1,4 +1,4 @@
-"""What a sweep leaves beside its runs: which cell is which run, and all scores as one table."""
+"""Records of a sweep: the run folder of each cell, and all scores as one table."""
 
 import csv
 import io
@@ -45,7 +45,7 @@ class Records:
         return [self.out / f"{self.name}.{end}" for end in ends]
 
     def write_manifest(self, outcomes: Mapping[int, CellOutcome]) -> None:
-        """Which cell is which run, as far as it is known.
+        """Return the known run folders of the cells.
 
         Raises:
             StoreError: it cannot be written.
@@ -94,7 +94,7 @@ class Records:
 
 
 def described(cell: SweepCell) -> dict[str, Any]:
-    """Return what a cell runs, as JSON, without what only this machine knows."""
+    """Return the options of a cell as JSON, without paths of this machine."""
     options, prompting = cell.options, cell.prompting
     answered = cell.generator is not None
     return {

@@ -13,6 +13,8 @@ from target_bench.core.errors import ConfigError
 Place = Sequence[str | int]
 """The keys and indexes that lead to an entry, as in ``("retrievers", 0, "k1")``."""
 
+_BOOLEAN = "tag:yaml.org,2002:bool"
+
 
 @dataclass(frozen=True)
 class Document:
@@ -35,21 +37,21 @@ class Document:
         """Read a file.
 
         Raises:
-            ConfigError: it cannot be read, is not YAML, says nothing or says a thing twice.
+            ConfigError: it cannot be read, is not YAML, is empty or has a key twice.
         """
         try:
             written = file.read_bytes()
             loader = yaml.SafeLoader(written.decode("utf-8-sig"))
             node = loader.get_single_node()
             if node is None:
-                raise ConfigError(f"{file}: says nothing")
+                raise ConfigError(f"{file}: the file is empty")
             _check_keys(file, node)
             content = loader.construct_document(node)
             return cls(file, content, node, hashlib.sha256(written).hexdigest())
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line = mark.line + 1 if mark else 1
-            raise ConfigError(f"{file}:{line}: no YAML: {error.problem or error}") from error
+            raise ConfigError(f"{file}:{line}: not valid YAML: {error.problem or error}") from error
         except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
             raise ConfigError(f"{file}: cannot be read: {error}") from error
 
@@ -95,6 +97,11 @@ def _check_keys(file: Path, node: yaml.Node) -> None:
             line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode):
                 raise ConfigError(f"{file}:{line}: a key should be a word")
+            if key.tag == _BOOLEAN:
+                raise ConfigError(
+                    f"{file}:{line}: YAML reads the key {key.value} as true or false; write "
+                    f"'{key.value}' in quotes"
+                )
             if key.value in seen:
                 raise ConfigError(f"{file}:{line}: {key.value} is set in line {seen[key.value]}")
             seen[key.value] = line

@@ -1,4 +1,4 @@
-"""Tables in plain text and Markdown: a line a row, cells divided by bars."""
+"""Tables in plain text and Markdown: one line per row, cells divided by bars."""
 
 import re
 from collections.abc import Iterator

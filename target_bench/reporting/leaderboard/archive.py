@@ -344,7 +344,7 @@ class Budget:
 
     @property
     def seconds(self) -> float:
-        """What is left."""
+        """The remaining size."""
         return self._end - monotonic()
 
     def spent(self, where: str) -> RefusedError:

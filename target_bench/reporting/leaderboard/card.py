@@ -30,7 +30,7 @@ from target_bench.core.errors import DataError
 Kind = Literal[
     "lexical", "sparse", "dense", "late-interaction", "hybrid", "reranker", "generative", "other"
 ]
-"""How a retriever finds tables."""
+"""Kind of a retriever."""
 
 Trained = Literal["yes", "no", "unknown"]
 """Whether a model saw questions or tables of a corpus in training."""
@@ -108,7 +108,7 @@ Corpus = Annotated[str, Field(max_length=60, pattern=r"^[a-z0-9][a-z0-9_.-]*$")]
 
 
 class Card(BaseModel):
-    """What a submission says of itself; every text is the submitter's, and shown as plain text.
+    """Card of a submission; all texts are the submitter's and shown as plain text.
 
     Attributes:
         name: of the system, as the leaderboard shows it.
@@ -143,7 +143,7 @@ class Card(BaseModel):
 
 
 def faults(error: ValidationError) -> list[tuple[tuple[str | int, ...], str]]:
-    """Return what is wrong with a card: where in it, and why, in plain words."""
+    """Describe an error in a card: its place and its reason."""
     return [(one["loc"], _words(one)) for one in error.errors(include_url=False)]
 
 

@@ -53,7 +53,7 @@ class Declared(Strict):
 
 
 class SharedFields(Strict):
-    """What documents of submissions and of entries both say of a run.
+    """Fields of a run in documents of submissions and of entries.
 
     Attributes:
         corpus: registered name of the corpus.
@@ -282,7 +282,7 @@ class RunEntryDocument(SharedFields):
 
 
 class FindingDocument(Strict):
-    """What a check found."""
+    """Finding of a check."""
 
     check: Name
     level: Literal["note", "suspicious", "rejected"]

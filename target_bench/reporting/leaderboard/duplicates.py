@@ -96,7 +96,7 @@ def comparable(one: RunDocument, other: RunDocument) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """How alike two systems' mistakes are, over queries that both ranked.
+    """Similarity of two systems' mistakes, over queries that both ranked.
 
     Tables that answer a query are in every good ranking, so only the others are compared, as
     those who look for plagiarism compare mistakes.

@@ -1,4 +1,4 @@
-"""What a verified submission becomes: all that a leaderboard shows, without any dataset.
+"""Entries: the content of a leaderboard for a verified submission, without any dataset.
 
 The entries in a folder are read one at a time, each checked before anything of it is used.
 """
@@ -30,7 +30,7 @@ READABLE = (1, FORMAT)
 """The versions that are read; a file of another one is refused."""
 
 SUFFIX = ".entry.json"
-"""How the file of an entry ends; it lies beside the submission."""
+"""Suffix of an entry's file, which is beside the submission."""
 
 Verdict = Literal["accepted", "suspicious", "rejected"]
 Level = Literal["note", "suspicious", "rejected"]
@@ -38,7 +38,7 @@ Level = Literal["note", "suspicious", "rejected"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check found.
+    """Finding of a check.
 
     Attributes:
         check: the name of the check.
@@ -162,7 +162,7 @@ class RunEntry:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "RunEntry":
-        """Return what ``to_json`` wrote."""
+        """Read the output of ``to_json``."""
         n = len(record["query_ids"])
         answers = record["answers"]
         return cls(
@@ -218,7 +218,7 @@ class Entry:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> "Entry":
-        """Return what ``to_json`` wrote.
+        """Read the output of ``to_json``.
 
         Raises:
             ValueError: it is none, or of another version.

@@ -161,7 +161,7 @@ class Read:
 
 @dataclass
 class Some:
-    """How many there are, and the first of them."""
+    """Return their number, and the first of them."""
 
     n: int = 0
     first: list[str] = field(default_factory=list)

@@ -76,7 +76,7 @@ class Checked:
 
     @property
     def predictions(self) -> Read:
-        """What the run is about."""
+        """The task of the run."""
         return self.rankings if self.answers is None else self.answers
 
     @property
@@ -102,7 +102,7 @@ class Checked:
 
     @property
     def _parts(self) -> list[Scored[Any]]:
-        """What was scored; rankings that answers are not built on are over no query."""
+        """All scores; rankings that answers are not built on are over no query."""
         ranked = self.ranked
         if ranked is not None and self.answered and self.document.retriever == NO_CONTEXT:
             scores, values = over_no_query(ranked.scores, ranked.per_query)

@@ -18,7 +18,7 @@ from target_bench.reporting.leaderboard.recompute import Checked
 from target_bench.runs.manifest import NO_CONTEXT
 
 Found = Iterator[tuple[Level, str]]
-"""What a check finds: how bad it is, and a sentence with figures."""
+"""Finding of a check: its severity, and a sentence with figures."""
 
 
 def data(_run: Checked) -> Found:

@@ -23,7 +23,7 @@ LONGEST_NAME = 200
 
 @dataclass(frozen=True, eq=False)
 class Verification:
-    """What came of verifying a submission.
+    """Result of verifying a submission.
 
     Attributes:
         path: the file.
@@ -38,7 +38,7 @@ class Verification:
     entry: Entry | None
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``leaderboard verify --json`` prints: scores without values of queries."""
+        """Return the output of ``leaderboard verify --json``: scores without values of queries."""
         runs = [] if self.entry is None else [_shown(run) for run in self.entry.runs]
         return {
             "file": self.path.name,

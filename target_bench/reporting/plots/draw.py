@@ -64,7 +64,7 @@ def recall_at_k(
 
 
 def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = None) -> None:
-    """Draw a score over the number of tables mixed in, with 95% intervals; a line a run.
+    """Draw a score over the number of tables mixed in, with 95% intervals; one line per run.
 
     Args:
         folders: runs that were asked the same queries about differently many tables.
@@ -118,7 +118,7 @@ def over_distractors(folders: Sequence[Path], path: Path, metric: str | None = N
 
 
 def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> None:
-    """Draw a score over milliseconds a query, and over cost a query where a run cost something.
+    """Draw a score over milliseconds per query, and over cost a query where a run cost something.
 
     A run is on the Pareto front if none is both better and cheaper; the front is a line. A run of
     whose time something came out of a cache has no place; its name stands below the picture.
@@ -140,7 +140,7 @@ def pareto(folders: Sequence[Path], path: Path, metric: str | None = None) -> No
     spec = spec_of(name, runs[0].scores.get(name))
     names = plot_data.names(runs)
     times = [milliseconds(run) for run in runs]
-    panels = [("milliseconds a query", times)]
+    panels = [("milliseconds per query", times)]
     untimed = [style.label(name) for name, x in zip(names, times, strict=True) if x is None]
     costs: list[float | None] = [_cost(run) for run in runs]
     if any(costs):

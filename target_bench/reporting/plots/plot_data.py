@@ -1,4 +1,4 @@
-"""What pictures read besides scores: names of runs, rankings with their gold tables, timings."""
+"""Data of plots besides scores: names of runs, rankings with gold tables, timings."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -72,7 +72,7 @@ def check_same_queries(runs: Sequence[StoredRun]) -> None:
 
 
 def names(runs: Sequence[StoredRun]) -> list[str]:
-    """Return what the runs are called: as little as tells them apart."""
+    """Return the shortest names that distinguish the runs."""
     corpora = {(run.corpus, run.split) for run in runs}
     labels = [run.label for run in runs]
     if len(corpora) > 1:
@@ -85,7 +85,7 @@ def names(runs: Sequence[StoredRun]) -> list[str]:
 
 
 def subject(runs: Sequence[StoredRun]) -> str:
-    """Return what all runs are of, for a title."""
+    """Return task and data of all runs, for a title."""
     corpora = dict.fromkeys(f"{run.corpus} {run.split}" for run in runs)
     return f"{', '.join(corpora)} · {runs[0].task.replace('_', ' ')}"
 

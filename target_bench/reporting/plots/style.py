@@ -1,4 +1,4 @@
-"""What all pictures share: size, colours, legend, and how a file is written."""
+"""Style of all plots: size, colours, legend, and writing of files."""
 
 import io
 import re
@@ -110,7 +110,7 @@ def legend(drawn: "Figure", axes: "Axes") -> None:
 
 
 def room_for(names: Sequence[str]) -> float:
-    """How many inches the legend of these names takes."""
+    """Return the height of a legend with these names, in inches."""
     longest = max((len(line) for name in names for line in label(name).split("\n")), default=0)
     return 0.6 + 0.085 * longest if len(names) > 1 else 0.0
 

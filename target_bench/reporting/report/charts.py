@@ -1,4 +1,4 @@
-"""Where lines, bars and their labels stand in a chart; the template draws them as SVG."""
+"""Coordinates of lines, bars and labels in a chart; the template draws them as SVG."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -14,7 +14,7 @@ from target_bench.reporting.report.summary import RecallCurve, outcome_metric
 
 @dataclass
 class RunColumns:
-    """What the list of queries shows of a run, a number a query.
+    """Figures of a run in the list of queries, one number per query.
 
     Attributes:
         first: the rank of the first gold table, 0 if none was found.
@@ -41,7 +41,7 @@ class RunColumns:
 
 @dataclass(frozen=True)
 class FirstPass:
-    """What one look at all rankings and answers gave.
+    """Result of a pass over all rankings and answers.
 
     Attributes:
         columns: one a run.

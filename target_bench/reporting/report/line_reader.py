@@ -9,7 +9,7 @@ from target_bench.runs.manifest import wholly_sealed
 
 
 class Lines:
-    """Where the last line of each query stands in a file, which may be missing.
+    """Positions of the last line of each query in a file, which may be missing.
 
     What is kept is an offset a query, not the lines. A last line without its end is left out: it
     is what another process is writing, or was when it was killed.
@@ -43,7 +43,7 @@ class Lines:
         return query_id in self._offsets
 
     def get(self, query_id: str) -> dict[str, Any] | None:
-        """Return what the last line of a query says, or None."""
+        """Return the content of the last line of a query, or None."""
         if query_id not in self._offsets:
             return None
         if self._file is None:

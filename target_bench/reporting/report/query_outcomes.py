@@ -1,4 +1,4 @@
-"""What became of a query in a run: where its gold tables stand, and whether its answer is right."""
+"""Outcome of a query in a run: ranks of its gold tables, and whether its answer is right."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ ANSWERED = ("right", "partly", "wrong", "failed", "not judged")
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Where the gold tables of a query stand.
+    """Ranks of the gold tables of a query.
 
     Attributes:
         first: the rank of the first, from 1; 0 if none was found.
@@ -30,7 +30,7 @@ class Ranked:
 
 
 def ranked(gold: Sequence[TableId], record: Mapping[str, Any]) -> Ranked:
-    """Where the gold tables stand in a line of ``retrieval.jsonl``."""
+    """Find the ranks of the gold tables in a line of ``retrieval.jsonl``."""
     wanted = set(gold)
     tables = (TableId(*table_id) for table_id in record["tables"])
     ranks = tuple(rank for rank, table_id in enumerate(tables, start=1) if table_id in wanted)
@@ -46,7 +46,7 @@ def ranked(gold: Sequence[TableId], record: Mapping[str, Any]) -> Ranked:
 
 
 def answered(value: float, error: str | None, verdict: str | None) -> str:
-    """Return what became of an answer: its verdict if it was executed, else by its main metric."""
+    """Return the outcome of an answer: its verdict if it was executed, else by its main metric."""
     if verdict is not None:
         return verdict.replace("_", " ")
     if error is not None:

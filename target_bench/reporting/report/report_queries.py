@@ -20,7 +20,7 @@ _METADATA = 2_000  # characters of an entry of the metadata
 
 
 def index_blocks(runs: Sequence[ReportRun], dataset: Dataset, seen: FirstPass) -> Iterator[Block]:
-    """Yield what the list, search and filters read, and one block a metric of a run."""
+    """Yield the data of the list, the search and the filters, and one block per metric and run."""
     queries = dataset.queries
     yield block(
         "index",

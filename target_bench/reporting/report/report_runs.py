@@ -79,7 +79,7 @@ class ReportRun:
 
     @property
     def depth(self) -> int:
-        """How many tables a ranking holds at most, or a query is given."""
+        """The largest number of tables of a query."""
         return max(self.cutoffs, default=max(map(len, self.given.values()), default=0))
 
     def tables(self, query_id: str) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class ReportRun:
 
     @property
     def started(self) -> str | None:
-        """When the run began."""
+        """The start of the run."""
         return self.run.manifest.started
 
     @property

@@ -30,7 +30,7 @@ _PROMPTS_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much goes into a report.
+    """Limits of the size of a report.
 
     Attributes:
         depth: tables of each ranking that are shown.

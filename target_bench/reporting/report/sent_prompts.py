@@ -121,7 +121,7 @@ def _nothing_sent(run: ReportRun) -> str | None:
 def _rebuilt(
     run: ReportRun, dataset: Dataset, files: Sequence[Path]
 ) -> tuple[PromptWriter | None, str | None]:
-    """Return what wrote the prompts of a run, or why it cannot be had again."""
+    """Return the writer of a run's prompts, or the reason why there is none."""
     recorded = run.run.identity.prompt
     if not isinstance(recorded, dict):
         return None, "The run does not say with which prompt it was asked."

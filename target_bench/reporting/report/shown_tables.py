@@ -17,7 +17,7 @@ _TITLES = ("title", "section_title")
 
 @dataclass(frozen=True, slots=True)
 class TableSize:
-    """How much of a table is embedded.
+    """Limits of the size of a shown table.
 
     Attributes:
         rows: the first rows.

@@ -145,8 +145,8 @@ class Sliced:
     Attributes:
         name: what divides the queries.
         values: the values, the most frequent first, or ascending where they are numbers.
-        n: how many queries have each.
-        means: one list a run: the mean over each; NaN where it has none.
+        n: how many scored queries have each.
+        means: one list per run: the mean over each; NaN where it has none.
         left_out: how many rarer values are not listed.
     """
 
@@ -191,17 +191,18 @@ def sliced(
 
 def _sliced(name: str, divided: Partition, values: Sequence[NDArray[np.float64]]) -> Sliced:
     kept = divided.largest(_LARGEST_SLICES)
+    scored = divided.codes[~np.isnan(values).all(axis=0)]
     return Sliced(
         name,
         [str(divided.values[i]) for i in kept],
-        divided.sizes[kept].tolist(),
+        np.bincount(scored[scored >= 0], minlength=len(divided.values))[kept].tolist(),
         [divided.means(of_run)[kept].tolist() for of_run in values],
         len(divided.values) - len(kept),
     )
 
 
 def timings(run: ReportRun) -> Mapping[str, float | None]:
-    """Seconds of the index, milliseconds a query of retrieval and generation, and latency."""
+    """Seconds of the index, milliseconds per query of retrieval and generation, and latency."""
     times, latency = run.times, run.times.latency or {}
     return {
         "index": times.index,
@@ -213,5 +214,5 @@ def timings(run: ReportRun) -> Mapping[str, float | None]:
 
 
 def times_note(runs: Sequence[ReportRun]) -> str:
-    """Which times are not shown, and why; empty if all are."""
+    """Explain which times are not shown; empty if all are."""
     return left_out_note(run.times.left_out for run in runs) or ""

@@ -1,4 +1,4 @@
-"""What our pages share: look, small scripts, numbers as people read them, safe HTML."""
+"""Shared parts of all pages: style, small scripts, formatted numbers, safe HTML."""
 
 import base64
 import hashlib
@@ -109,7 +109,7 @@ def _hashes(texts: Sequence[str]) -> str:
 
 
 NONE = "–"
-"""What stands for a number that is not known."""
+"""Sign for an unknown number."""
 
 
 def count(value: float | None) -> str:

@@ -6,7 +6,7 @@ from target_bench.core.schema import Cell, Executed
 from target_bench.metrics.sql_rules import distinct
 
 _CLOSE = 1e-9
-"""How far two engines' floats may be apart, relative to the larger."""
+"""Largest difference of two engines' floats, relative to the larger one."""
 
 
 def agree(one: Executed, other: Executed, repeated: bool = False) -> bool:

@@ -56,7 +56,7 @@ FORMAT = 2
 Warn = Callable[[str], object]
 
 BATCH = 50_000
-"""How many cells are held at a time."""
+"""Number of cells in memory at a time."""
 
 _STORAGE = ("integer", "real", "text", "blob")
 _EXACT = 2**53  # integers up to here are exact as doubles

@@ -8,7 +8,7 @@ from typing import Any
 from target_bench.sql.dialect.names import Names, Schema
 
 ROWIDS = ("rowid", "oid", "_rowid_")
-"""What SQLite calls the number of a row, beside any name that the schema gives it."""
+"""SQLite's names of the row number, besides those in the schema."""
 
 
 def parsed(sql: str, dialect: str = "sqlite", expected: Any = None) -> Any:

@@ -12,7 +12,7 @@ from target_bench.sql.engines.databases import Limits
 MORE_THAN_ONE = (
     "more than one statement, or text after the first (a fence, prose): one statement may be run"
 )
-"""Why nothing of several statements is run."""
+"""Reason why several statements are not run."""
 
 
 class UnusableError(Exception):

@@ -15,7 +15,7 @@ from target_bench.core.errors import ConfigError, DataError
 EngineName = Literal["sqlite", "duckdb"]
 
 SYSTEM = "sqlite_"
-"""How the names of SQLite's own tables begin."""
+"""Prefix of SQLite's internal tables."""
 
 _LEAST_MEMORY = 16 << 20
 

@@ -169,7 +169,7 @@ class Pool:
         return self._ordered(partial(work, statement) for statement in statements)
 
     def as_done(self, jobs: Iterable[Callable[[], T]]) -> Iterator[T]:
-        """Yield what jobs give, each result as soon as it is there, in any order.
+        """Yield the results of jobs as soon as they are there, in any order.
 
         Jobs are drawn and done as statements are; each asks for its workers. An error of a job is
         raised after the results that are there already.

@@ -31,10 +31,10 @@ GRACE = 0.2
 """Seconds after the deadline in which the engine may stop by itself; then its process is killed."""
 
 Wanted = Literal["all", "beginning", "none"]
-"""Which rows of a result a process hands over."""
+"""Rows of a result that a process sends back."""
 
 ROWS, COLUMNS, CHARACTERS = 20, 20, 200
-"""How much of a result is kept: its first rows and columns, and the beginning of a cell or name."""
+"""Size of a result preview: rows, columns, and characters of a cell or name."""
 
 SENT_AT_ONCE = 1 << 20
 """Bytes of a result that come with the report of the run; a larger one is asked for apart."""

@@ -92,7 +92,7 @@ def test_the_own_limit_is_told_once() -> None:
         await limiter.turn(1, lambda reason, _: told.append(reason))
 
     clock.run(*(turn() for _ in range(10)))
-    assert told == ["at most 6 requests a minute and 90,000 tokens a minute"]
+    assert told == ["at most 6 requests per minute and 90,000 tokens per minute"]
 
 
 @pytest.mark.parametrize("name", ["rpm", "tpm"])

@@ -184,7 +184,7 @@ def test_nested_values_become_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        ('{"a": 1}\n5\n', "line 2: expected an object a row, found int"),
+        ('{"a": 1}\n5\n', "line 2: expected one object per row, found int"),
         ('{"a": 1}\n{"a": \n', "line 2: not valid JSON at column"),
         ('{"a": 1, "a": 2}\n', "line 1: not usable JSON: the key 'a' occurs twice"),
         ("", "no row names any column"),

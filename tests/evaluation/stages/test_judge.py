@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from target_bench import read_run
-from target_bench.core.errors import StoreError
+from target_bench.core.errors import DataError, StoreError
 from target_bench.core.files import unsealed_line
 from target_bench.core.schema import Generation, Judgement, Retrieval, TableId
 from target_bench.data.select import load, of_task
@@ -321,3 +321,10 @@ def test_a_line_is_sealed_and_says_what_it_is_of(tmp_path: Path) -> None:
 
 def _identity(folder: Path) -> Any:
     return json.loads((folder / "manifest.json").read_bytes())["identity"]
+
+
+def test_several_gold_statements_are_refused() -> None:
+    """Results are compared with that of one statement; no other is left out in silence."""
+    query = replace(QUERIES[0], answer=("SELECT 1", "SELECT 2"))
+    with pytest.raises(DataError, match=f"query '{query.id}': the answer should be one SQL"):
+        judge_answers(replace(load("mini"), queries=(query,)), {query.id: "SELECT 1"}, "sql")

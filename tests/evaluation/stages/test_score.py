@@ -77,6 +77,9 @@ def test_a_missing_ranking_counts_as_wrong() -> None:
     [
         ([("no", "table")], r"query '.*': its ranking holds \('no', 'table'\), which is not the"),
         ([MINI.corpus.ids[0]] * 2, "its ranking holds the table .* twice"),
+        (Retrieval(MINI.queries[0].id, (MINI.corpus.ids[0],) * 2), "the table .* twice"),
+        (Retrieval(MINI.queries[0].id, (TableId("no", "table"),)), "not the id of a table"),
+        (Retrieval("another", ()), "its ranking is of the query 'another'"),
         ([(MINI.corpus.ids[0], float("nan"))], "its ranking holds the score nan"),
         ("text", "its ranking holds str, not a list of tables"),
     ],

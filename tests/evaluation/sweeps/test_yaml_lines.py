@@ -43,17 +43,18 @@ def test_places(tmp_path: Path, place: Place, line: int, name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "s.yaml: says nothing"),
-        ("# nothing\n", "s.yaml: says nothing"),
-        ("k: [1\nlimit: 3\n", "s.yaml:2: no YAML"),
+        ("", "s.yaml: the file is empty"),
+        ("# nothing\n", "s.yaml: the file is empty"),
+        ("k: [1\nlimit: 3\n", "s.yaml:2: not valid YAML"),
         ("k: 1\nlimit: 2\nk: 3\n", "s.yaml:3: k is set in line 1"),
         ("a: {b: 1, b: 2}\n", "s.yaml:1: b is set in line 1"),
         ("[1, 2]: 3\n", "s.yaml:1: a key should be a word"),
-        ("a: !!python/object:os.system x\n", "s.yaml:1: no YAML"),
+        ("a: {off: 1}\n", "s.yaml:1: YAML reads the key off as true or false; write 'off'"),
+        ("a: !!python/object:os.system x\n", "s.yaml:1: not valid YAML"),
         ("a: \x00\n", "cannot be read"),
     ],
 )
-def test_what_is_no_sweep(tmp_path: Path, text: str, told: str) -> None:
+def test_invalid_files(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(ConfigError, match=r"s\.yaml") as error:
         _read(tmp_path, text)
     assert told in str(error.value)

@@ -143,3 +143,19 @@ def test_same_runs_same_file(mini_runs: list[Path], tmp_path: Path) -> None:
     one, other = (write_report(mini_runs, tmp_path / name) for name in ("a.html", "b.html"))
     assert one.read_bytes() == other.read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "b.html"]
+
+
+def test_a_run_without_rankings_counts_what_is_scored(tmp_path: Path) -> None:
+    """No column of retrieval, and slices are over the queries that have a reference."""
+    (tmp_path / "cities.csv").write_text("city\nOslo\n", encoding="utf-8")
+    asked = [
+        {"query_id": i, "query": "Which?", "table_id": "cities", "answer": answer, "size": size}
+        for i, (answer, size) in enumerate(zip(("Oslo", "", "Rome", "Bern"), "aabb", strict=True))
+    ]
+    lines = "\n".join(map(json.dumps, asked))
+    (tmp_path / "queries.jsonl").write_text(lines, encoding="utf-8")
+    target = TARGET(("table_to_text", str(tmp_path)), out=tmp_path / "runs", observer=Recorder())
+    folder = only(target.run(generator="gold")).folder
+    text = write_report([folder], tmp_path / "r.html").read_text(encoding="utf-8")
+    assert ">ranked</th>" not in text
+    assert [n for n in ("n = 1<", "n = 2<") if n in text] == ["n = 1<", "n = 2<"]

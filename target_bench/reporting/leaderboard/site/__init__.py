@@ -1,4 +1,4 @@
-"""The leaderboard as a static site: an overview, a page a task, a page an entry."""
+"""The leaderboard as a static site: an overview, one page per task, one page per entry."""
 
 from target_bench.reporting.leaderboard.site.site_writer import Built, build
 

@@ -77,7 +77,7 @@ def default_k(groups: Sequence[Group]) -> int:
 
 
 def overview(board: Shown) -> dict[str, Any]:
-    """Return a row a system: recall, time and the main score of each task over all data."""
+    """Return one row per system: recall, time and the main score of each task over all data."""
     rankings, answers = board.groups.rankings(), board.groups.answers()
     alone = [group for group in answers if _without_retrieval(group)]
     members = [m for group in rankings for m in group.members]
@@ -135,7 +135,7 @@ def _without_retrieval(group: Group) -> list[Member]:
 
 
 def task(board: Shown, name: str) -> dict[str, Any]:
-    """Return a row a system and generator; everything that is measured of one task."""
+    """Return one row per system and generator; everything that is measured of one task."""
     found = [group for group in board.groups if group.data.task == name]
     members = list(dict.fromkeys(m for group in found for m in group.members))
     rows = {member: i for i, member in enumerate(_by_name(board, members))}
@@ -243,7 +243,7 @@ def _time(run: RunEntry) -> list[float]:
 
 
 def _declared(run: RunEntry) -> dict[str, list[float]]:
-    """Return what is not a score: times, tokens, failures; without what is not known."""
+    """Return the known times, tokens and failures."""
     if run.answers is None:
         found = {
             "ms": run.milliseconds,

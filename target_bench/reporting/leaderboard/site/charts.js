@@ -87,7 +87,7 @@ const charts = (() => {
       const dot = svg("circle", { class: front.includes(p) ? "dot on-front" : "dot", cx: scale.x(p.cost), cy: y.at(p.value), r: front.includes(p) ? 5 : 3.5 });
       return svg("g", { class: series(p.place) }, titled(dot, `${p.name}: ${label} ${page.score(p.value)}, ${table.milliseconds(p.cost)} ms`));
     });
-    return [frame(`${label} over milliseconds a query`, ...y.nodes, ...horizontal(scale.ticks, "milliseconds a query (declared)"), line, ...dots), front];
+    return [frame(`${label} over milliseconds per query`, ...y.nodes, ...horizontal(scale.ticks, "milliseconds per query (declared)"), line, ...dots), front];
   }
   return { SERIES, recall, pareto, series };
 })();

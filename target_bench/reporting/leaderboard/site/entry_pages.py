@@ -1,4 +1,4 @@
-"""What the page of an entry shows of its runs: scores, slices, and the hardest queries by id."""
+"""Content of an entry's page: scores, slices, and the ids of the hardest queries."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -134,12 +134,12 @@ class RunView:
 
     @property
     def times(self) -> list[tuple[str, str, float]]:
-        """What was timed, the unit (``s`` or ``ms``), and the number, as far as it may be shown."""
+        """The shown times: name, unit (``s`` or ``ms``) and number."""
         return _times(self.recorded)
 
     @property
     def times_note(self) -> str:
-        """Why other times are not shown; empty if there are none."""
+        """The reason why other times are not shown; empty if there are none."""
         return left_out_note([self.recorded.times.left_out]) or ""
 
     @property
@@ -150,7 +150,7 @@ class RunView:
 
     @property
     def summary(self) -> list[str]:
-        """What the task sums up of the answers, in lines."""
+        """The task's summary of the answers, in lines."""
         return [shown(line) for line in self.recorded.summary]
 
     @property
@@ -159,7 +159,7 @@ class RunView:
         return _declared(self.recorded)
 
     def label(self, metric: str) -> str:
-        """Print what a metric is called, with its cutoff."""
+        """Print the label of a metric, with its cutoff."""
         cutoff = metric.rpartition("@")[2] if "@" in metric else None
         return shown(self.spec(metric).label_at(cutoff))
 
@@ -194,7 +194,7 @@ def _sliced(name: str, divided: Partition, values: NDArray[np.float64]) -> Slice
 
 
 def view(entry: Entry, place: int, slicer: Slicer) -> RunView:
-    """Return what is shown of a run."""
+    """Return the data of a run that are shown."""
     run = entry.runs[place]
     main = main_metric(run)
     return RunView(

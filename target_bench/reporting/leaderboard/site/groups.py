@@ -24,7 +24,7 @@ _LIKE_A_MEAN = 1e-4
 
 
 class Data(NamedTuple):
-    """What runs have in common that may be compared.
+    """Common properties of runs that can be compared.
 
     Attributes:
         task: short name of the task.
@@ -282,7 +282,7 @@ class PValues(NamedTuple):
 
 
 def resamples(systems: int) -> int:
-    """How many random swaps this many systems are tested under."""
+    """Return the number of random swaps for this number of systems."""
     return max(RESAMPLES, round(systems / _SMALLEST))
 
 

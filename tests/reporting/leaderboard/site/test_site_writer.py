@@ -22,7 +22,7 @@ def _files(folder: Path) -> set[str]:
 
 
 def test_what_is_in_it(tmp_path: Path) -> None:
-    """A page an entry and a task; rejected ones are nowhere."""
+    """One page per entry and a task; rejected ones are nowhere."""
     built = build(write(tmp_path / "in", board()), tmp_path / "site")
     pages = {f"entries/{name}.html" for name in ("bm25", "best", "close", "odd", "untold")}
     pages |= {"index.html", "tasks/retrieval.html", "tasks/fact_verification.html"}
