@@ -226,9 +226,11 @@ class TextToTable(Task[Compared]):
         """Sum up faults, types of errors and abilities, a line each."""
         errors = {kind: found["answers"] for kind, found in report["errors"].items()}
         found = [
-            SummaryBlock("answers by fault", report["faults"] or {"none": "all are as asked for"}),
+            SummaryBlock("answers by fault", report["faults"], "" if report["faults"] else "none"),
             SummaryBlock("answers by type of error", errors),
-            SummaryBlock("abilities", {n: f"{v:.2f}" for n, v in report["abilities"].items()}),
+            SummaryBlock(
+                "abilities", text="1 is best, of hallucination too", profile=report["abilities"]
+            ),
         ]
         if "p_score" in report:
             found.append(SummaryBlock("P-Score", report["p_score"]))

@@ -14,7 +14,7 @@ from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.metric import AnswerCounts, Counts
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, TableId
-from target_bench.core.task import Task
+from target_bench.core.task import SummaryBlock, Task
 from target_bench.data.select import Loaded, make_task
 from target_bench.evaluation.resume import ResumedRun
 from target_bench.evaluation.stages.score import aligned
@@ -86,6 +86,11 @@ class ReportRun:
         """Return the ranking of a query, or a record with the tables that it is given."""
         given = self.given.get(query_id, ())
         return self.rankings.get(query_id) or {"tables": [list(table_id) for table_id in given]}
+
+    @property
+    def summary(self) -> Sequence[SummaryBlock]:
+        """What its task says of the answers, for people."""
+        return self.task.summary(self.run.report) if self.run.report else ()
 
     @property
     def times(self) -> ColdTimes:
