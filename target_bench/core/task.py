@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from target_bench.core.answer_options import ANSWER_OPTIONS
+from target_bench.core.answer_options import SEVERAL_TABLES
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions, PromptWriter
 from target_bench.core.schema import (
@@ -110,11 +110,14 @@ class Task(ABC, Generic[ExamplesT]):
         ranks: whether an answer is a ranking of tables; follows from ``answer``.
         source: where the tables of a prompt come from.
         retrieves: whether a run of it begins with a retriever; follows from ``source``.
-        judges: whether answers are judged before they are scored (``judge``).
+        judges: whether answers are judged before they are scored (``judge``); an object may set it
+            where that follows from its settings.
         replays: whether judging cannot be repeated, as where a model judges; an object may set it
             where that follows from its settings. A submission then carries the judgements, which
             are read and never made again. ``judge`` then judges a failed answer without asking the
             model.
+        scores_unlabelled: whether it has metrics that need no reference: where no query has one,
+            ``metrics`` gives those alone and all queries are scored.
         needs_databases: whether it can only be asked of a corpus with databases.
         slices: what its scores are broken down by unless asked for otherwise: names of metadata.
         outcome: the metric that is 1 for a right answer, 0 for a wrong one and between for one that
@@ -131,11 +134,12 @@ class Task(ABC, Generic[ExamplesT]):
     scores: ClassVar[str] = ""
     takes: ClassVar[str] = ""
     gives: ClassVar[str] = ""
-    reads: ClassVar[frozenset[str]] = frozenset({*ANSWER_OPTIONS, "table_format"})
+    reads: ClassVar[frozenset[str]] = frozenset({*SEVERAL_TABLES, "table_format"})
     answer: ClassVar[AnswerKind] = "text"
     source: ClassVar[TableSource] = "retrieved"
-    judges: ClassVar[bool] = False
+    judges: bool = False
     replays: bool = False
+    scores_unlabelled: ClassVar[bool] = False
     needs_databases: ClassVar[bool] = False
     slices: ClassVar[tuple[str, ...]] = ()
     outcome: ClassVar[str | None] = None
@@ -232,7 +236,8 @@ class Task(ABC, Generic[ExamplesT]):
         """Read predictions: what the metrics see of all queries of the dataset, in its order.
 
         Args:
-            dataset: the queries that are scored, each with a reference.
+            dataset: the queries that are scored, each with a reference, or with
+                ``scores_unlabelled`` perhaps none of them.
             predictions: with an entry for every one of them.
 
         Raises:

@@ -67,8 +67,10 @@ def _gold(task: Task[Any], query: Query) -> Answered:
     return Answered(Generation(query.id, task.gold_answer(query) if known else ""))
 
 
+GOLD = "gold"
+
 ANSWER_MODES = {
-    "gold": AnswerMode("The reference answers: upper bound.", _gold),
+    GOLD: AnswerMode("The reference answers: upper bound.", _gold),
     "empty": AnswerMode(
         "No answer: lower bound.", lambda _, query: Answered(Generation(query.id, ""))
     ),
