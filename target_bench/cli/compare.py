@@ -180,6 +180,15 @@ def slices(
     typer.echo(output)
 
 
+@plots.command("radar", help="What a task sums answers up by, as abilities of text-to-table.")
+def radar(runs: RunNames, output: To, out: RunsIn = RUNS, debug: Debug = False) -> None:
+    """Draw the profiles of runs."""
+    from target_bench.reporting.plots import draw
+
+    draw.radar(_folders(runs, out), output)
+    typer.echo(output)
+
+
 def _folders(runs: Sequence[str], out: Path) -> list[Path]:
     from target_bench.runs.find import find
 

@@ -56,9 +56,7 @@ class Doubted(NamedTuple):
 
 
 class SupportJudge:
-    """Asks a generator about the claims that rules do not support; what they support stays so.
-
-    A reply that cannot be read changes nothing.
+    """Asks a generator about the claims that rules do not support; ``with_reply`` reads a reply.
 
     Args:
         generator: as written on the command line, or an object.
@@ -70,23 +68,29 @@ class SupportJudge:
     def __init__(self, generator: Any) -> None:
         self._generator = check_generator(registry.part("generator", generator))
 
-    def judged(self, doubted: Sequence[Doubted]) -> dict[str, Support]:
-        """Return query id -> the support with the claims that the model supports as well.
-
-        An answer without a doubted claim is not asked about.
+    def replies(self, doubted: Sequence[Doubted]) -> dict[str, str]:
+        """Return query id -> reply, of the answers with a doubted claim; empty where one failed.
 
         Raises:
             TargetBenchError: what the generator raises on purpose, such as for a wrong key.
         """
-        asked = [one for one in doubted if _open(one.support)]
-        found = answers(self._generator, [_request(one) for one in asked])
-        result = {one.query_id: one.support for one in doubted}
-        for one in asked:
-            reply = found[one.query_id]
-            numbers = None if reply.error is not None else parse_reply(reply.text)
-            if numbers is not None:
-                result[one.query_id] = _with(one.support, numbers)
-        return result
+        asked = [_request(one) for one in doubted if _open(one.support)]
+        found = answers(self._generator, asked)
+        return {name: "" if one.error is not None else one.text for name, one in found.items()}
+
+
+def with_reply(support: Support, reply: str | None) -> Support:
+    """Return the support with the claims that the model supports as well.
+
+    What the rules support stays so. A reply that is missing or cannot be read changes nothing.
+    """
+    numbers = parse_reply(reply or "")
+    if numbers is None:
+        return support
+    claims: list[Claim] = list(support.claims)
+    for number, place in enumerate(_open(support), start=1):
+        claims[place] = Claim(claims[place].text, number in numbers)
+    return replace(support, claims=tuple(claims))
 
 
 def parse_reply(text: str) -> frozenset[int] | None:
@@ -103,13 +107,6 @@ def parse_reply(text: str) -> frozenset[int] | None:
 
 def _open(support: Support) -> list[int]:
     return [place for place, claim in enumerate(support.claims) if not claim.supported]
-
-
-def _with(support: Support, numbers: frozenset[int]) -> Support:
-    claims: list[Claim] = list(support.claims)
-    for number, place in enumerate(_open(support), start=1):
-        claims[place] = Claim(claims[place].text, number in numbers)
-    return replace(support, claims=tuple(claims))
 
 
 def _request(one: Doubted) -> GenerationRequest:

@@ -1,8 +1,10 @@
 """Tables whose cells span rows or columns, as their source has them, and their rectangular view."""
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from math import inf
 from typing import Any, NamedTuple
 
 
@@ -91,33 +93,40 @@ class CellGrid:
         """
         if not isinstance(rows, Sequence) or isinstance(rows, str) or not rows:
             raise ValueError(f"expected a list of rows of cells, found {rows!r:.60}")
-        return cls(tuple(tuple(_cells(row, i)) for i, row in enumerate(rows, start=1)))
+        sound = sound_rows(rows)
+        return cls(sound or tuple(tuple(_cells(row, i)) for i, row in enumerate(rows, start=1)))
 
 
 def _joined(cells: Iterable[GridCell | None]) -> str:
     return " ".join(dict.fromkeys(cell.text for cell in cells if cell is not None and cell.text))
 
 
+def sound_rows(
+    rows: Iterable[Iterable[Any]], widest: float = inf
+) -> tuple[tuple[GridCell, ...], ...] | None:
+    """Return rows of cells, all checked at once; None where one is not whole or has another type.
+
+    Args:
+        rows: lists of ``[text, row_span, column_span, is_header]``.
+        widest: the largest span.
+    """
+    try:
+        found = tuple(tuple(map(_cell_of, row)) for row in rows)
+        texts, high, wide, headers = zip(*chain.from_iterable(found), strict=True)
+    except (TypeError, ValueError):
+        return None
+    types = ({*map(type, texts)}, {*map(type, (*high, *wide))}, {*map(type, headers)})
+    if types != ({str}, {int}, {bool}) or not 1 <= min(*high, *wide) <= max(*high, *wide) <= widest:
+        return None
+    return found
+
+
+_cell_of = partial(tuple.__new__, GridCell)
+
+
 def _cells(row: Any, number: int) -> Iterable[GridCell]:
     if not isinstance(row, list | tuple):
         raise ValueError(f"row {number}: expected a list of cells, found {row!r:.60}")
-    with suppress(TypeError):
-        cells = [GridCell(*entry) for entry in row]
-        if all(map(_is_sound, cells)) and str not in map(type, row):
-            return cells
-    return _checked(row, number)
-
-
-def _is_sound(cell: GridCell) -> bool:
-    text, rows, columns, is_header = cell
-    return (
-        type(text) is str
-        and type(rows) is type(columns) is int
-        and (rows >= 1 and columns >= 1 and type(is_header) is bool)
-    )
-
-
-def _checked(row: Sequence[Any], number: int) -> Iterable[GridCell]:
     for place, entry in enumerate(row, start=1):
         try:
             cell = GridCell(*entry)

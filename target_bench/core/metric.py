@@ -371,7 +371,8 @@ class AnswerCounts:
             not.
         output_tokens: the same of all answers.
         cost: of all answers, in the currency of the price table; None without one.
-        unlabelled: queries without a reference answer, which are in no score.
+        unlabelled: queries without a reference answer. They are in no score, unless no query has
+            one and the task has metrics that need none.
     """
 
     asked: int

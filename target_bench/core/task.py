@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from target_bench.core.answer_options import ANSWER_OPTIONS
+from target_bench.core.answer_options import SEVERAL_TABLES
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions, PromptWriter
 from target_bench.core.schema import (
@@ -56,14 +56,18 @@ class SummaryBlock:
         label: what it is about; may be empty.
         counts: name -> number, or a number as it is to be shown.
         text: a sentence; shown in place of, or before, the counts.
+        profile: name -> a share between 0 and 1, where several shares are seen together: three or
+            more are drawn as a radar, several runs on one.
     """
 
     label: str
     counts: Mapping[str, int | str] = field(default_factory=dict)
     text: str = ""
+    profile: Mapping[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        listed = ", ".join(f"{name} {value}" for name, value in self.counts.items())
+        shown = {**self.counts, **{name: f"{share:.2f}" for name, share in self.profile.items()}}
+        listed = ", ".join(f"{name} {value}" for name, value in shown.items())
         said = "; ".join(part for part in (self.text, listed) if part)
         return f"{self.label}: {said}" if self.label else said
 
@@ -106,11 +110,14 @@ class Task(ABC, Generic[ExamplesT]):
         ranks: whether an answer is a ranking of tables; follows from ``answer``.
         source: where the tables of a prompt come from.
         retrieves: whether a run of it begins with a retriever; follows from ``source``.
-        judges: whether answers are judged before they are scored (``judge``).
+        judges: whether answers are judged before they are scored (``judge``); an object may set it
+            where that follows from its settings.
         replays: whether judging cannot be repeated, as where a model judges; an object may set it
             where that follows from its settings. A submission then carries the judgements, which
             are read and never made again. ``judge`` then judges a failed answer without asking the
             model.
+        scores_unlabelled: whether it has metrics that need no reference: where no query has one,
+            ``metrics`` gives those alone and all queries are scored.
         needs_databases: whether it can only be asked of a corpus with databases.
         slices: what its scores are broken down by unless asked for otherwise: names of metadata.
         outcome: the metric that is 1 for a right answer, 0 for a wrong one and between for one that
@@ -127,11 +134,12 @@ class Task(ABC, Generic[ExamplesT]):
     scores: ClassVar[str] = ""
     takes: ClassVar[str] = ""
     gives: ClassVar[str] = ""
-    reads: ClassVar[frozenset[str]] = frozenset({*ANSWER_OPTIONS, "table_format"})
+    reads: ClassVar[frozenset[str]] = frozenset({*SEVERAL_TABLES, "table_format"})
     answer: ClassVar[AnswerKind] = "text"
     source: ClassVar[TableSource] = "retrieved"
-    judges: ClassVar[bool] = False
+    judges: bool = False
     replays: bool = False
+    scores_unlabelled: ClassVar[bool] = False
     needs_databases: ClassVar[bool] = False
     slices: ClassVar[tuple[str, ...]] = ()
     outcome: ClassVar[str | None] = None
@@ -228,7 +236,8 @@ class Task(ABC, Generic[ExamplesT]):
         """Read predictions: what the metrics see of all queries of the dataset, in its order.
 
         Args:
-            dataset: the queries that are scored, each with a reference.
+            dataset: the queries that are scored, each with a reference, or with
+                ``scores_unlabelled`` perhaps none of them.
             predictions: with an entry for every one of them.
 
         Raises:

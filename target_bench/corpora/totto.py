@@ -1,12 +1,14 @@
 """ToTTo: sentences that describe highlighted cells of Wikipedia tables (Parikh et al. 2020)."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any, Literal
 
 from target_bench.components import highlights
 from target_bench.core.errors import DataError
-from target_bench.core.grid import CellGrid, GridCell
+from target_bench.core.grid import CellGrid, GridCell, sound_rows
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 
@@ -21,8 +23,7 @@ _FILES = {
     "train": ("totto_train_data.jsonl", "train_sample.jsonl"),
     "test": ("unlabeled_totto_test_data.jsonl",),
 }
-_FIELDS = ("value", "row_span", "column_span", "is_header")
-_NAMES = frozenset(_FIELDS)
+_FIELDS = itemgetter("value", "row_span", "column_span", "is_header")
 
 
 class ToTTo(CorpusLoader):
@@ -85,7 +86,7 @@ def _id(place: str, record: Any) -> str:
 
 
 def _table(release: Release, place: str, record: Any) -> Table:
-    grid = CellGrid(tuple(_rows(release, place, record)))
+    grid = CellGrid(_rows(release, place, record))
     header, rows = grid.rectangular()
     if not header:
         raise DataError(f"{place}: the table holds no cell")
@@ -108,27 +109,21 @@ def _text(record: Any, name: str, place: str) -> str:
     return "" if record.get(name) is None else field(record, name, str, place)
 
 
-def _rows(release: Release, place: str, record: Any) -> Iterator[tuple[GridCell, ...]]:
-    for number, row in enumerate(field(record, "table", list, place)):
+def _rows(release: Release, place: str, record: Any) -> tuple[tuple[GridCell, ...], ...]:
+    rows = field(record, "table", list, place)
+    with suppress(TypeError, KeyError):
+        usual = sound_rows([list(map(_FIELDS, row)) for row in rows], WIDEST)
+        if usual is not None:
+            return usual
+    return tuple(_rows_checked(release, place, rows))
+
+
+def _rows_checked(release: Release, place: str, rows: list[Any]) -> Iterator[tuple[GridCell, ...]]:
+    for number, row in enumerate(rows):
         where = f"{place}, table row {number}"
         if not isinstance(row, list):
             raise DataError(f"{where}: expected a list of cells, found {row!r:.60}")
-        yield tuple(_cells(release, where, row))
-
-
-def _cells(release: Release, place: str, row: list[Any]) -> Iterator[GridCell]:
-    for number, cell in enumerate(row):
-        usual = type(cell) is dict and cell.keys() >= _NAMES
-        if usual and _is_usual(found := GridCell(*(cell[name] for name in _FIELDS))):
-            yield found
-        else:
-            yield _cell(release, f"{place}, cell {number}", cell)
-
-
-def _is_usual(cell: GridCell) -> bool:
-    text, rows, columns, is_header = cell
-    whole = type(rows) is type(columns) is int and 1 <= rows <= WIDEST and 1 <= columns <= WIDEST
-    return whole and type(text) is str and type(is_header) is bool
+        yield tuple(_cell(release, f"{where}, cell {n}", cell) for n, cell in enumerate(row))
 
 
 def _cell(release: Release, place: str, cell: Any) -> GridCell:

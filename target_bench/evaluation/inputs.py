@@ -5,11 +5,14 @@ from pathlib import Path
 from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
+from target_bench.core.schema import Query
 from target_bench.data.select import Loaded
-from target_bench.evaluation.stages.generate import AnswerOptions
+from target_bench.evaluation.stages.generate import AnswerOptions, GeneratorSpec
 from target_bench.evaluation.stages.retrieve import RetrieverSpec
 from target_bench.runs import ranking_files
+from target_bench.runs.record_log import Answered
 
 
 def given_rankings(
@@ -69,4 +72,9 @@ def given_answers(
             f"{predictions}: {n - known} of its {n} answers are to no query of {where}, and were "
             "not used"
         )
-    return AnswerOptions(replay, label=Path(predictions).name)
+
+    def answer(query: Query) -> Answered:
+        return Answered(replay.answer(query.id))
+
+    identity, _ = plugin_identity(replay)
+    return AnswerOptions(GeneratorSpec(Path(predictions).name, identity, replay, answer))

@@ -22,14 +22,19 @@ from target_bench.data.select import make_task
 from target_bench.evaluation import run_warnings
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.stages.consent import Confirm
-from target_bench.evaluation.stages.generate import AnswerOptions, GenerateStage, GeneratorSpec
+from target_bench.evaluation.stages.generate import (
+    GOLD,
+    AnswerOptions,
+    GenerateStage,
+    GeneratorSpec,
+)
 from target_bench.evaluation.stages.judge import JudgeStage
 from target_bench.evaluation.stages.retrieve import Cell, RetrieveStage
 from target_bench.evaluation.stages.score import (
     Scored,
     aligned,
-    labelled,
     over_no_query,
+    scorable,
     score_answers,
     score_rankings,
 )
@@ -73,9 +78,19 @@ class AnswerPlan:
 
 
 def answer_plan(task: Task[Any], cell: Cell, options: AnswerOptions) -> AnswerPlan:
-    """Return generator, task and prompts of a cell; errors as for ``AnswerOptions``."""
-    labelled(task, cell.dataset)
+    """Return generator, task and prompts of a cell; errors as for ``AnswerOptions``.
+
+    Raises:
+        DataError: references are to be the answers, and there is none.
+    """
+    scorable(task, cell.dataset)
     generator = options.generator_spec(task, cell.observer)
+    known = any(map(task.has_reference, cell.dataset.queries))
+    if generator.identity == {"mode": GOLD} and not known:
+        raise DataError(
+            f"{cell.dataset.info.name} {cell.dataset.split}: no query has a reference answer, so "
+            f"the generator {GOLD} has nothing to answer with; name another generator"
+        )
     follows_schema = bool(getattr(generator.generator, "follows_schema", False))
     depth = cell.depth if task.retrieves else most_given(task, cell.dataset)
     tables = options.prompting.tables
@@ -296,7 +311,7 @@ def _judged(
     store: Run,
 ) -> tuple[dict[str, Judgement], bool]:
     """Return the judgements of all answers, and whether all were there already."""
-    dataset = labelled(asked.task, cell.dataset)
+    dataset = scorable(asked.task, cell.dataset)
     if not asked.task.judges or not dataset.queries:
         return {}, True
     label, observer = asked.generator.label, cell.observer
@@ -307,7 +322,7 @@ def _write(cell: Cell, task: Task[Any], store: Run, scored: Scored[Any], **parts
     """Write the tables of values, then the scores that they belong to."""
     dataset = cell.dataset
     if scored.counts.unlabelled:
-        cell.observer.warning(run_warnings.unlabelled(dataset, task, scored.counts.unlabelled))
+        cell.observer.warning(run_warnings.unlabelled(dataset, task, scored))
     damaged = store.damaged()
     if damaged:
         source = "rankings" if task.ranks else "answers"
@@ -380,7 +395,7 @@ def _tables_identity(cell: Cell, asked: AnswerPlan) -> dict[str, Any]:
 
 def _metrics(task: Task[Any], dataset: Dataset, cutoffs: Sequence[int] = ()) -> list[str]:
     """Return the signatures of the metrics of the queries that can be scored."""
-    queries = labelled(task, dataset).queries
+    queries = scorable(task, dataset).queries
     return [metric.signature for metric in task.metrics(queries, cutoffs)] if queries else []
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from target_bench.core.metric import Counts
 from target_bench.core.schema import Dataset
 from target_bench.core.task import Task
+from target_bench.evaluation.stages.score import Scored
 
 
 def too_deep(dataset: Dataset, depth: int) -> str:
@@ -17,11 +18,15 @@ def too_deep(dataset: Dataset, depth: int) -> str:
     )
 
 
-def unlabelled(dataset: Dataset, task: Task[Any], n: int) -> str:
-    """Write the warning that ``n`` queries have no reference and are in no score."""
-    asked = len(dataset.queries)
+def unlabelled(dataset: Dataset, task: Task[Any], scored: Scored[Any]) -> str:
+    """Write the warning that queries have no reference, and what is scored nevertheless."""
+    asked, n = len(dataset.queries), scored.counts.unlabelled
     what = "gold table" if task.ranks else "reference answer"
-    so = "there are no scores" if n == asked else f"scores are over the other {asked - n:,}"
+    so = f"scores are over the other {asked - n:,}"
+    if n == asked:
+        so = "there are no scores"
+        if scored.scores:
+            so = f"only {', '.join(scored.scores)} are computed, which need none"
     return f"{dataset.info.name} {dataset.split}: {n:,} of {asked:,} queries have no {what}: {so}"
 
 

@@ -70,13 +70,15 @@ class Replay(Generator):
 
     def generate(self, request: GenerationRequest) -> Generation:
         """Return the recorded answer, marked as such; one that the file lacks is a failure."""
-        text = self.answers.get(request.query_id)
+        return self.answer(request.query_id)
+
+    def answer(self, query_id: str) -> Generation:
+        """Return the recorded answer to a query, as ``generate`` does."""
+        text = self.answers.get(query_id)
         if text is None:
-            name = Path(self.file).name
-            return Generation(
-                request.query_id, "", error=f"missing: no answer in {name}", cached=True
-            )
-        return Generation(request.query_id, text, cached=True)
+            error = f"missing: no answer in {Path(self.file).name}"
+            return Generation(query_id, "", error=error, cached=True)
+        return Generation(query_id, text, cached=True)
 
     @cached_property
     def answers(self) -> dict[str, str]:

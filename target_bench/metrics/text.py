@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
+from target_bench.metrics.ngrams import matched
 
 Floats = NDArray[np.float64]
 
@@ -95,6 +96,9 @@ class SacreBLEU(Metric[JudgedAnswers]):
 
     def _counts(self, text: str, references: tuple[str, ...]) -> list[float]:
         prepare = self._scorer._preprocess_segment
+        if self.name == "sacrebleu":
+            split = [prepare(one).split() for one in (text, *references)]
+            return _bleu_counts(split[0], split[1:], self._scorer.max_ngram_order)
         known = self._scorer._extract_reference_info([prepare(r) for r in references])
         counts: list[float] = self._scorer._compute_segment_statistics(prepare(text), known)
         return counts
@@ -116,6 +120,19 @@ class SacreBLEU(Metric[JudgedAnswers]):
         rows = whole.reshape(-1, totals.shape[-1]).tolist()
         scores = [scorer._compute_score_from_stats(row).score for row in rows]
         return np.array(scores, dtype=np.float64).reshape(totals.shape[:-1])
+
+
+def _bleu_counts(
+    said: Sequence[str], references: Sequence[Sequence[str]], orders: int
+) -> list[float]:
+    """Return what sacreBLEU counts of tokens: both lengths, n-grams in common, n-grams said.
+
+    The length of the reference is the nearest one, the shorter of two as near.
+    """
+    correct = [matched(said, references, n) for n in range(1, orders + 1)]
+    length = len(said)
+    nearest = min(map(len, references), key=lambda other: (abs(other - length), other))
+    return [length, nearest, *correct, *(max(length - n, 0) for n in range(orders))]
 
 
 class MeanOverAnswers(Metric[JudgedAnswers]):

@@ -206,13 +206,14 @@ class StoredRun:
 
     @property
     def n_unlabelled(self) -> int:
-        """How many queries have no reference, and are in no score."""
+        """How many queries have no reference."""
         return (self.answer_counts or self.counts).unlabelled
 
     @property
     def n_scored(self) -> int:
-        """How many queries the scores are over at most."""
-        return self.n_queries - self.n_unlabelled
+        """How many queries the scores are over at most: without any reference, all or none."""
+        labelled = self.n_queries - self.n_unlabelled
+        return labelled or (self.n_queries if self.scores else 0)
 
     @property
     def n_failed(self) -> int:

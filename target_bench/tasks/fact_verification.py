@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from target_bench.components.answer_reading import Reading
-from target_bench.core.answer_options import ANSWER_OPTIONS
+from target_bench.core.answer_options import SEVERAL_TABLES
 from target_bench.core.errors import DataError
 from target_bench.core.metric import Metric
 from target_bench.core.schema import (
@@ -43,7 +43,7 @@ class FactVerification(Task[JudgedLabels]):
     scores = "labels"
     takes = "tables that were retrieved for a statement"
     gives = "a label: True, False or Not Enough Information"
-    reads: ClassVar[frozenset[str]] = frozenset({*ANSWER_OPTIONS, "table_format", "structured"})
+    reads: ClassVar[frozenset[str]] = frozenset({*SEVERAL_TABLES, "table_format", "structured"})
     answer: ClassVar[AnswerKind] = "label"
     outcome = "accuracy"
     leak_limits = LeakLimits(unsupported=0.9)

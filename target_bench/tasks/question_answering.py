@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from target_bench.components.answer_reading import Reading
 from target_bench.components.answer_words import table_words, words
-from target_bench.core.answer_options import ANSWER_OPTIONS
+from target_bench.core.answer_options import SEVERAL_TABLES
 from target_bench.core.metric import Metric
 from target_bench.core.reasoning import READING, without_reasoning
 from target_bench.core.schema import AnswerKind, Corpus, Dataset, Judgement, Query, TableId
@@ -31,7 +31,7 @@ class QuestionAnswering(Task[JudgedValues]):
     scores = "texts"
     takes = "tables that were retrieved for a question"
     gives = "text"
-    reads: ClassVar[frozenset[str]] = frozenset({*ANSWER_OPTIONS, "table_format"})
+    reads: ClassVar[frozenset[str]] = frozenset({*SEVERAL_TABLES, "table_format"})
     answer: ClassVar[AnswerKind] = "text"
     outcome = "token_f1"
     leak_limits = LeakLimits(unsupported=0.5, verbatim=0.5, certain=0.9)

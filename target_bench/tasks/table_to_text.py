@@ -1,7 +1,10 @@
 """Table-to-text: does a sentence say what the highlighted cells of a table say?"""
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -10,12 +13,23 @@ from target_bench.components.answer_reading import Reading
 from target_bench.components.answer_words import words
 from target_bench.components.prompts.cell_prompting import CellPrompter
 from target_bench.components.prompts.prompting import prompt_of
+from target_bench.components.support_judge import VERSION as JUDGE_VERSION
+from target_bench.components.support_judge import Doubted, SupportJudge, with_reply
 from target_bench.components.table_text import grid_rows
+from target_bench.core.answer_options import ANSWER_OPTIONS
 from target_bench.core.linearisation import are_places
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.reasoning import READING, without_reasoning
-from target_bench.core.schema import AnswerKind, Corpus, Dataset, Judgement, Query
+from target_bench.core.schema import (
+    AnswerKind,
+    Corpus,
+    Dataset,
+    Generation,
+    Judgement,
+    Query,
+    Retrieval,
+)
 from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, TableSource, Task
 from target_bench.metrics.descriptions import evaluation_text
 from target_bench.metrics.descriptions.description_metrics import (
@@ -25,10 +39,15 @@ from target_bench.metrics.descriptions.description_metrics import (
     description_metrics,
 )
 from target_bench.metrics.descriptions.evaluation_text import Evidence
+from target_bench.metrics.faithfulness.support import Support
 from target_bench.metrics.faithfulness.support_metrics import VERSION as SUPPORT_VERSION
 from target_bench.metrics.faithfulness.support_metrics import sentence_support_metrics
+from target_bench.metrics.faithfulness.table_lines import cells_as_said
 from target_bench.metrics.text import VERSION as TEXT_VERSION
 from target_bench.metrics.text import number_of_references
+
+_AT_ONCE = 64
+"""Answers that the judge is asked about together."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +56,16 @@ class JudgedSentences(JudgedDescriptions):
 
     Attributes:
         faults: of each query; None where its highlighted cells are those of its table.
+        replies: of a judge to each sentence; None where it was not asked.
     """
 
     faults: Sequence[str | None] = ()
+    replies: Sequence[str | None] = ()
+
+    @cached_property
+    def judged(self) -> list[Support]:
+        """``supports`` with the facts that the judge finds supported."""
+        return list(map(with_reply, self.supports, self.replies))
 
 
 class TableToText(Task[JudgedSentences]):
@@ -51,6 +77,10 @@ class TableToText(Task[JudgedSentences]):
     Args:
         bertscore: the model of the additional metric BERTScore, as in ``roberta-large`` or
             ``folder@6``, which names a layer (extra bertscore); None for none.
+        bleurt: the checkpoint of the additional metric BLEURT, a folder that transformers reads
+            (extra bleurt); None for none.
+        judged_by: a generator that looks again at the facts that rules do not support, as written
+            on the command line; None for none. Its replies are recorded with the judgements.
     """
 
     name = "table_to_text"
@@ -59,13 +89,21 @@ class TableToText(Task[JudgedSentences]):
     scores = OF
     takes = "a table with highlighted cells"
     gives = "a sentence that describes them"
+    reads: ClassVar[frozenset[str]] = frozenset({*ANSWER_OPTIONS, "table_format"})
     answer: ClassVar[AnswerKind] = "text"
     source: ClassVar[TableSource] = "given"
+    scores_unlabelled = True
     slices = ("overlap_subset",)
     leak_limits = LeakLimits(verbatim=0.5)
 
-    def __init__(self, bertscore: str | None = None) -> None:
+    def __init__(
+        self, bertscore: str | None = None, bleurt: str | None = None, judged_by: Any = None
+    ) -> None:
         self.bertscore = bertscore
+        self.bleurt = bleurt
+        self.judged_by = judged_by
+        self.judges = self.replays = judged_by is not None
+        self._judge = None if judged_by is None else SupportJudge(judged_by)
         self._reading = Reading(_without_reasoning)
 
     def prompt_writer(
@@ -83,16 +121,23 @@ class TableToText(Task[JudgedSentences]):
     def metrics(
         self, queries: Sequence[Query], _cutoffs: Sequence[int] = ()
     ) -> list[Metric[JudgedSentences]]:
-        """Return PARENT, ToTTo's BLEU, sacreBLEU of the text as it is, and support by the table."""
+        """Return PARENT, ToTTo's BLEU, sacreBLEU of the text as it is, and support by the table.
+
+        Where no query has a reference, support by the table alone.
+        """
+        support = sentence_support_metrics(judged=self._judge is not None)
+        if not any(map(self.has_reference, queries)):
+            return support
         number = number_of_references([query.references for query in queries])
-        found: list[Metric[JudgedSentences]] = [
-            *description_metrics(number, READING),
-            *sentence_support_metrics(),
-        ]
+        found = [*description_metrics(number, READING), *support]
         if self.bertscore is not None:
             from target_bench.metrics.bertscore import BERTScore
 
             found.append(BERTScore(self.bertscore, READING))
+        if self.bleurt is not None:
+            from target_bench.components.bleurt import BLEURT
+
+            found.append(BLEURT(self.bleurt, READING))
         return found
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedSentences:
@@ -101,13 +146,25 @@ class TableToText(Task[JudgedSentences]):
         Raises:
             BudgetError: the budget is spent.
         """
-        given = [predictions.answers[query.id] for query in dataset.queries]
-        about = [_about(query, dataset.corpus) for query in dataset.queries]
+        judged = predictions.judgements
+        replies = [judged[q.id].record.get("reply") if judged else None for q in dataset.queries]
+        return self._sentences(dataset.queries, dataset.corpus, predictions.answers, replies)
+
+    def _sentences(
+        self,
+        queries: Sequence[Query],
+        corpus: Corpus,
+        answers: Mapping[str, Generation],
+        replies: Sequence[str | None] = (),
+    ) -> JudgedSentences:
+        given = [answers[query.id] for query in queries]
+        about = [_about(query, corpus) for query in queries]
         return JudgedSentences(
             [None if g.error is not None else self.parse(g.text) for g in given],
-            [query.references for query in dataset.queries],
+            [query.references for query in queries],
             [evidence for evidence, _ in about],
             [fault for _, fault in about],
+            replies,
         )
 
     def parsed(self, examples: JudgedSentences) -> Sequence[str | None]:
@@ -115,8 +172,59 @@ class TableToText(Task[JudgedSentences]):
         return examples.texts
 
     def settings(self) -> list[str]:
-        """Return what changes a score besides the metrics: the versions of their rules."""
-        return [VERSION, TEXT_VERSION, SUPPORT_VERSION]
+        """Return what changes a score besides the metrics: the versions of rules, and the judge."""
+        found = [VERSION, TEXT_VERSION, SUPPORT_VERSION]
+        if self._judge is not None:
+            given = self.judged_by
+            name = given if isinstance(given, str) else type(given).__qualname__
+            found.append(f"judge:{name}|{JUDGE_VERSION}")
+        return found
+
+    def unjudged(
+        self,
+        dataset: Dataset,
+        generations: Mapping[str, Generation],
+        _retrievals: Mapping[str, Retrieval],
+        known: Mapping[str, Judgement],
+    ) -> list[Query]:
+        """List the queries without a judgement of this answer, its table and these settings."""
+        return [
+            query
+            for query in dataset.queries
+            if query.id not in known
+            or known[query.id].fingerprint
+            != self._fingerprint(query, dataset.corpus, generations[query.id])
+        ]
+
+    def judge(
+        self,
+        queries: Sequence[Query],
+        dataset: Dataset,
+        generations: Mapping[str, Generation],
+        _retrievals: Mapping[str, Retrieval],
+    ) -> Generator[Judgement, None, None]:
+        """Ask the judge about the facts that rules do not support.
+
+        Raises:
+            BudgetError: the time for all of them is over.
+        """
+        assert self._judge is not None
+        for start in range(0, len(queries), _AT_ONCE):
+            some = queries[start : start + _AT_ONCE]
+            found = self._sentences(some, dataset.corpus, generations)
+            sources = [cells_as_said(*about)[0] for about in found.evidence]
+            parts = zip(some, sources, found.texts, found.supports, strict=True)
+            replies = self._judge.replies([Doubted(q.id, s, t or "", p) for q, s, t, p in parts])
+            for query, support in zip(some, found.supports, strict=True):
+                self._reading.check()
+                record = _record(support, replies.get(query.id))
+                print_of = self._fingerprint(query, dataset.corpus, generations[query.id])
+                yield Judgement(query.id, print_of, record)
+
+    def _fingerprint(self, query: Query, corpus: Corpus, given: Generation) -> str:
+        text = None if given.error is not None else given.text
+        whole = json.dumps([READING, *self.settings(), text, *_about(query, corpus)[0]])
+        return hashlib.sha256(whole.encode()).hexdigest()[:32]
 
     def report(self, dataset: Dataset, examples: JudgedSentences) -> dict[str, Any]:
         """Return the queries without a usable highlight or value, and which they are."""
@@ -158,6 +266,17 @@ class TableToText(Task[JudgedSentences]):
         """Return whether an answer has the words of a reference, and no others."""
         given = words(answer)
         return given != "" and given in map(words, query.references)
+
+
+def _record(support: Support, reply: str | None) -> dict[str, Any]:
+    """Return what a report shows of a sentence, and the reply of the judge if it was asked."""
+    judged = with_reply(support, reply)
+    unsupported = [claim.text for claim in judged.claims if not claim.supported]
+    pairs = zip(support.claims, judged.claims, strict=True)
+    by_judge = [new.text for old, new in pairs if new.supported and not old.supported]
+    found: dict[str, Any] = {"verdict": "failed" if support.failed else "read"}
+    found |= {"unsupported": unsupported, "supported by the judge": by_judge}
+    return found if reply is None else found | {"reply": reply}
 
 
 def _without_reasoning(text: str) -> str | None:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from target_bench.components.prompts.prompting import prompt_of
 from target_bench.components.prompts.schema_prompting import ANSWER_SCHEMA, SchemaPrompter
-from target_bench.core.answer_options import ANSWER_OPTIONS
+from target_bench.core.answer_options import SEVERAL_TABLES
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions
@@ -99,7 +99,7 @@ class TextToSQL(Task[JudgedStatements]):
     scores = "SQL"
     takes = "the schema of the database of the tables that were retrieved for a question"
     gives = "a SQL statement"
-    reads: ClassVar[frozenset[str]] = frozenset({*ANSWER_OPTIONS, "schema_scope", "structured"})
+    reads: ClassVar[frozenset[str]] = frozenset({*SEVERAL_TABLES, "schema_scope", "structured"})
     answer: ClassVar[AnswerKind] = "sql"
     judges = True
     needs_databases = True

@@ -11,7 +11,7 @@ from target_bench.components.prompts.prompting import prompt_of
 from target_bench.components.prompts.table_prompting import TablePrompter
 from target_bench.components.table_judge import VERSION as JUDGE_VERSION
 from target_bench.components.table_judge import Pair, TableJudge
-from target_bench.core.answer_options import ANSWER_OPTIONS
+from target_bench.core.answer_options import ANSWER_OPTIONS, SEVERAL_TABLES
 from target_bench.core.errors import DataError
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions
@@ -226,9 +226,11 @@ class TextToTable(Task[Compared]):
         """Sum up faults, types of errors and abilities, a line each."""
         errors = {kind: found["answers"] for kind, found in report["errors"].items()}
         found = [
-            SummaryBlock("answers by fault", report["faults"] or {"none": "all are as asked for"}),
+            SummaryBlock("answers by fault", report["faults"], "" if report["faults"] else "none"),
             SummaryBlock("answers by type of error", errors),
-            SummaryBlock("abilities", {n: f"{v:.2f}" for n, v in report["abilities"].items()}),
+            SummaryBlock(
+                "abilities", text="1 is best, of hallucination too", profile=report["abilities"]
+            ),
         ]
         if "p_score" in report:
             found.append(SummaryBlock("P-Score", report["p_score"]))
@@ -264,7 +266,7 @@ class TableAnswering(TextToTable):
     title = "Answers as Tables"
     aliases = ("table_answers",)
     takes = "tables that were retrieved for a question"
-    reads: ClassVar[frozenset[str]] = frozenset({*ANSWER_OPTIONS, "table_format"})
+    reads: ClassVar[frozenset[str]] = frozenset({*SEVERAL_TABLES, "table_format"})
     source: ClassVar[TableSource] = "retrieved"
 
     def holds_answer(self, query: Query, tables: Sequence[TableId], _corpus: Corpus) -> bool:

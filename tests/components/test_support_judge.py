@@ -2,7 +2,7 @@
 
 import pytest
 
-from target_bench.components.support_judge import Doubted, SupportJudge, parse_reply
+from target_bench.components.support_judge import Doubted, SupportJudge, parse_reply, with_reply
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.metrics.faithfulness.support import sentence_support
@@ -29,15 +29,17 @@ def _doubted(text: str, query_id: str = "q") -> Doubted:
 def test_only_doubted_claims_are_asked_about() -> None:
     judge = Replies('They add up.\n```json\n{"supported": [1]}\n```')
     given = [_doubted("Oslo and Bergen scored 5, not 7."), _doubted("Oslo scored 3.", "r")]
-    found = SupportJudge(judge).judged(given)
+    replies = SupportJudge(judge).replies(given)
+    assert list(replies) == ["q"]
     assert [one.query_id for one in judge.asked] == ["q"]
     assert "1. 5\n2. 7" in judge.asked[0].messages[-1].content
-    assert [(c.text, c.supported) for c in found["q"].claims] == [
+    judged = with_reply(given[0].support, replies["q"])
+    assert [(c.text, c.supported) for c in judged.claims] == [
         ("5", True),
         ("7", False),
         ("Oslo Bergen", True),
     ]
-    assert found["r"] == given[1].support
+    assert with_reply(given[1].support, None) == given[1].support
 
 
 @pytest.mark.parametrize(
@@ -54,7 +56,8 @@ def test_only_doubted_claims_are_asked_about() -> None:
 )
 def test_a_reply_that_cannot_be_read_changes_nothing(reply: str | Generation) -> None:
     given = _doubted("Oslo scored 5.")
-    assert SupportJudge(Replies(reply)).judged([given]) == {"q": given.support}
+    replies = SupportJudge(Replies(reply)).replies([given])
+    assert with_reply(given.support, replies["q"]) == given.support
 
 
 def test_the_last_block_counts() -> None:

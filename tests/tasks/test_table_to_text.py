@@ -9,14 +9,18 @@ import pytest
 from target_bench.components.cell_sentences import sentence
 from target_bench.components.highlights import highlighted
 from target_bench.core import registry
+from target_bench.core.errors import DataError
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.schema import GenerationRequest, Table, TableId
+from target_bench.core.schema import Generation, GenerationRequest, Table, TableId
 from target_bench.corpora import load
 from target_bench.data.select import Loaded, of_task
 from target_bench.evaluation.results import Result
+from target_bench.evaluation.stages.judge import judge_answers
+from target_bench.evaluation.stages.score import score_answers
 from target_bench.evaluation.target import TARGET
 from target_bench.generators.extractive import Extractive
 from target_bench.generators.template import Template
+from target_bench.reporting.report import write_report
 from target_bench.runs.integrity import check
 from target_bench.runs.read import read_run
 from target_bench.tasks.table_to_text import TableToText
@@ -123,17 +127,58 @@ def test_what_cannot_be_used_is_counted_and_named(tmp_path: Path) -> None:
     assert result.scores["parent"].n == 5
 
 
-def test_an_unlabelled_split_has_answers_and_no_scores(tmp_path: Path) -> None:
-    bare = {"sentence_annotations": None}
+def test_an_unlabelled_split_is_scored_without_references(tmp_path: Path) -> None:
+    oslo = {**RECORD["table"][1][0], "value": "Oslo"}
+    bare = {"sentence_annotations": None, "table": [[oslo]], "highlighted_cells": [[0, 0]]}
     folder = _written(tmp_path, bare, bare, split="unlabeled_totto_test_data")
     result = _run(folder, "totto", split="test")
-    assert result.scores == {}
+    assert set(result.scores) == {"support[facts]", "coverage[cells]"}
+    assert result.scores["coverage[cells]"].n == 2
     assert result.answers is not None
     assert (result.answers.answered, result.answers.unlabelled) == (2, 2)
-    gold = _run(folder, "totto", "gold", split="test")
-    assert gold.scores == {}
-    assert gold.answers is not None
-    assert gold.answers.unlabelled == 2
+    stored = read_run(result.folder)
+    assert (stored.n_scored, stored.n_unlabelled, len(stored.query_ids)) == (2, 2, 2)
+    page = write_report([result.folder], tmp_path / "report.html", folder, observer=Recorder())
+    assert "No query has a reference: the scores are of metrics that need none." in page.read_text()
+    with pytest.raises(DataError, match="totto test: no query has a reference answer, so the gen"):
+        _run(folder, "totto", "gold", split="test")
+
+
+class Judge:
+    """Finds every doubted fact supported, and counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def generate(self, _request: GenerationRequest) -> str:
+        self.asked += 1
+        return 'So it is.\n```json\n{"supported": [1, 2, 3]}\n```'
+
+
+def test_a_judge_looks_at_facts_without_support_and_is_asked_once() -> None:
+    judge, first = Judge(), MINI.queries[0]
+    task = TableToText(judged_by=judge)
+    answers = {query.id: "Nowhereland won 97 medals." for query in MINI.queries[:2]}
+    made = judge_answers(MINI, answers, task)
+    assert judge.asked == 2  # a failed answer is not asked about
+    assert judge_answers(MINI, answers, task, known=made) == made
+    assert judge.asked == 2
+    assert made[first.id].record["supported by the judge"] == ["97", "Nowhereland"]
+    scored = score_answers(MINI, answers, task, made)
+    rules, judged = scored.per_query["support[facts]"], scored.per_query["support[judged]"]
+    assert (rules[0], judged[0]) == (0, 1)
+    assert "support[judged]" not in score_answers(MINI, answers, "t2t").scores
+    assert task.settings()[-1] == "judge:Judge|support-prompt:1"
+    assert task.settings()[:-1] == TableToText().settings()
+    longer = {first.id: "Nowhereland won 98 medals."}
+    assert [q.id for q in task.unjudged(MINI, _generations(longer), {}, made)] == [
+        query.id for query in MINI.queries[:2]
+    ]
+
+
+def _generations(texts: dict[str, str]) -> dict[str, Generation]:
+    failed = {q.id: Generation(q.id, "", error="missing") for q in MINI.queries}
+    return failed | {name: Generation(name, text) for name, text in texts.items()}
 
 
 def test_slices_are_overlap_and_non_overlap(tmp_path: Path) -> None:

@@ -67,8 +67,10 @@ def _gold(task: Task[Any], query: Query) -> Answered:
     return Answered(Generation(query.id, task.gold_answer(query) if known else ""))
 
 
+GOLD = "gold"
+
 ANSWER_MODES = {
-    "gold": AnswerMode("The reference answers: upper bound.", _gold),
+    GOLD: AnswerMode("The reference answers: upper bound.", _gold),
     "empty": AnswerMode(
         "No answer: lower bound.", lambda _, query: Answered(Generation(query.id, ""))
     ),
@@ -86,8 +88,8 @@ class GeneratorSpec:
     Attributes:
         label: the generator as it was asked for, or the name of a mode.
         identity: all of it that can change an answer.
-        generator: the generator, if one is asked.
-        answer: where the answers come from, if none is.
+        generator: the generator, if there is one.
+        answer: where the answers come from, if no request is sent.
         prompt: what identifies the prompt of those answers, if it is not the one of this run.
     """
 
@@ -347,14 +349,12 @@ class AnswerOptions:
         prompting: what prompts are made of.
         task: the task with its settings, as it was asked for; for the manifest.
         confirm: is asked before requests that may cost money.
-        label: what the generator is called in results; default: as it was asked for.
     """
 
     generator: GeneratorLike | GeneratorSpec | str
     prompting: PromptOptions = field(default_factory=PromptOptions)
     task: str | None = None
     confirm: Confirm | None = None
-    label: str | None = None
 
     def prompter(
         self, task: Task[Any], databases: Mapping[str, Path], follows_schema: bool
@@ -390,7 +390,7 @@ class AnswerOptions:
             observer.warning(warning)
         if not getattr(plugin, "converses", True):
             self._warn_of_prompt(label, observer)
-        return GeneratorSpec(self.label or masked_settings(label), identity, generator=plugin)
+        return GeneratorSpec(masked_settings(label), identity, generator=plugin)
 
     def _warn_of_prompt(self, label: str, observer: Observer) -> None:
         if self.prompting.prompt is not None:

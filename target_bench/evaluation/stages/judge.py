@@ -11,7 +11,7 @@ from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import Task
 from target_bench.data.select import of_task
-from target_bench.evaluation.stages.score import all_answers, answer_task, check_known, labelled
+from target_bench.evaluation.stages.score import all_answers, answer_task, check_known, scorable
 from target_bench.runs.record_log import JUDGEMENTS, Answered, StoredJudgements
 from target_bench.runs.store import Run
 
@@ -135,7 +135,7 @@ def judge_answers(
     if not judge.judges:
         raise ConfigError(f"the task {judge.name} scores answers as they are: nothing to judge")
     check_known("answer", answers, dataset)
-    dataset = labelled(judge, of_task(dataset, judge.name))
+    dataset = scorable(judge, of_task(dataset, judge.name))
     given = all_answers(dataset, answers)
     generations = {query_id: answered.generation for query_id, answered in given.items()}
     todo = judge.unjudged(dataset, generations, rankings or {}, known or {})

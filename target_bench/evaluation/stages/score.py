@@ -40,7 +40,7 @@ class Scored(Generic[CountsT]):
     """Scores, and the value of every query alone.
 
     Attributes:
-        query_ids: the queries that are scored, those with a reference, in the order of the dataset.
+        query_ids: the queries that are scored, in the order of the dataset.
         scores: metric name -> score.
         per_query: metric name -> (n,) value of each query; NaN where the metric is not over it.
         statistics: metric name -> (n, m) sufficient statistics, of the metrics whose statistics
@@ -100,7 +100,7 @@ def score_rankings(
     found = [_retrieval(query.id, rankings, depth, dataset) for query in queries]
     task = make_task(task) if isinstance(task, str) else task
     of_all = {retrieval.query_id: retrieval for retrieval in found}
-    scored = labelled(task, dataset)
+    scored = scorable(task, dataset)
     ids = [query.id for query in scored.queries]
     counts = _counts(queries, found, min(depth, len(dataset.corpus)), len(queries) - len(ids))
     if not ids:
@@ -137,7 +137,8 @@ def score_answers(
         judgements: query id -> its judgement, of every query, for a task that judges answers.
         rankings: query id -> the tables that an answer is built on, for a task that reads them.
 
-    Queries without a reference are in the counts and in no score.
+    Queries without a reference are in the counts and in no score, unless no query has one and the
+    task has metrics that need none.
 
     Raises:
         ConfigError: the task is not about answers, or has no query here.
@@ -149,9 +150,9 @@ def score_answers(
     check_known("answer", answers, dataset)
     dataset = of_task(dataset, asked.name)
     given = all_answers(dataset, answers)
-    scored = labelled(asked, dataset)
+    scored = scorable(asked, dataset)
     if not scored.queries:
-        return Scored((), {}, {}, {}, _answer_counts(given, {}))
+        return Scored((), {}, {}, {}, _answer_counts(given, {}, len(given)))
     if asked.judges:
         _check_judged(scored, judgements or {}, asked.name)
     generations = {query_id: answered.generation for query_id, answered in given.items()}
@@ -161,7 +162,8 @@ def score_answers(
     metrics = asked.metrics(scored.queries)
     values = _computed(metrics, examples, ids, asked.check_budget)
     read = asked.parsed(examples) or [True] * len(ids)
-    counts = _answer_counts(given, dict(zip(ids, read, strict=True)))
+    unlabelled = sum(not asked.has_reference(query) for query in dataset.queries)
+    counts = _answer_counts(given, dict(zip(ids, read, strict=True)), unlabelled)
     ordered = values._replace(scores=in_order(values.scores, scored.queries))
     report = {**asked.report(scored, examples)}
     if asked.slices:
@@ -209,8 +211,10 @@ def answer_task(task: Task[Any] | str) -> Task[Any]:
     return found
 
 
-def labelled(task: Task[Any], dataset: Dataset) -> Dataset:
-    """Return the dataset with the queries that have a reference for a task; perhaps with none.
+def scorable(task: Task[Any], dataset: Dataset) -> Dataset:
+    """Return the dataset with the queries that a task can score; perhaps with none.
+
+    They are those with a reference; all, where none has one and the task has metrics without.
 
     Raises:
         DataError: a reference is not valid.
@@ -218,7 +222,9 @@ def labelled(task: Task[Any], dataset: Dataset) -> Dataset:
     queries = tuple(query for query in dataset.queries if task.has_reference(query))
     if type(task).check is not Task.check:  # which accepts every reference
         task.check(queries)
-    return dataset if len(queries) == len(dataset.queries) else replace(dataset, queries=queries)
+    if len(queries) == len(dataset.queries) or (not queries and task.scores_unlabelled):
+        return dataset
+    return replace(dataset, queries=queries)
 
 
 def all_answers(
@@ -356,14 +362,15 @@ def _counts(
 
 
 def _answer_counts(
-    answers: Mapping[str, Answered], parsed: Mapping[str, object | None]
+    answers: Mapping[str, Answered], parsed: Mapping[str, object | None], unlabelled: int
 ) -> AnswerCounts:
     """Return the denominators of answers, and what they took.
 
     Args:
         answers: query id -> answer, of all queries, failed ones included.
-        parsed: query id -> what was read in its answer, of those with a reference; None where
+        parsed: query id -> what was read in its answer, of those that are scored; None where
             nothing was.
+        unlabelled: how many have no reference.
     """
     generations = [answered.generation for answered in answers.values()]
     given = [generation for generation in generations if generation.error is None]
@@ -378,7 +385,7 @@ def _answer_counts(
         input_tokens=_sum(generation.input_tokens for generation in generations),
         output_tokens=_sum(generation.output_tokens for generation in generations),
         cost=_sum(generation.cost for generation in generations),
-        unlabelled=len(answers) - len(parsed),
+        unlabelled=unlabelled,
     )
 
 

@@ -28,7 +28,7 @@ _CLOSES = frozenset(",.?!:;\\%}])")
 _QUOTES = frozenset("'\"„“`")
 _LOW_QUOTES = frozenset("„“”")
 _FIRST = _OPENS | _CLOSES | _QUOTES | {"$"}
-_MARKS = re.compile(" [^ A-Za-z0-9]")
+_MARKED = re.compile("(?<= )[^ A-Za-z0-9][^ ]*")
 _SPACES = re.compile(" +")
 _CJK = (
     (0x1100, 0x11FF),
@@ -54,26 +54,32 @@ def detokenised(line: str) -> str:
     if "@" in line or "&" in line:
         for written, meant in _ENTITIES:
             line = line.replace(written, meant)
-    text = _joined(line.rstrip(" ").split(" ")) if _MARKS.search(line) else line
-    return _SPACES.sub(" ", text).removeprefix(" ").removesuffix(" ")
+    return _SPACES.sub(" ", _joined(line)).removeprefix(" ").removesuffix(" ")
 
 
-def _joined(words: list[str]) -> str:
+def _joined(line: str) -> str:
+    """Remove the space beside words that belong to the one before or after them.
+
+    Words that begin with a plain letter or digit do not.
+    """
     parts: list[str] = []
     seen: Counter[str] = Counter()
-    space, before = " ", ""
-    for word in words:
-        left, right = _sides(word, before, seen)
-        parts.append(word if left else space + word)
-        space = "" if right else " "
-        before = word
+    end = 0
+    for marked in _MARKED.finditer(line):
+        start = marked.start()
+        before = line[line.rfind(" ", 0, start - 1) + 1 : start - 1]
+        left, right = _sides(marked[0], before, seen)
+        parts.append(line[end : start - 1 if left else start])
+        parts.append(marked[0])
+        end = marked.end() + right
+    parts.append(line[end:])
     return "".join(parts)
 
 
 def _sides(word: str, before: str, seen: Counter[str]) -> tuple[bool, bool]:
     """Say whether a word is attached to the one before it, and to the one after it."""
     first = word[:1]
-    if not first or (first.isascii() and first not in _FIRST):
+    if first.isascii() and first not in _FIRST:
         return False, False
     if _is_cjk(first):
         return before != "" and _is_cjk(before[-1]), False

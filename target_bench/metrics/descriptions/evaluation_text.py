@@ -19,7 +19,8 @@ ANNOTATORS = 3
 
 _BREAKS = re.compile(r"[\t\n\r\v\f\x1c-\x1f\x85\u2028\u2029]+")
 _ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
-_SYMBOLS = {ord(c): f" {c} " for c in '{|}~[\\]^_` !"#$%&()*+:;<=>?@/'}
+_SYMBOLS = re.escape('{|}~[\\]^_`!"#$%&()*+:;<=>?@/')
+_WORDS = re.compile(rf"[^\s{_SYMBOLS}]+|[{_SYMBOLS}]")
 _RULES = (
     (re.compile(r"([^0-9])([\.,])"), r"\1 \2 "),
     (re.compile(r"([\.,])([^0-9])"), r" \1 \2"),
@@ -80,7 +81,7 @@ def _entries(pairs: Iterable[tuple[str, str]]) -> list[str]:
 
 def one_line(text: str) -> str:
     """Write line breaks and TABs as a space."""
-    return _BREAKS.sub(" ", text)
+    return text if text.isprintable() else _BREAKS.sub(" ", text)
 
 
 def references(texts: Sequence[str]) -> list[str]:
@@ -104,13 +105,20 @@ def values(line: str) -> list[str]:
 
 def tokens(text: str) -> list[str]:
     """Split text as the script for PARENT does: lower case, then sacreBLEU's 13a."""
-    return [token for word in _words(text.lower()) for token in _parts(word)]
+    found: list[str] = []
+    for word in _words(text.lower()):
+        if word.isalnum():
+            found.append(word)
+        else:
+            found += _numbers(word)
+    return found
 
 
 def known_tokens(texts: Iterable[str]) -> frozenset[str]:
     """Return the set of the tokens of several texts, all split at once."""
-    words = set(_words("  ".join(text.strip() for text in texts).lower()))
-    return frozenset(token for word in words for token in _parts(word))
+    words = set(_words("  ".join(map(str.strip, texts)).lower()))
+    plain = frozenset(filter(str.isalnum, words))
+    return plain.union(*map(_numbers, words - plain))
 
 
 def _words(line: str) -> list[str]:
@@ -119,11 +127,7 @@ def _words(line: str) -> list[str]:
     if "&" in line:
         for written, meant in _ENTITIES:
             line = line.replace(written, meant)
-    return line.translate(_SYMBOLS).split()
-
-
-def _parts(word: str) -> tuple[str, ...]:
-    return _numbers(word) if "." in word or "," in word or "-" in word else (word,)
+    return _WORDS.findall(line)
 
 
 @lru_cache(maxsize=2**16)

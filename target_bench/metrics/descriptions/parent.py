@@ -6,11 +6,13 @@ and table is chosen for each reference, and of several references the one with t
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
+
+from target_bench.metrics.ngrams import Ngram, ngrams, shared
 
 ORDERS = 4
 SMOOTHING = 1e-5
@@ -39,20 +41,16 @@ class Sentence:
     known: Set[str]
 
     @cached_property
-    def counts(self) -> list[Counter[tuple[str, ...]]]:
+    def counts(self) -> list[Counter[Ngram]]:
         """N-gram -> how often it occurs, for each order from 1."""
-        shifted = [self.tokens[i:] for i in range(ORDERS)]
-        return [Counter(zip(*shifted[:n], strict=False)) for n in range(1, ORDERS + 1)]
+        return [Counter(ngrams(self.tokens, n)) for n in range(1, ORDERS + 1)]
 
     @cached_property
     def entailed(self) -> list[float]:
         """Sum of the entailment probabilities of all n-grams, for each order from 1."""
-        hits = [0, *accumulate(token in self.known for token in self.tokens)]
-        sums = []
-        for n in range(1, ORDERS + 1):
-            ends = range(n, len(hits))
-            sums.append(sum(hits[end] - hits[end - n] for end in ends) / n)
-        return sums
+        hits = [0, *accumulate(map(self.known.__contains__, self.tokens))]
+        orders = range(1, ORDERS + 1)
+        return [(sum(hits[n:]) - sum(hits[: max(len(hits) - n, 0)])) / n for n in orders]
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -103,16 +101,17 @@ def _against(
     weight: float | None,
 ) -> Parent:
     precisions, recalls = [], []
+    common: Mapping[Ngram, int] = {(): 1}
     for n in range(ORDERS):
-        mine, theirs = said.counts[n], reference.counts[n]
-        rewarded = supported = 0.0
-        for ngram in mine.keys() & theirs.keys():
-            entailed = sum(token in said.known for token in ngram) / (n + 1)
-            shared = min(mine[ngram], theirs[ngram])
-            rewarded += shared * (1 - entailed)
-            supported += shared * entailed
+        if common:  # of none of this order there is none of a higher one
+            common = shared(said.counts[n], reference.tokens, n + 1)
+        both = known = 0
+        for ngram, times in common.items():
+            both += times
+            known += times * sum(map(said.known.__contains__, ngram))
+        supported = known / (n + 1)
         total = max(len(said.tokens) - n, 0)
-        precisions.append((said.entailed[n] + rewarded) / total if total else 0.0)
+        precisions.append((said.entailed[n] + both - supported) / total if total else 0.0)
         weights = reference.entailed[n]
         recalls.append(supported / weights if weights else 1.0)
     precision, in_reference = _mean(precisions), _mean(recalls) or SMOOTHING
@@ -150,9 +149,12 @@ def coverage(values: Iterable[Tokens], places: dict[str, int], length: int) -> f
 
 def longest_common(value: Tokens, places: dict[str, int], length: int) -> int:
     """Return the length of the longest common subsequence, by bits (Hyyrö 2004)."""
+    found = [token for token in value if token in places]
+    if len(found) < 2:
+        return len(found)
     whole = (1 << length) - 1
     row = whole
-    for token in value:
-        matched = row & places.get(token, 0)
+    for token in found:
+        matched = row & places[token]
         row = (row + matched) | (row - matched)
     return length - (row & whole).bit_count()

@@ -17,6 +17,7 @@ _WRITTEN = re.compile(
     rf"(?:,? (?P<year2>{_YEAR})\b)?"
     rf"|\b(?P<month3>{_MONTH})\.?,? (?P<year3>{_YEAR})\b"
 )
+_DIGIT = re.compile(r"\d")
 _IN_DIGITS = re.compile(
     rf"\b(?P<year>{_YEAR})-(?P<month>\d\d?)-(?P<day>\d\d?)\b"
     rf"|\b(?P<first>\d\d?)(?P<mark>[./])(?P<second>\d\d?)(?P=mark)(?P<year2>{_YEAR})\b"
@@ -52,6 +53,8 @@ def dates(text: str) -> Iterator[list[Date]]:
 
     ``3/4/2001`` has two readings, all others have one.
     """
+    if not _DIGIT.search(text):
+        return
     for match in _WRITTEN.finditer(text):
         named = match.groupdict()
         year, month, day = (

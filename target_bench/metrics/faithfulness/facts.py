@@ -73,14 +73,19 @@ class Known:
     text: str
 
     @cached_property
+    def written(self) -> str:
+        """The text with plain dashes."""
+        return plain(self.text)
+
+    @cached_property
     def plain(self) -> str:
-        """The text in lower case, with plain dashes."""
-        return plain(self.text).lower()
+        """The same in lower case."""
+        return self.written.lower()
 
     @cached_property
     def words(self) -> frozenset[str]:
         """Its words."""
-        return frozenset(map(_folded, set(_WORD.findall(plain(self.text)))))
+        return frozenset(map(_folded, set(_WORD.findall(self.written))))
 
     @cached_property
     def digits(self) -> frozenset[float]:
@@ -132,7 +137,8 @@ def known(text: str) -> Known:
 def plain(text: str) -> str:
     """Return the text with one form of letters, of dashes and of white space."""
     folded = text if text.isascii() else _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
-    return " ".join(_DASHES.sub("-", folded).split())
+    may_have = " - " in folded or not folded.isascii()
+    return " ".join((_DASHES.sub("-", folded) if may_have else folded).split())
 
 
 def words(text: str) -> list[str]:
@@ -183,14 +189,15 @@ def _runs(text: str) -> Iterable[list[str]]:
     run: list[str] = []
     end = 0
     for match in _WORD.finditer(text):
-        between = text[end : match.start()]
-        apart = bool(between.strip(" -&"))
-        if run and (apart or not (match[0][0].isupper() or match[0] in _CONNECTORS)):
+        word = match[0]
+        capital = word[0].isupper()
+        connects = bool(run) and word in _CONNECTORS
+        if run and (not (capital or connects) or text[end : match.start()].strip(" -&")):
             yield run
-            run = []
-        if match[0][0].isupper() or (run and match[0] in _CONNECTORS):
-            run.append(match[0])
-        end = match.end()
+            run, connects = [], False
+        if capital or connects:
+            run.append(word)
+            end = match.end()
     if run:
         yield run
 

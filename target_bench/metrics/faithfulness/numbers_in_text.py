@@ -37,10 +37,10 @@ _IN_WORDS = re.compile(
     rf"\b(?:(?:{_CARDINAL})(?:(?: |-| and )(?:{_CARDINAL}))*(?:[ -](?:{_ORDINAL}))?|{_ORDINAL})\b"
 )
 _IN_DIGITS = re.compile(
-    r"(?<![a-z\d])(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,15})(?:\.\d{1,15})?"
+    r"\d(?<![a-z\d]\d)(?:\d{0,2}(?:,\d{3})+(?!\d)|\d{0,14})(?:\.\d{1,15})?"
     rf"(?:(?:st|nd|rd|th|s|%)(?![a-z\d])|[ -](?:{'|'.join(_SCALES)})\b)?"
 )
-_YEARS = re.compile(r"\b(?P<century>1\d|20)(?P<first>\d\d)-(?P<last>\d\d)(?![-\d])")
+_YEARS = re.compile(r"(?P<century>1\d|20)(?<!\w\d\d)(?P<first>\d\d)-(?P<last>\d\d)(?![-\d])")
 _DIGITS = re.compile(r"[^\d.]")
 _MOST_DIGITS = 9
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
+from target_bench.core.metric import Metric, MetricDefinition, MetricSpec
 from target_bench.core.reasoning import READING
 from target_bench.metrics.faithfulness.support import Support
 
@@ -35,14 +35,17 @@ def _of_sentences(examples: Any) -> Sequence[Support]:
     return found
 
 
+def _as_judged(examples: Any) -> Sequence[Support]:
+    found: Sequence[Support] = examples.judged
+    return found
+
+
 def _of_tables(examples: Any) -> Sequence[Support]:
     return [one.support for one in examples]
 
 
-_READERS: dict[str, Callable[[Any], Sequence[Support]]] = {
-    DESCRIPTIONS: _of_sentences,
-    TABLES: _of_tables,
-}
+Reader = Callable[[Any], Sequence[Support]]
+"""Examples -> the support of each answer."""
 
 
 class MeanSupport(Metric[Any]):
@@ -50,14 +53,20 @@ class MeanSupport(Metric[Any]):
 
     Args:
         spec: the declaration.
+        read: what gives the support of each answer.
         share: the share of one answer; None where the metric is not over it.
         reading: how the answers were read, for the signature.
     """
 
     def __init__(
-        self, spec: MetricSpec, share: Callable[[Support], float | None], reading: str = READING
+        self,
+        spec: MetricSpec,
+        read: Reader,
+        share: Callable[[Support], float | None],
+        reading: str = READING,
     ) -> None:
         self.spec = spec
+        self._read = read
         self._share = share
         self._reading = reading
 
@@ -68,7 +77,7 @@ class MeanSupport(Metric[Any]):
 
     def statistics(self, examples: Any) -> Floats:
         """Return (n, 2): the share of each answer and 1, or zeros where it has none."""
-        shares = map(self._share, _READERS[self.spec.of](examples))
+        shares = map(self._share, self._read(examples))
         rows = [(0.0, 0.0) if share is None else (share, 1.0) for share in shares]
         return np.array(rows, dtype=np.float64).reshape(-1, 2)
 
@@ -93,12 +102,16 @@ def _definition(
     label: str,
     description: str,
     of: str,
+    read: Reader,
     share: Callable[[Support], float | None],
+    needs: tuple[str, ...] = (),
 ) -> MetricDefinition:
-    spec = MetricSpec(name, label, description, of=of, needs=())
+    spec = MetricSpec(
+        name, label, description, of=of, deterministic="a judge" not in needs, needs=needs
+    )
 
     def make(reading: str = READING) -> MeanSupport:
-        return MeanSupport(spec, share, reading)
+        return MeanSupport(spec, read, share, reading)
 
     return MetricDefinition(spec, make)
 
@@ -108,6 +121,7 @@ FACTS_SUPPORTED = _definition(
     "facts supported",
     "mean share of a sentence's numbers, dates and names that the table supports",
     DESCRIPTIONS,
+    _of_sentences,
     _precision,
 )
 CELLS_COVERED = _definition(
@@ -115,6 +129,7 @@ CELLS_COVERED = _definition(
     "cells covered",
     "mean share of the highlighted cells that the sentence says",
     DESCRIPTIONS,
+    _of_sentences,
     _coverage,
 )
 CELLS_SUPPORTED = _definition(
@@ -122,6 +137,7 @@ CELLS_SUPPORTED = _definition(
     "cells supported",
     "mean share of a table's cells that the text supports",
     TABLES,
+    _of_tables,
     _precision,
 )
 FACTS_COVERED = _definition(
@@ -129,21 +145,32 @@ FACTS_COVERED = _definition(
     "facts covered",
     "mean share of the text's numbers, dates and names that the tables hold",
     TABLES,
+    _of_tables,
     _coverage,
 )
 
-OF_SENTENCES = by_name(FACTS_SUPPORTED, CELLS_COVERED)
-"""The metrics of table-to-text."""
+FACTS_JUDGED = _definition(
+    "support[judged]",
+    "facts supported (judged)",
+    "the same with the facts that a judge finds supported (needs judged_by=GENERATOR)",
+    DESCRIPTIONS,
+    _as_judged,
+    _precision,
+    ("a judge",),
+)
 
-OF_TABLES = by_name(CELLS_SUPPORTED, FACTS_COVERED)
-"""The metrics of text-to-table."""
 
+def sentence_support_metrics(judged: bool, reading: str = READING) -> list[Metric[Any]]:
+    """Make the metrics of table-to-text that need no reference.
 
-def sentence_support_metrics(reading: str = READING) -> list[Metric[Any]]:
-    """Make the metrics of table-to-text that need no reference."""
-    return [definition.make(reading) for definition in OF_SENTENCES.values()]
+    Args:
+        judged: whether a model was asked about the facts that rules do not support.
+        reading: how the answers were read, for the signatures.
+    """
+    made = [FACTS_SUPPORTED, CELLS_COVERED, *([FACTS_JUDGED] if judged else [])]
+    return [definition.make(reading) for definition in made]
 
 
 def table_support_metrics(reading: str = READING) -> list[Metric[Any]]:
     """Make the metrics of text-to-table that need no reference."""
-    return [definition.make(reading) for definition in OF_TABLES.values()]
+    return [definition.make(reading) for definition in (CELLS_SUPPORTED, FACTS_COVERED)]

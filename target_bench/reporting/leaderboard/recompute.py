@@ -24,8 +24,8 @@ from target_bench.evaluation.stages.score import (
     Scored,
     aligned,
     all_answers,
-    labelled,
     over_no_query,
+    scorable,
     score_answers,
     score_rankings,
 )
@@ -171,7 +171,7 @@ class Recomputer:
         loaded = self.loaded(run, where)
         _check_data(run, loaded, where)
         dataset = loaded.dataset
-        if not basis and not labelled(task, dataset).queries:
+        if not basis and not scorable(task, dataset).queries:
             raise RefusedError(
                 "data", f"{where}: no query of {run.corpus} {run.split} has a reference here"
             )
@@ -285,7 +285,7 @@ def _replayed(
     """
     if not task.replays:
         return {}
-    dataset = labelled(task, dataset)
+    dataset = scorable(task, dataset)
     generations = {i: one.generation for i, one in all_answers(dataset, answers.found).items()}
     known = {i: one for i, one in (recorded or {}).items() if i in generations}
     open_ones = task.unjudged(dataset, generations, rankings, known)

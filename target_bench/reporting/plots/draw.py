@@ -1,4 +1,4 @@
-"""The pictures: recall over k and over distractors, score over time and cost, scores by slice."""
+"""The pictures: recall over k and distractors, score over time and cost, by slice, profiles."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -209,6 +209,42 @@ def by_slice(
         axes.grid(axis="y", visible=False)
         axes.set(xlabel=_axis_label(name, spec), title=plot_data.subject(runs))
         axes.set_xlim(0, 1.02 if spec.scale == "share" else None)
+        style.legend(drawn, axes)
+        style.save(drawn, path)
+
+
+def radar(folders: Sequence[Path], path: Path) -> None:
+    """Draw the profiles that the task of the runs sums up answers by, as abilities; a line a run.
+
+    Args:
+        folders: runs that were asked the same queries.
+        path: the picture, .svg or .png.
+
+    Raises:
+        ConfigError: a name or run that cannot be drawn, or a task without a profile.
+        DataError: the runs were asked different queries.
+        StoreError: a run is damaged, or the picture cannot be written.
+    """
+    style.check_path(path)
+    runs = plot_data.read(folders)
+    plot_data.check_same_queries(runs)
+    names = plot_data.names(runs)
+    label, profiles = plot_data.profiles(runs)
+    corners = list(profiles[0])
+    angles = np.linspace(0, 2 * np.pi, len(corners) + 1)
+    with style.settings():
+        drawn, (axes,) = style.figure(5.6 + style.room_for(names), 4.6, projection="polar")
+        polar: Any = axes
+        polar.set_theta_offset(np.pi / 2)
+        polar.set_theta_direction(-1)
+        for i, (name, shares) in enumerate(zip(names, profiles, strict=True)):
+            values = [shares[corner] for corner in corners]
+            line = style.label(name), style.line_style(i)
+            polar.plot(angles, [*values, values[0]], label=line[0], **line[1])
+        polar.set_xticks(angles[:-1], corners)
+        polar.set_ylim(0, 1)
+        polar.set_yticks([0.25, 0.5, 0.75, 1])
+        polar.set_title(f"{plot_data.subject(runs)}: {label}")
         style.legend(drawn, axes)
         style.save(drawn, path)
 

@@ -1,7 +1,7 @@
-"""Data of plots besides scores: names of runs, rankings with gold tables, timings."""
+"""Data of plots besides scores: names of runs, rankings with gold tables, timings, profiles."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.core.observer import Observer
-from target_bench.data.select import Loader
+from target_bench.data.select import Loader, make_task
 from target_bench.metrics import run_scores
 from target_bench.metrics.retrieval import RetrievalMetric, judge, parse
 from target_bench.runs.comparable import check_same_version
@@ -88,6 +88,25 @@ def subject(runs: Sequence[StoredRun]) -> str:
     """Return task and data of all runs, for a title."""
     corpora = dict.fromkeys(f"{run.corpus} {run.split}" for run in runs)
     return f"{', '.join(corpora)} · {runs[0].task.replace('_', ' ')}"
+
+
+def profiles(runs: Sequence[StoredRun]) -> tuple[str, list[Mapping[str, float]]]:
+    """Return the first profile of shares that the task says of the runs: its label, one a run.
+
+    Raises:
+        ConfigError: it says none of a run.
+    """
+    found = []
+    for run in runs:
+        task = make_task(run.asked.task or run.task)
+        blocks = task.summary(run.report) if run.report else ()
+        block = next((block for block in blocks if len(block.profile) > 2), None)
+        if block is None:
+            raise ConfigError(
+                f"{run.folder.name}: the task {run.task} says no shares of it that a radar shows"
+            )
+        found.append(block)
+    return found[0].label, [block.profile for block in found]
 
 
 def recall_at_every_k(

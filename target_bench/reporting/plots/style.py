@@ -72,12 +72,14 @@ def settings() -> Any:
     return matplotlib.rc_context(chosen)
 
 
-def figure(width: float, height: float, columns: int = 1) -> "tuple[Figure, list[Axes]]":
+def figure(
+    width: float, height: float, columns: int = 1, projection: str | None = None
+) -> "tuple[Figure, list[Axes]]":
     """Return an empty picture of this many inches, with axes beside each other."""
     from matplotlib.figure import Figure
 
     drawn = Figure(figsize=(width, height), layout="constrained")
-    axes = drawn.subplots(1, columns, squeeze=False)
+    axes = drawn.subplots(1, columns, squeeze=False, subplot_kw={"projection": projection})
     return drawn, list(axes[0])
 
 

@@ -14,7 +14,7 @@ from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.metric import AnswerCounts, Counts
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, TableId
-from target_bench.core.task import Task
+from target_bench.core.task import SummaryBlock, Task
 from target_bench.data.select import Loaded, make_task
 from target_bench.evaluation.resume import ResumedRun
 from target_bench.evaluation.stages.score import aligned
@@ -86,6 +86,11 @@ class ReportRun:
         """Return the ranking of a query, or a record with the tables that it is given."""
         given = self.given.get(query_id, ())
         return self.rankings.get(query_id) or {"tables": [list(table_id) for table_id in given]}
+
+    @property
+    def summary(self) -> Sequence[SummaryBlock]:
+        """What its task says of the answers, for people."""
+        return self.task.summary(self.run.report) if self.run.report else ()
 
     @property
     def times(self) -> ColdTimes:
@@ -252,7 +257,7 @@ def _unknown(values: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.
 def _per_query(run: StoredRun, ids: Sequence[str]) -> dict[str, NDArray[np.float64]]:
     """Metric -> values in the order of the queries; NaN for one without a reference."""
     missing = [query_id for query_id in run.query_ids if query_id not in set(ids)]
-    if missing or len(run.query_ids) + run.n_unlabelled != len(ids):
+    if missing or len(run.query_ids) != run.n_scored or run.n_queries != len(ids):
         raise StoreError(
             f"{run.folder / 'per_query.parquet'}: is of other queries than these; run the same "
             "command again"

@@ -14,6 +14,7 @@ from target_bench.reporting.report import charts, summary
 from target_bench.reporting.report.blocks import Block, block
 from target_bench.reporting.report.first_pass import FirstPass, first_pass
 from target_bench.reporting.report.query_outcomes import RETRIEVED
+from target_bench.reporting.report.radar import radars
 from target_bench.reporting.report.report_queries import QUERIES_PER_BLOCK, Queries, index_blocks
 from target_bench.reporting.report.report_runs import ReportRun, open_runs
 from target_bench.reporting.report.sent_prompts import TEXTS_PER_BLOCK, Prompts, Texts
@@ -239,6 +240,7 @@ def _figures(
     ]
     shown = [metric or "no score" for metric in mains]
     drawn = sliced if any(mains) else []
+    summaries = [run.summary for run in runs]
     return {
         "cutoffs": cutoffs,
         "curves": curves,
@@ -246,4 +248,6 @@ def _figures(
         "mains": [metric for metric in mains if metric],
         "specs": specs,
         "slices": [(one, charts.slice_chart(labels, shown, specs, one)) for one in drawn],
+        "radars": radars(labels, summaries),
+        "findings": list(zip(runs, summaries, strict=True)),
     }

@@ -38,10 +38,12 @@ def shown_metrics(runs: Sequence[ReportRun]) -> list[str]:
 
 
 def unlabelled(runs: Sequence[ReportRun]) -> str:
-    """Say of how many queries there are predictions and no scores; empty where there are none."""
+    """Say how many queries have no reference, and what that means; empty where all have one."""
     n, asked = max((run.run.n_unlabelled, run.run.n_queries) for run in runs)
     if not n:
         return ""
+    if n == asked and any(run.run.scores for run in runs):
+        return "No query has a reference: the scores are of metrics that need none."
     if n == asked:
         return "These are predictions without scores: no query has a reference."
     return f"{n:,} of {asked:,} queries have no reference; scores are over the others."

@@ -138,7 +138,7 @@ def test_tasks(tmp_path: Path) -> None:
     plain = "corpora: mini\nretrievers: bm25\n"
     assert [(c.task, c.generator) for c in _cells(tmp_path, plain)] == [("retrieval", None)]
     answered = _cells(tmp_path, plain + "generators: [gold, empty]\ntables: [1, 10]\n")
-    assert len(answered) == 6 * 2 * 2
+    assert len(answered) == 4 * 2 * 2 + 2 * 2  # two tasks do not read how many tables
     assert {cell.task for cell in answered} == {
         "question_answering",
         "fact_verification",
@@ -208,3 +208,11 @@ def test_filters_that_cannot_be(tmp_path: Path, rules: str, told: str) -> None:
 def test_a_task_that_retrieves_needs_retrievers(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"s.yaml:1: the entry retrievers is missing"):
         _cells(tmp_path, "corpora: mini\n")
+
+
+def test_an_option_that_a_task_does_not_read_makes_no_cell(tmp_path: Path) -> None:
+    """A text needs no table, and one table is given with its cells."""
+    for task, n in (("text_to_table", 1), ("table_to_text", 1), ("table_answering", 2)):
+        text = f"corpora: mini\ntasks: {task}\nretrievers: bm25\ngenerators: empty\n"
+        found = _cells(tmp_path, f"{text}tables: [1, 2]\n")
+        assert [cell.prompting.tables for cell in found] == ([None] if n == 1 else [1, 2])

@@ -47,13 +47,13 @@ def test_sentences_need_no_reference() -> None:
         "A man won.",
         None,
     )
-    facts, cells = _values(sentence_support_metrics(), examples)
+    facts, cells = _values(sentence_support_metrics(judged=False), examples)
     assert facts == [1.0, 0.5, pytest.approx(np.nan, nan_ok=True), 0.0]
     assert cells == [1.0, 0.5, 0.0, 0.0]
 
 
 def test_the_mean_is_over_answers_with_a_share() -> None:
-    metric = sentence_support_metrics()[0]
+    metric = sentence_support_metrics(judged=False)[0]
     statistics = metric.statistics(_sentences("A man won.", "It was in 2000."))
     assert metric.counted(statistics) == 1
     assert metric.value(statistics.sum(axis=0)) == 1.0

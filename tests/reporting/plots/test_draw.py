@@ -14,6 +14,7 @@ pytest.importorskip("matplotlib")
 
 from target_bench.core.errors import ConfigError, DataError, MissingExtraError
 from target_bench.core.observer import Observer
+from target_bench.evaluation.target import TARGET
 from target_bench.metrics.run_scores import of_mean
 from target_bench.reporting.plots import draw, plot_data, style
 from target_bench.runs.measured import Measured
@@ -49,6 +50,19 @@ def test_same_bytes_twice(runs: Runs, tmp_path: Path, name: str) -> None:
     ElementTree.parse(tmp_path / "one.svg")
     assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["other.png", "other.svg"]
+
+
+def test_radar(runs: Runs, tmp_path: Path) -> None:
+    target = TARGET(("text_to_table", "mini"), out=tmp_path, observer=Observer())
+    folders = [target.run(generator=name, limit=3)[0].folder for name in ("gold", "empty")]
+    found = [read_run(folder) for folder in folders]
+    label, (gold, empty) = plot_data.profiles(found)
+    assert label == "abilities"
+    assert (gold["coverage"], empty["coverage"]) == (1.0, 0.0)
+    draw.radar(folders, tmp_path / "radar.svg")
+    assert b"hallucination" in (tmp_path / "radar.svg").read_bytes()
+    with pytest.raises(ConfigError, match="no shares of it that a radar shows"):
+        draw.radar([runs.answers], tmp_path / "none.svg")
 
 
 def test_recall_at_every_k_is_that_of_the_run(runs: Runs) -> None:

@@ -1,0 +1,41 @@
+"""N-grams of tokens, and which of them two texts share."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+
+Ngram = tuple[str, ...]
+
+
+def ngrams(tokens: Sequence[str], n: int) -> Iterator[Ngram]:
+    """Yield the n-grams of a text in their order."""
+    return zip(*(tokens[i:] for i in range(n)), strict=False)
+
+
+def shared(counts: Counter[Ngram], tokens: Sequence[str], n: int) -> Mapping[Ngram, int]:
+    """Return n-gram -> how often it occurs in both of two texts.
+
+    Args:
+        counts: how often each occurs in the one.
+        tokens: the other.
+        n: the order, from 1.
+    """
+    common = list(filter(counts.__contains__, ngrams(tokens, n)))
+    once = dict.fromkeys(common, 1)
+    if len(once) == len(common):
+        return once
+    return {ngram: min(times, counts[ngram]) for ngram, times in Counter(common).items()}
+
+
+def matched(said: Sequence[str], references: Sequence[Sequence[str]], n: int) -> int:
+    """Count the n-grams of a text that are matched as BLEU has it.
+
+    Each counts at most as often as it occurs in the reference that has it most often.
+    """
+    mine = set(ngrams(said, n))
+    if len(mine) == max(len(said) - n + 1, 0):  # none occurs twice
+        return len(mine.intersection(chain.from_iterable(ngrams(one, n) for one in references)))
+    counts, most = Counter(ngrams(said, n)), Counter[Ngram]()
+    for one in references:
+        most |= Counter(shared(counts, one, n))
+    return most.total()
