@@ -133,6 +133,12 @@ def test_names_of_tables() -> None:
             set(),
         ),
         (
+            r"\begin{tabular}{ll} x\^{}2 & \~{}3\textasciicircum{} \\ \end{tabular}",
+            "latex",
+            (("x^2", "~3^"),),
+            set(),
+        ),
+        (
             '[{"a": 1}, {"b": [2]}]',
             "json",
             (("a", "b"), ("1", ""), ("", "[2]")),
