@@ -84,6 +84,10 @@ class TextToTable(Task[Compared]):
         self._judge = None if judged_by is None else TableJudge(judged_by)
         self._reading = Reading(str)
 
+    def parts(self) -> Mapping[str, object]:
+        """Return the generator that compares answers and references, if there is one."""
+        return {} if self._judge is None else {"judged_by": self._judge.generator}
+
     def check(self, queries: Sequence[Query]) -> None:
         """Check that every reference holds a table in the format of its query.
 
@@ -226,7 +230,7 @@ class TextToTable(Task[Compared]):
         """Sum up faults, types of errors and abilities, a line each."""
         errors = {kind: found["answers"] for kind, found in report["errors"].items()}
         found = [
-            SummaryBlock("answers by fault", report["faults"] or {"none": "all are as asked for"}),
+            SummaryBlock("answers by fault", report["faults"], "" if report["faults"] else "none"),
             SummaryBlock("answers by type of error", errors),
             SummaryBlock("abilities", {n: f"{v:.2f}" for n, v in report["abilities"].items()}),
         ]
