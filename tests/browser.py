@@ -80,7 +80,7 @@ def open_page(browser: "Browser") -> Iterator[OpenPage]:
         of_context.setdefault("permissions", ["clipboard-read", "clipboard-write"])
         context = browser.new_context(viewport=viewport, **of_context)  # type: ignore[arg-type]
         contexts.append(context)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(30_000)  # a busy machine needs more than 10 s
         watched = Watched(context.new_page())
         pages.append(watched)
         _listen(watched, (root or file).resolve())

@@ -29,6 +29,7 @@ from target_bench.evaluation.run_options import EXTRACTIVE, RUNS, RunOptions, Se
 
 if TYPE_CHECKING:
     from target_bench.evaluation.results import Result
+    from target_bench.evaluation.stages.consent import Confirm
     from target_bench.evaluation.target import TARGET
 
 HELP = """Run retrievers on corpora and print their scores.
@@ -193,11 +194,13 @@ def score(
         ),
     ] = None,
     by: By = None,
+    yes: Yes = False,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
     """Score rankings or answers on a corpus, or what a run folder holds."""
     chosen, options = of(Selection, given), of(RunOptions, given)
+    confirm = announced if yes else agreed
     stored = _stored(corpus, chosen.out) if corpus else None
     if stored:
         if run_file or predictions or order or given.keys() - {"top_k", "data_dir", "out"}:
@@ -206,7 +209,7 @@ def score(
                 "Leave out --run, --predictions, --order, --corpus, --split, --limit, --database "
                 "and --distractors."
             )
-        _score_stored(stored, task, chosen.data_dir, as_json, by or ())
+        _score_stored(stored, task, chosen.data_dir, as_json, by or (), confirm)
         return
     pairs = [(task or RANKING_TASK, _wanted_corpora(corpus, chosen.corpora))]
     files = {"run_file": "--run", "predictions": "--predictions", "order": "--order"}
@@ -218,6 +221,7 @@ def score(
             options.top_k,
             predictions=predictions,
             order=order,
+            confirm=confirm,
             by=by or (),
             limit=options.limit,
             database=options.database,
@@ -322,6 +326,7 @@ def _score_stored(
     data_dir: Path | None,
     as_json: bool,
     by: Sequence[str],
+    confirm: "Confirm",
 ) -> None:
     """Score a run folder again and print."""
     from target_bench.evaluation import sliced_results
@@ -330,4 +335,4 @@ def _score_stored(
 
     with printed(as_json) as (observer, results):
         stored = ResumedRun(read_run(folder), data_dir, observer)
-        results += sliced_results.added(list(stored.score(task)), by)
+        results += sliced_results.added(list(stored.score(task, confirm)), by)

@@ -64,7 +64,7 @@ class TableJudge:
     """
 
     def __init__(self, generator: Any) -> None:
-        self._generator = check_generator(registry.part("generator", generator))
+        self.generator = check_generator(registry.part("generator", generator))
 
     def replies(self, pairs: Sequence[Pair]) -> dict[str, tuple[str, str]]:
         """Return query id -> both replies, answer first, then gold first; empty where one failed.
@@ -73,7 +73,7 @@ class TableJudge:
             TargetBenchError: what the generator raises on purpose, such as for a wrong key.
         """
         requests = [request for pair in pairs for request in _requests(pair)]
-        found = answers(self._generator, requests)
+        found = answers(self.generator, requests)
         texts = {name: "" if one.error else one.text for name, one in found.items()}
         return {
             pair.query_id: (texts[f"{pair.query_id}#1"], texts[f"{pair.query_id}#2"])

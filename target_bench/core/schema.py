@@ -158,6 +158,8 @@ class GenerationRequest:
         answer_schema: the JSON schema that the answer should follow, or None for free text.
         answer: what kind of answer the task asks for.
         schema_optional: whether an answer in prose is read as well as one of ``answer_schema``.
+        written_as: how the tables of an answer are to be written: ``text`` (Markdown), ``html``,
+            ``latex``, ``csv`` or ``json``.
     """
 
     query_id: str
@@ -168,6 +170,7 @@ class GenerationRequest:
     answer_schema: Mapping[str, Any] | None = None
     answer: AnswerKind = "text"
     schema_optional: bool = False
+    written_as: str = "text"
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,6 +163,10 @@ class Task(ABC, Generic[ExamplesT]):
         """
         return []
 
+    def parts(self) -> Mapping[str, object]:
+        """Return name -> plug-in of what judges its answers, where that is one. Default: none."""
+        return {}
+
     # References
 
     def has_reference(self, query: Query) -> bool:

@@ -228,7 +228,7 @@ def answer(cell: Cell, asked: AnswerPlan, confirm: Confirm | None) -> Result:
         found, reused = stage.run()
         answers = {query.id: found[query.id] for query in dataset.queries}
         generations = {query_id: answered.generation for query_id, answered in answers.items()}
-        judgements, judged = _judged(cell, asked, generations, by_query, store)
+        judgements, judged = _judged(cell, asked, generations, by_query, store, confirm)
         cell.observer.stage(f"{generator.label}: score")
         start = time.perf_counter()
         scored = score_answers(dataset, answers, task, judgements, by_query)
@@ -309,13 +309,14 @@ def _judged(
     generations: Mapping[str, Generation],
     retrievals: Mapping[str, Retrieval],
     store: Run,
+    confirm: Confirm | None,
 ) -> tuple[dict[str, Judgement], bool]:
     """Return the judgements of all answers, and whether all were there already."""
     dataset = scorable(asked.task, cell.dataset)
     if not asked.task.judges or not dataset.queries:
         return {}, True
-    label, observer = asked.generator.label, cell.observer
-    return JudgeStage(asked.task, label, dataset, generations, retrievals, store, observer).run()
+    found = (asked.task, asked.generator.label, dataset, generations, retrievals)
+    return JudgeStage(*found, store, cell.observer, confirm).run()
 
 
 def _write(cell: Cell, task: Task[Any], store: Run, scored: Scored[Any], **parts: Any) -> None:

@@ -22,6 +22,7 @@ from target_bench.data.select import (
 from target_bench.evaluation import pipeline
 from target_bench.evaluation.results import Results
 from target_bench.evaluation.run_options import RunOptions
+from target_bench.evaluation.stages.consent import Confirm
 from target_bench.evaluation.stages.generate import AnswerOptions, GeneratorSpec
 from target_bench.evaluation.stages.retrieve import Cell, RetrieverSpec
 from target_bench.runs.earlier_versions import earlier_note, newly_named
@@ -94,11 +95,12 @@ class ResumedRun:
         tasks_and_corpora((text, cell.dataset))
         return Results([pipeline.evaluate(made, cell, replace(options, task=text))])
 
-    def score(self, task: str | None = None) -> Results:
+    def score(self, task: str | None = None, confirm: Confirm | None = None) -> Results:
         """Score what is stored with the metrics as they are now; errors as for ``generate``.
 
         Args:
             task: the task of the run with other settings; default: as the run was asked for.
+            confirm: is asked before a model that may cost money judges the answers.
         """
         text = task_text(task) if task else self.task_text
         if task_named(text) != self.task:
@@ -133,7 +135,7 @@ class ResumedRun:
             prompt=identity.prompt,
         )
         tables = identity.prompt_tables
-        options = AnswerOptions(spec, PromptOptions(tables=tables), task=text)
+        options = AnswerOptions(spec, PromptOptions(tables=tables), confirm=confirm, task=text)
         result = pipeline.evaluate(made, cell, options)
         self._tell_of_other_metrics(read_run(result.folder).identity.metrics)
         return Results([result])

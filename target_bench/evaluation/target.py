@@ -147,6 +147,7 @@ class TARGET:
         *,
         predictions: str | Path | None = None,
         order: str | Path | None = None,
+        confirm: "Confirm | None" = None,
         by: str | Sequence[str] = (),
         **options: Unpack[DataKeywords],
     ) -> "Results":
@@ -159,6 +160,8 @@ class TARGET:
             top_k: as for ``run``.
             predictions: for tasks about answers: a file that the generator ``replay`` reads.
             order: a JSON list of query ids, for predictions with one answer per line.
+            confirm: is asked before a model that may cost money judges the answers; default: the
+                answers are judged without a question.
             by: as for ``run``.
             options: ``limit``, ``database`` and ``distractors``, as for ``run``.
 
@@ -185,7 +188,7 @@ class TARGET:
                 spec = inputs.given_rankings(run_file, loaded, chosen.limit, self._observer)
             else:
                 answers = inputs.given_answers(predictions, order, loaded, self._observer)
-                answer_options = replace(answers, task=text)
+                answer_options = replace(answers, task=text, confirm=confirm)
             _, task, cell = self._cell(text, loaded, spec, chosen)
             sliced_results.check(_texts(by), [cell.dataset])
             results.append(pipeline.evaluate(task, cell, answer_options))

@@ -11,7 +11,9 @@ from math import log
 from target_bench.components.cell_sentences import sentence
 from target_bench.components.highlights import HIGHLIGHTED
 from target_bench.components.languages import Language
+from target_bench.components.sentence_tables import rows_of
 from target_bench.components.table_text import Analyzer, cell_text
+from target_bench.components.written_tables import written
 from target_bench.core.contract import Generator
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import GenerationRequest, Table
@@ -31,7 +33,10 @@ class Extractive(Generator):
     else it is False: it speaks of another row. Where next to nothing matches, the answer is "Not
     Enough Information". A question to a database is answered with SQL of simple templates over the
     table that matches best (``target_bench.sql.baseline``). Highlighted cells are put into a
-    sentence (``target_bench.components.cell_sentences``).
+    sentence (``target_bench.components.cell_sentences``). Where the answer is a table, it holds
+    the rows of the best row's table that share as much with the question, under the columns that
+    the question names and whose cells it does not hold already; without any table it is made of
+    the sentences of the text (``target_bench.components.sentence_tables``).
 
     Args:
         tables: how many of the retrieved tables to look at.
@@ -60,9 +65,14 @@ class Extractive(Generator):
             return compose(request.query, request.tables) or ""
         if request.tables and request.tables[0].context.get(HIGHLIGHTED):
             return sentence(request.tables[0])
+        if request.answer == "tables" and not request.tables:
+            rows = rows_of(request.query)
+            return written(rows, request.written_as) if rows else NOT_ENOUGH
         best = _best_row(self._words, request.query, request.tables[: self.tables])
         if best is None:
             return NOT_ENOUGH
+        if request.answer == "tables":
+            return written(_table(self._words, request.query, best), request.written_as)
         if request.answer == "label":
             return self._verdict(request.query, best)
         return _answer(self._words, request.query, best)
@@ -135,6 +145,22 @@ def _answer(words_of: "_Words", question: str, best: _Row) -> str:
     if most == 0:
         return candidates[0][1] if candidates else NOT_ENOUGH
     return next(cell for n, cell in candidates if n == most)
+
+
+def _table(words_of: "_Words", question: str, best: _Row) -> list[list[str]]:
+    """Return the columns that a question asks for, of the rows it is about, the header first."""
+    asked = set(words_of(question))
+    said = [set(words_of(cell)) for cell in best.cells]
+    columns = [
+        place
+        for place, (name, words) in enumerate(zip(best.table.header, said, strict=True))
+        if name.strip() and asked.issuperset(words_of(name)) and (not words or words - asked)
+    ] or range(len(said))
+    rows = [cells for _, cells in _rows(best.table)]
+    shared = [asked.intersection(words_of(" ".join(cells))) for cells in rows]
+    wanted = asked & set().union(*said)
+    kept = [cells for cells, words in zip(rows, shared, strict=True) if words == wanted]
+    return [[row[place] for place in columns] for row in (best.table.header, *kept)]
 
 
 class _Words:

@@ -84,6 +84,10 @@ class TextToTable(Task[Compared]):
         self._judge = None if judged_by is None else TableJudge(judged_by)
         self._reading = Reading(str)
 
+    def parts(self) -> Mapping[str, object]:
+        """Return the generator that compares answers and references, if there is one."""
+        return {} if self._judge is None else {"judged_by": self._judge.generator}
+
     def check(self, queries: Sequence[Query]) -> None:
         """Check that every reference holds a table in the format of its query.
 

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from target_bench import TARGET, judge_answers, score_answers
-from target_bench.core.errors import DataError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import Generation, GenerationRequest
 from target_bench.data.select import load, make_task, of_task
+from target_bench.evaluation.stages.consent import Estimate
 from target_bench.evaluation.stages.score import Scored
 from target_bench.runs.read import read_run
 from target_bench.tasks.text_to_table import TextToTable
@@ -110,6 +111,39 @@ def test_a_judge_is_asked_in_both_orders_and_its_replies_are_recorded() -> None:
     again = judge_answers(MINI, answers, task, known=judgements)
     assert again == judgements
     assert len(judge.asked) == 2 * (len(MINI.queries) - 1), "replies are read again"
+
+
+PAID = """
+from target_bench import Generator
+
+class Paid(Generator):
+    paid = True
+
+    def generate(self, request):
+        return 'Alike.\\n```json\\n{"content_similarity": 8, "structural_similarity": 8}\\n```'
+"""
+
+
+def test_a_judge_that_costs_money_is_asked_for_first(tmp_path: Path) -> None:
+    (tmp_path / "paid.py").write_text(PAID)
+    (tmp_path / "answers.json").write_text(json.dumps(GOLD))
+    task = f"text-to-table:judged_by='{tmp_path / 'paid.py'}:Paid'"
+    target = TARGET((task, "mini"), out=tmp_path / "runs", observer=Recorder())
+    asked: list[Estimate] = []
+
+    def confirm(estimate: Estimate) -> bool:
+        asked.append(estimate)
+        return len(asked) == 3
+
+    with pytest.raises(ConfigError, match="nothing was sent"):
+        target.run(generator="gold", confirm=confirm)
+    with pytest.raises(ConfigError, match="nothing was sent"):
+        target.score(predictions=tmp_path / "answers.json", confirm=confirm)
+    (result,) = target.score(predictions=tmp_path / "answers.json", confirm=confirm)
+    assert result.scores["p_content"].value == 8
+    assert [one.requests for one in asked] == [30, 30, 30]
+    target.score(predictions=tmp_path / "answers.json", confirm=confirm)
+    assert len(asked) == 3, "replies are read again"
 
 
 def test_a_run_is_stored_and_read(tmp_path: Path) -> None:

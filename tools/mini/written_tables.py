@@ -6,12 +6,10 @@ formats. A question asks for some columns of the rows that hold a value.
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import re
-from collections.abc import Callable, Sequence
-from html import escape
+from collections.abc import Sequence
+
+from target_bench.components.written_tables import written
 
 from .tables import Table
 
@@ -48,7 +46,6 @@ ASKED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
 )
 """Table, columns asked for, and the column and the value that choose the rows."""
 
-Rows = Sequence[Sequence[str]]
 Record = dict[str, object]
 
 
@@ -109,44 +106,3 @@ def _record(prefix: str, task: str, place: int, text: str, name: str) -> Record:
         "format": name,
         "ranked": False,
     }
-
-
-def written(rows: Rows, name: str) -> str:
-    """Write a table, header first, in a format."""
-    return _WRITERS[name](rows)
-
-
-def _markdown(rows: Rows) -> str:
-    lines = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([lines[0], f"|{'---|' * len(rows[0])}", *lines[1:]])
-
-
-def _html(rows: Rows) -> str:
-    kinds = ["th", *["td"] * (len(rows) - 1)]
-    inner = (
-        "".join(f"<{kind}>{escape(cell)}</{kind}>" for cell in row)
-        for kind, row in zip(kinds, rows, strict=True)
-    )
-    return "<table>" + "".join(f"<tr>{row}</tr>" for row in inner) + "</table>"
-
-
-def _latex(rows: Rows) -> str:
-    lines = (" & ".join(re.sub(r"([&%#_$])", r"\\\1", cell) for cell in row) for row in rows)
-    begin = r"\begin{tabular}{" + "l" * len(rows[0]) + "}"
-    return "\n".join([begin, *(f"{line} \\\\" for line in lines), r"\end{tabular}"])
-
-
-def _csv(rows: Rows) -> str:
-    file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerows(rows)
-    return file.getvalue().rstrip("\n")
-
-
-def _json(rows: Rows) -> str:
-    header, *rest = rows
-    return json.dumps([dict(zip(header, row, strict=True)) for row in rest], ensure_ascii=False)
-
-
-_WRITERS: dict[str, Callable[[Rows], str]] = dict(
-    zip(FORMATS, (_markdown, _html, _latex, _csv, _json), strict=True)
-)

@@ -35,4 +35,5 @@ class TablePrompter(Prompter):
         wanted = str(query.metadata.get("format", self.default_format))
         instruction = str(query.metadata.get("instruction") or INSTRUCTIONS.get(wanted, ""))
         asked = super().prompted(replace(query, text=f"{query.text}\n\n{instruction}"), tables)
-        return replace(asked, request=replace(asked.request, query=query.text))
+        request = replace(asked.request, query=query.text, written_as=wanted)
+        return replace(asked, request=request)

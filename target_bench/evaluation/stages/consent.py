@@ -1,4 +1,4 @@
-"""AnswerPlan before what may cost money."""
+"""The question before what may cost money."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

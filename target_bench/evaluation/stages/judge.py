@@ -6,11 +6,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
+from target_bench.core.contract import is_paid
 from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import Task
 from target_bench.data.select import of_task
+from target_bench.evaluation.stages.consent import Confirm, Estimate, ask
 from target_bench.evaluation.stages.score import all_answers, answer_task, check_known, scorable
 from target_bench.runs.record_log import JUDGEMENTS, Answered, StoredJudgements
 from target_bench.runs.store import Run
@@ -28,6 +30,7 @@ class JudgeStage:
         retrievals: query id -> its tables.
         store: the run folder.
         observer: gets progress and warnings.
+        confirm: is asked before a model that may cost money judges, or None.
     """
 
     task: Task[Any]
@@ -37,12 +40,14 @@ class JudgeStage:
     retrievals: Mapping[str, Retrieval]
     store: Run
     observer: Observer
+    confirm: Confirm | None = None
 
     def run(self) -> tuple[dict[str, Judgement], bool]:
         """Return the judgements of all queries, and whether all of them were there already.
 
         Raises:
-            ConfigError: the answers cannot be judged on these data.
+            ConfigError: the answers cannot be judged on these data, or the user does not want to
+                pay.
             BudgetError: the time for all of them is over.
             StoreError: the run folder cannot be read or written.
         """
@@ -50,6 +55,8 @@ class JudgeStage:
         known = stored.by_query
         todo = self.task.unjudged(self.dataset, self.generations, self.retrievals, known)
         self._warn(stored)
+        if todo and self.confirm is not None and is_paid(self.task):
+            ask(self.confirm, Estimate(f"{self.label}: judge", len(todo), None, None))
         found = self._judged(todo) if todo else {}
         both = {**known, **found}
         of_all = {query.id: both[query.id] for query in self.dataset.queries}

@@ -34,7 +34,7 @@ LONGEST = 100_000
 """Characters of an answer above which it is not read."""
 
 MOST_CELLS = 50_000
-"""Places of a table above which it is not read: spans make a short text a large table."""
+"""Places of a table above which it is not read: spans, or one long row, can make it very large."""
 
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE)
 _WORD = re.compile(r"[^\W_]+")
@@ -93,6 +93,8 @@ class ReadAnswer:
 
 def read_answer(tables: Sequence[AnswerTable], faults: Sequence[Fault] = ()) -> ReadAnswer:
     """Put tables and faults together: faults once and in order, ragged rows among them."""
+    if any(len(table.rows) * table.width > MOST_CELLS for table in tables):
+        return failed("too_long")
     found = set(faults)
     kept = tuple(table for table in tables if any(any(row) for row in table.rows))
     if any(table.is_ragged for table in kept):

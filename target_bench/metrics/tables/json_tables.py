@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from target_bench.metrics.tables.answer_tables import (
+    MOST_CELLS,
     AnswerTable,
     Fault,
     ReadAnswer,
@@ -12,6 +13,7 @@ from target_bench.metrics.tables.answer_tables import (
     read_answer,
     unfenced,
 )
+from target_bench.metrics.tables.official_sides import UnreadableTableError
 
 _HEADERS = ("header", "headers", "columns")
 _ROWS = ("rows", "data")
@@ -28,6 +30,9 @@ def read_json_tables(text: str) -> ReadAnswer:
     ``header`` (or ``columns``) and ``rows`` (or ``data``), perhaps with a ``name``. An object whose
     values are tables holds them by name, ``{"tables": [...]}`` in a list. A document that is cut
     off is closed after its last whole value.
+
+    Raises:
+        UnreadableTableError: records have too many different fields.
     """
     inside, faults = unfenced(text)
     if _depth(inside) > _DEEPEST:
@@ -142,6 +147,8 @@ def _holds_table(value: Mapping[str, Any]) -> bool:
 
 def _of_records(records: list[Any], name: str, faults: list[Fault]) -> AnswerTable:
     header = list(dict.fromkeys(str(key) for record in records for key in record))
+    if len(header) * len(records) > MOST_CELLS:
+        raise UnreadableTableError("too_long", f"{len(records)} records of {len(header)} fields")
     if any(len(record) != len(header) for record in records):
         faults.append("ragged")
     texts = [{str(key): cell for key, cell in record.items()} for record in records]

@@ -33,6 +33,8 @@ _KNOWN = {
 _SPANS = ("multicolumn", "multirow")
 _BEGUN = re.compile(r"\\begin\s*\{(?:tabular\*?|tabularx|longtable|array)\}")
 _ENDED = re.compile(r"\\end\s*\{(?:tabular\*?|tabularx|longtable|array)\}")
+_ACCENT_ON_NOTHING = re.compile(r"(?<!\\)\\([~^])\{\}")
+_CHARACTERS = {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 _WIDEST = 1000
 
 
@@ -46,7 +48,7 @@ def read_latex_tables(text: str) -> ReadAnswer:
         UnreadableTableError: it is nested too deeply, or cannot be parsed.
     """
     inner, faults = unfenced(text)
-    roots = nodes(inner)
+    roots = nodes(_ACCENT_ON_NOTHING.sub(_character, inner))
     found = list(_tabulars(roots, ""))
     if len(_BEGUN.findall(inner)) > len(_ENDED.findall(inner)):
         faults.append("truncated")
@@ -57,6 +59,10 @@ def read_latex_tables(text: str) -> ReadAnswer:
     if any(_size(grid) > MOST_CELLS for _, grid in grids):
         return failed("too_long")
     return read_answer([AnswerTable(name, _filled(grid)) for name, grid in grids], faults)
+
+
+def _character(match: re.Match[str]) -> str:
+    return _CHARACTERS[match[1]]
 
 
 def _tabulars(roots: Iterable[Any], name: str) -> Iterator[tuple[str, Any]]:
@@ -143,9 +149,16 @@ def _number(text: str) -> int:
 
 @cache
 def _to_text() -> Any:
-    from pylatexenc.latex2text import LatexNodes2Text
+    from pylatexenc.latex2text import (
+        LatexNodes2Text,
+        MacroTextSpec,
+        get_default_latex_context_db,
+    )
 
-    return LatexNodes2Text(math_mode="text", keep_comments=False)
+    context = get_default_latex_context_db()
+    caret = MacroTextSpec("textasciicircum", "^")
+    context.add_context_category("characters", [caret], prepend=True)
+    return LatexNodes2Text(context, math_mode="text", keep_comments=False)
 
 
 def _text(found: list[Any]) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from target_bench.core.errors import DataError
 from target_bench.metrics.tables.sequence_similarity import Items, difflib_ratio, edit_distance
@@ -13,7 +14,7 @@ HTML_PARSER = "html.parser"
 class UnreadableTableError(DataError):
     """A table that cannot be read; the message begins with the kind of fault."""
 
-    def __init__(self, fault: str, detail: str) -> None:
+    def __init__(self, fault: Literal["too_deep", "too_long", "syntax"], detail: str) -> None:
         super().__init__(f"{fault}: {detail}")
         self.fault = fault
 

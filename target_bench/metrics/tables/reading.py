@@ -54,7 +54,7 @@ def _read(text: str, table_format: TableFormat, parser: str) -> ReadAnswer:
             return read_html_tables(text, parser)
         return _READERS[table_format](text)
     except UnreadableTableError as error:
-        return failed("too_deep" if error.fault == "too_deep" else "syntax")
+        return failed(error.fault)
 
 
 def against(answer: ReadAnswer, reference: ReadAnswer) -> ReadAnswer:

@@ -10,7 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from target_bench.metrics.tables.answer_tables import FATAL, FORMATS, LONGEST, TableFormat
+from target_bench.metrics.tables.answer_tables import (
+    FATAL,
+    FORMATS,
+    LONGEST,
+    MOST_CELLS,
+    TableFormat,
+)
 from target_bench.metrics.tables.hscore_html import h_score_html
 from target_bench.metrics.tables.official_sides import UnreadableTableError
 from target_bench.metrics.tables.reading import against, matched, read_tables
@@ -133,6 +139,12 @@ def test_names_of_tables() -> None:
             set(),
         ),
         (
+            r"\begin{tabular}{ll} x\^{}2 & \~{}3\textasciicircum{} \\ \end{tabular}",
+            "latex",
+            (("x^2", "~3^"),),
+            set(),
+        ),
+        (
             '[{"a": 1}, {"b": [2]}]',
             "json",
             (("a", "b"), ("1", ""), ("", "[2]")),
@@ -169,6 +181,11 @@ HOSTILE: list[tuple[TableFormat, str]] = [
     ("text", "|" * 100_000),
     ("text", r"\|" * 50_000),
     ("text", " " * 99_999 + "x"),
+    ("text", "|a" * 20_000 + "|\n" + "|b|\n" * 12_000),
+    ("csv", "a," * 20_000 + "a\n" + "b,c\n" * 12_000),
+    ("json", "[[" + "1," * 20_000 + "1]," + "[1]," * 12_000 + "[1]]"),
+    ("json", "[" + ",".join(f'{{"k{n}":1}}' for n in range(6_000)) + "]"),
+    ("latex", r"\begin{tabular}{l}" + "&" * 20_000 + r"\\" + r"a\\" * 12_000 + r"\end{tabular}"),
 ]
 
 
@@ -179,6 +196,7 @@ def test_hostile_answers_take_linear_time(name: TableFormat, text: str) -> None:
     found = read_tables(text, name)
     assert time.process_time() - begin < 5
     assert found.tables or found.error in FATAL
+    assert all(len(table.rows) * table.width <= MOST_CELLS for table in found.tables)
 
 
 def test_nested_tags_have_a_limit_in_the_official_score() -> None:
