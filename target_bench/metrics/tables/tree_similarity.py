@@ -97,7 +97,7 @@ def tree_distance(one: TableTree, other: TableTree) -> float:
 def _renaming(one: TableTree, other: TableTree) -> Floats:
     """Return (n, m) costs of making a node of one tree a node of the other."""
     cells, others = one.tags == _TD, other.tags == _TD
-    costs = (one.tags[:, None] != other.tags[None, :]).astype(np.float64)
+    costs: Floats = (one.tags[:, None] != other.tags[None, :]).astype(np.float64)
     texts, given = (
         [text for text, is_cell in zip(tree.texts, which, strict=True) if is_cell]
         for tree, which in ((one, cells), (other, others))
