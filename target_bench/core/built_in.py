@@ -68,6 +68,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "wikitabletext": "target_bench.corpora.wikitabletext:WikiTableText",
         "struc-bench": "target_bench.corpora.struc_bench:StrucBench",
         "totto": "target_bench.corpora.totto:ToTTo",
+        "tabxbench": "target_bench.corpora.tabxbench:TabXBench",
     },
     "task": {
         RANKING_TASK: "target_bench.tasks.retrieval:TableRetrieval",
