@@ -15,6 +15,7 @@ from rapidfuzz.process import cdist
 from scipy.optimize import linear_sum_assignment
 
 from target_bench.metrics.table_comparison.cell_values import CellValue, words
+from target_bench.metrics.table_comparison.differences import is_abbreviation
 
 Matrix = NDArray[np.float64]
 Pairs = list[tuple[int, int]]
@@ -27,6 +28,9 @@ LEAST_ROW = 0.4
 
 _NEAREST = 0.9
 """Similarity of cells that are almost equal."""
+
+_ABBREVIATED = 0.85
+"""Similarity of a name and its abbreviation."""
 
 _ORDER = 1e-6
 """What decides between equals: a place nearer to the own one."""
@@ -70,7 +74,17 @@ def align_rows(reference: Columns, prediction: Columns, columns: Pairs) -> Pairs
         weight = 0.1 + len({cell.key for cell in cells}) / n
         total += weight * cell_similarities(cells, prediction.values[j])
         weights += weight
-    return assigned(total / weights, LEAST_ROW)
+    found = assigned(total / weights, LEAST_ROW)
+    return found if n != m else _with_the_rest(found, n)
+
+
+def _with_the_rest(pairs: Pairs, n: int) -> Pairs:
+    """Pair what is left of as many rows on both sides in its order: rows that were replaced."""
+    left = (
+        [place for place in range(n) if place not in taken]
+        for taken in ({i for i, _ in pairs}, {j for _, j in pairs})
+    )
+    return sorted([*pairs, *zip(*left, strict=True)])
 
 
 def assigned(similarities: Matrix, least: float) -> Pairs:
@@ -93,7 +107,7 @@ def cell_similarities(reference: Sequence[CellValue], prediction: Sequence[CellV
     numbers = [_places(side, "number") for side in (one, two)]
     if all(map(len, numbers)):
         a, b = (
-            np.array([side[i].number for i in at])
+            np.array([side[i].scaled for i in at])
             for side, at in zip((one, two), numbers, strict=True)
         )
         size = np.maximum(np.abs(a)[:, None], np.abs(b)[None, :])
@@ -105,12 +119,24 @@ def cell_similarities(reference: Sequence[CellValue], prediction: Sequence[CellV
             [words(side[i].text) for i in at] for side, at in zip((one, two), texts, strict=True)
         )
         ratio = cdist(left, right, scorer=Indel.normalized_similarity)
-        found[np.ix_(*texts)] = _NEAREST * ratio
+        found[np.ix_(*texts)] = _NEAREST * np.maximum(ratio, _initials(left, right))
     place = {value.key: j for j, value in enumerate(two)}
     for i, value in enumerate(one):
         if value.key in place:
             found[i, place[value.key]] = 1.0
     return found[np.ix_(first, second)]
+
+
+def _initials(left: Sequence[str], right: Sequence[str]) -> Matrix:
+    """Return 1 where one text is the initials of the other, else 0."""
+    found = np.zeros((len(left), len(right)))
+    for texts, others, turned in ((left, right, found), (right, left, found.T)):
+        short = {text.replace(" ", ""): j for j, text in enumerate(others)}
+        for i, text in enumerate(texts):
+            letters = "".join(word[0] for word in text.split())
+            if len(letters) > 1 and letters in short:
+                turned[i, short[letters]] = 1.0
+    return found
 
 
 def _distinct(cells: Sequence[CellValue]) -> tuple[list[CellValue], list[int]]:
@@ -144,7 +170,14 @@ def _column_similarities(reference: Columns, prediction: Columns) -> Matrix:
 @lru_cache(maxsize=1024)
 def _names(one: tuple[str, ...], two: tuple[str, ...]) -> Matrix:
     left, right = [words(name) for name in one], [words(name) for name in two]
-    return np.asarray(cdist(left, right, scorer=Indel.normalized_similarity), dtype=np.float64)
+    found = np.array(cdist(left, right, scorer=Indel.normalized_similarity), dtype=np.float64)
+    for i, name in enumerate(left):
+        for j, other in enumerate(right):
+            if found[i, j] < _ABBREVIATED and (
+                is_abbreviation(name, other) or is_abbreviation(other, name)
+            ):
+                found[i, j] = _ABBREVIATED
+    return found
 
 
 def name_similarities(one: tuple[str, ...], two: tuple[str, ...]) -> Matrix:

@@ -29,8 +29,8 @@ _TIME = re.compile(
 )
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _DATE = re.compile(
-    rf"\d{{1,4}}([-/.])\d{{1,2}}\1\d{{1,4}}|(?=.*\d)(?:[a-z]{{3,9}},? )?(?:\d{{1,4}}(?:st|nd|rd|th)?"
-    rf"[-/. ,]*(?:of )?)?{_MONTH}[-/. ,]*(?:\d{{1,4}}(?:st|nd|rd|th)?(?:[-/. ,]+\d{{4}})?)?",
+    r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}|(?=.*\d)(?:[a-z]{3,9},? )?"
+    rf"(?:\d{{1,4}}(?:st|nd|rd|th)?[-/. ,]*(?:of )?)?{_MONTH}[-/. ,]*(?:\d{{1,4}}(?:st|nd|rd|th)?(?:[-/. ,]+\d{{4}})?)?",
     re.IGNORECASE,
 )
 _SEPARATORS = (re.compile(r"\s*;\s*"), re.compile(r"\s*\|\s*"), re.compile(r",\s+"))
@@ -65,6 +65,11 @@ class CellValue(NamedTuple):
     unit: Unit | None = None
     readings: frozenset[Day] = frozenset()
     items: frozenset[object] = frozenset()
+
+    @property
+    def scaled(self) -> float:
+        """The number times the scale of its unit."""
+        return self.number * self.unit.scale if self.unit else self.number
 
 
 @lru_cache(maxsize=2**17)
@@ -105,9 +110,8 @@ def _number(text: str, plain: str) -> CellValue | None:
     if _EUROPEAN.fullmatch(digits):
         digits = digits.replace(".", "").replace(",", ".")
     number = float(re.sub(r"[^\d.]", "", digits) + (match["exponent"] or ""))
-    negative = match["open"] or match["sign"] in "-−–" and match["sign"]
-    negative = negative or (match["sign2"] and match["sign2"] in "-−–")
-    value = -number if negative else number
+    signs = match["sign"] + match["sign2"]
+    value = -number if match["open"] or signs.strip("+±") else number
     scaled = value * of.scale if of else value
     return CellValue("number", text, float(f"{scaled:.12g}"), value, of)
 
@@ -140,7 +144,7 @@ def _date(text: str, plain: str) -> CellValue | None:
     return CellValue("date", text, ("date", key), readings=readings)
 
 
-_DEFAULTS = (datetime(2000, 1, 1), datetime(2004, 2, 2))  # noqa: DTZ001 (only compared)
+_DEFAULTS = (datetime(2000, 1, 1), datetime(2004, 2, 2))
 
 
 def _parsed(text: str, day_first: bool) -> Day | None:

@@ -101,24 +101,34 @@ class Side:
 
 
 def is_transposed(reference: Grid, prediction: Grid) -> bool:
-    """Return whether names of the reference's columns stand in the prediction's first column.
+    """Return whether names of the reference's columns stand in a column of the prediction's rows.
 
-    They have to be at least half of both, and more than those that stand in its header.
+    The names of columns and the first cells of rows are compared, along and across: across has to
+    agree by half, and better than along.
     """
-    names, keys = (_keys(part) for part in _edges(reference))
-    other_names, other_keys = (_keys(part) for part in _edges(prediction))
-    across = len(names & other_keys) + len(keys & other_names)
-    along = len(names & other_names) + len(keys & other_keys)
-    return across > along and 2 * across >= len(names | keys) and len(names & other_keys) > 1
+    names, keys = _edges(reference)
+    other_names, other_keys = _edges(prediction)
+    if len(other_keys) < 2:
+        return False
+    across = min(_agreement(names, other_keys), 1.0), _agreement(keys, other_names)
+    along = _agreement(names, other_names), _agreement(keys, other_keys)
+    return sum(across) > sum(along) + 0.2 and across[0] >= _LEAST_ACROSS
+
+
+_LEAST_ACROSS = 0.5
 
 
 def _edges(grid: Grid) -> tuple[Sequence[str], Sequence[str]]:
+    """Return what the names of columns, and the first cells of rows, say."""
     first = [row[0] for row in grid.rows] if grid.header else []
-    return grid.header, [*grid.header[:1], *first]
+    return tuple(name_of(name).text for name in grid.header), (*grid.header[:1], *first)
 
 
-def _keys(texts: Sequence[str]) -> set[str]:
-    return {words(text) for text in texts} - {""}
+def _agreement(texts: Sequence[str], others: Sequence[str]) -> float:
+    """Return how much of some texts stands among others, from 0 to 1."""
+    said = [text for text in texts if text.strip()]
+    keys = {cell_value(text).key for text in others if text.strip()}
+    return fmean(cell_value(text).key in keys for text in said) if said else 0.0
 
 
 def _all_pairs(matched: Pairs, n: int, m: int) -> list[Pair]:

@@ -155,7 +155,15 @@ class TableComparison:
     @cached_property
     def structure(self) -> Structure:
         """The structure descriptor."""
-        rows, columns = Counter(map(_side, self.rows)), Counter(_side(c.pair) for c in self.columns)
+        rows = Counter(map(_side, self.rows))
+        columns = Counter(_side(column.pair) for column in self.columns)
+        for one in self.merged:
+            lone, whole = ("missing", "extra") if one.in_prediction else ("extra", "missing")
+            wholes = [c.pair for c in self.columns if one.whole == c.pair[one.in_prediction]]
+            parts = [c.pair for c in self.columns if c.pair[not one.in_prediction] in one.parts]
+            columns[lone] -= sum(1 for pair in parts if not pair.is_matched)
+            columns[whole] -= sum(1 for pair in wholes if not pair.is_matched)
+            columns["matched"] += sum(1 for pair in parts if not pair.is_matched)
         cells = Counter(cell.outcome for cell in self.cells)
         return Structure(
             rows["missing"],

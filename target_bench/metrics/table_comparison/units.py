@@ -14,7 +14,7 @@ _CURRENCIES = {
 }
 _SCALES = {
     **dict.fromkeys(("k", "thousand", "thousands", "000s"), 1e3),
-    **dict.fromkeys(("mn", "mln", "million", "millions"), 1e6),
+    **dict.fromkeys(("mn", "mln", "mil", "mill", "million", "millions"), 1e6),
     **dict.fromkeys(("bn", "billion", "billions"), 1e9),
     **dict.fromkeys(("tn", "trillion", "trillions"), 1e12),
 }
