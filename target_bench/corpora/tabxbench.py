@@ -48,9 +48,8 @@ class TabXBench(CorpusLoader):
         rankings = list(_records(release, _RANKINGS))
         tables = list(_records(release, _TABLES))
         if len(tables) != len(rankings):
-            raise DataError(
-                f"{release.folder}: {_TABLES} has {len(tables)} records, {_RANKINGS} {len(rankings)}"
-            )
+            counts = f"{_TABLES} has {len(tables)} records, {_RANKINGS} has {len(rankings)}"
+            raise DataError(f"{release.folder}: {counts}")
         for number, ((place, record), (where, ranking)) in enumerate(
             zip(tables, rankings, strict=True)
         ):
