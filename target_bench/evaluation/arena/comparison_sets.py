@@ -21,7 +21,7 @@ class ComparisonSet:
     """Tables that people ranked by how good they are beside one reference.
 
     Attributes:
-        id: of the reference.
+        id: of its first table.
         pairs: each table beside the reference, in the order of the data.
         order: places of the pairs, best first.
     """
@@ -35,7 +35,7 @@ def ranked_sets(dataset: Dataset) -> list[ComparisonSet]:
     """Return the sets of a corpus whose queries are tables with a ``rank``.
 
     The text of such a query is the table, in Markdown, its answer the reference; ``rank`` in its
-    metadata is 0 for the best of its set, which are the queries with one gold table.
+    metadata is 0 for the best of its set. Queries with one reference are a set.
 
     Raises:
         ConfigError: the corpus has none.
@@ -44,15 +44,16 @@ def ranked_sets(dataset: Dataset) -> list[ComparisonSet]:
     found: dict[str, list[Query]] = {}
     for query in dataset.queries:
         if query.metadata.get("task", TASK) == TASK and "rank" in query.metadata:
-            found.setdefault(str(query.gold[0] if query.gold else query.id), []).append(query)
+            found.setdefault(query.references[0], []).append(query)
     if not found:
         raise ConfigError(
             f"{dataset.info.name} has no tables ranked by people; mini and tabxbench have"
         )
-    return [_set(name, queries) for name, queries in found.items()]
+    return [_set(queries) for queries in found.values()]
 
 
-def _set(name: str, queries: Sequence[Query]) -> ComparisonSet:
+def _set(queries: Sequence[Query]) -> ComparisonSet:
+    name = queries[0].id
     ranks = [query.metadata["rank"] for query in queries]
     if sorted(ranks) != list(range(len(ranks))):
         raise DataError(f"{name}: the ranks {ranks} of its tables are not 0 to {len(ranks) - 1}")
