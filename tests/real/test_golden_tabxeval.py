@@ -88,7 +88,7 @@ def _weights(given: dict[str, Any]) -> PublishedWeights:
         missing=of["MI"],
         extra=of["EI"],
         partial=of["Partial"],
-        types={kind: weight for kind, weight in given["datatype_penalties"].items()},
+        types=given["datatype_penalties"],
     )
 
 

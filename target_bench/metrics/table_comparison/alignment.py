@@ -170,7 +170,7 @@ def _column_similarities(reference: Columns, prediction: Columns) -> Matrix:
 @lru_cache(maxsize=1024)
 def _names(one: tuple[str, ...], two: tuple[str, ...]) -> Matrix:
     left, right = [words(name) for name in one], [words(name) for name in two]
-    found = np.array(cdist(left, right, scorer=Indel.normalized_similarity), dtype=np.float64)
+    found: Matrix = np.array(cdist(left, right, scorer=Indel.normalized_similarity), np.float64)
     for i, name in enumerate(left):
         for j, other in enumerate(right):
             if found[i, j] < _ABBREVIATED and (

@@ -30,7 +30,8 @@ _TIME = re.compile(
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _DATE = re.compile(
     r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}|(?=.*\d)(?:[a-z]{3,9},? )?"
-    rf"(?:\d{{1,4}}(?:st|nd|rd|th)?[-/. ,]*(?:of )?)?{_MONTH}[-/. ,]*(?:\d{{1,4}}(?:st|nd|rd|th)?(?:[-/. ,]+\d{{4}})?)?",
+    rf"(?:\d{{1,4}}(?:st|nd|rd|th)?[-/. ,]*(?:of )?)?{_MONTH}[-/. ,]*"
+    r"(?:\d{1,4}(?:st|nd|rd|th)?(?:[-/. ,]+\d{4})?)?",
     re.IGNORECASE,
 )
 _SEPARATORS = (re.compile(r"\s*;\s*"), re.compile(r"\s*\|\s*"), re.compile(r",\s+"))
@@ -135,9 +136,9 @@ def _time(text: str, plain: str) -> CellValue | None:
 def _date(text: str, plain: str) -> CellValue | None:
     if _DATE.fullmatch(plain) is None:
         return None
-    readings = frozenset(
-        day for first in (False, True) if (day := _parsed(plain, first)) is not None
-    )
+    in_digits = not any(map(str.isalpha, plain))
+    found = {_parsed(plain, first) for first in ((False, True) if in_digits else (True,))}
+    readings = frozenset(day for day in found if day is not None)
     if not readings:
         return None
     key = min(readings, key=lambda day: tuple(part or 0 for part in day))
