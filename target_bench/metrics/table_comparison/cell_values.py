@@ -52,8 +52,8 @@ class CellValue(NamedTuple):
     Attributes:
         type: its type.
         text: what it says, without spaces around it.
-        key: equal for cells that say the same, whatever their format.
-        number: the number without unit and scale; seconds for a time; 0 for other types.
+        key: equal for cells that say the same in any format.
+        number: without unit and scale; seconds of a time, days of a date; 0 for other types.
         unit: the unit of a number, where the cell has one.
         readings: of a date; two where day and month may be exchanged.
         items: of a list, as their keys.
@@ -142,7 +142,12 @@ def _date(text: str, plain: str) -> CellValue | None:
     if not readings:
         return None
     key = min(readings, key=lambda day: tuple(part or 0 for part in day))
-    return CellValue("date", text, ("date", key), readings=readings)
+    return CellValue("date", text, ("date", key), days(key), readings=readings)
+
+
+def days(day: Day) -> float:
+    """Return about how many days a date is after the year 0; a part that is not said adds none."""
+    return sum((part or 0) * length for part, length in zip(day, (365.25, 30.44, 1), strict=True))
 
 
 _DEFAULTS = (datetime(2000, 1, 1), datetime(2004, 2, 2))
