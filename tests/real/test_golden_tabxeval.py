@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from target_bench.metrics.table_comparison.rubric import Structure
-from target_bench.metrics.table_comparison.score import RubricWeights, penalty
+from target_bench.metrics.table_comparison.rubric_score import RubricWeights, penalty
 from target_bench.metrics.table_comparison.tabxeval_alignment import (
     Frame,
     compare_aligned_text,
@@ -88,7 +88,7 @@ def _weights(given: dict[str, Any]) -> PublishedWeights:
         missing=of["MI"],
         extra=of["EI"],
         partial=of["Partial"],
-        types={kind: weight for kind, weight in given["datatype_penalties"].items()},
+        types=given["datatype_penalties"],
     )
 
 

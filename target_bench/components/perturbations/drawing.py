@@ -74,7 +74,7 @@ class Drawn:
 def is_drawn_from(rows: Sequence[Sequence[str]]) -> bool:
     """Return whether a table can be perturbed: rectangular, 2 × 2 values to ``MOST_CELLS`` cells.
 
-    The names of its columns have to differ: where two are alike, exchanging them is no error.
+    The names of its columns have to differ: where two are alike, exchanging them is not an error.
     """
     if len(rows) < 3 or len(rows[0]) < 2 or len(rows) * len(rows[0]) > MOST_CELLS:
         return False

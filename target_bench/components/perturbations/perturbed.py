@@ -65,7 +65,7 @@ def some(items: Sequence[T], rng: Random, level: Level, most: int | None = None)
         items: what to draw from; not empty.
         rng: random numbers.
         level: how many.
-        most: no more than so many.
+        most: the largest number.
     """
     wanted = max(1, round(_SHARE[level] * len(items)))
     return rng.sample(items, min(wanted, len(items) if most is None else max(1, most)))

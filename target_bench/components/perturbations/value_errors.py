@@ -158,7 +158,7 @@ def _extra_cell(rows: Rows, rng: Random, level: Level) -> Changed | None:
 
 
 def _wrong_text(rows: Rows, rng: Random, level: Level) -> Changed | None:
-    """Put the value of another row into a cell that is no number."""
+    """Put the value of another row into a cell that holds a text."""
     found = {}
     for i, j in places(rows):
         text = rows[i][j]

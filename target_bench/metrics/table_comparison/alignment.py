@@ -16,6 +16,7 @@ from scipy.optimize import linear_sum_assignment
 
 from target_bench.metrics.table_comparison.cell_values import CellValue, words
 from target_bench.metrics.table_comparison.differences import is_abbreviation
+from target_bench.metrics.table_comparison.units import Unit, factor
 
 Matrix = NDArray[np.float64]
 Pairs = list[tuple[int, int]]
@@ -32,6 +33,9 @@ _NEAREST = 0.9
 _ABBREVIATED = 0.85
 """Similarity of a name and its abbreviation."""
 
+_YEARS = 3652.5
+"""Days that make dates have nothing in common."""
+
 _ORDER = 1e-6
 """What decides between equals: a place nearer to the own one."""
 
@@ -42,10 +46,12 @@ class Columns(NamedTuple):
     Attributes:
         names: their names without units.
         values: the cells of each column.
+        units: the unit in the name of each column; None where it has none.
     """
 
     names: Sequence[str]
     values: Sequence[Sequence[CellValue]]
+    units: Sequence[Unit | None]
 
 
 def align(reference: Columns, prediction: Columns) -> tuple[Pairs, Pairs]:
@@ -72,10 +78,30 @@ def align_rows(reference: Columns, prediction: Columns, columns: Pairs) -> Pairs
     for i, j in columns:
         cells = reference.values[i]
         weight = 0.1 + len({cell.key for cell in cells}) / n
-        total += weight * cell_similarities(cells, prediction.values[j])
+        others = _in_unit(prediction.values[j], prediction.units[j], reference.units[i])
+        total += weight * cell_similarities(cells, others)
         weights += weight
     found = assigned(total / weights, LEAST_ROW)
     return found if n != m else _with_the_rest(found, n)
+
+
+def _in_unit(
+    cells: Sequence[CellValue], source: Unit | None, target: Unit | None
+) -> Sequence[CellValue]:
+    """Return cells with their numbers in the unit of another column, where both are known."""
+    if source is None or target is None or source == target:
+        return cells
+    conversion = factor(source.name, target.name)
+    if conversion is None:
+        return cells
+    times, plus = conversion
+    found = []
+    for cell in cells:
+        if cell.type == "number" and cell.unit is None:
+            number = (cell.number * source.scale * times + plus) / target.scale
+            cell = cell._replace(number=number, key=float(f"{number:.6g}"))
+        found.append(cell)
+    return found
 
 
 def _with_the_rest(pairs: Pairs, n: int) -> Pairs:
@@ -104,16 +130,17 @@ def cell_similarities(reference: Sequence[CellValue], prediction: Sequence[CellV
     one, first = _distinct(reference)
     two, second = _distinct(prediction)
     found = np.zeros((len(one), len(two)))
-    numbers = [_places(side, "number") for side in (one, two)]
-    if all(map(len, numbers)):
-        a, b = (
-            np.array([side[i].scaled for i in at])
-            for side, at in zip((one, two), numbers, strict=True)
-        )
-        size = np.maximum(np.abs(a)[:, None], np.abs(b)[None, :])
-        close = 1 - np.abs(a[:, None] - b[None, :]) / np.where(size == 0, 1, size)
-        found[np.ix_(*numbers)] = _NEAREST * np.clip(close, 0, 1)
-    texts = [_places(side, "string", "list", "date") for side in (one, two)]
+    for kind, reach in (("number", None), ("date", _YEARS)):
+        places = [_places(side, kind) for side in (one, two)]
+        if all(map(len, places)):
+            a, b = (
+                np.array([side[i].scaled for i in at])
+                for side, at in zip((one, two), places, strict=True)
+            )
+            size = reach or np.maximum(np.abs(a)[:, None], np.abs(b)[None, :])
+            close = 1 - np.abs(a[:, None] - b[None, :]) / np.where(size == 0, 1, size)
+            found[np.ix_(*places)] = _NEAREST * np.clip(close, 0, 1)
+    texts = [_places(side, "string", "list") for side in (one, two)]
     if all(map(len, texts)):
         left, right = (
             [words(side[i].text) for i in at] for side, at in zip((one, two), texts, strict=True)
@@ -153,8 +180,8 @@ def _places(values: Sequence[CellValue], *types: str) -> list[int]:
 
 
 def _column_similarities(reference: Columns, prediction: Columns) -> Matrix:
-    found = name_similarities(tuple(reference.names), tuple(prediction.names))
-    found = 0.6 * found + 0.3 * (found == 1)
+    names = name_similarities(tuple(reference.names), tuple(prediction.names))
+    found: Matrix = np.where(names == 1, 0.9, 0.6 * names)
     keys = [
         [frozenset(c.key for c in cells) for cells in side.values]
         for side in (reference, prediction)
@@ -170,7 +197,7 @@ def _column_similarities(reference: Columns, prediction: Columns) -> Matrix:
 @lru_cache(maxsize=1024)
 def _names(one: tuple[str, ...], two: tuple[str, ...]) -> Matrix:
     left, right = [words(name) for name in one], [words(name) for name in two]
-    found = np.array(cdist(left, right, scorer=Indel.normalized_similarity), dtype=np.float64)
+    found = np.array(cdist(left, right, scorer=Indel.normalized_similarity), np.float64)
     for i, name in enumerate(left):
         for j, other in enumerate(right):
             if found[i, j] < _ABBREVIATED and (
@@ -182,7 +209,8 @@ def _names(one: tuple[str, ...], two: tuple[str, ...]) -> Matrix:
 
 def name_similarities(one: tuple[str, ...], two: tuple[str, ...]) -> Matrix:
     """Return similarities of names, from 0 to 1."""
-    return _names(one, two) if one and two else np.zeros((len(one), len(two)))
+    found: Matrix = _names(one, two) if one and two else np.zeros((len(one), len(two)))
+    return found
 
 
 def _columns_by_rows(reference: Columns, prediction: Columns, columns: Pairs, rows: Pairs) -> Pairs:
@@ -195,17 +223,11 @@ def _columns_by_rows(reference: Columns, prediction: Columns, columns: Pairs, ro
     if not all(left) or not rows:
         return []
     names = name_similarities(tuple(reference.names), tuple(prediction.names))
-    found = np.array(
-        [
-            [
-                0.3 * names[i, j]
-                + 0.7
-                * _agreement([(reference.values[i][r], prediction.values[j][s]) for r, s in rows])
-                for j in left[1]
-            ]
-            for i in left[0]
-        ]
-    )
+    found = np.zeros((len(left[0]), len(left[1])))
+    for place, i in enumerate(left[0]):
+        for other, j in enumerate(left[1]):
+            cells = [(reference.values[i][r], prediction.values[j][s]) for r, s in rows]
+            found[place, other] = 0.3 * names[i, j] + 0.7 * _agreement(cells)
     return [(left[0][i], left[1][j]) for i, j in assigned(found, 0.5)]
 
 
@@ -217,17 +239,15 @@ def _agreement(pairs: Sequence[tuple[CellValue, CellValue]]) -> float:
     numbers = [(a.number, b.number) for a, b in both if a.type == b.type == "number"]
     if len(numbers) == len(both) > 2:
         ratios = np.array([b / a for a, b in numbers if a and b])
-        if (
-            len(ratios) > 2
-            and len(set(numbers)) > 2
-            and np.ptp(ratios) <= 0.01 * abs(ratios.mean())
-        ):
+        several = len(ratios) > 2 and len(set(numbers)) > 2
+        if several and np.ptp(ratios) <= 0.01 * abs(ratios.mean()):
             return _NEAREST
-    same = sum(
-        1.0
-        if a.key == b.key
-        else Indel.normalized_similarity(words(a.text), words(b.text))
-        * (a.type == b.type == "string")
-        for a, b in both
-    )
-    return float(same / len(pairs))
+    return sum(_similarity(a, b) for a, b in both) / len(pairs)
+
+
+def _similarity(one: CellValue, two: CellValue) -> float:
+    if one.key == two.key:
+        return 1.0
+    if one.type == two.type == "string":
+        return float(Indel.normalized_similarity(words(one.text), words(two.text)))
+    return 0.0

@@ -30,7 +30,8 @@ _TIME = re.compile(
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _DATE = re.compile(
     r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}|(?=.*\d)(?:[a-z]{3,9},? )?"
-    rf"(?:\d{{1,4}}(?:st|nd|rd|th)?[-/. ,]*(?:of )?)?{_MONTH}[-/. ,]*(?:\d{{1,4}}(?:st|nd|rd|th)?(?:[-/. ,]+\d{{4}})?)?",
+    rf"(?:\d{{1,4}}(?:st|nd|rd|th)?[-/. ,]*(?:of )?)?{_MONTH}[-/. ,]*"
+    r"(?:\d{1,4}(?:st|nd|rd|th)?(?:[-/. ,]+\d{4})?)?",
     re.IGNORECASE,
 )
 _SEPARATORS = (re.compile(r"\s*;\s*"), re.compile(r"\s*\|\s*"), re.compile(r",\s+"))
@@ -51,8 +52,8 @@ class CellValue(NamedTuple):
     Attributes:
         type: its type.
         text: what it says, without spaces around it.
-        key: equal for cells that say the same, whatever their format.
-        number: the number without unit and scale; seconds for a time; 0 for other types.
+        key: equal for cells that say the same in any format.
+        number: without unit and scale; seconds of a time, days of a date; 0 for other types.
         unit: the unit of a number, where the cell has one.
         readings: of a date; two where day and month may be exchanged.
         items: of a list, as their keys.
@@ -135,13 +136,18 @@ def _time(text: str, plain: str) -> CellValue | None:
 def _date(text: str, plain: str) -> CellValue | None:
     if _DATE.fullmatch(plain) is None:
         return None
-    readings = frozenset(
-        day for first in (False, True) if (day := _parsed(plain, first)) is not None
-    )
+    in_digits = not any(map(str.isalpha, plain))
+    found = {_parsed(plain, first) for first in ((False, True) if in_digits else (True,))}
+    readings = frozenset(day for day in found if day is not None)
     if not readings:
         return None
     key = min(readings, key=lambda day: tuple(part or 0 for part in day))
-    return CellValue("date", text, ("date", key), readings=readings)
+    return CellValue("date", text, ("date", key), days(key), readings=readings)
+
+
+def days(day: Day) -> float:
+    """Return about how many days a date is after the year 0; a part that is not said adds none."""
+    return sum((part or 0) * length for part, length in zip(day, (365.25, 30.44, 1), strict=True))
 
 
 _DEFAULTS = (datetime(2000, 1, 1), datetime(2004, 2, 2))

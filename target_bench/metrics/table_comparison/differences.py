@@ -205,7 +205,7 @@ def _same_digits(one: str, two: str) -> bool:
 def is_abbreviation(short: str, long: str) -> bool:
     """Return whether one text, in normal form, is the initials or shortened words of another."""
     parts, whole = short.split(), long.split()
-    if not parts or not whole or len(short) >= len(long):
+    if not parts or not whole or len(short) > len(long) - 2:
         return False
     if len(whole) > 1 and short.replace(" ", "") == "".join(word[0] for word in whole):
         return True

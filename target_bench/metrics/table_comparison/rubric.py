@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from target_bench.metrics.table_comparison.cell_values import DataType
 from target_bench.metrics.table_comparison.differences import Difference, PartialKind
-from target_bench.metrics.table_comparison.score import Penalty, RubricWeights, penalty
+from target_bench.metrics.table_comparison.rubric_score import Penalty, RubricWeights, penalty
 
 Outcome = Literal["exact", "partial", "missing", "extra"]
 """What became of a cell: ``missing`` and ``extra`` are cells of which one side is empty."""
@@ -131,8 +131,8 @@ class Structure:
 
 
 @dataclass(frozen=True)
-class TableComparison:
-    """Two tables compared.
+class Rubric:
+    """What is said of two tables that were compared.
 
     Attributes:
         reference: the table as it should be.

@@ -18,9 +18,9 @@ def read_pipe_tables(text: str) -> ReadAnswer:
     """Read tables whose cells are divided by bars; ``<NEWLINE>`` ends a line too.
 
     Consecutive lines with a bar are a table, lines of ``-``, ``=``, ``:`` and ``+`` left out. Where
-    the first of them has no outer bars, a bar at the end of another one is beside an empty cell. The
-    line before a table that ends in a colon, or is a heading or in bold, is its name. A bar after
-    a backslash is part of its cell.
+    the first of them has no outer bars, a bar at the end of another one is beside an empty cell.
+    The line before a table that ends in a colon, or is a heading or in bold, is its name. A bar
+    after a backslash is part of its cell.
     """
     tables: list[AnswerTable] = []
     faults: list[Fault] = []

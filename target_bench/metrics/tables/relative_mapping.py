@@ -37,7 +37,7 @@ def relative_mapping(reference: Grid, answer: Grid) -> PRF:
 
 
 def _entries(table: Grid) -> list[tuple[str, str]]:
-    """Return key and value of each cell that is no header."""
+    """Return key and value of each cell below and beside the headers."""
     lower = [[cell.lower() for cell in row] for row in table]
     return [
         (f"{row[0]} {name}", value)

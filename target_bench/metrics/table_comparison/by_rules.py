@@ -7,6 +7,7 @@ from statistics import fmean
 from target_bench.metrics.table_comparison.alignment import Columns, Pairs, align
 from target_bench.metrics.table_comparison.cell_values import CellValue, DataType, cell_value, words
 from target_bench.metrics.table_comparison.differences import Difference, difference
+from target_bench.metrics.table_comparison.explained_comparison import TableComparison
 from target_bench.metrics.table_comparison.grids import AnyTable, grid_of, transposed
 from target_bench.metrics.table_comparison.headers import Name, name_of
 from target_bench.metrics.table_comparison.merged import merged_columns
@@ -16,7 +17,6 @@ from target_bench.metrics.table_comparison.rubric import (
     Grid,
     Outcome,
     Pair,
-    TableComparison,
 )
 
 
@@ -84,7 +84,9 @@ class Side:
             if read
             else [[] for _ in self.names]
         )
-        self.columns = Columns([name.text for name in self.names], values)
+        self.columns = Columns(
+            [name.text for name in self.names], values, [name.unit for name in self.names]
+        )
 
     def type(self, column: int) -> DataType:
         """Return the type of most cells of a column, ``other`` if none has most of them."""
@@ -162,7 +164,7 @@ def _column_pair(one: Side, two: Side, pair: Pair) -> ColumnPair:
 
 
 def _renamed(name: str, other: str) -> Difference | None:
-    """Return how two names of a column differ; another unit is no other name."""
+    """Return how two names of a column differ, without their units."""
     one, two = name_of(name).text, name_of(other).text
     found = difference(text_value(one), text_value(two))
     return Difference("format", 0.0) if found is None else found
