@@ -90,7 +90,8 @@ def arena(
     judge: Annotated[
         str | None,
         typer.Option(
-            help="Test the P-Score, too: a generator is asked about each ranked table twice.",
+            help="Test P-Score and TabXEval with a model, too: a generator is asked about each "
+            "ranked table.",
             show_default=False,
         ),
     ] = None,
@@ -108,11 +109,12 @@ def arena(
     from target_bench.data.select import load
     from target_bench.evaluation.arena.arena import run_arena
     from target_bench.evaluation.arena.comparison_sets import ranked_sets
+    from target_bench.evaluation.arena.judged_metrics import REQUESTS
     from target_bench.reporting.arena_page.page import write_page
 
     dataset = load(corpus, split, data_dir)
     if judge is not None:
-        _ask(judge, 2 * sum(len(one.pairs) for one in ranked_sets(dataset)), yes)
+        _ask(judge, REQUESTS * sum(len(one.pairs) for one in ranked_sets(dataset)), yes)
     given = None if perturbations is None else read(perturbations)
     found = run_arena(dataset, metric or (), given, judge)
     if out is not None:

@@ -1,6 +1,6 @@
 """Changed tables in the order in which we, the authors, rate them: for tests of table metrics.
 
-Each set is the first rows of a table and five changed ones, best first. The ratings are our own: one
+Each set is the first rows of a table and five changed ones, best first. The ratings are ours: one
 author looked at every table and asked how much of what a reader would take from it is still right.
 What is false counts more than what is missing, and that more than what is clumsy.
 """

@@ -11,7 +11,7 @@ from datetime import date
 from decimal import Decimal
 
 _NUMBER = re.compile(
-    r"(?P<before>[$€£]?\s?[-−+]?)(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?P<after>\s?\D{0,24})"
+    r"(?P<before>[$€£]?\s?[-−+]?)(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?P<after>\s?(?:(?!st|nd|rd|th)[^\W\d_]{1,12}[²³]?|[%°])?)"
 )
 _MONTHS = tuple(calendar.month_name)[1:]
 _DATES = (
@@ -81,7 +81,7 @@ def is_blank(text: str) -> bool:
 
 def unit_of_header(name: str) -> str:
     """Return the unit that a column name gives in brackets at its end, if it is one of ours."""
-    unit = name.rpartition("(")[2].removesuffix(")") if name.endswith(")") else ""
+    unit = name.rpartition(" (")[2].removesuffix(")") if name.endswith(")") else ""
     return unit if unit in UNITS else ""
 
 

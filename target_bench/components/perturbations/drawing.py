@@ -175,7 +175,7 @@ def _parsed(line: str, place: str) -> Perturbation:
     if level not in (LEVELS if change in ERRORS else (None,)):
         raise DataError(f"{place}: field 'level' is {level!r} of the change {change}")
     differences = tuple(
-        Difference(*one) for one in field(record, "differences", list, place) if len(one) == 3
+        Difference(*one) for one in field(record, "differences", list, place) if len(one) == 4
     )
     reference, table = (_rows(record, name, place) for name in ("reference", "table"))
     table_id = field(record, "table_id", str, place)

@@ -25,14 +25,16 @@ class Difference(NamedTuple):
 
     Attributes:
         part: what differs.
-        row: its row, the header being 0, as the reference counts them; of a row that the reference
-            does not have, as the changed table does; None of a column.
-        column: its column, likewise; None of a row.
+        row: its row in the reference, the header being 0; None of a column.
+        column: its column in the reference; None of a row.
+        extra: whether the reference does not have it; then the places are those in the changed
+            table.
     """
 
     part: Part
     row: int | None = None
     column: int | None = None
+    extra: bool = False
 
 
 class Changed(NamedTuple):

@@ -38,7 +38,7 @@ def _extra_row(rows: Rows, rng: Random, level: Level) -> Changed | None:
         if row is None:
             return None
         table.append(row)
-        differences.append(Difference("row", len(table) - 1))
+        differences.append(Difference("row", len(table) - 1, extra=True))
     return Changed(tuple(table), tuple(differences))
 
 
@@ -50,7 +50,7 @@ def _duplicated_row(rows: Rows, rng: Random, level: Level) -> Changed | None:
         table.append(row)
         if i in twice:
             table.append(row)
-            differences.append(Difference("row", len(table) - 1))
+            differences.append(Difference("row", len(table) - 1, extra=True))
     return Changed(tuple(table), tuple(differences))
 
 
@@ -60,9 +60,8 @@ def _truncated(rows: Rows, rng: Random, level: Level) -> Changed | None:
     end = len(rows) - lost
     cut = rng.randint(1, len(rows[0]) - 1)
     short = rows[end - 1][:cut]
-    if not any(rows[end - 1][cut:]):
-        return None
-    cells = [Difference("cell", end - 1, j) for j in range(cut, len(rows[0])) if rows[end - 1][j]]
+    cut_off = [j for j in range(cut, len(rows[0])) if not is_blank(rows[end - 1][j])]
+    cells = [Difference("cell", end - 1, j) for j in cut_off]
     gone = [Difference("row", i) for i in range(end, len(rows))]
     return Changed((*rows[: end - 1], short), (*cells, *gone))
 
@@ -96,7 +95,9 @@ def _extra_column(rows: Rows, rng: Random, level: Level) -> Changed | None:
     new = [(*added,), *([str(rng.randint(1, 999)) for _ in added] for _ in rows[1:])]
     table = tuple((*row, *more) for row, more in zip(rows, new, strict=True))
     width = len(rows[0])
-    return Changed(table, tuple(Difference("column", None, width + k) for k in range(len(added))))
+    return Changed(
+        table, tuple(Difference("column", None, width + k, extra=True) for k in range(len(added)))
+    )
 
 
 def _merged_columns(rows: Rows, rng: Random, level: Level) -> Changed | None:  # noqa: ARG001 (a table has one pair merged)

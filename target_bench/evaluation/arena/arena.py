@@ -1,15 +1,14 @@
 """All that the arena finds of some metrics, on one corpus."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from target_bench.components.perturbations.drawing import Perturbation, draw
-from target_bench.components.table_judge import Pair, TableJudge
 from target_bench.core.errors import ConfigError
 from target_bench.core.metric import MetricSpec
 from target_bench.core.schema import Dataset
-from target_bench.evaluation.arena.comparison_sets import ComparisonSet, ranked_sets, tables_of
+from target_bench.evaluation.arena.comparison_sets import ranked_sets, tables_of
 from target_bench.evaluation.arena.human_agreement import (
     HumanAgreement,
     PairedTest,
@@ -17,11 +16,10 @@ from target_bench.evaluation.arena.human_agreement import (
     human_agreement,
     paired_tests,
 )
+from target_bench.evaluation.arena.judged_metrics import SPECS, judged_agreement
 from target_bench.evaluation.arena.known_errors import ErrorDetection, Share, error_detection
 from target_bench.evaluation.arena.rubric_weights import WeightRobustness, weight_robustness
-from target_bench.evaluation.arena.tested_metrics import DEFAULT, JUDGED, tested
-from target_bench.metrics.tables.compared_tables import ComparedTables
-from target_bench.metrics.tables.p_score import p_score, parse_reply
+from target_bench.evaluation.arena.tested_metrics import DEFAULT, tested
 
 PERTURBATIONS = 870
 """Perturbed tables that are drawn unless there are others: ten of each change and level."""
@@ -85,8 +83,8 @@ def run_arena(
         dataset: a corpus with tables ranked by people.
         metrics: as ``tested`` takes them, besides those of ``DEFAULT``.
         perturbations: tables with known changes; default: drawn from the tables of the corpus.
-        judge: a generator, as on the command line, or an object: with it the P-Score of the ranked
-            tables is tested, too.
+        judge: a generator, as on the command line, or an object: with it P-Score and TabXEval with
+            a model are tested on the ranked tables, too.
 
     Raises:
         ConfigError: the corpus has no such tables, or a metric is unknown.
@@ -100,42 +98,23 @@ def run_arena(
     if len(set(names)) < len(names):
         raise ConfigError(f"two of the metrics have the same name: {', '.join(names)}")
     errors = [error_detection(perturbations, one) for one in chosen]
-    if judge is not None:
-        sets = _judged(sets, TableJudge(judge))
-        chosen += [tested(name) for name in JUDGED]
     people = [human_agreement(sets, one) for one in chosen]
+    specs = [one.spec for one in chosen]
+    if judge is not None:
+        people += judged_agreement(sets, judge)
+        specs += SPECS
     people.append(file_order(sets))
     people.sort(key=lambda one: -one.means["spearman"].value)
     return Arena(
         f"{dataset.info.name} {dataset.split}",
         len(sets),
-        {one.spec.name: one.spec for one in chosen},
+        {spec.name: spec for spec in specs},
         people,
         paired_tests(people),
         errors,
         len(perturbations),
         weight_robustness(sets),
     )
-
-
-def _judged(sets: Sequence[ComparisonSet], judge: TableJudge) -> list[ComparisonSet]:
-    """Return the sets with what a model says of each pair, asked in both orders."""
-    pairs = [
-        Pair(f"{one.id}/{i}", pair.text or "", pair.gold, "Markdown")
-        for one in sets
-        for i, pair in enumerate(one.pairs)
-    ]
-    replies = judge.replies(pairs)
-
-    def judged(one: ComparisonSet, place: int) -> ComparedTables:
-        found = p_score([parse_reply(reply) for reply in replies[f"{one.id}/{place}"]])
-        score = (found.content, found.structure) if found.count else None
-        return replace(one.pairs[place], p_score=score)
-
-    return [
-        replace(one, pairs=tuple(judged(one, place) for place in range(len(one.pairs))))
-        for one in sets
-    ]
 
 
 def _of_people(one: HumanAgreement) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """How far the agreement of TabXEval's score with people depends on its weights (its Figure 4)."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from target_bench.evaluation.arena.comparison_sets import ComparisonSet
 from target_bench.metrics.rank_agreement import agreements
 from target_bench.metrics.table_comparison import RubricWeights, TableComparison, compare_tables
+from target_bench.metrics.table_comparison.rubric_score import TABXBENCH_WEIGHTS
 from target_bench.metrics.tables.compared_tables import ComparedTables
 
 DRAWS = 100
@@ -16,7 +17,7 @@ DRAWS = 100
 _DRAWN = ("missing", "extra", "partial", "row", "column", "cell")
 _NAMED = {
     "default": RubricWeights(),
-    "all 1": replace(RubricWeights(), **dict.fromkeys(_DRAWN, 1.0)),
+    "fitted on TabXBench": TABXBENCH_WEIGHTS,
     "appendix B": RubricWeights(missing=1, extra=0.9, partial=0.8, row=0.9, column=1, cell=0.8),
 }
 
@@ -26,7 +27,7 @@ class WeightRobustness:
     """Mean Spearman's rho under many weights.
 
     Attributes:
-        named: name of weights -> rho: the default ones, all 1, and those of the paper's appendix B.
+        named: name of weights -> rho: all 1 (the default), fitted ones, those of appendix B.
         drawn: (draws,) rho under weights drawn evenly from 0 to 1, sorted.
         best: the weights of the best draw.
     """
@@ -55,10 +56,7 @@ def weight_robustness(
         return float(agreements([one.order for one in sets], scores)[:, 0].mean())
 
     rng = np.random.default_rng(seed)
-    drawn = [
-        replace(RubricWeights(), **dict(zip(_DRAWN, map(float, row), strict=True)))
-        for row in rng.random((draws, len(_DRAWN)))
-    ]
+    drawn = [RubricWeights(*map(float, row)) for row in rng.random((draws, len(_DRAWN)))]
     found = np.array([rho(weights) for weights in drawn])
     best = asdict(drawn[int(found.argmax())])
     return WeightRobustness(

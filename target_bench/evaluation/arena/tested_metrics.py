@@ -114,9 +114,6 @@ DEFAULT = (
 )
 """The metrics that need no model, in the order in which they are shown."""
 
-JUDGED = ("p_content", "p_structure")
-"""Those for which a model has to be asked."""
-
 
 @dataclass(frozen=True, slots=True)
 class Tested:
@@ -145,9 +142,7 @@ class Tested:
         """
         if not pairs:
             return np.empty(0), 0.0
-        examples: Any = [
-            ComparedTables(p.text, p.gold, p.table_format, p_score=p.p_score) for p in pairs
-        ]
+        examples: Any = [ComparedTables(p.text, p.gold, p.table_format) for p in pairs]
         for one in examples:
             one.answer.tables, one.reference.tables  # noqa: B018 (read before the clock runs)
         if self.spec.of != OF:

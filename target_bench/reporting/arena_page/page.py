@@ -16,7 +16,7 @@ from target_bench.reporting.web import asset, environment, security_policy
 from target_bench.runs.record_log import cannot
 
 _FOLDER = Path(__file__).parent
-_LEFT, _PLOT, _RIGHT, _ROW = 170, 420, 60, 22
+_LEFT, _PLOT, _RIGHT, _ROW = 170, 420, 100, 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ def write_page(arena: Arena, out: Path) -> Path:
 
 
 def _against(arena: Arena) -> dict[str, float]:
-    """Return metric -> corrected p of its test against the order of the file."""
-    pairs = ((one.first, one.second, one.corrected) for one in arena.tests)
+    """Return metric -> p of its test against the order of the file."""
+    pairs = ((one.first, one.second, one.p) for one in arena.tests)
     found = ((a if b == FILE_ORDER else b, p) for a, b, p in pairs if FILE_ORDER in (a, b))
     return dict(found)
 
