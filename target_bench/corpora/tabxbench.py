@@ -16,8 +16,9 @@ class TabXBench(CorpusLoader):
     """Each query is a perturbed table as Markdown, its answer and its gold table the original.
 
     ``rank`` in the metadata is its place in the ranking by people, 0 for the best of its original.
-    46 of the 300 tables have rows of different lengths, which is part of the error: queries and
-    answers keep them, the tables of the corpus are filled up.
+    Three of the 300 tables have rows of different lengths, which is part of the error (46 where a
+    reader strips the bars of empty cells): queries and answers keep the text as it is, the tables
+    of the corpus are filled up.
     """
 
     info = CorpusInfo(

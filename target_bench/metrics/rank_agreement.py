@@ -62,17 +62,34 @@ def rank_agreement(order: Sequence[int], scores: Sequence[float]) -> RankAgreeme
     overlap = rank_biased_overlap(order, found)
     if min(scores) == max(scores):
         return RankAgreement(0.0, 0.0, 0.0, overlap, distance)
-    from scipy.stats import kendalltau, spearmanr, weightedtau
+    from scipy.stats import kendalltau, weightedtau
 
-    wanted = np.empty(n)
-    wanted[list(order)] = np.arange(n, 0, -1)
+    wanted = _goodness(order)
     return RankAgreement(
-        float(spearmanr(wanted, scores)[0]),
+        spearman(order, scores),
         float(kendalltau(wanted, scores)[0]),
         float(weightedtau(wanted, scores)[0]),
         overlap,
         distance,
     )
+
+
+def spearman(order: Sequence[int], scores: Sequence[float]) -> float:
+    """Return Spearman's rho alone; arguments as for ``rank_agreement``."""
+    from scipy.stats import rankdata
+
+    ranks = rankdata(scores)
+    apart = ranks - ranks.mean()
+    wanted = _goodness(order)
+    wanted -= wanted.mean()
+    size = float(np.sqrt((apart @ apart) * (wanted @ wanted)))
+    return float(apart @ wanted) / size if size else 0.0
+
+
+def _goodness(order: Sequence[int]) -> Floats:
+    found = np.empty(len(order))
+    found[list(order)] = np.arange(len(order), 0, -1)
+    return found
 
 
 def rank_biased_overlap(

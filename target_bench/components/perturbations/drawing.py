@@ -174,12 +174,17 @@ def _parsed(line: str, place: str) -> Perturbation:
         raise DataError(f"{place}: {unknown_name('change', change, CHANGES)}")
     if level not in (LEVELS if change in ERRORS else (None,)):
         raise DataError(f"{place}: field 'level' is {level!r} of the change {change}")
-    differences = tuple(
-        Difference(*one) for one in field(record, "differences", list, place) if len(one) == 4
-    )
+    differences = field(record, "differences", list, place)
+    if not all(
+        isinstance(one, list) and len(one) == len(Difference._fields) for one in differences
+    ):
+        raise DataError(
+            f"{place}: field 'differences' should be lists of {', '.join(Difference._fields)}"
+        )
     reference, table = (_rows(record, name, place) for name in ("reference", "table"))
     table_id = field(record, "table_id", str, place)
-    return Perturbation(table_id, change, level, reference, table, differences)
+    places = tuple(Difference(*one) for one in differences)
+    return Perturbation(table_id, change, level, reference, table, places)
 
 
 def _rows(record: Any, name: str, place: str) -> Rows:

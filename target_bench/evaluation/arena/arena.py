@@ -19,10 +19,10 @@ from target_bench.evaluation.arena.human_agreement import (
 from target_bench.evaluation.arena.judged_metrics import SPECS, judged_agreement
 from target_bench.evaluation.arena.known_errors import ErrorDetection, Share, error_detection
 from target_bench.evaluation.arena.rubric_weights import WeightRobustness, weight_robustness
-from target_bench.evaluation.arena.tested_metrics import DEFAULT, tested
+from target_bench.evaluation.arena.tested_metrics import DEFAULT, metric_under_test
 
-PERTURBATIONS = 870
-"""Perturbed tables that are drawn unless there are others: ten of each change and level."""
+PERTURBATIONS = 300
+"""Perturbed tables that are drawn unless there are others: ten of each change."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def run_arena(
 
     Args:
         dataset: a corpus with tables ranked by people.
-        metrics: as ``tested`` takes them, besides those of ``DEFAULT``.
+        metrics: as ``metric_under_test`` takes them, besides those of ``DEFAULT``.
         perturbations: tables with known changes; default: drawn from the tables of the corpus.
         judge: a generator, as on the command line, or an object: with it P-Score and TabXEval with
             a model are tested on the ranked tables, too.
@@ -93,7 +93,7 @@ def run_arena(
     sets = ranked_sets(dataset)
     if perturbations is None:
         perturbations = draw(tables_of(dataset), PERTURBATIONS).perturbations
-    chosen = [tested(name) for name in dict.fromkeys((*DEFAULT, *metrics))]
+    chosen = [metric_under_test(name) for name in dict.fromkeys((*DEFAULT, *metrics))]
     names = [one.spec.name for one in chosen]
     if len(set(names)) < len(names):
         raise ConfigError(f"two of the metrics have the same name: {', '.join(names)}")

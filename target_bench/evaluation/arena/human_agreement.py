@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.evaluation.arena.comparison_sets import ComparisonSet
-from target_bench.evaluation.arena.tested_metrics import Tested
+from target_bench.evaluation.arena.tested_metrics import MetricUnderTest
 from target_bench.metrics.bootstrap import resampled_totals
 from target_bench.metrics.rank_agreement import MEASURES, agreements
 from target_bench.metrics.run_scores import LEVEL, mean, of_mean
@@ -53,7 +53,7 @@ class HumanAgreement:
     pairs: int
 
 
-def human_agreement(sets: Sequence[ComparisonSet], metric: Tested) -> HumanAgreement:
+def human_agreement(sets: Sequence[ComparisonSet], metric: MetricUnderTest) -> HumanAgreement:
     """Score all tables of all sets with a metric and compare their order with that of people."""
     values, seconds = metric.values([pair for one in sets for pair in one.pairs])
     return agreement_of(metric.spec.name, sets, _by_set(sets, values), seconds)

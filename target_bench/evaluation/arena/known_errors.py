@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from target_bench.components.perturbations.drawing import CHANGES, Perturbation
 from target_bench.components.perturbations.perturbed import LEVELS
 from target_bench.evaluation.arena.comparison_sets import perturbed_pairs
-from target_bench.evaluation.arena.tested_metrics import Tested
+from target_bench.evaluation.arena.tested_metrics import MetricUnderTest
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -54,7 +54,7 @@ class ErrorDetection:
     seconds: float
 
 
-def error_detection(perturbations: Sequence[Perturbation], metric: Tested) -> ErrorDetection:
+def error_detection(perturbations: Sequence[Perturbation], metric: MetricUnderTest) -> ErrorDetection:
     """Score perturbed tables, and every reference beside itself.
 
     A table without a score counts as one that is noticed: it is not taken for right.

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
 
 from target_bench.evaluation.arena.comparison_sets import ComparisonSet
-from target_bench.metrics.rank_agreement import agreements
+from target_bench.metrics.rank_agreement import spearman
 from target_bench.metrics.table_comparison import RubricWeights, TableComparison, compare_tables
 from target_bench.metrics.table_comparison.rubric_score import TABXBENCH_WEIGHTS
 from target_bench.metrics.tables.compared_tables import ComparedTables
@@ -50,13 +51,16 @@ def weight_robustness(
     compared = [[_comparison(pair) for pair in one.pairs] for one in sets]
 
     def rho(weights: RubricWeights) -> float:
-        scores = [
+        scores = (
             [0.0 if found is None else found.score(weights) for found in each] for each in compared
-        ]
-        return float(agreements([one.order for one in sets], scores)[:, 0].mean())
+        )
+        return fmean(spearman(one.order, found) for one, found in zip(sets, scores, strict=True))
 
     rng = np.random.default_rng(seed)
-    drawn = [RubricWeights(*map(float, row)) for row in rng.random((draws, len(_DRAWN)))]
+    drawn = [
+        RubricWeights(missing, extra, partial, row, column, cell)
+        for missing, extra, partial, row, column, cell in rng.random((draws, len(_DRAWN))).tolist()
+    ]
     found = np.array([rho(weights) for weights in drawn])
     best = asdict(drawn[int(found.argmax())])
     return WeightRobustness(

@@ -116,7 +116,7 @@ DEFAULT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class MetricUnderTest:
     """A metric under test.
 
     Attributes:
@@ -163,7 +163,7 @@ class Tested:
         return found if self.spec.higher_is_better else -found, seconds
 
 
-def tested(name: str) -> Tested:
+def metric_under_test(name: str) -> MetricUnderTest:
     """Find a metric to test.
 
     Args:
@@ -175,16 +175,16 @@ def tested(name: str) -> Tested:
         ConfigError: there is no such metric, or it reads neither tables nor texts.
     """
     if name in OF_TABLES:
-        return Tested(OF_TABLES[name]())
+        return MetricUnderTest(OF_TABLES[name]())
     target = registry.parse("metric", name).target
     found = registry.resolve("metric", target, also=OF_TABLES)
     if inspect.isfunction(found):
-        return Tested(_of_function(found, target))
+        return MetricUnderTest(_of_function(found, target))
     made = registry.create("metric", name)
     spec = declared(made, name)
     if spec.of not in (OF, "texts"):
         raise ConfigError(f"{name}: is a metric of {spec.of}; expected one of tables or of texts")
-    return Tested(made)
+    return MetricUnderTest(made)
 
 
 def _of_function(function: Callable[[Rows, Rows], float], target: str) -> Metric[Any]:
