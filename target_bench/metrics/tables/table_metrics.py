@@ -1,7 +1,8 @@
-"""Metrics of tables as answers: validity, H-Score, headers and cells, P-Score.
+"""Metrics of tables as answers: validity, H-Score, headers and cells, P-Score, TabXEval's rubric.
 
 The H-Score and the P-Score are those of Struc-Bench (Tang et al. 2023), the scores of headers and
-cells those of Wu et al. (2022). ``metrics.tables`` has the definitions; here are their means.
+cells those of Wu et al. (2022), the rubric that of Pancholi et al. (2025), by rules.
+``metrics.tables`` and ``metrics.table_comparison`` have the definitions; here are their means.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
 from target_bench.core.reasoning import READING
 from target_bench.core.registry import installed_version
+from target_bench.metrics.table_comparison import TableComparison
 from target_bench.metrics.tables.compared_tables import ComparedTables
 from target_bench.metrics.tables.header_cell_scores import PRF, Part, Similarity
 from target_bench.metrics.tables.official_sides import HTML_PARSER
@@ -22,7 +24,7 @@ Compared = Sequence[ComparedTables]
 Counted = tuple[float, float]
 """A sum, and the number of values in it."""
 
-VERSION = "tables:1"
+VERSION = "tables:2"
 """The version of these metrics and of reading tables, for identities."""
 
 OF = "tables"
@@ -70,6 +72,11 @@ class MeanOfTables(Metric[Compared]):
     def counted(self, statistics: Floats) -> int:
         """Return the number of answers with a value."""
         return int((statistics[:, 1] > 0).sum())
+
+    def bounds(self, statistics: Floats) -> tuple[float, float]:
+        """Return the lowest and the highest value; a count may be 1 at least."""
+        lowest, highest = super().bounds(statistics)
+        return lowest, highest if self.spec.higher_is_better else max(highest, 1.0)
 
     def weights(self, statistics: Floats) -> Floats:
         """Return the number of values of each answer."""
@@ -244,6 +251,57 @@ P_STRUCTURE = _define(
     **_JUDGE,
 )
 
+
+def _of_comparisons(read: Callable[[TableComparison], float]) -> Callable[[Any], Counted]:
+    def measure(one: ComparedTables) -> Counted:
+        return float(sum(map(read, one.comparisons))), float(len(one.comparisons))
+
+    return measure
+
+
+_PANCHOLI = "Pancholi et al. 2025"
+
+
+def _count(name: str, what: str, read: Callable[[TableComparison], float]) -> MetricDefinition:
+    return _define(
+        name,
+        name.replace("_", " "),
+        f"mean number of {what} by table",
+        _of_comparisons(read),
+        _PANCHOLI,
+        scale="unbounded",
+        highest=0.0,
+        digits=2,
+        higher_is_better=False,
+    )
+
+
+TABXEVAL = _define(
+    "tabxeval",
+    "TabXEval",
+    "mean over tables of 1 less the penalty of the rubric, by rules, all weights of the paper 1",
+    _of_comparisons(lambda one: one.score()),
+    _PANCHOLI,
+    rank=_FIRST_RANK + 10,
+)
+MISSING_ROWS = _count("missing_rows", "rows missing", lambda one: one.structure.missing_rows)
+MISSING_COLUMNS = _count(
+    "missing_columns", "columns missing", lambda one: one.structure.missing_columns
+)
+MISSING_CELLS = _count(
+    "missing_cells", "cells empty in matched rows", lambda one: one.structure.missing_cells
+)
+EXTRA_ROWS = _count("extra_rows", "rows too many", lambda one: one.structure.extra_rows)
+EXTRA_COLUMNS = _count("extra_columns", "columns too many", lambda one: one.structure.extra_columns)
+EXTRA_CELLS = _count(
+    "extra_cells", "cells filled that are empty", lambda one: one.structure.extra_cells
+)
+PARTIAL_CELLS = _count(
+    "partial_cells",
+    "matched cells that differ",
+    lambda one: sum(1 for cell in one.cells if cell.outcome == "partial"),
+)
+
 DEFINITIONS = HEADER_CELL | by_name(
     H_CONTENT_V2,
     H_STRUCTURE_V2,
@@ -251,6 +309,14 @@ DEFINITIONS = HEADER_CELL | by_name(
     VALID_LENIENT,
     H_CONTENT,
     H_STRUCTURE,
+    TABXEVAL,
+    MISSING_ROWS,
+    MISSING_COLUMNS,
+    MISSING_CELLS,
+    EXTRA_ROWS,
+    EXTRA_COLUMNS,
+    EXTRA_CELLS,
+    PARTIAL_CELLS,
 )
 """Every metric of tables that needs no judge, in the order in which scores are recorded."""
 
