@@ -38,6 +38,7 @@ class MeanOfTables(Metric[Compared]):
         measure: an answer beside its reference -> the sum of its values, and how many they are; 0
             of an answer that the metric is not over.
         parser: what HTML is parsed with, for the signature.
+        packages: distributions besides those that read tables which can change a value.
     """
 
     def __init__(
@@ -45,15 +46,18 @@ class MeanOfTables(Metric[Compared]):
         spec: MetricSpec,
         measure: Callable[[ComparedTables], Counted],
         parser: str = HTML_PARSER,
+        packages: Sequence[str] = (),
     ) -> None:
         self.spec = spec
         self._measure = measure
         self._parser = parser
+        self._packages = packages
 
     @property
     def signature(self) -> str:
-        """Name, definition, how answers are read, and the parsers with their versions."""
-        packages = ("beautifulsoup4", "pylatexenc", *(["lxml"] if self._parser == "lxml" else []))
+        """Name, definition, how answers are read, and the packages with their versions."""
+        lxml = ["lxml"] if self._parser == "lxml" else []
+        packages = ("beautifulsoup4", "pylatexenc", *lxml, *self._packages)
         parsers = [f"{name}:{installed_version(name)}" for name in packages]
         parts = [self.name, self.spec.description, VERSION, READING, f"html:{self._parser}"]
         return "|".join([*parts, *parsers])
@@ -89,12 +93,13 @@ def _define(
     description: str,
     measure: Callable[[ComparedTables], Counted],
     source: str = "Tang et al. 2023",
+    packages: Sequence[str] = (),
     **more: Any,
 ) -> MetricDefinition:
     spec = MetricSpec(name, label, description, source, of=OF, **more)
 
     def make(parser: str = HTML_PARSER) -> MeanOfTables:
-        return MeanOfTables(spec, measure, parser)
+        return MeanOfTables(spec, measure, parser, packages)
 
     return MetricDefinition(spec, make)
 
@@ -260,6 +265,7 @@ def _of_comparisons(read: Callable[[TableComparison], float]) -> Callable[[Any],
 
 
 _PANCHOLI = "Pancholi et al. 2025"
+_COMPARING = ("pint", "python-dateutil", "rapidfuzz", "scipy")
 
 
 def _count(name: str, what: str, read: Callable[[TableComparison], float]) -> MetricDefinition:
@@ -269,6 +275,7 @@ def _count(name: str, what: str, read: Callable[[TableComparison], float]) -> Me
         f"mean number of {what} by table",
         _of_comparisons(read),
         _PANCHOLI,
+        _COMPARING,
         scale="unbounded",
         highest=0.0,
         digits=2,
@@ -282,6 +289,7 @@ TABXEVAL = _define(
     "mean over tables of 1 less the penalty of the rubric, by rules, all weights of the paper 1",
     _of_comparisons(lambda one: one.score()),
     _PANCHOLI,
+    _COMPARING,
     rank=_FIRST_RANK + 10,
 )
 MISSING_ROWS = _count("missing_rows", "rows missing", lambda one: one.structure.missing_rows)
