@@ -18,7 +18,7 @@ from target_bench.metrics.table_comparison.alignment import Pairs
 from target_bench.metrics.table_comparison.by_rules import compare_aligned
 from target_bench.metrics.table_comparison.differences import Difference, PartialKind
 from target_bench.metrics.table_comparison.grids import AnyTable
-from target_bench.metrics.table_comparison.rubric import CellPair, Grid
+from target_bench.metrics.table_comparison.rubric import CellPair, Grid, Outcome
 
 VERSION = "tabxeval-prompts:1"
 """The version of the wordings below."""
@@ -238,7 +238,7 @@ def _with_kind(cell: CellPair, saying: str) -> CellPair:
     kind, share = _SAYINGS[saying]
     magnitude = cell.difference.magnitude if cell.difference else None
     unit = cell.difference.unit if cell.difference else ""
-    outcome = "partial" if share else "exact"
+    outcome: Outcome = "partial" if share else "exact"
     return cell._replace(outcome=outcome, difference=Difference(kind, share, magnitude, unit))
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from target_bench.metrics.table_comparison.rubric import Structure
 from target_bench.metrics.table_comparison.rubric_score import RubricWeights, penalty
+from target_bench.metrics.table_comparison.structure import Structure
 from target_bench.metrics.table_comparison.tabxeval_alignment import (
     Frame,
     compare_aligned_text,

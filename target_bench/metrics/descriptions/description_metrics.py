@@ -25,7 +25,7 @@ OF = "descriptions"
 
 _VARIES = "var"
 
-RANK = 24
+RANK = 25
 """The place of PARENT among the metrics that stand for a run."""
 
 

@@ -11,7 +11,8 @@ from target_bench.metrics.table_comparison.rubric import (
     Rubric,
 )
 
-Mark = Literal["exact", "partial", "missing", "extra"]
+Mark = Literal["exact", "partial", "missing", "extra", "absent"]
+"""What became of a cell; ``absent``: it is in an extra row and a missing column, or the reverse."""
 
 NAMES = {
     "format": "written otherwise",
@@ -108,8 +109,12 @@ def _cell(
     ]
     if row.is_matched and column.is_matched:
         return ShownCell(texts[0], texts[1], "exact")
-    mark: Mark = "missing" if None in (row.prediction, column.prediction) else "extra"
-    return ShownCell(texts[0], texts[1], mark)
+    missing, extra = None in (row.prediction, column.prediction), None in (row[0], column[0])
+    return ShownCell(texts[0], texts[1], "absent" if missing and extra else _lone(missing))
+
+
+def _lone(missing: bool) -> Mark:
+    return "missing" if missing else "extra"
 
 
 def named(difference: Difference) -> str:

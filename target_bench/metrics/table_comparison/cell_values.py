@@ -4,6 +4,7 @@ import re
 import unicodedata
 from datetime import datetime
 from functools import lru_cache
+from math import isfinite
 from typing import Literal, NamedTuple
 
 from target_bench.metrics.table_comparison.units import Unit, unit
@@ -114,6 +115,8 @@ def _number(text: str, plain: str) -> CellValue | None:
     signs = match["sign"] + match["sign2"]
     value = -number if match["open"] or signs.strip("+±") else number
     scaled = value * of.scale if of else value
+    if not isfinite(scaled):
+        return None
     return CellValue("number", text, float(f"{scaled:.12g}"), value, of)
 
 

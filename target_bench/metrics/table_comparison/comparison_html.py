@@ -92,9 +92,11 @@ def _side(name: str, header: Sequence[ShownCell], rows: Iterable[ShownRow]) -> s
 
 def _cell(cell: ShownCell, in_prediction: bool, tag: str) -> str:
     text = cell.prediction if in_prediction else cell.reference
-    absent = cell.mark == ("missing" if in_prediction else "extra")
+    absent = cell.mark in ("absent", "missing" if in_prediction else "extra")
     kind = "absent" if absent else "" if cell.mark == "exact" else cell.mark
-    note = "" if absent else cell.note or ("" if cell.mark in ("exact", "partial") else cell.mark)
+    note = cell.note or ("" if cell.mark in ("exact", "partial") else cell.mark)
+    if absent or (cell.mark in ("exact", "partial") and not in_prediction):
+        note = ""
     attribute = f' class="{kind}"' if kind else ""
     return f"<{tag}{attribute}>{escape(text)}{_note(note)}</{tag}>"
 

@@ -51,6 +51,8 @@ def _is_equal(cell: ShownCell) -> bool:
 
 
 def _text(cell: ShownCell) -> str:
+    if cell.mark == "absent":
+        return ""
     if cell.mark == "missing":
         return f"− {cell.reference}" + (f" [{cell.note}]" if cell.note else "")
     if cell.mark == "extra":

@@ -40,6 +40,9 @@ _TYPO = 0.25
 _SHARED = 0.5
 """Similarity of sorted words from which texts have to do with each other."""
 
+_REWORDED = 0.1
+"""Share of a text that is wrong at least where its words stand in another order."""
+
 _EPOCH_DAYS = (365.25, 30.44, 1.0)
 
 
@@ -193,7 +196,7 @@ def _texts(one: str, two: str) -> Difference:
         return Difference("typo", share, float(edits), "edits")
     similarity = token_sort_ratio(first, second) / 100
     if similarity >= _SHARED:
-        return Difference("semantic", 1 - similarity, float(edits), "edits")
+        return Difference("semantic", max(_REWORDED, 1 - similarity), float(edits), "edits")
     return Difference("different", 1.0, float(edits), "edits")
 
 
@@ -209,8 +212,9 @@ def is_abbreviation(short: str, long: str) -> bool:
         return False
     if len(whole) > 1 and short.replace(" ", "") == "".join(word[0] for word in whole):
         return True
+    least = 1 if len(whole) > 1 else 2
     return len(parts) == len(whole) and all(
-        len(a) >= min(2, len(b)) and _shortens(a, b) for a, b in zip(parts, whole, strict=True)
+        len(a) >= min(least, len(b)) and _shortens(a, b) for a, b in zip(parts, whole, strict=True)
     )
 
 
