@@ -54,7 +54,9 @@ class ErrorDetection:
     seconds: float
 
 
-def error_detection(perturbations: Sequence[Perturbation], metric: MetricUnderTest) -> ErrorDetection:
+def error_detection(
+    perturbations: Sequence[Perturbation], metric: MetricUnderTest
+) -> ErrorDetection:
     """Score perturbed tables, and every reference beside itself.
 
     A table without a score counts as one that is noticed: it is not taken for right.

@@ -13,7 +13,6 @@ from target_bench.core import registry
 from target_bench.core.errors import ConfigError, PluginError
 from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
 from target_bench.metrics.run_scores import declared
-from target_bench.metrics.table_comparison import compare_tables
 from target_bench.metrics.tables.answer_tables import AnswerTable
 from target_bench.metrics.tables.compared_tables import ComparedTables
 from target_bench.metrics.tables.grid_similarity import grits
@@ -87,11 +86,6 @@ OF_TABLES = by_name(
     _define(
         "h_structure[table]", "H structure (official)", "H-Score, format, of one table, official",
         "Tang et al. 2023", _official(content=False), scale="unbounded", highest=4.0,
-    ),
-    _define(
-        "tabxeval", "TabXEval (rules)", "1 less weighted shares of what is missing, extra, wrong",
-        "Pancholi et al. 2025, without a language model",
-        lambda reference, answer: compare_tables(reference, answer).score(),
     ),
 )  # fmt: skip
 """Metrics of single tables that are not scores of a task."""
