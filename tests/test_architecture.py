@@ -26,6 +26,8 @@ SAME_SUBJECT = {
     # a command and what it calls
     "compare",
     "sweep",
+    # a command group and the values that it works on
+    "tables",
 }
 
 

@@ -12,6 +12,7 @@ from target_bench.cli import (
     run,
     runs,
     sweep,
+    tables,
     train,
 )
 from target_bench.cli.command_line import Commands, TaskCommand
@@ -38,5 +39,6 @@ app.command("describe", help=describe.DESCRIBE_HELP)(describe.describe)
 app.add_typer(runs.app, name="runs")
 app.add_typer(leaderboard.app, name="leaderboard")
 app.add_typer(ratings.app, name="ratings")
+app.add_typer(tables.app, name="tables")
 app.add_typer(data.app, name="data")
 app.add_typer(train.app, name="train")

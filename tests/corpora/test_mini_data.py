@@ -16,7 +16,7 @@ from tools.mini.queries import DATA, faults, write
 
 Grid = list[list[str]]
 
-FILES = "41da765c36ffd4bf463ad1299d4e1d6666d642d387d828afbd2c2486b82347e1"
+FILES = "2c3475207de464739dade67bd75540ccd73435903e9b915f56d530d3622a2a3c"
 FINGERPRINT = "6b47241e10e2a41fa4b93d9ff0a0b22a997e180b720b285116b89933a13f79ea"
 
 

@@ -21,6 +21,7 @@ from . import (
     questions_roastery,
     questions_science,
     questions_sports,
+    rated_tables,
     statements_knowledge,
     statements_sports,
     written_tables,
@@ -34,6 +35,7 @@ DATA = Path(target_bench.corpora.mini.__file__).parent / "data"
 
 QUERIES, TABLES = "queries.jsonl", "tables_as_answers.jsonl"
 SENTENCES = "table_to_text.jsonl"
+RATED = "rated_tables.jsonl"
 
 EVERY = 4
 """One query in this many belongs to the validation split."""
@@ -60,6 +62,7 @@ def faults(folder: Path) -> list[str]:
         *_differing(folder / QUERIES, derived),
         *_differing(folder / TABLES, _tables(folder)),
         *_differing(folder / SENTENCES, _sentences(folder)),
+        *_differing(folder / RATED, _rated(folder)),
     ]
 
 
@@ -82,7 +85,11 @@ def write(folder: Path) -> None:
         sqlite3.Error: SQLite refuses the text of a database.
     """
     (folder / QUERIES).write_bytes(_text(folder).encode())
-    for name, lines in ((TABLES, _tables(folder)), (SENTENCES, _sentences(folder))):
+    for name, lines in (
+        (TABLES, _tables(folder)),
+        (SENTENCES, _sentences(folder)),
+        (RATED, _rated(folder)),
+    ):
         (folder / name).write_bytes("".join(f"{line}\n" for line in lines).encode())
 
 
@@ -95,6 +102,12 @@ def _tables(folder: Path) -> list[str]:
 def _sentences(folder: Path) -> list[str]:
     """Return the lines about highlighted cells."""
     found = descriptions.examples(read_tables(folder))
+    return [json.dumps(one, ensure_ascii=False) for one in found]
+
+
+def _rated(folder: Path) -> list[str]:
+    """Return the lines about tables that are rated."""
+    found = rated_tables.records(read_tables(folder))
     return [json.dumps(one, ensure_ascii=False) for one in found]
 
 

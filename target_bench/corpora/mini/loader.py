@@ -17,6 +17,8 @@ class Mini(TableFolder):
     The metadata of a query says in ``task`` what it is about; a question on a database also has
     ``hardness`` (Spider's), ``difficulty`` (in BIRD's words) and ``evidence``. Those answered with
     tables have a ``format``, sentences about cells have ``highlighted_cells``; neither is ranked.
+    Changed tables beside their reference have a ``rank``, which is our own rating: no task asks
+    about them, the arena of table metrics does.
     """
 
     info = CorpusInfo(
@@ -62,7 +64,7 @@ class Mini(TableFolder):
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the queries about web tables and databases, then those that no ranking has."""
         yield from super().queries(release, split)
-        for name in ("tables_as_answers.jsonl", "table_to_text.jsonl"):
+        for name in ("tables_as_answers.jsonl", "table_to_text.jsonl", "rated_tables.jsonl"):
             yield from queries_of(release, release.require(name), split)
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)

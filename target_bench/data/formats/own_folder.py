@@ -123,7 +123,7 @@ def _one_answer(value: Any, place: str) -> str:
 
 _QUERIES = "queries.jsonl"
 _ABOUT = "tables.jsonl"
-_SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl")
+TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl")
 _GZIPPED = (".csv.gz", ".tsv.gz", ".jsonl.gz")
 
 
@@ -156,7 +156,7 @@ class TableFolder(CorpusLoader):
             if table_id not in files:
                 raise DataError(f"{place}: table_id {table_id!r} has no file in tables/")
         for table_id in [*about, *sorted(files.keys() - about.keys())]:
-            header, rows = _read(release, files[table_id])
+            header, rows = read_table_file(release, files[table_id])
             place, record = about.get(table_id, ("", {}))
             context = {"title": Path(table_id).name} | {
                 name: value for name, value in record.items() if name not in ("table_id", "grid")
@@ -221,7 +221,8 @@ def _table_files(release: Release) -> dict[str, Path]:
         if suffix is None or _is_hidden(name) or (not inside and _is_no_table(name)):
             if inside and not _is_hidden(name) and not name.lower().endswith(".md"):
                 raise DataError(
-                    f"{path}: tables/ holds {', '.join(_SUFFIXES)} (and .gz of all but Parquet). "
+                    f"{path}: tables/ holds {', '.join(TABLE_SUFFIXES)} (and .gz of all but "
+                    "Parquet). "
                     "Convert this file to one of them, or move it elsewhere."
                 )
             continue
@@ -243,7 +244,7 @@ def _check_links(folder: Path) -> None:
 
 
 def _suffix(name: str) -> str | None:
-    return next((s for s in (*_GZIPPED, *_SUFFIXES) if name.lower().endswith(s)), None)
+    return next((s for s in (*_GZIPPED, *TABLE_SUFFIXES) if name.lower().endswith(s)), None)
 
 
 def _is_hidden(name: str) -> bool:
@@ -255,8 +256,12 @@ def _is_no_table(name: str) -> bool:
     return base in (_QUERIES, _ABOUT) or base.endswith(f".{_QUERIES}")
 
 
-def _read(release: Release, path: Path) -> Grid:
-    """Return header and rows of a table file."""
+def read_table_file(release: Release, path: Path) -> Grid:
+    """Return header and rows of a file: CSV, TSV, Parquet or JSON lines.
+
+    Raises:
+        DataError: it is broken; the message names file and line.
+    """
     suffix = (_suffix(path.name) or "").removesuffix(".gz")
     if suffix == ".parquet":
         return arrow_grid(parquet_table(release, path), str(path))

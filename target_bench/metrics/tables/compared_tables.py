@@ -1,10 +1,13 @@
 """Answers beside their references, as every metric of tables reads them."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from target_bench.core.errors import DataError
 from target_bench.metrics.faithfulness.support import Support, table_support
+from target_bench.metrics.table_comparison import TableComparison, compare_tables
 from target_bench.metrics.tables.answer_tables import AnswerTable, ReadAnswer, TableFormat
 from target_bench.metrics.tables.header_cell_scores import (
     BOTH,
@@ -103,6 +106,21 @@ class ComparedTables:
         """The differences, by type of error."""
         return table_diff(*self._with_headers)
 
+    @cached_property
+    def comparisons(self) -> list[TableComparison]:
+        """The comparison of each table of the reference with the one it is paired with.
+
+        A table that is missing, or too large to be compared, is an empty one. A reference that is
+        too large is left out.
+        """
+        answer, reference = self._with_headers
+        found = []
+        for i, j in matched(answer, reference):
+            if j is not None:
+                given = AnswerTable("", ()) if i is None else answer.tables[i]
+                found += _compared(reference.tables[j], given)
+        return found
+
     @property
     def _with_headers(self) -> tuple[ReadAnswer, ReadAnswer]:
         """Answer and reference; where columns have no names, an empty header stands above."""
@@ -142,3 +160,10 @@ def _with_header(read: ReadAnswer) -> ReadAnswer:
 
 def _rows(table: AnswerTable) -> list[list[str]]:
     return rectangular(table.rows)
+
+
+def _compared(reference: AnswerTable, given: AnswerTable) -> list[TableComparison]:
+    for table in (given, AnswerTable("", ())):
+        with suppress(DataError):
+            return [compare_tables(reference, table)]
+    return []

@@ -4,10 +4,13 @@ A text holds a Team and a Player table. They are cut out by the first word ``tea
 ``player`` after it, and the bars around them; where a word is missing, places count from the end.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from target_bench.metrics.tables.official_sides import HScore, similarities
+
+Rows = Sequence[Sequence[str]]
 
 _SEPARATOR = "-="
 
@@ -34,8 +37,21 @@ def h_score_text(answer: str, gold: str) -> HScore:
         gold: the reference, whose line ends may be written ``<NEWLINE>``.
     """
     pairs = zip(_tables(answer), _tables(gold), strict=True)
-    team, player = (_compared(*pair) for pair in pairs)
-    sub = {name: (team[name] + player[name]) / 2 for name in team}
+    return _mean([_compared(*pair) for pair in pairs])
+
+
+def h_score_of_table(answer: Rows, gold: Rows) -> HScore:
+    """Score one table by the official sub-scores, for which the official code asks for two.
+
+    Args:
+        answer: rows of equal length, the header first.
+        gold: those of the reference.
+    """
+    return _mean([_compared(_of_rows(answer), _of_rows(gold))])
+
+
+def _mean(tables: Sequence[dict[str, float]]) -> HScore:
+    sub = {name: sum(one[name] for one in tables) / len(tables) for name in tables[0]}
     content = sub["data_levenshtein_score"] + sub["data_difflib_score"]
     structure = (
         sub["num_rows_match"]
@@ -80,6 +96,10 @@ def _side(text: str) -> _Side:
         rows = [row[1:] for row in rows]
     if not any(row[-1] for row in rows):
         rows = [row[:-1] for row in rows]
+    return _of_rows(rows)
+
+
+def _of_rows(rows: Rows) -> _Side:
     if not rows:
         return _Side(0, 0, (), ())
     cells = tuple(cell for row in rows[1:] for cell in row)

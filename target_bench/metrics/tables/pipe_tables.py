@@ -1,7 +1,7 @@
 """Tables in plain text and Markdown: one line per row, cells divided by bars."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from target_bench.metrics.tables.answer_tables import AnswerTable, Fault, ReadAnswer, read_answer
 
@@ -17,22 +17,24 @@ _MOST_WORDS = 12
 def read_pipe_tables(text: str) -> ReadAnswer:
     """Read tables whose cells are divided by bars; ``<NEWLINE>`` ends a line too.
 
-    Consecutive lines with a bar are a table, lines of ``-``, ``=``, ``:`` and ``+`` left out. The
-    line before a table that ends in a colon, or is a heading or in bold, is its name. A bar after
-    a backslash is part of its cell.
+    Consecutive lines with a bar are a table, lines of ``-``, ``=``, ``:`` and ``+`` left out. Where
+    the first of them has no outer bars, a bar at the end of another one is beside an empty cell.
+    The line before a table that ends in a colon, or is a heading or in bold, is its name. A bar
+    after a backslash is part of its cell.
     """
     tables: list[AnswerTable] = []
     faults: list[Fault] = []
     fences = 0
-    rows: list[tuple[str, ...]] = []
+    lines: list[str] = []
     title = ""
     for line in [*_NEWLINE.split(text), ""]:
         if "|" in line:
-            rows += _row(line)
+            if not _is_rule(line):
+                lines.append(line.strip())
             continue
-        if rows:
-            tables.append(AnswerTable(_bare(title), tuple(rows)))
-            rows, title = [], ""
+        if lines:
+            tables.append(AnswerTable(_bare(title), tuple(_rows(lines))))
+            lines, title = [], ""
         if not line.strip():
             continue
         if line.lstrip().startswith(("```", "~~~")):
@@ -46,12 +48,27 @@ def read_pipe_tables(text: str) -> ReadAnswer:
     return read_answer(tables, faults)
 
 
-def _row(line: str) -> Iterator[tuple[str, ...]]:
-    if _SEPARATOR.fullmatch(line) and re.search(r"[-=]", line):
-        return
-    cells = [cell.strip().replace("\\|", "|") for cell in _BAR.split(line.strip())]
-    cells = cells[1:] if len(cells) > 1 and not cells[0] else cells
-    yield tuple(cells[:-1] if len(cells) > 1 and not cells[-1] else cells)
+def _is_rule(line: str) -> bool:
+    return _SEPARATOR.fullmatch(line) is not None and re.search(r"[-=]", line) is not None
+
+
+def _rows(lines: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    split = [[c.strip().replace("\\|", "|") for c in _BAR.split(line)] for line in lines]
+    header = split[0]
+    width = len(header) - sum(_outer_bars(header))
+    for cells in split:
+        first, last = _outer_bars(cells)
+        if first and header[0] and len(cells) - last <= width:
+            first = False
+        if last and header[-1] and len(cells) - first <= width:
+            last = False
+        yield tuple(cells[first : len(cells) - last])
+
+
+def _outer_bars(cells: Sequence[str]) -> tuple[bool, bool]:
+    """Return whether the line of some cells begins, and ends, with a bar."""
+    first = len(cells) > 1 and not cells[0]
+    return first, len(cells) - first > 1 and not cells[-1]
 
 
 def _is_title(line: str) -> bool:

@@ -1,7 +1,8 @@
-"""Metrics of tables as answers: validity, H-Score, headers and cells, P-Score.
+"""Metrics of tables as answers: validity, H-Score, headers and cells, P-Score, TabXEval's rubric.
 
 The H-Score and the P-Score are those of Struc-Bench (Tang et al. 2023), the scores of headers and
-cells those of Wu et al. (2022). ``metrics.tables`` has the definitions; here are their means.
+cells those of Wu et al. (2022), the rubric that of Pancholi et al. (2025), by rules.
+``metrics.tables`` and ``metrics.table_comparison`` have the definitions; here are their means.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from target_bench.core.metric import Metric, MetricDefinition, MetricSpec, by_name
 from target_bench.core.reasoning import READING
 from target_bench.core.registry import installed_version
+from target_bench.metrics.table_comparison import TableComparison
 from target_bench.metrics.tables.compared_tables import ComparedTables
 from target_bench.metrics.tables.header_cell_scores import PRF, Part, Similarity
 from target_bench.metrics.tables.official_sides import HTML_PARSER
@@ -36,6 +38,7 @@ class MeanOfTables(Metric[Compared]):
         measure: an answer beside its reference -> the sum of its values, and how many they are; 0
             of an answer that the metric is not over.
         parser: what HTML is parsed with, for the signature.
+        packages: distributions besides those that read tables which can change a value.
     """
 
     def __init__(
@@ -43,15 +46,18 @@ class MeanOfTables(Metric[Compared]):
         spec: MetricSpec,
         measure: Callable[[ComparedTables], Counted],
         parser: str = HTML_PARSER,
+        packages: Sequence[str] = (),
     ) -> None:
         self.spec = spec
         self._measure = measure
         self._parser = parser
+        self._packages = packages
 
     @property
     def signature(self) -> str:
-        """Name, definition, how answers are read, and the parsers with their versions."""
-        packages = ("beautifulsoup4", "pylatexenc", *(["lxml"] if self._parser == "lxml" else []))
+        """Name, definition, how answers are read, and the packages with their versions."""
+        lxml = ["lxml"] if self._parser == "lxml" else []
+        packages = ("beautifulsoup4", "pylatexenc", *lxml, *self._packages)
         parsers = [f"{name}:{installed_version(name)}" for name in packages]
         parts = [self.name, self.spec.description, VERSION, READING, f"html:{self._parser}"]
         return "|".join([*parts, *parsers])
@@ -71,6 +77,11 @@ class MeanOfTables(Metric[Compared]):
         """Return the number of answers with a value."""
         return int((statistics[:, 1] > 0).sum())
 
+    def bounds(self, statistics: Floats) -> tuple[float, float]:
+        """Return the lowest and the highest value; a count may be 1 at least."""
+        lowest, highest = super().bounds(statistics)
+        return lowest, highest if self.spec.higher_is_better else max(highest, 1.0)
+
     def weights(self, statistics: Floats) -> Floats:
         """Return the number of values of each answer."""
         return statistics[:, 1]
@@ -82,12 +93,13 @@ def _define(
     description: str,
     measure: Callable[[ComparedTables], Counted],
     source: str = "Tang et al. 2023",
+    packages: Sequence[str] = (),
     **more: Any,
 ) -> MetricDefinition:
     spec = MetricSpec(name, label, description, source, of=OF, **more)
 
     def make(parser: str = HTML_PARSER) -> MeanOfTables:
-        return MeanOfTables(spec, measure, parser)
+        return MeanOfTables(spec, measure, parser, packages)
 
     return MetricDefinition(spec, make)
 
@@ -244,6 +256,60 @@ P_STRUCTURE = _define(
     **_JUDGE,
 )
 
+
+def _of_comparisons(read: Callable[[TableComparison], float]) -> Callable[[Any], Counted]:
+    def measure(one: ComparedTables) -> Counted:
+        return float(sum(map(read, one.comparisons))), float(len(one.comparisons))
+
+    return measure
+
+
+_PANCHOLI = "Pancholi et al. 2025"
+_COMPARING = ("pint", "python-dateutil", "rapidfuzz", "scipy")
+
+
+def _count(name: str, what: str, read: Callable[[TableComparison], float]) -> MetricDefinition:
+    return _define(
+        name,
+        name.replace("_", " "),
+        f"mean number of {what} by table",
+        _of_comparisons(read),
+        _PANCHOLI,
+        _COMPARING,
+        scale="unbounded",
+        highest=0.0,
+        digits=2,
+        higher_is_better=False,
+    )
+
+
+TABXEVAL = _define(
+    "tabxeval",
+    "TabXEval",
+    "mean over tables of 1 less the penalty of the rubric, by rules, all weights of the paper 1",
+    _of_comparisons(lambda one: one.score()),
+    _PANCHOLI,
+    _COMPARING,
+    rank=_FIRST_RANK + 10,
+)
+MISSING_ROWS = _count("missing_rows", "rows missing", lambda one: one.structure.missing_rows)
+MISSING_COLUMNS = _count(
+    "missing_columns", "columns missing", lambda one: one.structure.missing_columns
+)
+MISSING_CELLS = _count(
+    "missing_cells", "cells empty in matched rows", lambda one: one.structure.missing_cells
+)
+EXTRA_ROWS = _count("extra_rows", "rows too many", lambda one: one.structure.extra_rows)
+EXTRA_COLUMNS = _count("extra_columns", "columns too many", lambda one: one.structure.extra_columns)
+EXTRA_CELLS = _count(
+    "extra_cells", "cells filled that are empty", lambda one: one.structure.extra_cells
+)
+PARTIAL_CELLS = _count(
+    "partial_cells",
+    "matched cells that differ",
+    lambda one: sum(1 for cell in one.cells if cell.outcome == "partial"),
+)
+
 DEFINITIONS = HEADER_CELL | by_name(
     H_CONTENT_V2,
     H_STRUCTURE_V2,
@@ -251,6 +317,14 @@ DEFINITIONS = HEADER_CELL | by_name(
     VALID_LENIENT,
     H_CONTENT,
     H_STRUCTURE,
+    TABXEVAL,
+    MISSING_ROWS,
+    MISSING_COLUMNS,
+    MISSING_CELLS,
+    EXTRA_ROWS,
+    EXTRA_COLUMNS,
+    EXTRA_CELLS,
+    PARTIAL_CELLS,
 )
 """Every metric of tables that needs no judge, in the order in which scores are recorded."""
 

@@ -248,3 +248,11 @@ def test_what_is_written_is_read(rows: list[list[str]]) -> None:
     file = io.StringIO()
     csv.writer(file, quoting=csv.QUOTE_ALL).writerows(rows)
     assert read_tables(file.getvalue(), "csv").tables[0].rows == tuple(map(tuple, rows))
+
+
+def test_without_outer_bars_an_empty_first_or_last_cell_stays_a_cell() -> None:
+    text = "name | points | city\n--- | --- | ---\n | 3 | Rome\nAnn | 4 | \n | 5 |\n"
+    (table,) = read_tables(text, "text").tables
+    assert table.rows[1:] == (("", "3", "Rome"), ("Ann", "4", ""), ("", "5", ""))
+    (mixed,) = read_tables("a | b\n| 1 | 2 |\n", "text").tables
+    assert mixed.rows == (("a", "b"), ("1", "2"))

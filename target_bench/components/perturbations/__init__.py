@@ -1,0 +1,1 @@
+"""Tables with one known error, or written otherwise without one, to test metrics of tables with."""

@@ -1,0 +1,1 @@
+"""The arena: metrics of tables tested against rankings by people and against known errors."""

@@ -1,0 +1,66 @@
+"""Metrics for which a model is asked, on tables that people ranked: P-Score and TabXEval."""
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from target_bench.components.comparison_judge import ComparisonJudge, TablePair
+from target_bench.components.table_judge import Pair, TableJudge
+from target_bench.core.metric import MetricSpec
+from target_bench.evaluation.arena.comparison_sets import ComparisonSet
+from target_bench.evaluation.arena.human_agreement import HumanAgreement, agreement_of
+from target_bench.metrics.tables.p_score import p_score, parse_reply
+from target_bench.metrics.tables.table_metrics import OF, P_CONTENT, P_STRUCTURE
+
+TABXEVAL = MetricSpec(
+    "tabxeval[judge]",
+    "TabXEval (model)",
+    "1 less weighted shares of what is missing, extra, wrong; a model checks what rules found",
+    "Pancholi et al. 2025",
+    of=OF,
+    deterministic=False,
+    needs=("a model as judge",),
+)
+
+SPECS = (P_CONTENT.spec, P_STRUCTURE.spec, TABXEVAL)
+
+REQUESTS = 4
+"""Requests for a table at most: two for the P-Score, two for TabXEval."""
+
+
+def judged_agreement(sets: Sequence[ComparisonSet], generator: Any) -> list[HumanAgreement]:
+    """Ask a generator about every table, and compare what it says with the order of people.
+
+    A table that it does not answer about has no score, and its set is left out.
+
+    Args:
+        sets: tables ranked by people.
+        generator: as written on the command line, or an object.
+
+    Raises:
+        ConfigError: it is not a generator.
+    """
+    pairs = {f"{one.id}#{i}": pair for one in sets for i, pair in enumerate(one.pairs)}
+    replies = TableJudge(generator).replies(
+        [Pair(name, pair.text or "", pair.gold, "Markdown") for name, pair in pairs.items()]
+    )
+    p_scores = [p_score([parse_reply(reply) for reply in replies[name]]) for name in pairs]
+    compared = ComparisonJudge(generator).compared(
+        [
+            TablePair(name, pair.reference.tables[0], pair.answer.tables[0])
+            for name, pair in pairs.items()
+            if pair.answer.tables
+        ]
+    )
+    values = (
+        [one.content for one in p_scores],
+        [one.structure for one in p_scores],
+        [compared[name].comparison.score() if name in compared else 0.0 for name in pairs],
+    )
+    ends = list(accumulate(len(one.pairs) for one in sets))[:-1]
+    return [
+        agreement_of(spec.name, sets, np.split(np.array(found), ends), 0.0)
+        for spec, found in zip(SPECS, values, strict=True)
+    ]

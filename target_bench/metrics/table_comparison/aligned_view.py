@@ -1,0 +1,134 @@
+"""A comparison as one table, in which every difference is marked and named."""
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from target_bench.metrics.table_comparison.differences import Difference
+from target_bench.metrics.table_comparison.rubric import (
+    CellPair,
+    ColumnPair,
+    Pair,
+    Rubric,
+)
+
+Mark = Literal["exact", "partial", "missing", "extra", "absent"]
+"""What became of a cell; ``absent``: it is in an extra row and a missing column, or the reverse."""
+
+NAMES = {
+    "format": "written otherwise",
+    "unit": "unit",
+    "numeric": "number",
+    "date": "date",
+    "time": "time",
+    "boolean": "yes or no",
+    "list": "list",
+    "abbreviation": "abbreviation",
+    "typo": "typo",
+    "semantic": "reworded",
+    "different": "other text",
+    "type": "other type",
+}
+"""Kind of difference -> how it is called where people read it."""
+
+
+class ShownCell(NamedTuple):
+    """A cell of both tables.
+
+    Attributes:
+        reference: what the reference says.
+        prediction: what the prediction says.
+        mark: what became of it.
+        note: the name of the difference and its size; empty where there is none.
+    """
+
+    reference: str
+    prediction: str
+    mark: Mark
+    note: str = ""
+
+
+class ShownRow(NamedTuple):
+    """A row of both tables.
+
+    Attributes:
+        pair: its places.
+        cells: its cells, a cell a column pair.
+    """
+
+    pair: Pair
+    cells: tuple[ShownCell, ...]
+
+
+def header(comparison: Rubric) -> list[ShownCell]:
+    """Return the names of the columns of both tables."""
+    merged = {
+        place: one
+        for one in comparison.merged
+        for place in (one.parts if one.in_prediction else (one.whole,))
+    }
+    return [_name(column, column.pair.reference in merged) for column in comparison.columns]
+
+
+def _name(column: ColumnPair, merged: bool) -> ShownCell:
+    reference, prediction = column.pair
+    if prediction is None:
+        note = "merged or split" if merged else "missing column"
+        return ShownCell(column.name, "", "missing", note)
+    if reference is None:
+        return ShownCell("", column.predicted_name, "extra", "extra column")
+    note = "" if column.header is None else f"name: {named(column.header)}"
+    mark: Mark = "partial" if column.header is not None and column.header.share > 0 else "exact"
+    return ShownCell(column.name, column.predicted_name, mark, note)
+
+
+def rows(comparison: Rubric) -> Iterator[ShownRow]:
+    """Yield the rows of both tables: those of the reference in their order, then extra ones."""
+    cells = {(cell.row, cell.column): cell for cell in comparison.cells}
+    for pair in comparison.rows:
+        yield ShownRow(
+            pair,
+            tuple(_cell(comparison, pair, column.pair, cells) for column in comparison.columns),
+        )
+
+
+def _cell(
+    comparison: Rubric,
+    row: Pair,
+    column: Pair,
+    cells: dict[tuple[Pair, Pair], CellPair],
+) -> ShownCell:
+    found = cells.get((row, column))
+    if found is not None:
+        note = "" if found.difference is None else named(found.difference)
+        return ShownCell(found.reference, found.prediction, found.outcome, note)
+    texts = [
+        "" if i is None or j is None else grid.rows[i][j]
+        for grid, i, j in zip(
+            (comparison.reference, comparison.prediction), row, column, strict=True
+        )
+    ]
+    if row.is_matched and column.is_matched:
+        return ShownCell(texts[0], texts[1], "exact")
+    missing, extra = None in (row.prediction, column.prediction), None in (row[0], column[0])
+    return ShownCell(texts[0], texts[1], "absent" if missing and extra else _lone(missing))
+
+
+def _lone(missing: bool) -> Mark:
+    return "missing" if missing else "extra"
+
+
+def named(difference: Difference) -> str:
+    """Return the name of a difference and its size."""
+    name = NAMES[difference.kind]
+    if difference.magnitude is None or difference.kind in ("format", "typo", "semantic"):
+        return name
+    if difference.kind == "different":
+        return name
+    sign = "+" if difference.magnitude > 0 and difference.kind != "list" else ""
+    unit = f" {difference.unit}" if difference.unit else ""
+    return f"{name} {sign}{difference.magnitude:,.6g}{unit}"
+
+
+def side(pair: Pair) -> str:
+    """Return whether a row is in both tables, as a word; empty if it is."""
+    return "" if pair.is_matched else "extra row" if pair.reference is None else "missing row"

@@ -1,0 +1,198 @@
+"""Two tables compared by rules, without a language model (TabAlign and TabCompare by rules)."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from statistics import fmean
+
+from target_bench.metrics.table_comparison.alignment import Columns, Pairs, align
+from target_bench.metrics.table_comparison.cell_values import CellValue, DataType, cell_value, words
+from target_bench.metrics.table_comparison.differences import Difference, difference
+from target_bench.metrics.table_comparison.explained_comparison import TableComparison
+from target_bench.metrics.table_comparison.grids import AnyTable, grid_of, transposed
+from target_bench.metrics.table_comparison.headers import Name, name_of
+from target_bench.metrics.table_comparison.merged import merged_columns
+from target_bench.metrics.table_comparison.rubric import (
+    CellPair,
+    ColumnPair,
+    Grid,
+    Outcome,
+    Pair,
+)
+
+
+def compare_tables(reference: AnyTable, prediction: AnyTable) -> TableComparison:
+    """Compare a table with its reference by rules: align both, then compare cell by cell.
+
+    Args:
+        reference: the table as it should be: a ``Table``, an ``AnswerTable``, or rows of cells,
+            the header first.
+        prediction: the table as it is.
+
+    Raises:
+        DataError: a table has more rows, columns or cells than are compared.
+    """
+    one, two = grid_of(reference, "reference"), grid_of(prediction, "prediction")
+    turned = is_transposed(one, two)
+    if turned:
+        two = transposed(two)
+    sides = [Side(grid) for grid in (one, two)]
+    columns, rows = align(sides[0].columns, sides[1].columns)
+    return compare_aligned(one, two, columns, rows, turned)
+
+
+def compare_aligned(
+    reference: Grid, prediction: Grid, columns: Pairs, rows: Pairs, turned: bool = False
+) -> TableComparison:
+    """Compare the cells of two tables whose rows and columns are paired.
+
+    Args:
+        reference: the table as it should be.
+        prediction: the table as it is.
+        columns: pairs of places of columns.
+        rows: pairs of places of rows.
+        turned: whether the prediction was transposed before.
+    """
+    one, two = Side(reference), Side(prediction)
+    column_pairs = _all_pairs(columns, len(reference.header), len(prediction.header))
+    row_pairs = _all_pairs(rows, len(reference.rows), len(prediction.rows))
+    return TableComparison(
+        reference,
+        prediction,
+        turned,
+        tuple(_column_pair(one, two, pair) for pair in column_pairs),
+        tuple(row_pairs),
+        tuple(_cells(one, two, columns, rows)),
+        merged_columns(one.columns, two.columns, columns, rows),
+    )
+
+
+class Side:
+    """A table with its cells and names read.
+
+    Attributes:
+        grid: the table.
+        names: the names of its columns, with their units.
+        columns: its columns as they are aligned.
+    """
+
+    def __init__(self, grid: Grid) -> None:
+        self.grid = grid
+        self.names: list[Name] = [name_of(name) for name in grid.header]
+        read = [[cell_value(cell) for cell in row] for row in grid.rows]
+        values: list[Sequence[CellValue]] = (
+            [list(column) for column in zip(*read, strict=True)]
+            if read
+            else [[] for _ in self.names]
+        )
+        self.columns = Columns(
+            [name.text for name in self.names], values, [name.unit for name in self.names]
+        )
+
+    def type(self, column: int) -> DataType:
+        """Return the type of most cells of a column, ``other`` if none has most of them."""
+        types = Counter(cell.type for cell in self.columns.values[column] if cell.type != "empty")
+        if not types:
+            return "empty"
+        most, count = types.most_common(1)[0]
+        return most if count * 2 > types.total() else "other"
+
+    def scale(self, column: int) -> float:
+        """Return the mean size of the numbers of a column; 0 where it has none."""
+        numbers = [abs(c.number) for c in self.columns.values[column] if c.type == "number"]
+        return fmean(numbers) if numbers else 0.0
+
+
+def is_transposed(reference: Grid, prediction: Grid) -> bool:
+    """Return whether names of the reference's columns stand in a column of the prediction's rows.
+
+    The names of columns and the first cells of rows are compared, along and across: across has to
+    agree by half, and better than along.
+    """
+    names, keys = _edges(reference)
+    other_names, other_keys = _edges(prediction)
+    if len(other_keys) < 2:
+        return False
+    across = min(_agreement(names, other_keys), 1.0), _agreement(keys, other_names)
+    along = _agreement(names, other_names), _agreement(keys, other_keys)
+    return sum(across) > sum(along) + 0.2 and across[0] >= _LEAST_ACROSS
+
+
+_LEAST_ACROSS = 0.5
+
+
+def _edges(grid: Grid) -> tuple[Sequence[str], Sequence[str]]:
+    """Return what the names of columns, and the first cells of rows, say."""
+    first = [row[0] for row in grid.rows] if grid.header else []
+    return tuple(name_of(name).text for name in grid.header), (*grid.header[:1], *first)
+
+
+def _agreement(texts: Sequence[str], others: Sequence[str]) -> float:
+    """Return how much of some texts stands among others, from 0 to 1."""
+    said = [text for text in texts if text.strip()]
+    keys = {cell_value(text).key for text in others if text.strip()}
+    return fmean(cell_value(text).key in keys for text in said) if said else 0.0
+
+
+def _all_pairs(matched: Pairs, n: int, m: int) -> list[Pair]:
+    """Return the places of both sides: paired ones and missing ones in order, then extra ones."""
+    found = dict(matched)
+    taken = set(found.values())
+    return [
+        *(Pair(i, found.get(i)) for i in range(n)),
+        *(Pair(None, j) for j in range(m) if j not in taken),
+    ]
+
+
+def _column_pair(one: Side, two: Side, pair: Pair) -> ColumnPair:
+    names = "" if pair.reference is None else one.grid.header[pair.reference]
+    other = "" if pair.prediction is None else two.grid.header[pair.prediction]
+    types: list[DataType] = [
+        "empty" if place is None else side.type(place)
+        for side, place in zip((one, two), pair, strict=True)
+    ]
+    renamed = None
+    if pair.is_matched and names != other:
+        renamed = _renamed(names, other)
+    return ColumnPair(
+        pair,
+        other if pair.reference is None else names,
+        other,
+        types[1] if pair.reference is None else types[0],
+        types[1],
+        renamed,
+    )
+
+
+def _renamed(name: str, other: str) -> Difference | None:
+    """Return how two names of a column differ, without their units."""
+    one, two = name_of(name).text, name_of(other).text
+    found = difference(text_value(one), text_value(two))
+    return Difference("format", 0.0) if found is None else found
+
+
+def text_value(text: str) -> CellValue:
+    """Return a text as a value that is compared as text."""
+    return CellValue("string", text, words(text))
+
+
+def _cells(one: Side, two: Side, columns: Pairs, rows: Pairs) -> Iterator[CellPair]:
+    scales = {i: one.scale(i) for i, _ in columns}
+    for i, j in rows:
+        for k, m in columns:
+            first, second = one.columns.values[k][i], two.columns.values[m][j]
+            empty = (first.type == "empty", second.type == "empty")
+            if all(empty):
+                continue
+            found = None
+            outcome: Outcome = "extra" if empty[0] else "missing" if empty[1] else "exact"
+            if not any(empty):
+                found = difference(first, second, one.names[k].unit, two.names[m].unit, scales[k])
+                outcome = "partial" if found is not None and found.share > 0 else "exact"
+            yield CellPair(
+                Pair(i, j),
+                Pair(k, m),
+                one.grid.rows[i][k],
+                two.grid.rows[j][m],
+                outcome,
+                found,
+            )

@@ -1,0 +1,123 @@
+"""A comparison of two tables as HTML: both side by side, and the arithmetic of the score."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+
+from target_bench.metrics.table_comparison import aligned_view
+from target_bench.metrics.table_comparison.aligned_view import ShownCell, ShownRow, side
+from target_bench.metrics.table_comparison.rubric import Rubric
+from target_bench.metrics.table_comparison.rubric_score import RubricWeights, Term
+
+MOST_ROWS = 500
+"""Rows that are shown."""
+
+STYLE = """
+.tb-comparison { color-scheme: light dark; color: light-dark(#1a1e25, #e7eaf0);
+  background: light-dark(#fff, #14171c); font: 0.95rem/1.45 system-ui, sans-serif; }
+.tb-comparison .sides { display: grid; gap: 1rem;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }
+.tb-comparison section { overflow-x: auto; min-width: 0; }
+.tb-comparison table { border-collapse: collapse; }
+.tb-comparison caption { text-align: left; font-weight: 650; padding: 0.25rem 0; }
+.tb-comparison th, .tb-comparison td { border: 1px solid light-dark(#d7dce3, #353b46);
+  padding: 0.2rem 0.5rem; text-align: left; vertical-align: top; }
+.tb-comparison th { background: light-dark(#eceff3, #262b34); }
+.tb-comparison td.number { text-align: right; font-variant-numeric: tabular-nums; }
+.tb-comparison .missing { background: light-dark(#fbe7e9, #461c22); }
+.tb-comparison .extra { background: light-dark(#e6eefc, #1f3050); }
+.tb-comparison .partial { background: light-dark(#fdf1d6, #3d3013); }
+.tb-comparison .absent { background: repeating-linear-gradient(45deg, transparent 0 4px,
+  light-dark(#eceff3, #262b34) 4px 8px); }
+.tb-comparison small { display: block; font-size: 0.8em; color: light-dark(#525b69, #a5aebd); }
+"""
+
+
+def fragment(comparison: Rubric, weights: RubricWeights | None = None) -> str:
+    """Return a comparison as an element with its own style, as notebooks show it.
+
+    Args:
+        comparison: what is shown.
+        weights: of the score; None for the default ones.
+    """
+    return f'<style>{STYLE}</style><div class="tb-comparison">{_body(comparison, weights)}</div>'
+
+
+def page(comparison: Rubric, title: str, weights: RubricWeights | None = None) -> str:
+    """Return a comparison as a whole page, which needs no other file.
+
+    Args:
+        comparison: what is shown.
+        title: of the page.
+        weights: of the score; None for the default ones.
+    """
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<title>{escape(title)}</title><style>:root {{ color-scheme: light dark; }} "
+        "body { margin: 1.5rem; background: light-dark(#fff, #14171c); }"
+        f'{STYLE}</style></head><body><main class="tb-comparison">'
+        f"<h1>{escape(title)}</h1>{_body(comparison, weights)}</main></body></html>\n"
+    )
+
+
+def _body(comparison: Rubric, weights: RubricWeights | None) -> str:
+    header = aligned_view.header(comparison)
+    shown = list(aligned_view.rows(comparison))[:MOST_ROWS]
+    found = comparison.penalty(weights)
+    score = f"<strong>{found.score:.4f}</strong>: 1 less a penalty of {found.total:.4f}"
+    notes = [f"<p>Score {score}.</p>"]
+    if comparison.transposed:
+        notes.append("<p>The prediction was transposed; it is shown as the reference lies.</p>")
+    if len(comparison.rows) > MOST_ROWS:
+        notes.append(f"<p>The first {MOST_ROWS:,} of {len(comparison.rows):,} rows are shown.</p>")
+    sides = "".join(_side(name, header, shown) for name in ("Reference", "Prediction"))
+    return f'{"".join(notes)}<div class="sides">{sides}</div>{_arithmetic(comparison, weights)}'
+
+
+def _side(name: str, header: Sequence[ShownCell], rows: Iterable[ShownRow]) -> str:
+    at = name == "Prediction"
+    names = "".join(_cell(cell, at, "th") for cell in header)
+    lines = "".join(
+        f"<tr><th>{number}{_note(side(row.pair))}</th>"
+        f"{''.join(_cell(cell, at, 'td') for cell in row.cells)}</tr>"
+        for number, row in enumerate(rows, start=1)
+    )
+    return (
+        f'<section tabindex="0" aria-label="{name}"><table><caption>{name}</caption>'
+        f"<thead><tr><th>#</th>{names}</tr></thead><tbody>{lines}</tbody></table></section>"
+    )
+
+
+def _cell(cell: ShownCell, in_prediction: bool, tag: str) -> str:
+    text = cell.prediction if in_prediction else cell.reference
+    absent = cell.mark in ("absent", "missing" if in_prediction else "extra")
+    kind = "absent" if absent else "" if cell.mark == "exact" else cell.mark
+    note = cell.note or ("" if cell.mark in ("exact", "partial") else cell.mark)
+    if absent or (cell.mark in ("exact", "partial") and not in_prediction):
+        note = ""
+    attribute = f' class="{kind}"' if kind else ""
+    return f"<{tag}{attribute}>{escape(text)}{_note(note)}</{tag}>"
+
+
+def _note(text: str) -> str:
+    return f"<small>{escape(text)}</small>" if text else ""
+
+
+def _arithmetic(comparison: Rubric, weights: RubricWeights | None) -> str:
+    found = comparison.penalty(weights)
+    lines = "".join(f"<tr>{''.join(_terms(term))}</tr>" for term in found.terms)
+    return (
+        "<section><table><caption>Score</caption><thead><tr><th>term</th><th>weight</th>"
+        f"<th>amount</th><th>of</th><th>penalty</th></tr></thead><tbody>{lines}<tr>"
+        f'<th colspan="4">sum</th><td class="number">{found.total:.4f}</td></tr><tr>'
+        f'<th colspan="4">score: 1 less the sum, and at least 0</th>'
+        f'<td class="number">{found.score:.4f}</td></tr></tbody></table></section>'
+    )
+
+
+def _terms(term: Term) -> Iterator[str]:
+    yield f"<td>{escape(term.name)}</td>"
+    for value in (f"{term.weight:.4g}", f"{term.amount:.4g}", str(term.of), f"{term.value:.4f}"):
+        yield f'<td class="number">{value}</td>'

@@ -1,0 +1,108 @@
+"""A comparison of two tables as text for the terminal."""
+
+from collections.abc import Iterator
+
+from target_bench.core.text_tables import Column, TextTable
+from target_bench.metrics.table_comparison import aligned_view
+from target_bench.metrics.table_comparison.aligned_view import ShownCell, side
+from target_bench.metrics.table_comparison.rubric import Rubric
+from target_bench.metrics.table_comparison.rubric_score import RubricWeights
+
+MOST_ROWS = 60
+"""Rows that are printed; those with a difference come first."""
+
+
+def text_tables(
+    comparison: Rubric, weights: RubricWeights | None = None, name: str = "Comparison"
+) -> list[TextTable]:
+    """Return the aligned table with its differences, the counts, and the arithmetic of the score.
+
+    Args:
+        comparison: what is shown.
+        weights: of the score; None for the default ones.
+        name: of the comparison.
+    """
+    return [_aligned(comparison, name), _counts(comparison), _arithmetic(comparison, weights)]
+
+
+def _aligned(comparison: Rubric, name: str) -> TextTable:
+    shown = list(aligned_view.rows(comparison))
+    chosen = sorted(shown, key=lambda row: all(_is_equal(cell) for cell in row.cells))[:MOST_ROWS]
+    left_out = len(shown) - len(chosen)
+    kept = [row for row in shown if row in chosen] if left_out else shown
+    names = [_text(cell) for cell in aligned_view.header(comparison)]
+    columns = [Column("row"), *(Column(name, prose=True) for name in names)]
+    notes = [f"{left_out:,} more rows are not shown."] if left_out else []
+    if comparison.transposed:
+        notes.append("The prediction was transposed; it is compared as the reference lies.")
+    return TextTable(
+        columns,
+        [
+            [f"{number} {side(row.pair)}".strip(), *(_text(cell) for cell in row.cells)]
+            for number, row in enumerate(kept, start=1)
+        ],
+        f"{name}: reference → prediction",
+        note=" ".join(notes) or None,
+    )
+
+
+def _is_equal(cell: ShownCell) -> bool:
+    return cell.mark == "exact" and not cell.note
+
+
+def _text(cell: ShownCell) -> str:
+    if cell.mark == "absent":
+        return ""
+    if cell.mark == "missing":
+        return f"− {cell.reference}" + (f" [{cell.note}]" if cell.note else "")
+    if cell.mark == "extra":
+        return f"+ {cell.prediction}" + (f" [{cell.note}]" if cell.note else "")
+    if cell.note:
+        return f"{cell.reference} → {cell.prediction} [{cell.note}]"
+    return cell.reference
+
+
+def _counts(comparison: Rubric) -> TextTable:
+    found = comparison.structure
+    rows = [
+        [part, *(str(getattr(found, f"{kind}_{part}")) for kind in ("matched", "missing", "extra"))]
+        for part in ("rows", "columns", "cells")
+    ]
+    kinds = ", ".join(
+        f"{aligned_view.NAMES[kind]} {n}" for kind, n in sorted(comparison.partial_counts.items())
+    )
+    return TextTable(
+        [Column(""), *(Column(name, right=True) for name in ("matched", "missing", "extra"))],
+        rows,
+        "Counts",
+        note=f"Matched cells that differ: {kinds}." if kinds else "All matched cells are equal.",
+    )
+
+
+def _arithmetic(comparison: Rubric, weights: RubricWeights | None) -> TextTable:
+    found = comparison.penalty(weights)
+    return TextTable(
+        [
+            Column("term"),
+            Column("weight", right=True),
+            Column("amount", right=True),
+            Column("of", right=True),
+            Column("penalty", right=True),
+        ],
+        list(_terms(comparison, weights)),
+        "Score",
+        note=f"1 − {found.total:.4f} = {1 - found.total:.4f}"
+        + ("" if found.total <= 1 else ", and at least 0")
+        + f": the score is {found.score:.4f}.",
+    )
+
+
+def _terms(comparison: Rubric, weights: RubricWeights | None) -> Iterator[list[str]]:
+    for term in comparison.penalty(weights).terms:
+        yield [
+            term.name,
+            f"{term.weight:.4g}",
+            f"{term.amount:.4g}",
+            str(term.of),
+            f"{term.value:.4f}",
+        ]

@@ -1,0 +1,227 @@
+"""The difference of two cells that belong together: its kind, its size, and what is equal."""
+
+from math import isclose
+from typing import Literal, NamedTuple
+
+from rapidfuzz.distance import OSA
+from rapidfuzz.fuzz import token_sort_ratio
+
+from target_bench.metrics.table_comparison.cell_values import CellValue, Day, words
+from target_bench.metrics.table_comparison.units import PERCENT, Unit, factor
+
+PartialKind = Literal[
+    "format",
+    "unit",
+    "numeric",
+    "date",
+    "time",
+    "boolean",
+    "list",
+    "abbreviation",
+    "typo",
+    "semantic",
+    "different",
+    "type",
+]
+"""How two cells differ.
+
+``format``: the same value written otherwise. ``unit``: a number whose unit is missing, added or of
+another kind. ``numeric``, ``date``, ``time``, ``boolean``, ``list``: another value of that type.
+``abbreviation``, ``typo``, ``semantic``: text that is shortened, has a few other letters, or shares
+words. ``different``: other text. ``type``: a value of another type.
+"""
+
+_ROUNDING = 0.0025
+"""Relative difference of a converted value that rounding explains."""
+
+_TYPO = 0.25
+"""Edits a character up to which other text is a slip."""
+
+_SHARED = 0.5
+"""Similarity of sorted words from which texts have to do with each other."""
+
+_REWORDED = 0.1
+"""Share of a text that is wrong at least where its words stand in another order."""
+
+_EPOCH_DAYS = (365.25, 30.44, 1.0)
+
+
+class Difference(NamedTuple):
+    """A difference between two cells.
+
+    Attributes:
+        kind: what it is.
+        share: how much of the cell is wrong, from 0 (nothing) to 1.
+        magnitude: the difference in the unit below; None where it has no size.
+        unit: the reference's unit, ``days``, ``seconds``, ``edits`` or ``items``; empty for none.
+    """
+
+    kind: PartialKind
+    share: float
+    magnitude: float | None = None
+    unit: str = ""
+
+
+def difference(
+    reference: CellValue,
+    prediction: CellValue,
+    reference_unit: Unit | None = None,
+    prediction_unit: Unit | None = None,
+    scale: float = 0.0,
+) -> Difference | None:
+    """Compare two cells of which neither is empty; None where they are the same text.
+
+    Args:
+        reference: the cell as it should be.
+        prediction: the cell as it is.
+        reference_unit: the unit in the header of the reference's column.
+        prediction_unit: that of the prediction's column.
+        scale: the mean size of the column's numbers, which a numeric difference is divided by, as
+            in the paper; 0 for the reference's own number.
+    """
+    if reference.type == prediction.type == "number":
+        units = (reference.unit or reference_unit, prediction.unit or prediction_unit)
+        return _numbers(reference, prediction, units, scale)
+    if reference.text == prediction.text:
+        return None
+    if reference.key == prediction.key:
+        return Difference("format", 0.0)
+    if reference.type != prediction.type:
+        return _types(reference, prediction)
+    if reference.type == "date":
+        return _dates(reference, prediction)
+    if reference.type == "time":
+        gap = prediction.number - reference.number
+        return Difference("time", min(1.0, abs(gap) / max(reference.number, 1.0)), gap, "seconds")
+    if reference.type == "bool":
+        return Difference("boolean", 1.0)
+    if reference.type == "list":
+        return _lists(reference, prediction)
+    return _texts(reference.text, prediction.text)
+
+
+def _numbers(
+    one: CellValue,
+    two: CellValue,
+    units: tuple[Unit | None, Unit | None],
+    scale: float,
+) -> Difference | None:
+    name = units[0].name if units[0] else ""
+    if units[0] == units[1] or (one.unit is None and two.unit is None and None in units):
+        return _amounts(one, two, two.number, name, scale)
+    if units[0] is None or units[1] is None:
+        known = units[0] or units[1]
+        if one.key == two.key and known is not None and PERCENT not in known.name:
+            return Difference("format", 0.0)
+        if _near(one.number, two.number, 1e-9):
+            return Difference("unit", 0.0, 0.0, name)
+        found = _amounts(one, two, two.number, name, scale)
+        return found and found._replace(kind="unit") if found else None
+    conversion = factor(units[1].name, units[0].name)
+    if conversion is None:
+        if "" in (units[0].name, units[1].name):
+            conversion = 1.0, 0.0
+        else:
+            return Difference("unit", 1.0, None, name)
+    converted = two.number * units[1].scale * conversion[0] + conversion[1]
+    converted /= units[0].scale
+    if _near(one.number, converted, _ROUNDING):
+        return Difference("format", 0.0)
+    return _amounts(one, two, converted, name, scale)
+
+
+def _amounts(
+    one: CellValue, two: CellValue, value: float, name: str, scale: float
+) -> Difference | None:
+    if _near(one.number, value, 1e-9):
+        return None if one.text == two.text else Difference("format", 0.0)
+    gap = value - one.number
+    size = scale or abs(one.number)
+    return Difference("numeric", min(1.0, abs(gap) / size) if size else 1.0, gap, name)
+
+
+def _near(one: float, two: float, share: float) -> bool:
+    return isclose(one, two, rel_tol=share, abs_tol=1e-12)
+
+
+def _types(one: CellValue, two: CellValue) -> Difference:
+    pair = {one.type, two.type}
+    if pair == {"bool", "number"}:
+        number, truth = (one, two) if one.type == "number" else (two, one)
+        if number.number == (1.0 if truth.key else 0.0):
+            return Difference("format", 0.0)
+    if "string" in pair or "list" in pair:
+        found = _texts(one.text, two.text)
+        if found.kind != "different":
+            return found
+    return Difference("type", 1.0)
+
+
+def _dates(one: CellValue, two: CellValue) -> Difference:
+    if one.readings & two.readings:
+        return Difference("format", 0.0)
+    gaps = [_days_apart(a, b) for a in one.readings for b in two.readings]
+    gap = min(gaps, key=abs)
+    if gap == 0:
+        return Difference("date", 0.25, None, "days")
+    return Difference("date", min(1.0, 0.25 + abs(gap) / 365.25), gap, "days")
+
+
+def _days_apart(one: Day, two: Day) -> float:
+    """Return the days between two dates, by the parts that both have."""
+    return round(
+        sum(
+            (b - a) * days
+            for a, b, days in zip(one, two, _EPOCH_DAYS, strict=True)
+            if a is not None and b is not None
+        ),
+        1,
+    )
+
+
+def _lists(one: CellValue, two: CellValue) -> Difference:
+    apart = len(one.items ^ two.items)
+    return Difference("list", apart / len(one.items | two.items), float(apart), "items")
+
+
+def _texts(one: str, two: str) -> Difference:
+    first, second = words(one), words(two)
+    if first == second:
+        return Difference("format", 0.0)
+    if is_abbreviation(first, second) or is_abbreviation(second, first):
+        return Difference("abbreviation", 0.25)
+    edits = OSA.distance(first, second)
+    share = edits / max(len(first), len(second))
+    if share <= _TYPO and _same_digits(first, second):
+        return Difference("typo", share, float(edits), "edits")
+    similarity = token_sort_ratio(first, second) / 100
+    if similarity >= _SHARED:
+        return Difference("semantic", max(_REWORDED, 1 - similarity), float(edits), "edits")
+    return Difference("different", 1.0, float(edits), "edits")
+
+
+def _same_digits(one: str, two: str) -> bool:
+    """Return whether two texts have the same digits: a slip in a digit is another number."""
+    return [c for c in one if c.isdigit()] == [c for c in two if c.isdigit()]
+
+
+def is_abbreviation(short: str, long: str) -> bool:
+    """Return whether one text, in normal form, is the initials or shortened words of another."""
+    parts, whole = short.split(), long.split()
+    if not parts or not whole or len(short) > len(long) - 2:
+        return False
+    if len(whole) > 1 and short.replace(" ", "") == "".join(word[0] for word in whole):
+        return True
+    least = 1 if len(whole) > 1 else 2
+    return len(parts) == len(whole) and all(
+        len(a) >= min(least, len(b)) and _shortens(a, b) for a, b in zip(parts, whole, strict=True)
+    )
+
+
+def _shortens(short: str, long: str) -> bool:
+    """Return whether a word is another one with letters left out, the first one kept."""
+    if short == long or long.startswith(short):
+        return True
+    rest = iter(long)
+    shorter = len(short) <= len(long) / 2 and short[0] == long[0]
+    return shorter and all(letter in rest for letter in short)

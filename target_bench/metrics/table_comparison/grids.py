@@ -1,0 +1,86 @@
+"""Tables of any kind as the rectangles that are compared."""
+
+from collections.abc import Sequence
+
+from target_bench.core.errors import DataError
+from target_bench.core.grid import CellGrid
+from target_bench.core.schema import Cell, Table
+from target_bench.metrics.table_comparison.rubric import Grid
+from target_bench.metrics.tables.answer_tables import MOST_CELLS, AnswerTable
+
+AnyTable = Table | AnswerTable | Grid | Sequence[Sequence[Cell]]
+"""A table, or its rows with the header first."""
+
+MOST_ROWS = 2_000
+"""Rows of a table above which it is not compared: time grows with their square and more."""
+
+MOST_COLUMNS = 200
+"""Columns of a table above which it is not compared."""
+
+
+def grid_of(table: AnyTable, role: str) -> Grid:
+    """Return a table as a rectangle: rows are filled with empty cells to one length.
+
+    Headers of several rows, where a table has its grid, become paths with dots.
+
+    Args:
+        table: the table.
+        role: what it is called in an error.
+
+    Raises:
+        DataError: it has more rows, columns or cells than are compared.
+    """
+    if isinstance(table, Grid):
+        found = table
+    elif isinstance(table, AnswerTable):
+        found = _rectangle(table.rows)
+    elif isinstance(table, Table):
+        header = table.header if table.grid is None else _paths(table.grid, table.header)
+        found = _rectangle([header, *table.rows])
+    else:
+        found = _rectangle(table)
+    _check(found, role)
+    return found
+
+
+def transposed(grid: Grid) -> Grid:
+    """Return a table with its rows as columns."""
+    turned = tuple(zip(*(grid.header, *grid.rows), strict=True))
+    return Grid(turned[0], turned[1:], grid.ragged) if turned else grid
+
+
+def _rectangle(rows: Sequence[Sequence[Cell]]) -> Grid:
+    texts = [[_text(cell) for cell in row] for row in rows]
+    if not texts:
+        return Grid((), ())
+    header = len(texts[0])
+    width = max(map(len, texts))
+    filled = [(*row, *[""] * (width - len(row))) for row in texts]
+    return Grid(filled[0], tuple(filled[1:]), sum(1 for row in texts[1:] if len(row) != header))
+
+
+def _text(cell: Cell) -> str:
+    if cell is None:
+        return ""
+    return cell.decode(errors="replace") if isinstance(cell, bytes) else str(cell)
+
+
+def _paths(grid: CellGrid, header: Sequence[str]) -> list[str]:
+    """Return the names of the header rows, from top to bottom, joined by dots."""
+    rows = grid.places()[: grid.header_rows]
+    if len(rows) < 2:
+        return list(header)
+    columns = (
+        [cell.text for cell in column if cell and cell.text] for column in zip(*rows, strict=True)
+    )
+    return [".".join(dict.fromkeys(names)) for names in columns]
+
+
+def _check(grid: Grid, role: str) -> None:
+    rows, columns = len(grid.rows), len(grid.header)
+    if rows > MOST_ROWS or columns > MOST_COLUMNS or rows * columns > MOST_CELLS:
+        raise DataError(
+            f"the {role} has {rows:,} rows and {columns:,} columns; tables are compared up to "
+            f"{MOST_ROWS:,} rows, {MOST_COLUMNS:,} columns and {MOST_CELLS:,} cells: compare parts "
+            "of it"
+        )

@@ -1,0 +1,61 @@
+"""Columns of one table whose cells stand together in one column of the other."""
+
+from collections.abc import Iterator, Sequence
+
+from target_bench.metrics.table_comparison.alignment import Columns, Pairs
+from target_bench.metrics.table_comparison.cell_values import CellValue, words
+from target_bench.metrics.table_comparison.rubric import Merged
+
+_LEAST = 0.6
+"""Share of the rows in which one cell has to contain the others."""
+
+
+def merged_columns(
+    reference: Columns, prediction: Columns, columns: Pairs, rows: Pairs
+) -> tuple[Merged, ...]:
+    """Return the columns that were merged in the prediction, then those that were split."""
+    return (
+        *_merged(reference, prediction, columns, rows, in_prediction=True),
+        *_merged(
+            prediction,
+            reference,
+            [(j, i) for i, j in columns],
+            [(j, i) for i, j in rows],
+            in_prediction=False,
+        ),
+    )
+
+
+def _merged(
+    apart: Columns, together: Columns, columns: Pairs, rows: Pairs, in_prediction: bool
+) -> Iterator[Merged]:
+    """Yield columns of one table, one of them not paired at least, that one of the other holds."""
+    paired = dict(columns)
+    alone = [i for i in range(len(apart.names)) if i not in paired]
+    if not alone or not rows:
+        return
+    for j in range(len(together.names)):
+        parts = [
+            i
+            for i in range(len(apart.names))
+            if (i not in paired or paired[i] == j)
+            and _held(apart.values[i], together.values[j], rows)
+        ]
+        if len(parts) > 1 and _more(apart, parts, together.values[j], rows):
+            yield Merged(tuple(parts), j, in_prediction)
+            return
+
+
+def _held(part: Sequence[CellValue], whole: Sequence[CellValue], rows: Pairs) -> bool:
+    """Return whether the cells of a column stand in those of another, as words of theirs."""
+    known = [(part[i], whole[j]) for i, j in rows if part[i].type != "empty"]
+    held = sum(1 for a, b in known if f" {words(a.text)} " in f" {words(b.text)} ")
+    return bool(known) and held >= _LEAST * len(known)
+
+
+def _more(apart: Columns, parts: Sequence[int], whole: Sequence[CellValue], rows: Pairs) -> bool:
+    """Return whether no part alone is the whole in most rows."""
+    return all(
+        sum(1 for i, j in rows if apart.values[part][i].key == whole[j].key) < len(rows) / 2
+        for part in parts
+    )

@@ -1,0 +1,122 @@
+"""The score of a comparison: one less weighted shares of what is missing, extra and wrong.
+
+Pancholi et al. (2025), section 2.3 and appendix B.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from target_bench.metrics.table_comparison.differences import PartialKind
+from target_bench.metrics.table_comparison.structure import Structure
+
+
+@dataclass(frozen=True, slots=True)
+class RubricWeights:
+    """The weights of the score.
+
+    Attributes:
+        missing: of what the prediction lacks.
+        extra: of what it has too much.
+        partial: of cells that are partially right.
+        row: of a row.
+        column: of a column.
+        cell: of a cell.
+        renamed: of a column with another name, times that of a column.
+        merged: of a column that was merged or split, times that of a column.
+        kinds: kind of partial difference -> its weight; 1 where it has none.
+    """
+
+    missing: float = 1.0
+    extra: float = 1.0
+    partial: float = 1.0
+    row: float = 1.0
+    column: float = 1.0
+    cell: float = 1.0
+    renamed: float = 0.1
+    merged: float = 0.5
+    kinds: Mapping[PartialKind, float] = field(default_factory=dict)
+
+
+TABXBENCH_WEIGHTS = RubricWeights(extra=0.55, row=0.84, column=0.7, partial=0.75)
+"""Weights fitted on the rankings of all 50 tables of TabXBench: quote no figure on these with them.
+
+``benchmarks/tabxbench_weights.py`` fits them, and reports weights of one half on the other.
+"""
+
+
+class Term(NamedTuple):
+    """A term of the penalty.
+
+    Attributes:
+        name: what it counts: ``missing rows``, ``numeric`` cells.
+        weight: the product of its weights.
+        amount: how many, or for partial cells the sum of their wrong shares.
+        of: how many there are.
+    """
+
+    name: str
+    weight: float
+    amount: float
+    of: int
+
+    @property
+    def value(self) -> float:
+        """What it adds to the penalty."""
+        return self.weight * self.amount / self.of if self.of else 0.0
+
+
+class Penalty(NamedTuple):
+    """The penalty of a prediction.
+
+    Attributes:
+        terms: those with an amount.
+    """
+
+    terms: tuple[Term, ...]
+
+    @property
+    def total(self) -> float:
+        """The sum of the terms, which may be over 1."""
+        return sum(term.value for term in self.terms)
+
+    @property
+    def score(self) -> float:
+        """One less the total, and at least 0."""
+        return max(0.0, 1.0 - self.total)
+
+
+def penalty(
+    structure: Structure, shares: Mapping[PartialKind, float], weights: RubricWeights
+) -> Penalty:
+    """Return the penalty of a structure and its partial cells.
+
+    Args:
+        structure: the structure descriptor.
+        shares: kind of difference -> the sum of the wrong shares of its cells.
+        weights: of the terms.
+    """
+    places = structure.rows * structure.columns
+    sizes = {
+        "rows": (weights.row, structure.rows),
+        "columns": (weights.column, structure.columns),
+        "cells": (weights.cell, places),
+    }
+    terms = [
+        Term(f"{side} {part}", of_side * size, getattr(structure, f"{side}_{part}"), of)
+        for side, of_side in (("missing", weights.missing), ("extra", weights.extra))
+        for part, (size, of) in sizes.items()
+    ]
+    for part, weight in (("renamed", weights.renamed), ("merged", weights.merged)):
+        amount = getattr(structure, f"{part}_columns")
+        terms.append(Term(f"{part} columns", weight * weights.column, amount, structure.columns))
+    terms += [
+        Term(
+            f"{kind} cells",
+            weights.partial * weights.cell * weights.kinds.get(kind, 1.0),
+            n,
+            places,
+        )
+        for kind, n in sorted(shares.items())
+    ]
+    return Penalty(tuple(term for term in terms if term.amount))

@@ -1,0 +1,189 @@
+"""Units of measure, currencies, percent and scale words, as cells and headers write them."""
+
+import re
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+_CURRENCIES = {
+    **dict.fromkeys(("$", "us$", "usd", "dollar", "dollars"), "USD"),
+    **dict.fromkeys(("€", "eur", "euro", "euros"), "EUR"),
+    **dict.fromkeys(("£", "gbp", "pound sterling", "pounds sterling"), "GBP"),
+    **dict.fromkeys(("¥", "jpy", "yen"), "JPY"),
+    **dict.fromkeys(("₹", "inr", "rs", "rupees"), "INR"),
+    **dict.fromkeys(("chf", "swiss francs"), "CHF"),
+}
+_SCALES = {
+    **dict.fromkeys(("k", "thousand", "thousands", "000s"), 1e3),
+    **dict.fromkeys(("mn", "mln", "mil", "mill", "million", "millions"), 1e6),
+    **dict.fromkeys(("bn", "billion", "billions"), 1e9),
+    **dict.fromkeys(("tn", "trillion", "trillions"), 1e12),
+}
+_AFTER_CURRENCY = {"m": 1e6, "b": 1e9, "t": 1e12}
+"""Scales that are one letter, read as such only beside a currency."""
+
+_PERCENT = ("%", "percent", "per cent", "percentage", "pct")
+_MEASURES = {
+    name: pint_name
+    for pint_name, names in {
+        "meter": "m meter meters metre metres",
+        "kilometer": "km kilometer kilometers kilometre kilometres",
+        "centimeter": "cm centimeter centimeters centimetre centimetres",
+        "millimeter": "mm millimeter millimeters millimetre millimetres",
+        "mile": "mi mile miles",
+        "yard": "yd yds yard yards",
+        "foot": "ft foot feet",
+        "inch": "inch inches",
+        "nautical_mile": "nmi",
+        "gram": "g gram grams gramme grammes",
+        "kilogram": "kg kgs kilogram kilograms kilogramme kilogrammes",
+        "milligram": "mg milligram milligrams",
+        "tonne": "t tonne tonnes",
+        "pound": "lb lbs pound pounds",
+        "ounce": "oz ounce ounces",
+        "stone": "stone",
+        "second": "s sec secs second seconds",
+        "millisecond": "ms millisecond milliseconds",
+        "minute": "min mins minute minutes",
+        "hour": "h hr hrs hour hours",
+        "day": "day days",
+        "week": "week weeks",
+        "degC": "°c celsius",
+        "degF": "°f fahrenheit",
+        "kelvin": "kelvin",
+        "kilometer/hour": "km/h kmh kph",
+        "mile/hour": "mph mi/h",
+        "meter/second": "m/s",
+        "knot": "knot knots",
+        "meter**2": "m2 m²",
+        "kilometer**2": "km2 km²",
+        "foot**2": "ft2 ft² sqft",
+        "mile**2": "mi2 mi²",
+        "hectare": "ha hectare hectares",
+        "acre": "acre acres",
+        "liter": "l liter liters litre litres",
+        "milliliter": "ml milliliter milliliters millilitre millilitres",
+        "gallon": "gal gallon gallons",
+        "meter**3": "m3 m³",
+        "watt": "w watt watts",
+        "kilowatt": "kw kilowatt kilowatts",
+        "megawatt": "mw megawatt megawatts",
+        "horsepower": "hp horsepower",
+        "joule": "j joule joules",
+        "kilojoule": "kj",
+        "kilocalorie": "kcal",
+        "kilowatt_hour": "kwh",
+        "hertz": "hz hertz",
+        "kilohertz": "khz",
+        "megahertz": "mhz",
+        "gigahertz": "ghz",
+        "megabyte": "mb megabyte megabytes",
+        "gigabyte": "gb gigabyte gigabytes",
+        "terabyte": "tb terabyte terabytes",
+        "pascal": "pa pascal pascals",
+        "bar": "bar",
+        "hectopascal": "hpa",
+    }.items()
+    for name in names.split()
+} | {
+    "square feet": "foot**2",
+    "sq ft": "foot**2",
+    "square meters": "meter**2",
+    "square metres": "meter**2",
+    "sq m": "meter**2",
+    "square kilometers": "kilometer**2",
+    "square kilometres": "kilometer**2",
+    "sq km": "kilometer**2",
+    "square miles": "mile**2",
+    "sq mi": "mile**2",
+    "nautical miles": "nautical_mile",
+}
+_SYMBOL = re.compile(r"us\$|[$€£¥₹%]")
+_FILLER = frozenset({"in", "of"})
+PERCENT = "%"
+
+
+class Unit(NamedTuple):
+    """A unit.
+
+    Attributes:
+        name: as pint calls it, a currency's code, or ``%``; empty for a scale alone.
+        scale: what numbers are multiplied with: 1e6 for millions.
+    """
+
+    name: str
+    scale: float = 1.0
+
+
+@lru_cache(maxsize=2**14)
+def unit(text: str) -> Unit | None:
+    """Read a unit such as ``km/h``, ``£ million``, ``%`` or ``thousands``; None if it is none."""
+    rest = text.casefold().strip(" .")
+    found = [_name(symbol) for symbol in _SYMBOL.findall(rest)]
+    rest = " ".join(word for word in _SYMBOL.sub(" ", rest).split() if word not in _FILLER)
+    scales = _SCALES | _AFTER_CURRENCY if found else _SCALES
+    scale = 1.0
+    whole = _name(rest)
+    if rest and whole is not None:
+        found.append(whole)
+    elif rest:
+        for word in rest.split():
+            if word in scales:
+                scale *= scales[word]
+            elif (name := _name(word)) is not None:
+                found.append(name)
+            else:
+                return None
+    names = {name for name in found if name}
+    if len(names) > 1 or (not names and scale == 1):
+        return None
+    return Unit(names.pop() if names else "", scale)
+
+
+def _name(word: str) -> str | None:
+    if word in _PERCENT:
+        return PERCENT
+    return _CURRENCIES.get(word) or _MEASURES.get(word)
+
+
+@lru_cache(maxsize=2**12)
+def factor(source: str, target: str) -> tuple[float, float] | None:
+    """Return (factor, offset) that turn values of one unit into another; None if none do.
+
+    Args:
+        source: name of a unit, as ``unit`` gives it.
+        target: the same.
+    """
+    if source == target:
+        return 1.0, 0.0
+    if {source, target} == {PERCENT, ""}:
+        return (0.01, 0.0) if source == PERCENT else (100.0, 0.0)
+    if not (_is_measure(source) and _is_measure(target)):
+        return None
+    quantity = _registry().Quantity
+    try:
+        zero, one = (float(quantity(value, source).to(target).magnitude) for value in (0.0, 1.0))
+    except _registry_errors():
+        return None
+    return one - zero, zero
+
+
+@cache
+def _measures() -> frozenset[str]:
+    return frozenset(_MEASURES.values())
+
+
+def _is_measure(name: str) -> bool:
+    return name in _measures()
+
+
+@cache
+def _registry() -> Any:
+    from pint import UnitRegistry
+
+    return UnitRegistry()
+
+
+def _registry_errors() -> type[Exception]:
+    from pint import DimensionalityError
+
+    return DimensionalityError

@@ -1,0 +1,96 @@
+"""``target-bench tables compare``."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inside import Inside
+
+REFERENCE = "name,height (m)\nAnn,1.80\nBob,1.75\n"
+PREDICTION = "| name | height (cm) |\n|---|---|\n| Bob | 170 |\n| <b>Ann</b> | 180 |\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.chdir(tmp_path)
+    Path("reference.csv").write_text(REFERENCE)
+    Path("prediction.md").write_text(PREDICTION)
+    return ["reference.csv", "prediction.md"]
+
+
+def test_differences_are_explained_on_the_terminal_and_in_a_page(
+    inside: Inside, files: list[str]
+) -> None:
+    printed = inside.good("tables", "compare", *files, "--html", "c.html")
+    assert "1.75 → 170 [number -0.05 meter]" in printed
+    assert "numeric cells" in printed
+    page = Path("c.html").read_text()
+    assert "number -0.05 meter" in page
+    assert "&lt;b&gt;Ann&lt;/b&gt;" in page
+    assert "<b>" not in page
+
+
+def test_json_has_every_difference_and_weights_change_the_score(
+    inside: Inside, files: list[str]
+) -> None:
+    plain, fitted = (
+        json.loads(inside.good("tables", "compare", *files, "--json", "--weights", weights))
+        for weights in ("equal", "tabxbench")
+    )
+    assert {cell["difference"]["kind"] for cell in plain["cells"]} >= {"numeric", "format"}
+    assert plain["structure"]["missing_rows"] == 0
+    assert 0 < plain["score"] < fitted["score"] < 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("t.tsv", "name\theight (m)\nAnn\t1.80\nBob\t1.75\n"),
+        ("t.jsonl", '{"name": "Ann", "height (m)": 1.8}\n{"name": "Bob", "height (m)": 1.75}\n'),
+        ("t.json", '[{"name": "Ann", "height (m)": 1.8}, {"name": "Bob", "height (m)": 1.75}]'),
+        (
+            "t.html",
+            "<table><tr><th>name</th><th>height (m)</th></tr><tr><td>Ann</td><td>1.80</td></tr>"
+            "<tr><td>Bob</td><td>1.75</td></tr></table>",
+        ),
+    ],
+)
+def test_a_table_is_read_in_any_format(
+    inside: Inside, files: list[str], name: str, content: str
+) -> None:
+    Path(name).write_text(content)
+    found = json.loads(inside.good("tables", "compare", files[0], name, "--json"))
+    assert found["score"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "arguments", "message"),
+    [
+        ("t.xlsx", "", [], "its suffix is not one of"),
+        ("t.md", "no table", [], "no table can be read in it as text"),
+        ("t.md", "A:\n| a |\n| 1 |\n\nB:\n| b |\n| 2 |\n", [], "holds 2 tables: choose one"),
+        ("t.csv", REFERENCE, ["--table", "2"], "has no table 2: it holds 1"),
+    ],
+)
+def test_a_file_without_one_table_is_named(
+    inside: Inside, files: list[str], name: str, content: str, arguments: list[str], message: str
+) -> None:
+    Path(name).write_text(content)
+    done = inside("tables", "compare", files[0], name, *arguments)
+    assert done.code == 2
+    assert message in done.err
+    assert (
+        "nowhere.csv: there is no such file" in inside("tables", "compare", "nowhere.csv", name).err
+    )
+
+
+def test_a_model_checks_what_rules_found(inside: Inside, files: list[str], tmp_path: Path) -> None:
+    (tmp_path / "judge.py").write_text(
+        "class Judge:\n"
+        "    def generate(self, request):\n"
+        '        return \'```json\\n{"1": "same"}\\n```\'\n'
+    )
+    done = inside("tables", "compare", *files, "--generator", "judge.py:Judge")
+    assert done.code == 0
+    assert "what the model said of the alignment is not of the form" in done.err

@@ -1,0 +1,78 @@
+"""Sets of perturbed tables: one seed one set, even over changes, read back as written."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from target_bench.components.perturbations.drawing import (
+    CHANGES,
+    draw,
+    is_drawn_from,
+    read,
+    write,
+)
+from target_bench.core.errors import ConfigError, DataError
+from tests.components.perturbations.test_changes import TABLE
+
+TABLES = {"0/a": TABLE, "0/b": (TABLE[0], *reversed(TABLE[1:])), "0/small": (("a",), ("b",))}
+
+
+def test_one_seed_gives_one_set_of_which_smaller_ones_are_the_beginning() -> None:
+    drawn = draw(TABLES, 200, seed=3)
+    assert drawn.perturbations == draw(dict(reversed(TABLES.items())), 200, seed=3).perturbations
+    assert draw(TABLES, 90, seed=3).perturbations == drawn.perturbations[:90]
+    assert draw(TABLES, 200, seed=4).perturbations != drawn.perturbations
+    counts = Counter(one.change for one in drawn.perturbations)
+    assert set(counts) == set(CHANGES)
+    assert max(counts.values()) - min(counts.values()) <= 3
+    assert drawn.absent == ()
+    assert all((one.level is None) != one.is_error for one in drawn.perturbations)
+
+
+def test_what_does_not_apply_is_named() -> None:
+    plain = {"0/p": (("a", "b"), ("x", "y"), ("z", "w"))}
+    drawn = draw(plain, 60)
+    assert len(drawn.perturbations) == 60
+    assert {"date_shifted", "scaled", "wrong_unit", "extra_cell"} <= set(drawn.absent)
+    with pytest.raises(ConfigError, match="none of the changes applies to any of the 1 tables"):
+        draw({"0/small": (("a",), ("b",))}, 5)
+    with pytest.raises(ConfigError, match="unknown change 'typos'"):
+        draw(plain, 5, changes=["typos"])
+
+
+def test_tables_that_are_not_drawn() -> None:
+    assert is_drawn_from(TABLE)
+    assert not is_drawn_from((("a", "a"), ("1", "2"), ("3", "4")))
+    assert not is_drawn_from((("a", "b"), ("1",), ("3", "4")))
+    assert not is_drawn_from((("a", "b"), *[("1", "2")] * 500))
+
+
+def test_files(tmp_path: Path) -> None:
+    path = tmp_path / "set.jsonl"
+    drawn = draw(TABLES, 60).perturbations
+    write(path, drawn)
+    assert read(path) == list(drawn)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"change": "typos"}, "line 1: unknown change 'typos'"),
+        ({"level": "none"}, "line 1: field 'level' is 'none' of the change typo"),
+        ({"table": [["a", 1]]}, "line 1: field 'table' should be rows of texts"),
+        ({"differences": [["cell"]]}, "line 1: field 'differences'"),
+    ],
+)
+def test_broken_files(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    path = tmp_path / "set.jsonl"
+    write(path, draw(TABLES, 1, changes=["typo"]).perturbations)
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(DataError, match=message):
+        read(path)
+    path.write_text("{")
+    with pytest.raises(DataError, match="line 1: not JSON"):
+        read(path)
+    with pytest.raises(DataError, match="cannot be read"):
+        read(tmp_path / "none.jsonl")

@@ -1,0 +1,187 @@
+"""Tables compared by rules: what is found, how it is named, and what it costs."""
+
+import pytest
+
+from target_bench.core.errors import DataError
+from target_bench.core.grid import CellGrid, GridCell
+from target_bench.core.schema import Table, TableId
+from target_bench.metrics.table_comparison import RubricWeights, compare_tables
+from target_bench.metrics.table_comparison.rubric import CellPair
+from target_bench.metrics.tables.answer_tables import AnswerTable
+
+PEOPLE = [
+    ["Name", "Height (m)", "Born", "City"],
+    ["Ann Smith", "1.80", "3 May 1990", "Paris"],
+    ["Bob Jones", "1.75", "1 June 1991", "Rome"],
+    ["Cyd Moore", "1.60", "7 July 1985", "London"],
+]
+
+
+def _changed(row: int, column: int, text: str) -> list[list[str]]:
+    table = [list(cells) for cells in PEOPLE]
+    table[row][column] = text
+    return table
+
+
+def _only(prediction: list[list[str]]) -> CellPair:
+    """The one cell that is not as it should be."""
+    found = compare_tables(PEOPLE, prediction)
+    (cell,) = (one for one in found.cells if one.outcome != "exact" or one.difference)
+    return cell
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "text", "kind", "magnitude", "unit"),
+    [
+        (1, 0, "Ann Smiht", "typo", 1.0, "edits"),
+        (1, 0, "A. Smith", "abbreviation", None, ""),
+        (1, 0, "AS", "abbreviation", None, ""),
+        (1, 0, "Smith Ann", "semantic", 8.0, "edits"),
+        (1, 0, "ANN SMITH", "format", None, ""),
+        (1, 0, "Zoe Quill", "different", 7.0, "edits"),
+        (1, 1, "1.70", "numeric", -0.1, "meter"),
+        (1, 1, "180 cm", "format", None, ""),
+        (1, 1, "200 cm", "numeric", 0.2, "meter"),
+        (1, 1, "1.8 kg", "unit", None, "meter"),
+        (1, 1, "tall", "type", None, ""),
+        (1, 2, "1990-05-03", "format", None, ""),
+        (1, 2, "1990-05-13", "date", 10.0, "days"),
+        (1, 3, "Lutetia", "different", 6.0, "edits"),
+    ],
+)
+def test_differences_have_a_kind_and_a_size_in_the_unit_of_the_reference(
+    row: int, column: int, text: str, kind: str, magnitude: float | None, unit: str
+) -> None:
+    cell = _only(_changed(row, column, text))
+    assert cell.difference is not None
+    assert (cell.difference.kind, cell.difference.unit) == (kind, unit)
+    assert cell.difference.magnitude == pytest.approx(magnitude)
+    assert cell.outcome == ("exact" if kind == "format" else "partial")
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("1,234.5", "1234.50"),
+        ("1.234,5", "1234.5"),
+        ("$1.2 million", "$1,200,000"),
+        ("$3.4bn", "US$ 3400 million"),
+        ("(12)", "-12"),
+        ("45%", "45 percent"),
+        ("2 km", "2000 m"),
+        ("32 °F", "0 °C"),
+        ("yes", "True"),
+        ("a, b, c", "c; a; b"),
+        ("10:30", "10:30:00"),
+        ("3:05 pm", "15:05"),
+        ("29.10.2010", "29 October 2010"),
+        ("10/11/2010", "11 October 2010"),
+        ("N/A", "-"),
+    ],
+)
+def test_the_same_value_in_another_format_is_equal(one: str, two: str) -> None:
+    table = [["name", "value"], ["Ann", one], ["Bob", "x"]]
+    other = [["name", "value"], ["Ann", two], ["Bob", "x"]]
+    assert compare_tables(table, other).score() == 1
+    assert compare_tables(other, table).score() == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("45%", "54%"),
+        ("$12", "€12"),
+        ("yes", "no"),
+        ("a, b", "a, c"),
+        ("1990", "1991"),
+        ("version 2", "version 3"),
+        ("12 m", "12 km"),
+    ],
+)
+def test_another_value_is_not_equal(one: str, two: str) -> None:
+    table = [["name", "value"], ["Ann", one], ["Bob", "x"]]
+    other = [["name", "value"], ["Ann", two], ["Bob", "x"]]
+    assert compare_tables(table, other).score() < 1
+
+
+def test_missing_and_extra_parts_are_counted_once() -> None:
+    prediction = [[*row[:3], "1" if i else "Shoe size"] for i, row in enumerate(PEOPLE[:3])]
+    prediction[1][1] = ""
+    found = compare_tables(PEOPLE, prediction)
+    structure = found.structure
+    assert (structure.missing_rows, structure.missing_columns, structure.missing_cells) == (1, 1, 1)
+    assert (structure.extra_rows, structure.extra_columns, structure.extra_cells) == (0, 1, 0)
+    assert found.penalty().total == pytest.approx(1 / 3 + 1 / 5 + 1 / 15 + 1 / 5)
+    halved = RubricWeights(missing=0.5, extra=0)
+    assert found.score(halved) == pytest.approx(1 - (1 / 3 + 1 / 5 + 1 / 15) / 2)
+
+
+def test_an_empty_prediction_lacks_all() -> None:
+    found = compare_tables(PEOPLE, AnswerTable("", ()))
+    assert (found.structure.missing_rows, found.structure.missing_columns) == (3, 4)
+    assert found.score() == 0
+
+
+def test_columns_that_were_merged_or_split_are_found() -> None:
+    merged = [["Name", "Height (m)", "Born in"]]
+    merged += [[row[0], row[1], f"{row[3]}, {row[2]}"] for row in PEOPLE[1:]]
+    there, back = compare_tables(PEOPLE, merged), compare_tables(merged, PEOPLE)
+    assert [one.in_prediction for one in there.merged] == [True]
+    assert [one.in_prediction for one in back.merged] == [False]
+    for found in (there, back):
+        structure = found.structure
+        assert structure.merged_columns == 1
+        assert structure.missing_columns == structure.extra_columns == 0
+        assert 0.5 < found.score() < 1
+
+
+def test_rows_with_equal_keys_are_paired_by_the_rest() -> None:
+    table = [["year", "winner"], ["1990", "Ann"], ["1990", "Bob"], ["1991", "Cyd"]]
+    found = compare_tables(table, [table[0], *reversed(table[1:])])
+    assert found.score() == 1
+    assert [tuple(pair) for pair in found.rows] == [(0, 2), (1, 1), (2, 0)]
+
+
+def test_columns_with_one_name_are_paired_by_their_cells() -> None:
+    table = [["name", "points", "points"], ["Ann", "1", "20"], ["Bob", "3", "40"]]
+    swapped = [[row[0], row[2], row[1]] for row in table]
+    assert compare_tables(table, swapped).score() == 1
+
+
+def test_ragged_rows_are_filled_and_counted() -> None:
+    found = compare_tables(PEOPLE, [PEOPLE[0], PEOPLE[1][:3], *PEOPLE[2:]])
+    assert found.prediction.ragged == 1
+    assert found.structure.missing_cells == 1
+
+
+def test_headers_of_several_levels_become_paths() -> None:
+    def head(*texts: str) -> tuple[GridCell, ...]:
+        return tuple(GridCell(text, is_header=True) for text in texts)
+
+    top = (*head("Name"), GridCell("Score", column_span=2, is_header=True))
+    grid = CellGrid((top, head("", "home", "away"), tuple(map(GridCell, ("Ann", "1", "2")))))
+    header, rows = grid.rectangular()
+    table = Table(TableId("0", "t"), header, rows, grid=grid)
+    found = compare_tables(table, [["Name", "Score.home", "Score.away"], ["Ann", "1", "2"]])
+    assert found.reference.header == ("Name", "Score.home", "Score.away")
+    assert found.score() == 1
+
+
+@pytest.mark.parametrize(
+    "table", [[["a"]] * 2002, [["a"] * 201], [["a"] * 100] * 502], ids=["rows", "columns", "cells"]
+)
+def test_tables_that_are_too_large_are_refused(table: list[list[str]]) -> None:
+    with pytest.raises(DataError, match=r"the prediction has .* tables are compared up to"):
+        compare_tables(PEOPLE, table)
+
+
+def test_what_is_shown_names_every_difference_and_escapes_text() -> None:
+    prediction = _changed(1, 0, "<script>alert(1)</script>")
+    prediction[2][1] = "1.65"
+    found = compare_tables(PEOPLE, prediction)
+    html, text = found._repr_html_(), str(found)
+    assert "<script>" not in html
+    assert "number -0.1 meter" in html
+    assert "1.75 → 1.65 [number -0.1 meter]" in text
+    assert f"the score is {found.score():.4f}" in text
+    assert found.to_json()["score"] == found.score()

@@ -1,0 +1,76 @@
+"""Rank agreement against the golden vectors, and TabXBench's rankings against released scores."""
+
+import pytest
+
+from target_bench.data.select import load
+from target_bench.evaluation.arena.comparison_sets import ranked_sets
+from target_bench.evaluation.arena.human_agreement import file_order
+from target_bench.metrics.rank_agreement import (
+    agreements,
+    footrule,
+    order_of,
+    rank_agreement,
+    rank_biased_overlap,
+)
+from tests.real.data import DATA
+from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
+
+pytestmark = needs_golden
+
+FILE = "tabxeval.json"
+
+
+def _number(value: float | str) -> float:
+    return 0.0 if value == "NaN" else float(value)
+
+
+def _expected(case: Case) -> list[float]:
+    names = ("spearman_scores", "kendall_taub_scores", "weightedtau_scores", "rbo_p0.9_truncated")
+    found = case["expected"].get("mean", case["expected"])
+    return [_number(found[name]) for name in (*names, "footrule_normalized")]
+
+
+@pytest.mark.parametrize("case", cases(FILE, "rank_metrics"))
+def test_one_ranking(case: Case) -> None:
+    order, scores = case["input"]["gold_order"], case["input"]["scores"]
+    (found,) = agreements([order], [scores])
+    assert list(found) == pytest.approx(_expected(case), abs=TOLERANCE)
+    expected, predicted = case["expected"], order_of(scores)
+    assert predicted == expected["predicted_order"]
+    assert footrule(order, predicted) == expected["footrule"]
+    for p, name in ((0.98, "rbo_p0.98_truncated"), (1, "rbo_p1_average_overlap")):
+        assert rank_biased_overlap(order, predicted, p) == pytest.approx(expected[name])
+    broken = [-float(predicted.index(item)) for item in range(len(order))]
+    without_ties = rank_agreement(order, broken)
+    assert without_ties.spearman == pytest.approx(expected["spearman_ranks"])
+    assert without_ties.kendall == pytest.approx(expected["kendall_ranks"])
+    assert without_ties.weighted_tau == pytest.approx(expected["weightedtau_neg_ranks"])
+
+
+@pytest.mark.parametrize("case", cases(FILE, "corpus_correlation"))
+def test_means_over_tabxbench(case: Case) -> None:
+    found = agreements(_orders(case), case["input"]["scores"]).mean(axis=0)
+    assert list(found) == pytest.approx(_expected(case), abs=TOLERANCE)
+
+
+def _orders(case: Case) -> list[list[int]]:
+    given = case["input"]
+    if "gold_orders" not in given:
+        (given,) = (
+            one["input"] for one in content(FILE)["cases"] if one["id"] == given["gold_orders_of"]
+        )
+    orders: list[list[int]] = given["gold_orders"]
+    return orders
+
+
+@pytest.mark.skipif(not (DATA / "tabxbench").is_dir(), reason=f"no TabXBench in {DATA}")
+def test_rankings_are_read_in_both_ways_of_writing_them() -> None:
+    sets = ranked_sets(load("tabxbench", data_dir=DATA))
+    released = next(c for c in content(FILE)["cases"] if c["id"] == "tabxbench-released-scores")
+    assert [list(one.order) for one in sets] == released["input"]["gold_orders"]
+    found = agreements([one.order for one in sets], released["input"]["scores"]).mean(axis=0)
+    assert found[:2] == pytest.approx([0.455, 0.403], abs=5e-4)
+    assert file_order(sets).means["spearman"].value == pytest.approx(0.332)
+    ragged = sum(pair.answer.tables[0].is_ragged for one in sets for pair in one.pairs)
+    ragged += sum(one.pairs[0].reference.tables[0].is_ragged for one in sets)
+    assert (len(sets), ragged) == (50, 3)  # 46 where empty cells at the ends are stripped

@@ -1,0 +1,109 @@
+"""Alignment, tuples, statistics and score of TabXEval against vectors of its published code."""
+
+from typing import Any
+
+import pytest
+
+from target_bench.metrics.table_comparison.rubric_score import RubricWeights, penalty
+from target_bench.metrics.table_comparison.structure import Structure
+from target_bench.metrics.table_comparison.tabxeval_alignment import (
+    Frame,
+    compare_aligned_text,
+    fuzzy_prealign,
+    read_records,
+)
+from target_bench.metrics.table_comparison.tabxeval_scores import (
+    PublishedWeights,
+    UnscorableTupleError,
+    published_penalty,
+    statistics,
+)
+from target_bench.metrics.table_comparison.tabxeval_tuples import parse_tuple
+from tests.real.golden import TOLERANCE, Case, cases, content, needs_golden
+
+pytestmark = needs_golden
+
+FILE = "tabxeval.json"
+
+
+@pytest.mark.parametrize("case", cases(FILE, "fuzzy_prealign"))
+def test_fuzzy_prealign(case: Case) -> None:
+    found = fuzzy_prealign(case["input"]["table1"], case["input"]["table2"])
+    assert found == case["expected"]["partial_alignment"]
+
+
+@pytest.mark.parametrize("case", cases(FILE, "compare"))
+def test_compare(case: Case) -> None:
+    found = compare_aligned_text(case["input"]["alignment"])
+    expected = case["expected"]
+    assert found.marked == _frame(expected["df_compare"])
+    assert found.unequal == _frame(expected["df_wo_em"])
+    assert found.different == _frame(expected["df_replaced"])
+
+
+def _frame(table: dict[str, Any]) -> Frame:
+    return Frame(table["columns"], table["rows"])
+
+
+@pytest.mark.parametrize("case", cases(FILE, "parse_tuple"))
+def test_parse_tuple(case: Case) -> None:
+    assert parse_tuple(case["input"]["text"]) == case["expected"]["parsed"]
+
+
+@pytest.mark.parametrize("case", cases(FILE, "score"))
+def test_score(case: Case) -> None:
+    alignment, expected = case["input"]["alignment"], case["expected"]
+    tuples = case["input"]["comparison_tuples"] or ""
+    if "error" in expected:
+        with pytest.raises(UnscorableTupleError):
+            statistics(alignment, tuples)
+        return
+    counted = statistics(alignment, tuples)
+    assert counted.types == expected["type_counts"]
+    assert counted.empty == expected["empty_cells"]
+    assert counted.summary() == expected["partial_cell_delta_stats"]
+    assert counted.numerical == pytest.approx(
+        expected["partial_scores"]["Numerical"], abs=TOLERANCE
+    )
+    assert counted.dates == expected["partial_scores"]["Date"]
+    compared = compare_aligned_text(alignment)
+    shape = [len(compared.unequal.rows), len(compared.unequal.columns)]
+    assert shape == expected["df_wo_em_shape"]
+    rows = compared.marked.rows
+    assert sum(set(row) == {"EM"} for row in rows) == expected["em_rows"]
+    assert sum(set(column) == {"EM"} for column in zip(*rows, strict=True)) == expected["em_cols"]
+    records = read_records(alignment)
+    assert [len(records), len(records[0])] == [expected["n_rows"], expected["n_cols"]]
+    for name, given in content(FILE)["weights"].items():
+        found = published_penalty(alignment, counted, _weights(given))
+        assert found == pytest.approx(expected["score"][name], abs=TOLERANCE)
+
+
+def _weights(given: dict[str, Any]) -> PublishedWeights:
+    of = given["penalties"]
+    return PublishedWeights(
+        cell=of["cell"],
+        row=of["row"],
+        column=of["col"],
+        missing=of["MI"],
+        extra=of["EI"],
+        partial=of["Partial"],
+        types=given["datatype_penalties"],
+    )
+
+
+@pytest.mark.parametrize("case", cases(FILE, "closed_form"))
+def test_the_equation_of_the_paper(case: Case) -> None:
+    given = case["input"]
+    counts = {f"{name.lower()}s": n for name, n in given["counts"].items()}
+    rows = counts["missing_rows"] + counts["extra_rows"]
+    columns = counts["missing_columns"] + counts["extra_columns"]
+    structure = Structure(
+        **counts, matched_rows=given["rows"] - rows, matched_columns=given["cols"] - columns
+    )
+    weights = RubricWeights(
+        **{name.lower(): weight for name, weight in (given["alpha"] | given["beta"]).items()},
+        kinds={"numeric": given["omega_p"]},
+    )
+    found = penalty(structure, {"numeric": sum(given["partial_relative_differences"])}, weights)
+    assert found.total == pytest.approx(case["expected"]["error_score"], abs=TOLERANCE)

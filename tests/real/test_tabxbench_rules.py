@@ -1,0 +1,22 @@
+"""The rubric by rules against the rankings of people in TabXBench."""
+
+import pytest
+
+from benchmarks.tabxbench_weights import PLACES, comparisons, goodness, penalties, rhos, weights
+from target_bench.metrics.table_comparison import RubricWeights
+from target_bench.metrics.table_comparison.rubric_score import TABXBENCH_WEIGHTS
+from tests.real.data import DATA
+
+FOLDER = DATA / "tabxbench"
+
+pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no {FOLDER}")
+
+
+def test_rankings_agree_with_people_better_than_the_file_order_and_the_published_scores() -> None:
+    compared, good = comparisons(FOLDER), goodness(FOLDER)
+    assert good.shape == (50, len(PLACES))
+    plain = rhos(-penalties(compared, RubricWeights()).clip(max=1), good)
+    assert plain.mean() > 0.5, "nothing is fitted; the scores of the paper's model have .455"
+    fitted = rhos(-penalties(compared, TABXBENCH_WEIGHTS).clip(max=1), good)
+    assert fitted.mean() > plain.mean()
+    assert weights([0.0] * 4) == RubricWeights()
