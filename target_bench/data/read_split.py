@@ -120,7 +120,7 @@ def folder_of(plugin: CorpusLoader, data_dir: str | Path | None, strict: bool = 
 
     if pulled := hub.pulled(plugin.info.name):
         return pulled
-    if not info.files:
+    if not plugin.info.files:
         return _folder_of_code(plugin)
     where = f"${ENVIRONMENT}/{name}: {Path(root) / name} is not a folder" if root else ""
     raise data_missing(plugin, where or f"the data of corpus {name} is not here.")

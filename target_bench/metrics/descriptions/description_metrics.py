@@ -25,7 +25,7 @@ OF = "descriptions"
 
 _VARIES = "var"
 
-RANK = 25
+RANK = 26
 """The place of PARENT among the metrics that stand for a run."""
 
 
