@@ -300,27 +300,10 @@ def watched() -> Iterator[Watch]:
 
 
 _RECORDED = (
-    "target-bench",
-    "numpy",
-    "scipy",
-    "scikit-learn",
-    "bm25s",
-    "PyStemmer",
-    "ir-measures",
-    "pytrec-eval-terrier",
-    "pyarrow",
-    "duckdb",
-    "sqlglot",
-    "sacrebleu",
-    "rouge-score",
-    "torch",
-    "transformers",
-    "sentence-transformers",
-    "faiss-cpu",
-    "faiss-gpu-cu12",
-    "hnswlib",
-    "openai",
-)
+    "target-bench numpy scipy scikit-learn bm25s PyStemmer ir-measures pytrec-eval-terrier "
+    "pyarrow duckdb sqlglot sacrebleu rouge-score torch transformers sentence-transformers "
+    "faiss-cpu faiss-gpu-cu12 hnswlib openai"
+).split()
 
 
 _THREAD_VARIABLES = (
