@@ -300,18 +300,13 @@ def watched() -> Iterator[Watch]:
 
 
 _RECORDED = (
-    "target-bench numpy scipy scikit-learn bm25s PyStemmer ir-measures pytrec-eval-terrier "
-    "pyarrow duckdb sqlglot sacrebleu rouge-score torch transformers sentence-transformers "
-    "faiss-cpu faiss-gpu-cu12 hnswlib openai"
-).split()
+    "target-bench", "numpy", "scipy", "scikit-learn", "bm25s", "PyStemmer", "ir-measures",
+    "pytrec-eval-terrier", "pyarrow", "duckdb", "sqlglot", "sacrebleu", "rouge-score", "torch",
+    "transformers", "sentence-transformers", "faiss-cpu", "faiss-gpu-cu12", "hnswlib", "openai",
+)  # fmt: skip
 
 
-_THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "RAYON_NUM_THREADS",
-)
+_THREAD_VARIABLES = tuple(f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "RAYON"))
 
 
 _GIT_SECONDS = 2.0
