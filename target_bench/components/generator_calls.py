@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from target_bench.core import cache_use
-from target_bench.core.contract import Generator
-from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
+from target_bench.core.contract import Generator, plugin_errors
+from target_bench.core.errors import ANY_ERROR, ConfigError, TargetBenchError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Generation, GenerationRequest
 
@@ -40,15 +40,8 @@ def _answers(generator: Any, requests: Sequence[GenerationRequest]) -> dict[str,
     if own is Generator.generate_many:
         return {request.query_id: _one(generator, request) for request in requests}
     missing = {r.query_id: Generation(r.query_id, "", error="missing: no answer") for r in requests}
-    try:
+    with plugin_errors(f"generator {type(generator).__name__}", "generate_many"):
         found = {g.query_id: g for g in generator.generate_many(iter(requests), Observer())}
-    except TargetBenchError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise PluginError(
-            f"generator {type(generator).__name__} raised {type(error).__name__} in "
-            f"generate_many: {error}"
-        ) from error
     return missing | found
 
 
@@ -57,7 +50,7 @@ def _one(generator: Any, request: GenerationRequest) -> Generation:
         answer = generator.generate(request)
     except TargetBenchError:
         raise
-    except (Exception, SystemExit) as error:
+    except ANY_ERROR as error:
         return Generation(request.query_id, "", error=f"raised: {type(error).__name__}: {error}")
     if isinstance(answer, str):
         return Generation(request.query_id, answer)

@@ -7,7 +7,7 @@ from typing import Any
 
 from target_bench.components.remote.answer_cache import Answer, AnswerCache, file, request_key
 from target_bench.core.contract import Generator
-from target_bench.core.errors import TargetBenchError
+from target_bench.core.errors import ANY_ERROR, TargetBenchError
 from target_bench.core.files import parse_json
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
@@ -133,7 +133,7 @@ class Summarizer:
                 answer = self._generator.generate(request)
             except TargetBenchError:
                 raise
-            except Exception as error:
+            except ANY_ERROR as error:
                 answer = Generation(request.query_id, "", error=f"raised: {type(error).__name__}")
             yield Generation(request.query_id, answer) if isinstance(answer, str) else answer
 

@@ -7,6 +7,7 @@ than k tables or an exception is a fault, recorded as the error of that one quer
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from math import isfinite
@@ -15,12 +16,40 @@ from types import NoneType
 from typing import Any, ClassVar, Protocol
 
 from target_bench.core import faults
-from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.errors import (
+    ANY_ERROR,
+    ConfigError,
+    DataError,
+    PluginError,
+    TargetBenchError,
+)
 from target_bench.core.faults import Fault
 from target_bench.core.observer import Observer
 from target_bench.core.ranking import CheckedRanking, Ranked, Ranking, listed, settled_arrays
 from target_bench.core.schema import Corpus, Generation, GenerationRequest, Query, Retrieval
 from target_bench.core.settings import without_secrets
+
+
+@contextmanager
+def plugin_errors(name: str, during: str, advice: str = "") -> Iterator[None]:
+    """Raise what a plug-in raises as an error that names it; those of this package as they are.
+
+    Args:
+        name: what raised.
+        during: the call.
+        advice: what to do, after the message.
+
+    Raises:
+        PluginError: the plug-in raised something.
+    """
+    try:
+        yield
+    except TargetBenchError:
+        raise
+    except ANY_ERROR as error:
+        raise PluginError(
+            f"{name} raised {type(error).__name__} in {during}: {error}{advice}"
+        ) from error
 
 
 def constructor_arguments(plugin: object) -> dict[str, Any]:
@@ -282,7 +311,7 @@ def _batch_answers(retriever: RetrieverLike, texts: list[str], top_k: int) -> Se
         return _ask(retriever, texts, top_k)
     except Fault as fault:
         return [fault] * len(texts)
-    except (Exception, SystemExit):
+    except ANY_ERROR:
         return None
 
 

@@ -2,6 +2,9 @@
 
 from typing import ClassVar
 
+ANY_ERROR = (Exception, SystemExit)
+"""What the code of a plug-in may raise; one that calls ``sys.exit`` does not end the program."""
+
 
 class TargetBenchError(Exception):
     """Base of every error this package raises on purpose."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from target_bench.core.errors import ANY_ERROR
 from target_bench.core.ranking import CheckedRanking, listed, settled
 from target_bench.core.schema import TableId
 
@@ -27,7 +28,7 @@ def all_checked(
 def _item(answers: Sequence[Any], i: int) -> Any:
     try:
         return answers[i]
-    except Exception as error:
+    except ANY_ERROR as error:
         return Fault(f"returned a ranking that cannot be read: {type(error).__name__}: {error}")
 
 
@@ -64,7 +65,7 @@ def _split(answer: Any) -> tuple[Sequence[Any], list[float]]:
         raise Fault(f"returned {type(answer).__name__}, not a list of tables")
     try:
         items = list(answer)
-    except Exception as error:
+    except ANY_ERROR as error:
         raise Fault(f"raised {type(error).__name__}: {error}") from error
     try:
         bare = {issubclass(kind, str) for kind in {type(item[0]) for item in items}}
@@ -149,7 +150,7 @@ def single_answers(ask: Callable[[str], Any], texts: list[str], stop: bool) -> I
             answer = ask(text)
         except Fault as fault:
             answer = fault
-        except (Exception, SystemExit) as error:
+        except ANY_ERROR as error:
             answer = Fault(f"raised {type(error).__name__}: {error}")
         yield answer
         if stop and isinstance(answer, Fault):

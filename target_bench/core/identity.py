@@ -29,7 +29,7 @@ from target_bench.core import (
     schema,
 )
 from target_bench.core.contract import constructor_arguments
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ANY_ERROR, ConfigError
 from target_bench.core.plugin_sources import PACKAGE, Import, Source
 from target_bench.core.registry import class_name, installed_version
 from target_bench.core.settings import masked
@@ -78,7 +78,7 @@ def plugin_identity(plugin: object) -> tuple[dict[str, Any], str | None]:
             identity.setdefault("parts", {})[name] = found
     except ConfigError:
         raise
-    except Exception as error:
+    except ANY_ERROR as error:
         identity["unique"] = uuid.uuid4().hex
         return identity, (
             f"{cls.__name__} cannot be identified ({error}), so this run will never be reused. "

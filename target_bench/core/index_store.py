@@ -17,6 +17,7 @@ from typing import Any
 
 from target_bench.core.contract import Retriever
 from target_bench.core.errors import (
+    ANY_ERROR,
     ConfigError,
     DataError,
     PluginError,
@@ -149,7 +150,7 @@ def _call(retriever: object, name: str, folder: Path, hook: Callable[[], None]) 
             f"{folder}: {type(retriever).__name__} cannot {name} its index ({error}). Make room, "
             "fix the permissions of the folder, or choose another one with --indexes."
         ) from error
-    except (Exception, SystemExit) as error:
+    except ANY_ERROR as error:
         raise PluginError(
             f"{type(retriever).__name__} raised {type(error).__name__} in {name}: {error}"
         ) from error

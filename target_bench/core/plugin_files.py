@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ANY_ERROR, ConfigError
 
 FILE_MODULE = "_target_bench_plugin_"
 """How the module of a plug-in named by its file is called, followed by its path."""
@@ -31,7 +31,7 @@ def module_of(path: Path, target: str) -> ModuleType:
     try:
         with _without_bytecode():
             spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+    except ANY_ERROR as error:
         del sys.modules[name]
         raise ConfigError(f"{target!r}: {path} raised {type(error).__name__}: {error}") from error
     return module

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from target_bench.core.built_in import BUILT_IN as BUILT_IN
 from target_bench.core.built_in import Kind as Kind
-from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.errors import ANY_ERROR, ConfigError, MissingExtraError
 from target_bench.core.plugin_files import FILE_MODULE
 from target_bench.core.settings import masked_settings, parse_settings
 from target_bench.core.unknown_names import unknown_name
@@ -110,7 +110,7 @@ def build(
         return cls(**settings)
     except MissingExtraError:
         raise
-    except Exception as error:
+    except ANY_ERROR as error:
         problem = (
             str(error) if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
         )
@@ -211,7 +211,7 @@ def _import(path: str, asked: str) -> Any:
         raise ConfigError(f"{asked!r}: importing {module_name} failed: {error}") from error
     except MissingExtraError:
         raise
-    except (Exception, SystemExit) as error:
+    except ANY_ERROR as error:
         raise ConfigError(
             f"{asked!r}: importing {module_name} raised {type(error).__name__}: {error}"
         ) from error

@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from target_bench.core import registry
-from target_bench.core.errors import ConfigError, DataError, PluginError, TargetBenchError
+from target_bench.core.errors import (
+    ANY_ERROR,
+    ConfigError,
+    DataError,
+    PluginError,
+    TargetBenchError,
+)
 from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import Corpus, CorpusInfo, Dataset, Query, Table
 from target_bench.data import cache, cache_writing
@@ -341,7 +347,7 @@ def _naming_plugin(loader: CorpusLoader, folder: Path, what: str) -> Iterator[st
     except OSError as error:
         reason = error.strerror or str(error)
         raise DataError(f"{where}: {error.filename or folder}: cannot be read: {reason}") from error
-    except Exception as error:
+    except ANY_ERROR as error:
         if plugin.__module__.startswith("target_bench."):
             raise
         raise PluginError(f"{where}: {type(error).__name__}: {error}") from error

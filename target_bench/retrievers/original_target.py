@@ -17,7 +17,13 @@ from numpy.typing import NDArray
 from target_bench.components.original_classes import PACKAGE, importable
 from target_bench.core import registry
 from target_bench.core.contract import Retriever
-from target_bench.core.errors import ConfigError, MissingExtraError, PluginError, TargetBenchError
+from target_bench.core.errors import (
+    ANY_ERROR,
+    ConfigError,
+    MissingExtraError,
+    PluginError,
+    TargetBenchError,
+)
 from target_bench.core.identity import code_hash, plugin_identity
 from target_bench.core.ranking import SINGLE, Ranked, Ranking, blocks, graded, stacked
 from target_bench.core.ranking import top_k as best_columns
@@ -200,7 +206,7 @@ def _made(target: str, settings: Mapping[str, Any]) -> Any:
             return cls(**settings)
         except (TargetBenchError, MissingExtraError):
             raise
-        except Exception as error:
+        except ANY_ERROR as error:
             raise ConfigError(
                 f"target={target}: making one raised {type(error).__name__}: {error}"
             ) from error

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 from unittest import SkipTest
 
 from target_bench.core import registry, unknown_names
-from target_bench.core.errors import ConfigError, PluginError
+from target_bench.core.errors import ANY_ERROR, ConfigError, PluginError
 from target_bench.core.observer import Observer
 from target_bench.core.plugin_files import FILE_MODULE
 from target_bench.core.registry import Kind
@@ -47,7 +47,7 @@ class Maker:
             return self.make()
         except ConfigError:
             raise
-        except (Exception, SystemExit) as error:
+        except ANY_ERROR as error:
             raise CheckError(
                 f"the constructor raised {type(error).__name__}: {error}. Give every argument a "
                 "default, or pass the settings that it needs."
@@ -192,7 +192,7 @@ def _outcome(check: Check, earlier: Mapping[str, Outcome]) -> Outcome:
         return Outcome(check.name, "failed", str(error))
     except ConfigError:
         raise
-    except Exception as error:
+    except ANY_ERROR as error:
         return Outcome(check.name, "failed", f"raised {type(error).__name__}: {error}")
     return Outcome(check.name, "passed")
 
@@ -209,7 +209,7 @@ def calling(what: str, hint: str = "") -> Iterator[None]:
         yield
     except (CheckError, SkipTest):
         raise
-    except (Exception, SystemExit) as error:
+    except ANY_ERROR as error:
         said = f"{what} raised {type(error).__name__}: {error}"
         raise CheckError(f"{said.rstrip('.')}. {hint}".rstrip()) from error
 

@@ -10,7 +10,7 @@ from typing import Any
 from unittest import SkipTest
 
 from target_bench.core import registry
-from target_bench.core.errors import DataError, PluginError
+from target_bench.core.errors import ANY_ERROR, DataError, PluginError
 from target_bench.core.release import Release
 from target_bench.core.schema import CorpusInfo
 from target_bench.data import read_split
@@ -276,7 +276,7 @@ def _expect_missing(name: str, read: Callable[[], Iterable[object]], folder: str
             f"{name} of an empty folder: the message does not name the folder: {error}. Ask for a "
             "file with release.require, which does."
         ) from error
-    except Exception as error:
+    except ANY_ERROR as error:
         raise CheckError(
             f"{name} of an empty folder raised {type(error).__name__}: {error}. Ask for a file "
             "with release.require, which raises a DataError that says what to do."

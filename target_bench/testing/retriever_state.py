@@ -12,7 +12,7 @@ from unittest import SkipTest
 
 from target_bench.core import index_store
 from target_bench.core.contract import Retriever
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ANY_ERROR, ConfigError
 from target_bench.core.schema import Retrieval
 from target_bench.data.tables import MemoryCorpus
 from target_bench.testing import samples
@@ -160,7 +160,7 @@ def _expect_hook(name: str, call: Callable[[], None]) -> None:
         call()
     except ConfigError as error:  # it does not promise to
         raise SkipTest(str(error)) from error
-    except Exception as error:
+    except ANY_ERROR as error:
         raise CheckError(f"{name}: {error}") from error
 
 

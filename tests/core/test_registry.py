@@ -157,6 +157,16 @@ def test_settings_reach_the_constructor() -> None:
     assert [list(field) for field in retriever.fields] == [["title"], ["rows"]]
 
 
+def test_a_constructor_does_not_end_the_program(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import sys\n\nfrom target_bench import Retriever\n\n\nclass Mine(Retriever):\n"
+        "    embed_corpus = retrieve = None\n\n    def __init__(self):\n        sys.exit(0)\n"
+    )
+    with pytest.raises(ConfigError, match="SystemExit: 0"):
+        create("retriever", f"{path}:Mine")
+
+
 @pytest.mark.parametrize(
     ("text", "parts"),
     [

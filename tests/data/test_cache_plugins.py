@@ -121,6 +121,7 @@ def test_loader_without_a_source_file(tmp_path: Path, place: Path) -> None:
     ("code", "fault"),
     [
         ("raise KeyError('x')", r"corpus shop \(Bad\), tables of test: KeyError: 'x'"),
+        ("raise SystemExit(0)", r"corpus shop \(Bad\), tables of test: SystemExit: 0"),
         ("yield 5", r"corpus shop \(Bad\), tables of test: expected Table, found int"),
         ("return 5", r"corpus shop \(Bad\), tables of test: TypeError: 'int' object is not iter"),
     ],

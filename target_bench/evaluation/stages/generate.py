@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from target_bench.components.prompts.prompting import writer_of
 from target_bench.components.training import exposure
 from target_bench.core import cache_use, registry
-from target_bench.core.contract import Generator, generation_fault, may_be_trained
-from target_bench.core.errors import ConfigError, PluginError, TargetBenchError
+from target_bench.core.contract import Generator, generation_fault, may_be_trained, plugin_errors
+from target_bench.core.errors import ANY_ERROR, ConfigError, PluginError, TargetBenchError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import Prompted, PromptOptions, PromptWriter
@@ -268,16 +268,10 @@ class _Asking:
             yield from ((prompted, self._one(prompted)) for prompted in prompts)
             return
         requests = self._drawn(prompts)
-        try:
+        kept = ". Answers before it are kept; the same command goes on."
+        with plugin_errors(f"generator {self._label}", "generate_many", kept):
             for generation in self._generator.generate_many(requests, observer):  # type: ignore[attr-defined]  # it has one of its own
                 yield self._checked(generation)
-        except TargetBenchError:
-            raise
-        except (Exception, SystemExit) as error:
-            raise PluginError(
-                f"generator {self._label} raised {type(error).__name__} in generate_many: {error}. "
-                "Answers before it are kept; the same command goes on."
-            ) from error
         for _ in requests:  # those it did not care to draw
             pass
         for query_id, prompted in self._open.items():
@@ -291,7 +285,7 @@ class _Asking:
             answer: Any = self._generator.generate(prompted.request)
         except TargetBenchError:
             raise
-        except (Exception, SystemExit) as error:
+        except ANY_ERROR as error:
             problem = f"raised: {type(error).__name__}: {error}"
             return _answered(Generation(query_id, "", error=problem), prompted)
         if isinstance(answer, str):

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from target_bench.core import cache_use
-from target_bench.core.contract import RetrieverLike
-from target_bench.core.errors import PluginError
+from target_bench.core.contract import RetrieverLike, plugin_errors
 from target_bench.runs import times
 
 MOST_QUERIES = 500
@@ -37,18 +36,13 @@ def measure(
     """
     n = min(n, MOST_QUERIES, len(texts))
     sample = [texts[i * len(texts) // n] for i in range(n)]
-    try:
-        with cache_use.turned_off():
-            for text in sample[:_WARM_UP]:
-                retriever.retrieve(text, top_k)
-            with times.watched() as watch:
-                seconds = [_timed(retriever, text, top_k) for text in sample]
-                from_caches = watch.used()
-    except (Exception, SystemExit) as error:
-        raise PluginError(
-            f"{type(retriever).__name__}.retrieve raised {type(error).__name__} while single "
-            f"queries were timed: {error}"
-        ) from error
+    name = type(retriever).__name__
+    with plugin_errors(name, "retrieve, of a single query"), cache_use.turned_off():
+        for text in sample[:_WARM_UP]:
+            retriever.retrieve(text, top_k)
+        with times.watched() as watch:
+            seconds = [_timed(retriever, text, top_k) for text in sample]
+            from_caches = watch.used()
     p50, p95, p99 = (round(1000 * float(q), 4) for q in np.quantile(seconds, [0.5, 0.95, 0.99]))
     measured = {"p50": p50, "p95": p95, "p99": p99, "queries": n, "threads": threads()}
     return measured, from_caches

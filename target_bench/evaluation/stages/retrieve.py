@@ -9,8 +9,8 @@ from typing import Any
 
 from target_bench.components.training import exposure
 from target_bench.core import contract, ranking, registry
-from target_bench.core.contract import RetrieverLike, is_paid
-from target_bench.core.errors import PluginError, StoreError, TargetBenchError
+from target_bench.core.contract import RetrieverLike, is_paid, plugin_errors
+from target_bench.core.errors import PluginError, StoreError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Corpus, Dataset, Query, Retrieval
@@ -220,15 +220,8 @@ class RetrieveStage:
     def _embed(self, retriever: RetrieverLike) -> float:
         self.observer.stage(f"{self.spec.label}: embed {self.dataset.info.name}")
         start = time.perf_counter()
-        try:
+        with plugin_errors(f"retriever {self.spec.label}", f"embed_corpus on {self._where()}"):
             self._prepare(retriever, self.dataset.corpus)
-        except TargetBenchError:
-            raise
-        except (Exception, SystemExit) as error:
-            raise PluginError(
-                f"retriever {self.spec.label} raised {type(error).__name__} in embed_corpus "
-                f"on {self._where()}: {error}"
-            ) from error
         return time.perf_counter() - start
 
     def _ask_for_consent(self, retriever: RetrieverLike, n_queries: int) -> None:

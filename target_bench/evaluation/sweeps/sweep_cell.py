@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from target_bench.core.errors import TargetBenchError
+from target_bench.core.errors import ANY_ERROR, TargetBenchError
 from target_bench.core.metric import Score
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptOptions
@@ -149,7 +149,7 @@ def run_cell(cell: SweepCell, observer: Observer) -> CellOutcome:
     except TargetBenchError as error:
         seconds = time.perf_counter() - start
         return failed(cell, str(error), seconds, error.exit_code, traceback.format_exc())
-    except (Exception, SystemExit) as error:
+    except ANY_ERROR as error:
         said = f"{type(error).__name__}: {error}"
         return failed(cell, said, time.perf_counter() - start, 1, traceback.format_exc())
     return _outcome(cell, result, time.perf_counter() - start)
