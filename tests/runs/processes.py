@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.builders import ROOT
+from tests.runs.forked import Forked
 
 SLOW = """
 import os, time, zlib
@@ -71,23 +72,40 @@ def run_slow(out: str = "runs") -> list[str]:
     )
 
 
-def start(arguments: Sequence[str], folder: Path, **environment: str) -> subprocess.Popen[str]:
-    """A process in a folder."""
-    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+Process = subprocess.Popen[str] | Forked
+
+
+def start(arguments: Sequence[str], folder: Path, **environment: str) -> Process:
+    """A process in a folder; our own command is forked."""
+    if list(arguments[:3]) == command():
+        return Forked(arguments[3:], folder, _variables(environment))
+    return start_unforked(arguments, folder, **environment)
+
+
+def start_unforked(
+    arguments: Sequence[str], folder: Path, **environment: str
+) -> subprocess.Popen[str]:
+    """A process in a folder, as a shell would start it."""
     return subprocess.Popen(
         arguments,
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": path, "COLUMNS": "120"} | environment,
+        env=_variables(environment),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
     )
 
 
+def _variables(more: dict[str, str]) -> dict[str, str]:
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return os.environ | {"PYTHONPATH": path, "COLUMNS": "120"} | more
+
+
 def finish(arguments: Sequence[str], folder: Path, **environment: str) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of a process."""
     process = start(arguments, folder, **environment)
     out, err = process.communicate(timeout=120)
+    assert process.returncode is not None
     return process.returncode, out, err
 
 

@@ -3,7 +3,6 @@
 import platform
 import shutil
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -18,14 +17,23 @@ from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
 from target_bench.runs.store import Run
 from tests.builders import ASKED, Recorder, only, run_identity, same_scores
-from tests.runs.processes import N_QUERIES, finish, rankings, run_slow, scores, start, write_slow
+from tests.runs.processes import (
+    N_QUERIES,
+    Process,
+    finish,
+    rankings,
+    run_slow,
+    scores,
+    start,
+    write_slow,
+)
 
 PATIENCE = 60
 IDENTITY = run_identity()
 
 
 @contextmanager
-def _holder(folder: Path, at: int) -> Iterator[subprocess.Popen[str]]:
+def _holder(folder: Path, at: int) -> Iterator[Process]:
     """A process that has asked so many queries and waits."""
     process = start(run_slow(), folder, SLOW_WAITS_AT=str(at), SLOW_ASKED="first")
     try:
@@ -45,7 +53,7 @@ def _until(true: object, seconds: float = PATIENCE) -> None:
         time.sleep(0.01)
 
 
-def _waits(process: subprocess.Popen[str]) -> str:
+def _waits(process: Process) -> str:
     """The first line that a process says, which is that it waits."""
     assert process.stderr is not None
     return process.stderr.readline()

@@ -15,7 +15,7 @@ from target_bench.evaluation.sweeps import CellOutcome, Local, Sweep, SweepCell
 from target_bench.evaluation.sweeps.local_executor import _Queue
 from tests.builders import Recorder
 from tests.evaluation.sweeps.workplace import TWELVE, contents, produced, ran, sweep, write
-from tests.runs.processes import start
+from tests.runs.processes import start_unforked
 
 pytestmark = pytest.mark.slow
 
@@ -112,7 +112,7 @@ def test_cores_and_memory_are_divided(folder: Path, monkeypatch: pytest.MonkeyPa
 def test_interruption(folder: Path) -> None:
     """Exit code 130, no worker left, and the same command goes on."""
     write(folder, TWELVE.replace("0.004", "0.05"))
-    process = start(sweep("--workers", "2"), folder)
+    process = start_unforked(sweep("--workers", "2"), folder)
     deadline = time.monotonic() + 60
     while sum(produced(folder).values()) < 5 and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -137,7 +137,7 @@ def test_interruption(folder: Path) -> None:
 def test_workers_end_with_the_sweep(folder: Path) -> None:
     """Also when it is killed alone."""
     write(folder, TWELVE.replace("0.004", "0.2"))
-    process = start(sweep("--workers", "2", "--quiet"), folder)
+    process = start_unforked(sweep("--workers", "2", "--quiet"), folder)
     deadline = time.monotonic() + 60
     while not produced(folder) and time.monotonic() < deadline:
         time.sleep(0.01)
