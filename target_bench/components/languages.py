@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import islice
-from typing import Literal, cast
+from typing import Literal
 
 Language = Literal[
     "ar",
@@ -72,7 +72,7 @@ _READ = 300
 """Texts that are looked at to tell the language."""
 
 _LEAST_SHARE = 0.02
-"""Words that have to be of a language, of all, for it to be told."""
+"""The least share of words that has to be of a language for texts to be in it."""
 
 
 @cache
@@ -96,9 +96,9 @@ def stop_words(language: Language, name: StopWords = "en_plus") -> frozenset[str
 
 
 def language_of(texts: Iterable[str]) -> Language:
-    """Return the language that the first of some texts are in; English if none can be told.
+    """Return the language that the first of some texts are in; English if none fits.
 
-    A script that one language alone has here tells it by its letters, Latin by stop words.
+    Languages of other scripts are recognised by their letters, those in Latin by stop words.
     """
     words = Counter(
         word for text in islice(texts, _READ) for word in re.findall(r"[^\W_]+", text.lower())
@@ -117,4 +117,4 @@ def _hits(language: Language, words: Counter[str]) -> int:
 
 def decided(language: AnyLanguage, texts: Iterable[str]) -> Language:
     """Return a language, ``auto`` being the one that the texts are in."""
-    return language_of(texts) if language == "auto" else cast(Language, language)
+    return language_of(texts) if language == "auto" else language

@@ -16,7 +16,7 @@ class Beaver(CorpusLoader):
     """Questions with the set of tables they need; the corpus is the tables of all six databases.
 
     The release has schemas and no rows, so retrieval is all that can be asked. Gold tables are
-    found whatever the case of their names, which differs from that of the schemas for 88 questions.
+    found in any case of their names, which differs from that of the schemas for 88 questions.
     A question's id is its source and its place in that file, from 0; its answer is the gold SQL,
     its metadata are ``source``, ``join_keys`` and, for ``dw``, ``mapping`` (phrase -> columns).
     """

@@ -16,7 +16,7 @@ class Spider2Lite(CorpusLoader):
 
     The release has schemas and sample rows, so retrieval is all that can be asked. A table is
     called by its full name, and has no rows: the few samples are not its content. Names are
-    compared whatever their case. Tables of several engines lie under one database id where their
+    compared in any case. Tables of several engines lie under one database id where their
     databases have one name. Gold tables that are in no folder are left out, a question whose gold
     tables are all unknown is asked and not scored; notes count both.
     """
