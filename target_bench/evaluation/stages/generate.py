@@ -274,7 +274,7 @@ class _Asking:
         except (Exception, SystemExit) as error:
             raise PluginError(
                 f"generator {self._label} raised {type(error).__name__} in generate_many: {error}. "
-                "Answers before it are kept; the same command goes on."
+                "Answers before it are kept; the same command continues the run."
             ) from error
         for _ in requests:  # those it did not care to draw
             pass

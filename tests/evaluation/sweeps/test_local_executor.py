@@ -122,7 +122,7 @@ def test_interruption(folder: Path) -> None:
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert (out, "Traceback" in err) == ("", False)
-    assert "Interrupted. What is answered is kept; the same command goes on." in err
+    assert "Interrupted. Answered queries are kept; the same command continues." in err
     while any(map(_lives, workers)) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not any(map(_lives, workers))
