@@ -100,7 +100,7 @@ def test_lost_worker(tmp_path: Path) -> None:
     [
         (SMALL.replace("corpora", "corpus"), "sweep.yaml:2: corpus: unknown key 'corpus'. Did you"),
         (SMALL.replace("mini", "minni"), "sweep.yaml:2: corpora: unknown corpus 'minni'. Did you"),
-        ("corpora: [mini\n", "sweep.yaml:2: no YAML"),
+        ("corpora: [mini\n", "sweep.yaml:2: not valid YAML"),
     ],
 )
 def test_what_cannot_be(tmp_path: Path, text: str, told: str) -> None:
