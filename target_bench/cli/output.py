@@ -37,7 +37,7 @@ def printed(as_json: bool) -> "Iterator[tuple[Observer, list[Result]]]":
         with TerminalObserver() as observer, redirect_stdout(sys.stderr):
             yield observer, results
     except KeyboardInterrupt:
-        typer.echo("Interrupted. Answered queries are kept; the same command goes on.", err=True)
+        typer.echo("Interrupted. Answered queries are kept; the same command continues.", err=True)
         raise typer.Exit(INTERRUPTED) from None
     except TargetBenchError:
         if results and not as_json:

@@ -102,7 +102,7 @@ def sweep(
         _agree(loaded, yes)
         outcomes = _run(loaded, runner, view)
     except KeyboardInterrupt:
-        typer.echo("Interrupted. What is answered is kept; the same command goes on.", err=True)
+        typer.echo("Interrupted. Answered queries are kept; the same command continues.", err=True)
         raise typer.Exit(INTERRUPTED) from None
     _print(loaded, outcomes, as_json)
     _tell_failures(outcomes, verbose or debug)

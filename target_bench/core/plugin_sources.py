@@ -12,6 +12,8 @@ PACKAGE = Path(__file__).parents[1]
 
 _DOCUMENTATION = frozenset(("__doc__", "getdoc", "getsource", "getsourcelines", "getcomments"))
 
+_INSTALLED = {"site-packages", "dist-packages"}
+
 _NO_READERS_OF_DOCSTRINGS = frozenset(
     (
         *("bm25s", "duckdb", "faiss", "hnswlib", "httpx", "joblib", "model2vec", "networkx"),
@@ -122,13 +124,13 @@ class PluginSources:
 
 
 def _counts(file: Path, folder: Path) -> bool:
-    """Return whether an imported file is part of the code of a plug-in in this folder."""
-    return (
-        file.suffix == ".py"
-        and file.is_relative_to(folder)
-        and not file.is_relative_to(PACKAGE)
-        and not {"site-packages", "dist-packages"} & set(file.parts)
-    )
+    """Return whether an imported file is part of the code of a plug-in in this folder.
+
+    Other packages are not, whether the folder holds an environment or is where all are installed.
+    """
+    if file.suffix != ".py" or not file.is_relative_to(folder) or file.is_relative_to(PACKAGE):
+        return False
+    return not _INSTALLED & {folder.name, *file.relative_to(folder).parts}
 
 
 def _module_of(value: object) -> str:

@@ -135,7 +135,7 @@ class LangChainRetriever(WrappedRetriever):
         if name is None:
             self._note(
                 f"{type(asked).__name__} has no field that says how many documents to give "
-                "(k, top_k, search_kwargs): it gave as many as it likes"
+                "(k, top_k, search_kwargs): it decides on the number itself"
             )
             return asked
         return asked.model_copy(update={name: n})

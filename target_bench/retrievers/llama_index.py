@@ -113,8 +113,8 @@ class LlamaIndexRetriever(WrappedRetriever):
         name = next((name for name in names if hasattr(asked, name)), None)
         if name is None:
             self._note(
-                f"{type(asked).__name__} has no attribute similarity_top_k: it gave as many nodes "
-                "as it likes"
+                f"{type(asked).__name__} has no attribute similarity_top_k: it decides on "
+                "the number of nodes itself"
             )
             return asked
         sized = copy.copy(asked)

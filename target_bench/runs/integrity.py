@@ -87,7 +87,7 @@ def check(folder: Path) -> Checked:
     judged, damaged = _read(folder / JUDGEMENTS, record_log.parse_judgement)
     problems += damaged
     notes += [
-        f"{name}: the last line is torn; it is cut off when the run goes on"
+        f"{name}: the last line is incomplete; it is removed when the run continues"
         for name in LOGS
         if _torn(folder / name)
     ]

@@ -205,7 +205,7 @@ def test_own_prompt(inside: Inside, tmp_path: Path) -> None:
         (None, ["mine.yaml", "cannot be read"]),
     ],
 )
-def test_prompt_that_cannot_be(
+def test_invalid_prompt(
     inside: Inside, tmp_path: Path, content: str | None, parts: list[str]
 ) -> None:
     if content is not None:
@@ -299,7 +299,7 @@ def test_what_was_not_ranked_has_no_score(inside: Inside, tmp_path: Path) -> Non
     assert next(line for line in text.split("\n") if "no-context" in line).split()[2] == "–"
 
 
-def test_what_nobody_counts_is_not_known(inside: Inside, tmp_path: Path) -> None:
+def test_what_no_one_counts_is_not_known(inside: Inside, tmp_path: Path) -> None:
     """Tokens and cost: null, not 0."""
     result = _one(
         inside.good("run", "mini", "--task", "qa", "--retriever", "bm25", "--limit", "5", "--json")

@@ -151,7 +151,9 @@ def test_run_by(inside: Inside, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["run", "score", "show", "compare"])
-def test_unknown_names_are_told(inside: Inside, runs: Runs, tmp_path: Path, command: str) -> None:
+def test_unknown_names_are_reported(
+    inside: Inside, runs: Runs, tmp_path: Path, command: str
+) -> None:
     arguments: tuple[object, ...] = {
         "run": ("run", "mini", "--retriever", "random", "--out", tmp_path),
         "score": ("score", runs.bm25),

@@ -198,7 +198,7 @@ def test_nothing_works(inside: Inside, server: OpenAIServer, tmp_path: Path) -> 
     assert len(server.requests) <= 32
     server.script = lambda _: served.error(429, "pay", "insufficient_quota")
     message = inside.bad(2, *QA, *_generator(server), "--yes")
-    assert "is spent; the answers so far are kept" in message
+    assert "has no credit; the answers so far are kept" in message
     assert "fix the key" not in message
     server.script = lambda _: served.unknown_model()
     assert "unknown_model" in inside.bad(2, *QA, *_generator(server), "--yes")

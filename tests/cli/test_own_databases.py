@@ -98,7 +98,7 @@ def test_a_folder_of_databases(inside: Inside, tmp_path: Path) -> None:
         ("Oslo", "the answer cannot be compiled"),
     ],
 )
-def test_gold_tables_that_cannot_be_told(
+def test_gold_tables_that_cannot_be_determined(
     inside: Inside, tmp_path: Path, answer: str, said: str
 ) -> None:
     sqlite_file(tmp_path / "x.sqlite", "CREATE TABLE t (a);")

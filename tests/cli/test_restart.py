@@ -192,7 +192,7 @@ def test_from_inside_the_folder(
     assert not list(folder.glob("*/"))
 
 
-def test_answers_go_where_they_are_told(inside: Inside, shop: Path) -> None:
+def test_answers_go_where_they_should(inside: Inside, shop: Path) -> None:
     folder = _one(inside.good(*RUN, "retrieval", "--json"))["folder"]
     inside.good("generate", folder, "--task", "qa", "--out", "answers")
     assert len(list(Path("runs").iterdir())) == 1

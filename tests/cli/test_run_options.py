@@ -52,7 +52,7 @@ def test_memory(inside: Inside, memory: str) -> None:
 
 
 @pytest.mark.parametrize("memory", ["much", "0", "-1", "5ib", "", "1e9"])
-def test_memory_that_cannot_be(inside: Inside, memory: str) -> None:
+def test_invalid_memory(inside: Inside, memory: str) -> None:
     message = inside.bad(2, *RUN, "bm25", f"--memory={memory}")
     assert f"memory={memory!r}: expected an amount such as 500MB or 2GiB" in message
 
@@ -128,7 +128,7 @@ def test_distractors(inside: Inside, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("spec", ["nowhere", "./more:n=99", "./more:n=x", "./more:m=1", ""])
-def test_distractors_that_cannot_be(inside: Inside, tmp_path: Path, spec: str) -> None:
+def test_invalid_distractors(inside: Inside, tmp_path: Path, spec: str) -> None:
     _own(tmp_path / "more", 5)
     assert inside.bad(2, *RUN, "oracle", "--distractors", spec)
     assert not (tmp_path / "runs").exists()
@@ -292,7 +292,7 @@ def test_a_key_in_an_error_is_masked(
         assert key not in done.err
 
 
-def test_a_cache_that_is_no_folder_holds_nothing_to_clear(
+def test_a_cache_that_is_not_a_folder_holds_nothing_to_clear(
     inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()

@@ -66,7 +66,7 @@ def test_json_quiet_and_verbose(tmp_path: Path) -> None:
     assert ran(tmp_path, "--verbose", "--quiet")[0] == 2
 
 
-def test_failed_cells_are_told_at_the_end(tmp_path: Path) -> None:
+def test_failed_cells_are_reported_at_the_end(tmp_path: Path) -> None:
     """Exit code 3, a table of the others, and tracebacks where they are asked for."""
     write(tmp_path, SMALL.replace("Slow", "Broken"))
     code, out, err = ran(tmp_path)
@@ -79,7 +79,7 @@ def test_failed_cells_are_told_at_the_end(tmp_path: Path) -> None:
     assert "Traceback" in ran(tmp_path, "--verbose")[2]
 
 
-def test_failed_queries_are_told(tmp_path: Path) -> None:
+def test_failed_queries_are_reported(tmp_path: Path) -> None:
     write(tmp_path, f"on_error: record\n{SMALL.replace('Slow', 'Broken')}")
     code, out, err = ran(tmp_path, "--quiet")
     assert code == 3
@@ -100,7 +100,7 @@ def test_lost_worker(tmp_path: Path) -> None:
     [
         (SMALL.replace("corpora", "corpus"), "sweep.yaml:2: corpus: unknown key 'corpus'. Did you"),
         (SMALL.replace("mini", "minni"), "sweep.yaml:2: corpora: unknown corpus 'minni'. Did you"),
-        ("corpora: [mini\n", "sweep.yaml:2: no YAML"),
+        ("corpora: [mini\n", "sweep.yaml:2: not valid YAML"),
     ],
 )
 def test_what_cannot_be(tmp_path: Path, text: str, told: str) -> None:
@@ -113,7 +113,7 @@ def test_what_cannot_be(tmp_path: Path, text: str, told: str) -> None:
     assert not (tmp_path / "runs").exists()
 
 
-def test_arguments_that_cannot_be(tmp_path: Path) -> None:
+def test_invalid_arguments(tmp_path: Path) -> None:
     write(tmp_path, SMALL)
     assert "workers=0" in ran(tmp_path, "--workers", "0")[2]
     assert "--memory: memory='much'" in ran(tmp_path, "--memory", "much")[2]

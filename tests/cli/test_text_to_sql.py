@@ -192,7 +192,7 @@ def test_a_report_on_a_part_does_not_replace_that_on_the_whole(inside: Inside) -
     assert not list(kept.parent.glob("*.tmp"))
 
 
-def test_gold_that_fails_is_told(inside: Inside, tmp_path: Path) -> None:
+def test_gold_that_fails_is_reported(inside: Inside, tmp_path: Path) -> None:
     """On a database of one's own."""
     with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as database:
         database.executescript("CREATE TABLE t (a); INSERT INTO t VALUES (1);")

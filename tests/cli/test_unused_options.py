@@ -25,7 +25,7 @@ PROMPT = {
         ("--table-format", ("--task", "text_to_sql", "--table-format", "csv")),
     ],
 )
-def test_an_option_that_no_task_reads_is_told(
+def test_an_option_that_no_task_reads_is_reported(
     inside: Inside, option: str, arguments: tuple[str, ...]
 ) -> None:
     inside.telling(f"{option} changes nothing here", *RUN, *arguments)
@@ -42,7 +42,9 @@ def test_stored_runs(inside: Inside) -> None:
 
 
 @pytest.mark.parametrize("generator", ["gold", "extractive"])
-def test_a_prompt_that_nobody_reads_is_told(inside: Inside, tmp_path: Path, generator: str) -> None:
+def test_a_prompt_that_no_one_reads_is_reported(
+    inside: Inside, tmp_path: Path, generator: str
+) -> None:
     (tmp_path / "mine.yaml").write_text(json.dumps(PROMPT), encoding="utf-8")
     more = ("--task", "qa", "--generator", generator, "--prompt", "mine.yaml")
     inside.telling(f"nothing says that {generator} reads prompts", *RUN, *more)

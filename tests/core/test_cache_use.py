@@ -27,7 +27,7 @@ def test_notes_of_other_threads_count() -> None:
         assert watch.used() == []
 
 
-def test_what_was_made_in_this_watch_is_no_loan() -> None:
+def test_what_was_made_in_this_watch_is_not_a_loan() -> None:
     cache_use.made("store", ["early"])
     with times.watched() as watch:
         cache_use.made("store", ["x", "y"])
@@ -54,7 +54,7 @@ def test_turned_off_in_this_thread_alone() -> None:
     assert seen == [False]
 
 
-def test_answers_to_equal_prompts_of_a_run_are_no_loan(tmp_path: Path) -> None:
+def test_answers_to_equal_prompts_of_a_run_are_not_a_loan(tmp_path: Path) -> None:
     """As text-to-SQL or fact verification have them; those of an earlier run are."""
     cache = AnswerCache(tmp_path / "answers.sqlite", pytest.fail)
     with times.watched() as watch:

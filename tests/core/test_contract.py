@@ -169,7 +169,7 @@ def test_generator_that_raises(kind: type[Any]) -> None:
     assert [r.error for r in found] == [None, "raised LookupError: no such word", None]
 
 
-def test_interrupts_are_no_faults() -> None:
+def test_interrupts_are_not_faults() -> None:
     def answer(query: str) -> Any:
         raise KeyboardInterrupt
 

@@ -89,7 +89,7 @@ def test_json_reads_back(grid: CellGrid) -> None:
         ([3], "row 1: expected a list of cells"),
     ],
 )
-def test_what_is_not_a_grid(rows: Any, problem: str) -> None:
+def test_not_a_grid(rows: Any, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         CellGrid.from_json(rows)
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from target_bench.core import identity
 from target_bench.core.errors import ConfigError
-from target_bench.core.plugin_sources import Import, Source
+from target_bench.core.identity import read_source
+from target_bench.core.plugin_sources import Import, PluginSources, Source
 
 PACKAGE = Path(identity.__file__).parent
 
@@ -273,3 +274,29 @@ class TestOwnPackage:
         )
         expected = {"laws.py", "deep/rules.py", "deep/__init__.py"}
         assert _read(package, source, package).files == {package / name for name in expected}
+
+
+@pytest.mark.parametrize(
+    ("folder", "module", "is_part"),
+    [
+        ("mine", "mine/words.py", True),
+        ("lib/site-packages/mine", "lib/site-packages/mine/words.py", True),
+        ("lib/site-packages", "lib/site-packages/numpy/core.py", False),
+        ("mine", "mine/venv/lib/site-packages/numpy/core.py", False),
+        ("mine", "others/words.py", False),
+    ],
+)
+def test_modules_beside_a_plug_in_are_part_of_its_code(
+    tmp_path: Path, folder: str, module: str, is_part: bool
+) -> None:
+    """Also of an installed package, but never the packages that it uses."""
+    plugin, other = tmp_path / folder / "plugin.py", tmp_path / module
+    for file in (plugin, other):
+        file.parent.mkdir(parents=True, exist_ok=True)
+    plugin.write_text("import other\n", encoding="utf-8")
+
+    def hashes(text: str) -> list[str]:
+        other.write_text(f"X = {text!r}\n", encoding="utf-8")
+        return PluginSources(read_source, lambda *_: other).hashes([(plugin, None)])
+
+    assert (hashes("one") != hashes("another")) == is_part

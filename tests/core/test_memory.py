@@ -51,7 +51,7 @@ def test_amounts(amount: Any, expected: int) -> None:
         *("1" + "0" * 18, "0x10", "1MB 2MB", "nan", "inf"),
     ],
 )
-def test_what_is_no_amount(amount: Any) -> None:
+def test_not_an_amount(amount: Any) -> None:
     with pytest.raises(ConfigError, match=r"expected an amount such as 500MB or 2GiB"):
         n_bytes(amount)
 

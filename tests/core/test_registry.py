@@ -202,7 +202,7 @@ def test_refusals(text: str, parts: list[str]) -> None:
         assert part in str(caught.value)
 
 
-def test_names_that_are_no_plugins_are_shown_too() -> None:
+def test_names_that_are_not_plugins_are_shown_too() -> None:
     with pytest.raises(ConfigError, match=r"Did you mean oracle\?.*qdrant, oracle, no-context"):
         create("retriever", "oracel", also=("oracle", "no-context"))
 
@@ -238,6 +238,6 @@ def test_nan_is_a_number_too() -> None:
     assert math.isnan(parse("retriever", "bm25:k1=.nan").settings["k1"])
 
 
-def test_a_path_is_no_module(tmp_path: Path) -> None:
+def test_a_path_is_not_a_module(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there is no file"):
         create("retriever", f"{tmp_path}/gone.py:Class")

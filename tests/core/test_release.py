@@ -85,7 +85,7 @@ def test_places_in_order(tmp_path: Path) -> None:
     assert release.find("b.txt") is None
 
 
-def test_folder_of_the_name_is_no_file(tmp_path: Path) -> None:
+def test_folder_of_the_name_is_not_a_file(tmp_path: Path) -> None:
     (tmp_path / "a.txt").mkdir()
     assert _release(tmp_path).find("a.txt") is None
 
@@ -215,7 +215,7 @@ def test_field() -> None:
         field([], "b", int, "here")
 
 
-def test_what_was_seen_is_told_from_another_state(tmp_path: Path) -> None:
+def test_what_was_seen_is_distinguished_from_another_state(tmp_path: Path) -> None:
     """Content, size, files that were missing, and what a pattern matched."""
     write_release(tmp_path / "data", "a.txt", "one")
     write_release(tmp_path, "b.csv", "x")

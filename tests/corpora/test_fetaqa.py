@@ -128,7 +128,7 @@ def test_row_of_the_wrong_type(tmp_path: Path, grid: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("line", [["x"], "x", 5, None])
-def test_record_that_is_no_object(tmp_path: Path, line: object) -> None:
+def test_record_that_is_not_an_object(tmp_path: Path, line: object) -> None:
     assert f"{NAME}, line 1: expected a JSON object" in _fault(tmp_path, [line])
 
 

@@ -111,7 +111,7 @@ def test_file_a_table_is_missing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ids", ["Cup_0", None, {}])
-def test_ids_that_are_no_list(tmp_path: Path, ids: object) -> None:
+def test_ids_that_are_not_a_list(tmp_path: Path, ids: object) -> None:
     with pytest.raises(DataError, match=r"train_dev_test_table_ids\.json: field 'dev' should be"):
         read(OTTQA(), _write_folder(tmp_path, FOLDER_TABLES, ids), "validation")
 
@@ -169,12 +169,12 @@ def test_question_field_of_the_wrong_type(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("questions", [{"q1": "x"}, "text", None])
-def test_questions_that_are_no_list(tmp_path: Path, questions: object) -> None:
+def test_questions_that_are_not_a_list(tmp_path: Path, questions: object) -> None:
     assert "dev.json: expected a list of questions" in _fault(tmp_path, questions=questions)
 
 
 @pytest.mark.parametrize("line", [["x"], "x", 5, None])
-def test_records_that_are_no_objects(tmp_path: Path, line: object) -> None:
+def test_records_that_are_not_objects(tmp_path: Path, line: object) -> None:
     assert "dev_tables.jsonl, line 1: expected a JSON object" in _fault(tmp_path, [line])
     assert "dev.json, question 1: expected a JSON object" in _fault(tmp_path, questions=[line])
 

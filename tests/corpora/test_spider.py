@@ -148,7 +148,7 @@ def test_test_split(tmp_path: Path) -> None:
     assert [q.database_id for q in _load(tmp_path, "test").queries] == ["zoo"]
 
 
-def test_text_that_is_no_utf8(tmp_path: Path) -> None:
+def test_text_that_is_not_utf8(tmp_path: Path) -> None:
     write_spider(tmp_path)
     path = _shop(tmp_path)
     path.write_bytes(path.read_bytes().replace(b"milk", b"m\xeflk"))

@@ -139,7 +139,7 @@ def test_broken_example(tmp_path: Path, example: object, fault: str) -> None:
 
 
 @pytest.mark.parametrize("examples", [[], "x", None])
-def test_examples_that_are_no_object(tmp_path: Path, examples: object) -> None:
+def test_examples_that_are_not_objects(tmp_path: Path, examples: object) -> None:
     assert "test_examples.json: expected an object keyed by table id" in _fault(tmp_path, examples)
 
 

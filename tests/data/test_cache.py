@@ -225,7 +225,7 @@ def test_open_corpus_survives_the_clearing(folder: Path) -> None:
     assert len(list(dataset.corpus)) == 2
 
 
-def test_unreadable_source_is_no_reason_to_use_an_entry(
+def test_unreadable_source_is_not_a_reason_to_use_an_entry(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An error for a user who may not read the source any more."""

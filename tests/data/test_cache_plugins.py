@@ -97,7 +97,9 @@ def test_changed_code_of_the_loader(shop: str, tmp_path: Path) -> None:
     assert "cost" in subprocess.check_output(run, text=True)
 
 
-def test_setting_that_cannot_be_told_from_another(shop: str, place: Path, tmp_path: Path) -> None:
+def test_setting_that_cannot_be_distinguished_from_another(
+    shop: str, place: Path, tmp_path: Path
+) -> None:
     """It is read again every time, says so, and leaves nothing in the cache."""
     name, data = f"{shop}:Shop:odd=true", tmp_path / "shop"
     for _ in range(2):

@@ -174,7 +174,7 @@ def test_offline_mode(server: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("endpoint", ["huggingface.co", "", "http://[oops"])
-def test_an_endpoint_that_is_no_address(
+def test_an_endpoint_that_is_not_an_address(
     server: Hub, monkeypatch: pytest.MonkeyPatch, endpoint: str
 ) -> None:
     monkeypatch.setenv("HF_ENDPOINT", endpoint)
@@ -248,7 +248,9 @@ def test_an_interrupted_pull_leaves_nothing(
     assert left_over(tmp_path / "cache") == []
 
 
-def test_what_a_killed_pull_left_is_no_pull_and_goes_in_time(server: Hub, tmp_path: Path) -> None:
+def test_what_a_killed_pull_left_is_not_a_pull_and_goes_in_time(
+    server: Hub, tmp_path: Path
+) -> None:
     left = tmp_path / "cache/hub/ottqa/.new-killed"
     left.joinpath("whole").mkdir(parents=True)
     left.joinpath("whole/source.json").write_text("{}", encoding="utf-8")

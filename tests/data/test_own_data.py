@@ -45,7 +45,7 @@ def test_a_column_split_is_heeded() -> None:
         from_dataframe({"t": COLUMNS}, queries, split="validation")
 
 
-def test_context_that_is_no_mapping() -> None:
+def test_context_that_is_not_a_mapping() -> None:
     context: Any = {"t": "a title"}
     with pytest.raises(DataError, match="context of the table 't' should be a mapping"):
         from_dataframe({"t": COLUMNS}, QUERIES, context=context)
@@ -144,7 +144,7 @@ def test_frame_without_columns() -> None:
 
 
 @pytest.mark.parametrize("tables", [[COLUMNS], None, "t"])
-def test_tables_that_are_no_mapping(tables: Any) -> None:
+def test_tables_that_are_not_a_mapping(tables: Any) -> None:
     with pytest.raises(DataError, match="tables should map ids to data frames, but is"):
         from_dataframe(tables, QUERIES)
 

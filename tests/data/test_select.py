@@ -76,7 +76,7 @@ def test_a_corpus_that_is_named_twice_is_run_once() -> None:
         ("qa", replace(MINI, info=replace(MINI.info, tasks=("retrieval",))), "does not serve"),
     ],
 )
-def test_corpora_that_cannot_be(task: str, corpus: Any, part: str) -> None:
+def test_invalid_corpora(task: str, corpus: Any, part: str) -> None:
     with pytest.raises(ConfigError, match=part):
         tasks_and_corpora((task, corpus))
 
@@ -101,7 +101,7 @@ def test_loaded_once() -> None:
     assert first.dataset.info.name == "mini"
 
 
-def test_what_a_user_should_know_is_told_once(tmp_path: Path) -> None:
+def test_what_a_user_should_know_is_reported_once(tmp_path: Path) -> None:
     write_ottqa(tmp_path, [ottqa_table("Cup")], [ottqa_question("q1", "Cup", question="")])
     recorder = Recorder()
     loader = Loader(tmp_path, recorder)

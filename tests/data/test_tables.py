@@ -201,7 +201,7 @@ def test_context_comes_back(context: dict[str, Any]) -> None:
     assert decoded(encoded_context(_table(context=context))) == context
 
 
-def test_context_that_is_no_json() -> None:
+def test_context_that_is_not_json() -> None:
     with pytest.raises(DataError, match="table 0/t, context: "):
         encoded_context(_table(context={"a": object()}))
     with pytest.raises(DataError, match="table 0/t, context: "):
@@ -234,7 +234,7 @@ def test_dataset_is_checked_and_noted() -> None:
     assert found.notes == ("1 of 2 queries are empty",)
 
 
-def test_text_that_was_stored_as_bytes_is_told() -> None:
+def test_text_that_was_stored_as_bytes_is_reported() -> None:
     binary = Table(TableId("0", "t"), ["a"], [["x"], [b"caf\xc3\xa9"]], {})
     note, _ = table_notes([binary, _table()])
     assert note.startswith("1 of 2 tables have cells of bytes, which are read as hexadecimal")

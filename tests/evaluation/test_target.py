@@ -122,7 +122,7 @@ def test_bad_arguments(tmp_path: Path, arguments: dict[str, Any], fault: str) ->
         (None, "the task retrieval is about tables that are retrieved: name a retriever"),
     ],
 )
-def test_what_is_no_retriever(tmp_path: Path, retriever: Any, fault: str) -> None:
+def test_not_a_retriever(tmp_path: Path, retriever: Any, fault: str) -> None:
     with pytest.raises(ConfigError, match=fault):
         _target(tmp_path).run(retriever)
 

@@ -168,7 +168,7 @@ def test_failures_are_named_by_their_kind_and_cost_one_query(
     assert len(answers) == 5
 
 
-def test_nobody_is_there() -> None:
+def test_no_one_is_there() -> None:
     with OpenAIServer() as server:
         pass
     found = _one(LangChain(_chat(server)))
@@ -320,7 +320,7 @@ def test_code_of_the_users_own_is_identified_by_its_source() -> None:
     assert KEY not in json.dumps(model)
 
 
-def test_what_cannot_be_described_is_told_by_its_source_or_never_reused() -> None:
+def test_what_cannot_be_described_is_identified_by_its_source_or_never_reused() -> None:
     identity, warning = plugin_identity(LangChain(chain_of_lambdas()))
     assert "unique" in identity
     assert warning is not None
@@ -375,7 +375,7 @@ def test_a_factory_that_fails_shows_no_key(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("model", [Fake, object(), 3])
-def test_objects_that_are_no_model(model: object) -> None:
+def test_objects_that_are_not_a_model(model: object) -> None:
     with pytest.raises(ConfigError, match="no Runnable object"):
         LangChain(model)
 

@@ -141,7 +141,7 @@ def test_failures_are_named_by_their_kind_and_cost_one_query(
     assert len(answers) == 5
 
 
-def test_nobody_is_there() -> None:
+def test_no_one_is_there() -> None:
     with OpenAIServer() as server:
         pass
     assert str(_one(LlamaIndex(_like(server))).error).startswith("connection: ConnectError")

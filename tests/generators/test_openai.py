@@ -177,9 +177,7 @@ def test_no_money_ends_the_run_whenever_it_happens(
 
 
 @pytest.mark.parametrize("key", ["sk-first-SECRET\nsk-second-SECRET", "sk SECRET", "sk-é-SECRET"])
-def test_keys_that_cannot_be(
-    monkeypatch: pytest.MonkeyPatch, server: OpenAIServer, key: str
-) -> None:
+def test_invalid_keys(monkeypatch: pytest.MonkeyPatch, server: OpenAIServer, key: str) -> None:
     """They are told without being shown, and nothing is sent."""
     monkeypatch.setenv("OPENAI_API_KEY", key)
     with pytest.raises(ConfigError, match="no key has") as caught:
@@ -188,7 +186,7 @@ def test_keys_that_cannot_be(
     assert not server.requests
 
 
-def test_an_answer_cut_short_is_kept_but_is_no_json(server: OpenAIServer) -> None:
+def test_an_answer_cut_short_is_kept_but_is_not_json(server: OpenAIServer) -> None:
     cut = served.answer('{"answer": "Par', "length")
     kept = ask(server, cut)
     assert (kept.text, kept.error) == ('{"answer": "Par', None)
@@ -260,7 +258,7 @@ def test_nothing_goes_on_if_the_first_request_is_hopeless(
     assert "sk-secret" not in str(raised.value)
 
 
-def test_nothing_goes_on_if_nobody_listens() -> None:
+def test_nothing_goes_on_if_no_one_listens() -> None:
     with OpenAIServer() as server:
         gone = server.base_url
     with pytest.raises(ConfigError, match=f"connection: .*{gone}"):
@@ -273,7 +271,7 @@ def test_openai_itself_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
         OpenAI("m", cache=False).generate(request())
 
 
-def test_spaces_around_an_address_are_no_part_of_it() -> None:
+def test_spaces_around_an_address_are_not_a_part_of_it() -> None:
     assert OpenAI("m", " http://localhost:1/v1/ ").config()["base_url"] == "http://localhost:1/v1"
 
 

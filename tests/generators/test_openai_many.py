@@ -139,7 +139,7 @@ def test_a_cache_that_cannot_be_written_ends_it_before_anything_is_sent(tmp_path
         assert not server.requests
 
 
-def test_a_pause_holds_all_requests_and_is_told_once() -> None:
+def test_a_pause_holds_all_requests_and_is_reported_once() -> None:
     listener = Listener()
     with OpenAIServer(delay=0.02) as server:
         server.scripted["q20"] = [served.rate_limited(retry_after="1")]
@@ -297,7 +297,7 @@ def test_the_key_is_nowhere(
         ("k1", "it is k1"),
     ],
 )
-def test_a_key_that_is_no_placeholder_is_taken_out_of_an_answer(
+def test_a_key_that_is_not_a_placeholder_is_taken_out_of_an_answer(
     key: str, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_KEY", key)

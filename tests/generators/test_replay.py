@@ -103,7 +103,7 @@ def test_own_log_is_a_predictions_file(tmp_path: Path) -> None:
     assert missing.text == ""
 
 
-def test_values_that_are_no_text(tmp_path: Path) -> None:
+def test_values_that_are_not_a_text(tmp_path: Path) -> None:
     """Numbers and truth values are answers as they are written."""
     path = write_release(tmp_path, "p.json", '{"a": 3, "b": 2.5, "c": true, "d": "x"}')
     assert Replay(str(path)).answers == {"a": "3", "b": "2.5", "c": "True", "d": "x"}
@@ -120,7 +120,7 @@ def test_ids_that_are_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", ['[{"id": "a", "text": null}, {"id": "b", "text": "x"}]', '{"a": null, "b": "x"}']
 )
-def test_null_is_no_answer(tmp_path: Path, content: str) -> None:
+def test_null_is_not_an_answer(tmp_path: Path, content: str) -> None:
     """It costs that query and not the file."""
     path = write_release(tmp_path, "predictions", content)
     assert Replay(str(path)).answers == {"b": "x"}

@@ -37,7 +37,7 @@ def test_the_signature_names_what_changes_it() -> None:
 
 
 @pytest.mark.parametrize("model", ["somewhere@last", "no-such-folder/at-all@6"])
-def test_models_that_cannot_be(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_models(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(ConfigError, match="bertscore="):
         BERTScore(model).statistics(JudgedAnswers(["a"], [("b",)]))

@@ -144,7 +144,7 @@ def test_p_is_a_probability_above_zero(pairs: list[tuple[float, float]], seed: i
         assert 1 / (resamples + 1) <= p <= 1
 
 
-def test_the_same_twice_is_no_difference() -> None:
+def test_the_same_twice_is_not_a_difference() -> None:
     found = compare(SMALL[0], SMALL[0])
     assert (found.difference, found.p) == (0, 1)
     assert effect_size(SMALL[0], SMALL[0]).value == 0

@@ -210,7 +210,7 @@ def test_reading_a_run_imports_no_file_that_it_names(tmp_path: Path) -> None:
     assert spec_of(name).higher_is_better
 
 
-def test_what_is_not_a_metric() -> None:
+def test_not_a_metric() -> None:
     with pytest.raises(ConfigError, match="has no attribute `spec`"):
         parse("target_bench.retrievers.bm25:BM25")
 

@@ -60,7 +60,7 @@ class TestJudge:
         for predicted in (gave((1,)), gave(), failed("timeout")):
             assert judge(failed("timeout"), predicted, "SELECT") == JudgedQuery("gold_failed")
 
-    def test_nothing_predicted_and_no_database_are_told_apart(self) -> None:
+    def test_nothing_predicted_and_no_database_are_distinguished(self) -> None:
         assert judge(gave(), None, "SELECT").verdict == "no_prediction"
         assert judge(None, None, "SELECT").verdict == "not_runnable"
         assert judge(None, gave(), "SELECT").verdict == "not_runnable"

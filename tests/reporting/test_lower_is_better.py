@@ -147,7 +147,7 @@ def test_an_entry_keeps_the_declaration(site: Path) -> None:
     assert read(path).runs[1].scores["edits"].spec == toy.SPEC
 
 
-def test_the_board_is_told(site: Path) -> None:
+def test_the_board_is_reported(site: Path) -> None:
     data = data_of(site / "tasks" / "fact_verification.html")
     column = next(c for c in data["groups"][0]["columns"] if c["key"] == "edits")
     assert column == {

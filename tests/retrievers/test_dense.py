@@ -113,7 +113,7 @@ def test_saved(tmp_path: Path, encoder: type[Words]) -> None:
         load_index(other, corpus(), tmp_path / "index")
 
 
-def test_zeros_are_told() -> None:
+def test_zeros_are_reported() -> None:
     words = [table("a", "one two"), table("b", "")]
     retriever = Dense(encoder=Words(), fields=("title",))
     retriever.embed_corpus(MemoryCorpus(words))

@@ -74,7 +74,7 @@ def test_batches_change_nothing(method: Any) -> None:
     same_rankings([ask(again, [query])[0] for query in QUERIES], together)
 
 
-def test_weight_1_asks_nobody() -> None:
+def test_weight_1_asks_no_one() -> None:
     generator = Saying()
     retriever = expanding(generator, weight=1.0, normalise="none")
     assert [names(r) for r in ask(retriever)] == [names(r) for r in ask(built("bm25"))]

@@ -277,7 +277,7 @@ def test_identity() -> None:
         ("nothing", "expected module:name"),
     ],
 )
-def test_what_is_no_retriever(given: object, message: str) -> None:
+def test_not_a_retriever(given: object, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         LangChainRetriever(given)
 

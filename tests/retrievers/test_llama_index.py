@@ -100,7 +100,7 @@ def test_tables_are_found(given: object) -> None:
     assert not retriever.notes()
 
 
-def test_ids_are_no_part_of_the_text() -> None:
+def test_ids_are_not_a_part_of_the_text() -> None:
     retriever = _embedded(make_index)
     scores = dict(retriever.retrieve("Rivers without rows river length", 8))
     assert scores[TableId("0", "rowless")] == pytest.approx(1)

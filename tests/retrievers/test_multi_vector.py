@@ -143,7 +143,7 @@ def test_another_dimension_is_refused() -> None:
         retriever.retrieve("plum", 3)
 
 
-def test_vectors_of_zeros_are_told() -> None:
+def test_vectors_of_zeros_are_reported() -> None:
     """A query without a direction finds nothing: all scores of 0 would rank by place."""
     retriever = built()
     assert ask(retriever, ["?", "plum"])[0] == []

@@ -250,7 +250,7 @@ def test_without_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
         Qdrant(encoder=UnitWords())
 
 
-def test_another_dimension_and_vectors_of_zeros_are_told() -> None:
+def test_another_dimension_and_vectors_of_zeros_are_reported() -> None:
     retriever = Qdrant(encoder=UnitWords())
     retriever.embed_corpus(corpus())
     assert ask(retriever, ["?"], 3)[0] == []

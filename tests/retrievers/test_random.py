@@ -67,7 +67,7 @@ def test_every_table_is_as_likely() -> None:
     assert all(400 < n < 600 for n in first.values())
 
 
-def test_text_that_is_no_unicode() -> None:
+def test_text_that_is_not_unicode() -> None:
     """A lone surrogate, as broken JSON may hold."""
     assert len(built("random").retrieve("\ud800", 3)) == 3
 

@@ -120,7 +120,7 @@ def test_the_encoder_is_part_of_the_identity() -> None:
     assert list(Best(Hashed()).notes()) == ["1 text was cut"]
 
 
-def test_vectors_of_zeros_are_told() -> None:
+def test_vectors_of_zeros_are_reported() -> None:
     retriever = built(lambda: Best(Hashed(), cache=False))
     retriever.retrieve("?", 3)
     assert "for 1 queries, which are ranked by words alone" in " ".join(retriever.notes())

@@ -114,7 +114,7 @@ GOOD = {"query_id": "q2", "text": "x"}
         (GOOD | {"colour": "red"}, "colour"),
     ],
 )
-def test_damage_is_told_with_its_place(tmp_path: Path, record: Any, part: str) -> None:
+def test_damage_is_reported_with_its_place(tmp_path: Path, record: Any, part: str) -> None:
     path = tmp_path / "generations.jsonl"
     _write(path, Answered(Generation("q1", "Ann")))
     line = record if isinstance(record, str) else json.dumps(record)

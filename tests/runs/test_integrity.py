@@ -43,7 +43,7 @@ def test_unfinished_run(runs: Runs) -> None:
     found = check(_unfinished(runs.bm25, 100))
     assert (found.state, found.answered, found.asked) == ("unfinished", 100, 280)
     assert found.notes == (
-        "retrieval.jsonl: the last line is torn; it is cut off when the run goes on",
+        "retrieval.jsonl: the last line is incomplete; it is removed when the run continues",
     )
 
 

@@ -259,7 +259,7 @@ def test_class_typed_into_a_real_interpreter() -> None:
         ({"fields": b"title"}, "not JSON"),
     ],
 )
-def test_settings_that_are_no_json(settings: dict[str, Any], fault: str) -> None:
+def test_settings_that_are_not_json(settings: dict[str, Any], fault: str) -> None:
     first, warning = plugin_identity(Plain(**settings))
     assert warning is not None
     assert fault in warning

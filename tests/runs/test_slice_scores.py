@@ -111,7 +111,7 @@ def test_unknown_names(runs: Runs) -> None:
         scores_by(run, "gold_tables", ["bleu"])
 
 
-def test_an_unknown_name_is_told_before_anything_runs(tmp_path: Path) -> None:
+def test_an_unknown_name_is_reported_before_anything_runs(tmp_path: Path) -> None:
     target = TARGET(("retrieval", "mini"), out=tmp_path, observer=Recorder())
     with pytest.raises(ConfigError, match="unknown slice 'colour'"):
         target.run("bm25", by="colour")

@@ -75,7 +75,7 @@ def test_times_that_say_what_was_cached() -> None:
 
 
 @pytest.mark.parametrize("plugin", [{"mode": "no-context"}, {"run_file": "abc"}, {}])
-def test_nobody_was_timed(plugin: dict[str, Any]) -> None:
+def test_no_one_was_timed(plugin: dict[str, Any]) -> None:
     found = cold(_manifest(plugin))
     assert found.seconds == {"load": 0.1, "score": 0.2}
     assert (found.timed_queries, found.latency, found.left_out) == (0, None, {})

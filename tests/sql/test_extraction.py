@@ -149,7 +149,7 @@ def test_a_bare_query_of_many_lines_is_kept_whole(around: str) -> None:
         "/* a */ -- b\nDROP TABLE customer",
     ],
 )
-def test_what_is_no_query_is_not_trimmed_to_one(sql: str) -> None:
+def test_not_a_query_is_not_trimmed_to_one(sql: str) -> None:
     """In any form, so that the score does not depend on the form."""
     for text in (sql, f"{sql};", f"```sql\n{sql}\n```", json.dumps({"sql": sql})):
         assert extract(text).sql == sql
@@ -187,7 +187,7 @@ def test_a_query_that_no_parser_knows_is_not_cut_to_the_lines_that_it_knows() ->
     "text",
     ["From Oslo.", "From Oslo", "Values", "Show", "Update the table first", "Drop it", "Table 1"],
 )
-def test_phrases_are_no_sql(text: str) -> None:
+def test_phrases_are_not_sql(text: str) -> None:
     assert extract(text).sql is None
 
 

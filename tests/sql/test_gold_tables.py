@@ -55,7 +55,7 @@ def test_tables(path: Path, sql: str, expected: tuple[str, ...]) -> None:
         ("SELECT 1\0", "null character"),
     ],
 )
-def test_what_is_no_query(path: Path, sql: str, words: str) -> None:
+def test_not_a_query(path: Path, sql: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         gold_tables(sql, path)
 
@@ -77,7 +77,7 @@ def test_nothing_is_run_and_nothing_written(path: Path) -> None:
     assert [other.name for other in path.parent.iterdir()] == [path.name]
 
 
-def test_files_that_are_no_database(tmp_path: Path) -> None:
+def test_files_that_are_not_a_database(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         gold_tables("SELECT 1", tmp_path / "none.sqlite")
     broken = tmp_path / "broken.sqlite"

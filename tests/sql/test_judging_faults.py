@@ -35,7 +35,7 @@ def _judged(pool: Pool, folder: Path, engine: str, cases: Sequence[Case]) -> lis
     return in_order(pool, judge, cases)
 
 
-def test_no_translation_is_no_syntax_error(short: Pool, people: Path, tmp_path: Path) -> None:
+def test_no_translation_is_not_a_syntax_error(short: Pool, people: Path, tmp_path: Path) -> None:
     cases = [
         Case("rowid", GOLD, people, "SELECT rowid FROM People", people),
         Case("long", GOLD, people, GOLD + " " * LONGEST, people),

@@ -38,7 +38,7 @@ def test_distinct_goes_where_it_is_the_keyword(sql: str, expected: str) -> None:
         ("SELECT DISTINCT a", "SELECT  a"),
     ],
 )
-def test_operators_years_and_distinct_are_mended(sql: str, expected: str) -> None:
+def test_operators_years_and_distinct_are_repaired(sql: str, expected: str) -> None:
     assert for_test_suite(sql) == expected
 
 
@@ -60,7 +60,7 @@ def test_distinct_can_be_kept() -> None:
         ("SELECT `Two  Words`", "select `two words`", set()),
     ],
 )
-def test_values_are_told_from_words(sql: str, words: str, values: set[str]) -> None:
+def test_values_are_distinguished_from_words(sql: str, words: str, values: set[str]) -> None:
     found, constants = value_slots(sql)
     assert " ".join("?" if word is None else word for word in found) == words
     assert constants == values

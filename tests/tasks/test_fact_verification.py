@@ -35,13 +35,13 @@ def test_answers_of_the_schema_are_read() -> None:
     assert [_judge(json.dumps({"label": label})) for label in labels] == [[x] for x in labels]
 
 
-def test_what_cannot_be_read_is_no_label() -> None:
+def test_what_cannot_be_read_is_not_a_label() -> None:
     assert _judge("maybe so") == [None]
     assert FactVerification().parse("maybe so") is None
 
 
 @pytest.mark.parametrize("error", ["raised: ValueError: no", ""])
-def test_a_failed_answer_is_no_label(error: str) -> None:
+def test_a_failed_answer_is_not_a_label(error: str) -> None:
     judged = FactVerification().examples(
         dataset_of(TRUE), answered(Generation("q1", "True", error=error))
     )

@@ -189,7 +189,7 @@ def test_an_invalid_setting_in_a_sweep_is_reported_with_its_line(tmp_path: Path)
         Sweep.load(path)
 
 
-def test_cores_of_a_worker_are_no_setting_of_the_run(tmp_path: Path) -> None:
+def test_cores_of_a_worker_are_not_a_setting_of_the_run(tmp_path: Path) -> None:
     """A worker of a sweep gives a task its share of the cores; the run is the same."""
     (cell,) = _cells(tmp_path, SWEEP + "include: {task: {name: sql, engine: sqlite}}")
     one, other = (run_cell(replace(cell, cores=n), Recorder()) for n in (None, 1))

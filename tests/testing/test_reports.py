@@ -79,7 +79,7 @@ def test_differing_rankings_are_shown_where_they_differ() -> None:
     assert lines[1].split("]")[0] != lines[2].split("]")[0]
 
 
-def test_what_cannot_start_is_told_once() -> None:
+def test_what_cannot_start_is_reported_once() -> None:
     report = run("it", retriever_checks(broken.ReturnsNone))
     assert [o.check for o in report.failed] == ["basics"]
     assert not report.passed
@@ -112,7 +112,7 @@ def test_a_function_may_make_the_retriever() -> None:
     assert check_retriever(lambda: Sound(bonus=2.0, words=words)).passed
 
 
-def test_a_missing_model_is_no_fault_of_the_retriever() -> None:
+def test_a_missing_model_is_not_a_fault_of_the_retriever() -> None:
     with pytest.raises(MissingExtraError, match="torch"):
         check_retriever(Modelless)
 

@@ -186,7 +186,7 @@ def _without(
     for note in left_out:
         observer.warning(note)
     if left_out and data.strict:
-        raise ConfigError(f"{'; '.join(left_out)}. Without --strict training goes on without them")
+        raise ConfigError(f"{'; '.join(left_out)}. Without --strict, training leaves them out")
     if not kept:
         raise ConfigError(f"no example is left to train on. {'; '.join(left_out)}")
     sources = tuple(source for source, _ in found)

@@ -98,8 +98,8 @@ class Server:
         if failure.kind == "rate_limit":
             return (
                 f"{failure}. The account behind the key in ${self.api_key_env} at {self.address} "
-                "is spent; the answers so far are kept, and the same command goes on when it is "
-                "filled."
+                "has no credit; the answers so far are kept, and the same command continues when "
+                "there is credit."
             )
         if failure.kind == "unsupported_schema":
             return (

@@ -82,7 +82,7 @@ def load(data: Data, observer: Observer) -> Splits:
     for note in left_out:
         observer.warning(note)
     if left_out and data.strict:
-        raise ConfigError(f"{'; '.join(left_out)}. Without --strict training goes on without them")
+        raise ConfigError(f"{'; '.join(left_out)}. Without --strict, training leaves them out")
     return Splits(train, validation, kept_out, tuple(left_out))
 
 

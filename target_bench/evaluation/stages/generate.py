@@ -268,7 +268,7 @@ class _Asking:
             yield from ((prompted, self._one(prompted)) for prompted in prompts)
             return
         requests = self._drawn(prompts)
-        kept = ". Answers before it are kept; the same command goes on."
+        kept = ". Answers before it are kept; the same command continues the run."
         with plugin_errors(f"generator {self._label}", "generate_many", kept):
             for generation in self._generator.generate_many(requests, observer):  # type: ignore[attr-defined]  # it has one of its own
                 yield self._checked(generation)

@@ -185,7 +185,7 @@ def _unusable(error: sqlite3.Error) -> UnusableError:
         return UnusableError(f"{error}. Close the program that writes it.")
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
         return UnusableError(
-            f"{error}. A journal beside it says that a program ended while writing it: open it "
-            "once with sqlite3 so that it is put right."
+            f"{error}. A journal beside it shows that a program ended while writing it: open it "
+            "once with sqlite3 to repair it."
         )
     return UnusableError(f"{error}. Is it whole, and a SQLite database? Fetch or copy it again.")

@@ -73,7 +73,7 @@ def test_the_first_vector_of_a_text_stays(tmp_path: Path) -> None:
     assert embedding_files.entries(tmp_path)[0].rows == 2
 
 
-def test_another_length_is_told(tmp_path: Path) -> None:
+def test_another_length_is_reported(tmp_path: Path) -> None:
     append(opened(tmp_path), "a")
     wider = np.ones((1, D + 1), np.float32)
     with pytest.raises(PluginError, match=f"{D + 1} dimensions, .* have {D}"):
@@ -127,7 +127,7 @@ def test_every_flipped_bit_is_found(tmp_path: Path) -> None:
         path.write_bytes(whole)
 
 
-def test_a_damaged_row_is_recorded_anew(tmp_path: Path) -> None:
+def test_a_damaged_row_is_recorded_again(tmp_path: Path) -> None:
     append(opened(tmp_path), "a", "b")
     path = tmp_path / "embeddings" / "key" / VECTORS
     path.write_bytes(b"\0" * 4 * D + path.read_bytes()[4 * D :])
@@ -169,7 +169,7 @@ def test_a_changed_header_is_moved_aside(tmp_path: Path) -> None:
     assert "not what was written" in warnings[0]
 
 
-def test_a_cleared_cache_is_begun_anew(tmp_path: Path) -> None:
+def test_a_cleared_cache_is_begun_again(tmp_path: Path) -> None:
     store = opened(tmp_path)
     append(store, "a", "b")
     [gone] = embedding_files.clear(tmp_path)
@@ -205,7 +205,7 @@ def test_no_room_costs_nothing_that_was_recorded(tmp_path: Path) -> None:
     assert len(found(opened(tmp_path), *(f"more {i}" for i in range(100)))) == 100
 
 
-def test_a_folder_that_cannot_be_is_told_before_anything_is_encoded(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_is_reported_before_anything_is_encoded(tmp_path: Path) -> None:
     (tmp_path / "embeddings").write_text("in the way")
     with pytest.raises(StoreError, match=r"embeddings.*TARGET_BENCH_CACHE"):
         opened(tmp_path).prepare()

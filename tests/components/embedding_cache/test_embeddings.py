@@ -165,7 +165,7 @@ def test_what_comes_in_parts_is_recorded_in_parts() -> None:
     assert after.sent == ["first"]
 
 
-def test_a_part_that_never_comes_is_told() -> None:
+def test_a_part_that_never_comes_is_reported() -> None:
     class Forgetful(Lengths):
         def encode_parts(
             self, texts: Sequence[str], kind: TextKind
@@ -193,7 +193,7 @@ def test_a_part_that_never_comes_is_told() -> None:
         (lambda texts: None, r"shape \(\) for 2 texts"),
     ],
 )
-def test_vectors_that_cannot_be(root: Path, gives: Any, message: str, cache: bool) -> None:
+def test_invalid_vectors(root: Path, gives: Any, message: str, cache: bool) -> None:
     encoder = Lengths()
     encoder.gives = gives
     with pytest.raises(PluginError, match=f"the encoder Lengths gave .*{message}"):
@@ -210,7 +210,7 @@ def test_the_text_of_a_bad_vector_is_named() -> None:
         encoded(encoder, ["good", "bad text " + "x" * 90, "a"], "table")
 
 
-def test_other_lengths_than_before_are_told() -> None:
+def test_other_lengths_than_before_are_reported() -> None:
     encoded(Lengths(), ["a"], "table")
     encoder = Lengths()
     encoder.gives = lambda texts: np.ones((len(texts), 7))
@@ -226,7 +226,7 @@ def test_numbers_of_other_kinds_are_taken() -> None:
     assert encoded(encoder, ["aaa", "b"], "table").tolist() == [[3.0], [1.0]]
 
 
-def test_damage_warns_and_is_mended(root: Path) -> None:
+def test_damage_warns_and_is_repaired(root: Path) -> None:
     encoder = Lengths()
     encoded(encoder, ["a", "bb"], "table")
     [entry] = embedding_files.entries(root)

@@ -98,7 +98,7 @@ def test_nan_is_an_error_that_names_model_and_text(
         encoder.encode(["short", "longer text"], "query")
 
 
-def test_features_that_are_no_rows_run_too(
+def test_features_that_are_not_rows_run_too(
     encoder: MiniLM, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tokens laid end to end cannot be sorted again, but their texts are."""

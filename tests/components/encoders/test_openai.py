@@ -136,7 +136,7 @@ def test_cut_texts_are_counted(server: OpenAIServer) -> None:
     assert "m: 1 of 2 texts were cut at about 2 tokens" in encoder.notes()
 
 
-def test_another_corpus_is_counted_anew(server: OpenAIServer) -> None:
+def test_another_corpus_is_counted_again(server: OpenAIServer) -> None:
     encoder = Quick("m", server.base_url, max_tokens=2)
     for _ in range(2):
         encoder.fit([])

@@ -103,7 +103,7 @@ def test_no_answer_in_time(server: OpenAIServer) -> None:
         Quick("m", server.base_url, attempts=2, timeout=0.2).encode(["q"], "table")
 
 
-def test_retry_after_is_obeyed_and_told(server: OpenAIServer) -> None:
+def test_retry_after_is_obeyed_and_reported(server: OpenAIServer) -> None:
     encoder = Quick("m", server.base_url)
     server.script = first_times(1, served.rate_limited(retry_after="1"))
     start = monotonic()

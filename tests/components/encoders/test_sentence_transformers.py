@@ -109,7 +109,7 @@ def test_cut_texts_are_counted_for_each_kind(minilm: MiniLM) -> None:
     ]
 
 
-def test_cut_texts_are_counted_anew_for_each_corpus(minilm: MiniLM) -> None:
+def test_cut_texts_are_counted_again_for_each_corpus(minilm: MiniLM) -> None:
     encoder = _fresh(minilm)
     for _ in range(2):
         encoder.fit([])
@@ -160,7 +160,7 @@ def test_a_lower_limit() -> None:
 
 
 @pytest.mark.parametrize(("tokens", "words"), [(2, "needs at least 3"), (513, "places for 512")])
-def test_a_limit_that_cannot_be(tokens: int, words: str) -> None:
+def test_invalid_limit(tokens: int, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         MiniLM(max_tokens=tokens).encode(["a"], "query")
 

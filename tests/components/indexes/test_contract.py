@@ -81,7 +81,7 @@ def test_the_scale_of_vectors_changes_nothing(spec: str, tables: float, asked: f
 
 
 @exact
-def test_batch_is_loop_whatever_the_blocks(spec: str) -> None:
+def test_batch_is_loop_regardless_of_the_blocks(spec: str) -> None:
     """More queries than a block holds."""
     vectors, queries = clustered(1000), clustered(2500, seed=2)
     made = built(spec, vectors)

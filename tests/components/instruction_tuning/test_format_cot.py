@@ -76,7 +76,7 @@ def test_what_is_of_no_use_is_replaced_and_says_why(reply: str, problem: str) ->
     assert found.text == format_cot.by_rules(TARGETS[0])
 
 
-def test_names_columns_and_parts_of_words_are_no_quotes() -> None:
+def test_names_columns_and_parts_of_words_are_not_quotes() -> None:
     target = Target("a", "| Team | Wins |\n|---|---|\n| Hawks | Wins |", "text")
     assert format_cot.quoted_cells("Team, Wins, Hawksbill, Hawk", target) == []
     assert format_cot.quoted_cells("the Hawks'", target) == ["hawks"]

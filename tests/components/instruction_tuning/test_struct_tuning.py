@@ -227,7 +227,7 @@ def test_too_little_memory(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_loss_that_is_no_number(
+def test_a_loss_that_is_not_a_number(
     llama: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import torch

@@ -108,7 +108,7 @@ def _index() -> Evidence:
     return Evidence.build(corpus(), "auto")
 
 
-def test_nothing_known_is_no_evidence() -> None:
+def test_nothing_known_is_not_evidence() -> None:
     assert all(not any(values) for values in evidence("zebra").values())
     assert all(not any(values) for values in evidence("").values())
 

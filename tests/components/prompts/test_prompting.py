@@ -202,7 +202,7 @@ def test_no_tables_no_context(task: str) -> None:
     "odd", ["{{ 7 * 7 }}", "{% for x in y %}", "{# no #}", "{{ query.__class__ }}", "{{", "<b>&"]
 )
 @pytest.mark.parametrize("format", ["text", "markdown", "csv", "sentences"])
-def test_cells_and_queries_are_no_templates(odd: str, format: Format) -> None:
+def test_cells_and_queries_are_not_templates(odd: str, format: Format) -> None:
     strange = Table(TableId("0", "t"), [odd], [[odd]], {"title": odd})
     messages = prompter(format=format).prompted(Query("q", f"Is {odd}?", ()), [strange])
     user = messages.request.messages[1].content
@@ -249,7 +249,7 @@ def test_own_prompt(tmp_path: Path) -> None:
         ({"user": "{{ tables }} {{ query.__class__.__mro__ }}"}, ["SecurityError"]),
     ],
 )
-def test_prompt_that_cannot_be(tmp_path: Path, changes: dict[str, Any], parts: list[str]) -> None:
+def test_invalid_prompt(tmp_path: Path, changes: dict[str, Any], parts: list[str]) -> None:
     path = _file(tmp_path, **changes)
     with pytest.raises(ConfigError) as caught:
         Prompt.load("question_answering", path)
@@ -267,7 +267,7 @@ def test_prompt_that_cannot_be(tmp_path: Path, changes: dict[str, Any], parts: l
         (b"just text", "expected the entries system, user"),
     ],
 )
-def test_file_that_is_no_prompt(tmp_path: Path, content: bytes, part: str) -> None:
+def test_file_that_is_not_a_prompt(tmp_path: Path, content: bytes, part: str) -> None:
     path = tmp_path / "mine.yaml"
     path.write_bytes(content)
     with pytest.raises(ConfigError, match=part):
@@ -329,11 +329,11 @@ def test_identity_is_all_that_changes_a_request() -> None:
 
 
 @pytest.mark.parametrize("budget", [0, -1, 2.5, "many"])
-def test_budget_that_cannot_be(budget: Any) -> None:
+def test_invalid_budget(budget: Any) -> None:
     with pytest.raises(ConfigError, match="prompt_tokens="):
         prompter(budget)
 
 
-def test_format_that_cannot_be() -> None:
+def test_invalid_format() -> None:
     with pytest.raises(ConfigError, match="format='xml'"):
         prompter(format="xml")  # type: ignore[arg-type]  # as from Python

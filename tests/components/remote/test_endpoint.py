@@ -91,7 +91,7 @@ def test_a_final_failure_is_sent_once() -> None:
     assert len(setting.sent) == 1
 
 
-def test_retry_after_holds_all_and_is_told_once() -> None:
+def test_retry_after_holds_all_and_is_reported_once() -> None:
     setting = Setting(_busy(20) for _ in range(8))
     replies = setting.clock.run(*(setting.ask(str(i)) for i in range(8)))
     assert replies == [("ok", False)] * 8

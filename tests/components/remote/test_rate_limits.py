@@ -20,7 +20,7 @@ async def _timed(limiter: Limiter, tokens: int = 0) -> float:
     return limiter.clock.now()
 
 
-def test_no_limit_makes_nobody_wait() -> None:
+def test_no_limit_makes_no_one_wait() -> None:
     clock = FakeClock()
     limiter = Limiter(clock=clock)
     assert set(clock.run(*(_timed(limiter, 10**6) for _ in range(20)))) == {1000.0}
@@ -60,7 +60,7 @@ def test_tokens_that_were_not_used_are_given_back() -> None:
     assert clock.run(twice()) == [pytest.approx(1001.0)]
 
 
-def test_a_pause_holds_everybody_and_is_told_once() -> None:
+def test_a_pause_holds_everybody_and_is_reported_once() -> None:
     clock, told = FakeClock(), list[tuple[str, float]]()
     limiter = Limiter(clock=clock)
     begun = [limiter.pause(7, "HTTP 429", lambda r, s: told.append((r, s))) for _ in range(5)]
@@ -84,7 +84,7 @@ def test_who_waits_for_a_place_is_held_by_a_pause_that_begins_meanwhile() -> Non
     assert all(later - earlier >= 0.999 for earlier, later in pairwise(times))
 
 
-def test_the_own_limit_is_told_once() -> None:
+def test_the_own_limit_is_reported_once() -> None:
     clock, told = FakeClock(), list[str]()
     limiter = Limiter(rpm=6, tpm=90000, clock=clock)
 

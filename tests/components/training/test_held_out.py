@@ -104,7 +104,7 @@ def test_what_cannot_be(tmp_path: Path, changes: dict[str, Any], message: str) -
         _load(shops(tmp_path / "shops"), **changes)
 
 
-def test_negatives_are_no_gold_no_copies_and_not_kept_out(tmp_path: Path) -> None:
+def test_negatives_are_not_gold_no_copies_and_not_kept_out(tmp_path: Path) -> None:
     """Every table shares its words with every question; copies of gold and of others are one."""
     extra = [{"query_id": "m", "query": "price weight", "table_id": "fig", "split": "train"}]
     corpus = shops(tmp_path / "shops", extra, copies=True)

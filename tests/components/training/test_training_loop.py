@@ -65,7 +65,7 @@ def test_rate_rises_and_falls() -> None:
     assert [g["weight_decay"] for g in optimizer.param_groups] == [0.01, 0.0]
 
 
-def test_a_loss_that_is_no_number() -> None:
+def test_a_loss_that_is_not_a_number() -> None:
     import torch
 
     from target_bench.core.observer import Observer

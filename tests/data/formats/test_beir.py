@@ -129,7 +129,7 @@ def test_nothing_relevant(tmp_path: Path) -> None:
     assert "3 tables and 0 queries" in _fault(_write(tmp_path, qrels="q1\td1\t0\nq2\td1\t-1\n"))
 
 
-def test_queries_that_nothing_is_relevant_to_are_told(tmp_path: Path) -> None:
+def test_queries_that_nothing_is_relevant_to_are_reported(tmp_path: Path) -> None:
     folder = _write(tmp_path, qrels="q1\td1\t1\nq2\td1\t0\nq2\td2\t-1\n")
     for _ in range(2):  # read, and from the cache
         dataset = corpora.load(folder)

@@ -63,7 +63,7 @@ def test_other_values(value: Any, cell: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [object(), 2j, Fraction(1, 2), len, np.longdouble(1), [object()]])
-def test_values_that_are_no_cells(value: Any) -> None:
+def test_values_that_are_not_cells(value: Any) -> None:
     with pytest.raises(TypeError, match="is neither text, number nor date"):
         cells([value])
 

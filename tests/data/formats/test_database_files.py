@@ -184,7 +184,7 @@ def test_nothing_is_left_beside_the_database(tmp_path: Path) -> None:
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 
 
-def test_text_that_is_no_utf8(tmp_path: Path) -> None:
+def test_text_that_is_not_utf8(tmp_path: Path) -> None:
     """The bytes stay visible."""
     path = _sqlite(tmp_path / "x.db", "CREATE TABLE t (a); INSERT INTO t VALUES ('é');")
     path.write_bytes(path.read_bytes().replace("é".encode(), b"\xe9x"))

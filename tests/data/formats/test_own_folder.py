@@ -315,7 +315,7 @@ def test_broken_queries(tmp_path: Path, changes: Record, fault: str) -> None:
     assert "queries.jsonl" in str(caught.value)
 
 
-def test_query_that_is_no_object(tmp_path: Path) -> None:
+def test_query_that_is_not_an_object(tmp_path: Path) -> None:
     write_own(tmp_path, {"a.csv": "x\n1\n"}, [])
     (tmp_path / "queries.jsonl").write_text('"q"\n', encoding="utf-8")
     with pytest.raises(DataError, match=r"queries\.jsonl, line 1: expected a JSON object, found s"):

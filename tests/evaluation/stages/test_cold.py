@@ -89,7 +89,7 @@ def test_recorded_embeddings_leave_no_time(tmp_path: Path) -> None:
     assert "not shown" not in str(Results([first]))
 
 
-def test_what_a_run_made_itself_is_no_loan(tmp_path: Path) -> None:
+def test_what_a_run_made_itself_is_not_a_loan(tmp_path: Path) -> None:
     """A query text that is asked twice is encoded once, in a cold run too."""
 
     class Twice(Dense):
@@ -155,7 +155,7 @@ def test_latency_of_before_is_measured_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["oracle", "no-context"])
-def test_rankings_that_nobody_made_have_no_time(tmp_path: Path, mode: str) -> None:
+def test_rankings_that_no_one_made_have_no_time(tmp_path: Path, mode: str) -> None:
     result = _run(tmp_path, mode)
     assert (set(result.seconds), result.timed_queries) == ({"load", "score"}, 0)
     assert _manifest(result)["timed_queries"] == 0

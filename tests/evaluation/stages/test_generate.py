@@ -309,7 +309,7 @@ def test_any_object_may_cost_money(tmp_path: Path) -> None:
     assert heard[0].cost is None
 
 
-def test_nobody_is_asked_about_what_is_free(tmp_path: Path) -> None:
+def test_no_one_is_asked_about_what_is_free(tmp_path: Path) -> None:
     heard: list[Estimate] = []
     answered(tmp_path, Own(), confirm=_agreeing(heard, answer=False))
     assert heard == []

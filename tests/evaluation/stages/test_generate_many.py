@@ -129,7 +129,7 @@ def test_many_that_breaks(tmp_path: Path, answers: Any, parts: list[str]) -> Non
     assert [line["query_id"] for line in lines(tmp_path)] == ids(QUESTIONS[:NUMBER])
 
 
-def test_many_that_is_no_iterator(tmp_path: Path) -> None:
+def test_many_that_is_not_an_iterator(tmp_path: Path) -> None:
     with pytest.raises(PluginError, match="raised TypeError in generate_many"):
         answered(tmp_path, Many(lambda _: None))  # type: ignore[arg-type, return-value]
 

@@ -52,7 +52,7 @@ def _run(out: Path, retriever: Any, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("memory", [2_000_000, "2MB"])
-def test_budget_is_told_first(tmp_path: Path, memory: Any) -> None:
+def test_budget_is_reported_first(tmp_path: Path, memory: Any) -> None:
     retriever = Budgeted()
     _, recorder = _run(tmp_path, retriever, memory=memory)
     assert retriever.told == [2_000_000, "embed"]
@@ -74,7 +74,7 @@ def test_budget_that_does_not_arrive(tmp_path: Path, base: type) -> None:
     assert warning == "the memory budget does not bound Plain, which keeps no limit"
 
 
-def test_mistake_in_limit_memory_is_told(tmp_path: Path) -> None:
+def test_mistake_in_limit_memory_is_reported(tmp_path: Path) -> None:
     """It is not taken for a retriever without the method."""
 
     class Mistaken(Budgeted):

@@ -79,7 +79,7 @@ def _on_disk(out: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", [Fragile, Batched])
-def test_stops_at_the_fault_and_goes_on_when_mended(tmp_path: Path, kind: type[Fragile]) -> None:
+def test_stops_at_the_fault_and_goes_on_when_repaired(tmp_path: Path, kind: type[Fragile]) -> None:
     query = QUERIES[NUMBER]
     FAULTY.add(query.text)
     with pytest.raises(PluginError) as caught:
@@ -203,7 +203,7 @@ def test_scores_decide_the_order(tmp_path: Path) -> None:
         ((0.7, 0.7, 0.2), "280 of 280 scored rankings begin with tables of equal score"),
     ],
 )
-def test_ties_are_counted_and_told_where_many(
+def test_ties_are_counted_and_reported_where_many(
     tmp_path: Path, scores: tuple[float, ...], told: str
 ) -> None:
     """Also when the run is there already."""

@@ -50,7 +50,7 @@ def test_lost_worker(folder: Path) -> None:
     assert "died twice, killed by SIGKILL" in str(always.error)
 
 
-def test_observer_hears_of_both_workers(folder: Path) -> None:
+def test_observer_is_notified_of_both_workers(folder: Path) -> None:
     started: list[tuple[int, str]] = []
     stages: list[str] = []
 
@@ -122,7 +122,7 @@ def test_interruption(folder: Path) -> None:
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert (out, "Traceback" in err) == ("", False)
-    assert "Interrupted. What is answered is kept; the same command goes on." in err
+    assert "Interrupted. Answered queries are kept; the same command continues." in err
     while any(map(_lives, workers)) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not any(map(_lives, workers))
@@ -186,7 +186,7 @@ def test_cells_of_one_group_follow_each_other() -> None:
     assert not queue
 
 
-def test_what_is_printed_in_a_cell_is_no_result(folder: Path) -> None:
+def test_what_is_printed_in_a_cell_is_not_a_result(folder: Path) -> None:
     (folder / "loud.py").write_text(
         "class Loud:\n"
         "    def embed_corpus(self, corpus):\n"

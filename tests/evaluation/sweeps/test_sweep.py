@@ -105,7 +105,7 @@ def test_k_costs_one_retrieval(folder: Path) -> None:
     assert {f"recall@{k}" for k in (1, 5, 10, 25, 50)} <= outcome.scores.keys()
 
 
-def test_entries_that_no_cell_reads_are_told(folder: Path) -> None:
+def test_entries_that_no_cell_reads_are_reported(folder: Path) -> None:
     text = "corpora: mini\ntasks: retrieval\nretrievers: bm25\ntables: [1, 5]\ngenerators: gold\n"
     heard = Heard()
     sweep = Sweep.load(write(folder, text), observer=heard)
@@ -364,7 +364,7 @@ def test_impossible_settings(folder: Path, change: tuple[str, str], told: list[s
     assert not (folder / "runs").exists()
 
 
-def test_all_that_is_impossible_is_told(folder: Path) -> None:
+def test_all_that_is_impossible_is_reported(folder: Path) -> None:
     text = "corpora: [mini, minni]\nretrievers:\n  - bm52\n  - {name: bm25, k2: 1}\n"
     with pytest.raises(ConfigError) as error:
         _load(folder, text)

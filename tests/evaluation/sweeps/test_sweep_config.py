@@ -59,7 +59,7 @@ def test_what_cannot_be(tmp_path: Path, more: str, told: str) -> None:
     assert told in str(error.value)
 
 
-def test_all_problems_are_told(tmp_path: Path) -> None:
+def test_all_problems_are_reported(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as error:
         _config(tmp_path, "corpora: [{nmae: mini}]\nk: [0]\nlimit: a\n")
     told = str(error.value).splitlines()

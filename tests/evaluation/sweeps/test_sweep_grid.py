@@ -198,7 +198,7 @@ def test_include_and_exclude(tmp_path: Path, rules: str, kept: int) -> None:
         ("exclude: {corpus: mini}", "include and exclude leave no cell"),
     ],
 )
-def test_filters_that_cannot_be(tmp_path: Path, rules: str, told: str) -> None:
+def test_invalid_filters(tmp_path: Path, rules: str, told: str) -> None:
     """A filter that no cell is like says something else than was meant."""
     with pytest.raises(ConfigError) as error:
         _cells(tmp_path, f"{FILTERED}{rules}\n")

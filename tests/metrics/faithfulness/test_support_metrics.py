@@ -80,7 +80,7 @@ def test_tables_need_no_reference() -> None:
     assert np.isnan(facts[3])
 
 
-def test_names_of_columns_are_no_claims() -> None:
+def test_names_of_columns_are_not_claims() -> None:
     rows = "| Nobody said | Hawks |\n| Points | 95 |"
     keys = ComparedTables(rows, rows, "text", headers=Headers(column=False), source=REPORT)
     assert [one.text for one in keys.support.claims] == ["Hawks", "95"]

@@ -93,7 +93,7 @@ def test_all_rank_the_same_tables() -> None:
     assert len(found) == len(CORPORA)
 
 
-def test_orders_that_hold_whatever_the_machine() -> None:
+def test_orders_that_hold_regardless_of_the_machine() -> None:
     """The figures that README.md and issue trackers will be asked about."""
     tens = {n: {r.corpus: r.scores["recall@10"].value for r in _entry(n).runs} for n in NAMES}
     for corpus in ("ottqa", "fetaqa", "tabfact"):

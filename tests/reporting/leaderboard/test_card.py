@@ -85,7 +85,7 @@ def test_faults_stand_with_their_line(tmp_path: Path, line: int, changed: str, t
     assert str(caught.value).replace("\n", "").isprintable()
 
 
-def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
+def test_all_faults_are_reported_at_once(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         read_card(written(tmp_path, "name: X\nparameters: no\n"))
     assert "card.yaml: authors: is missing" in str(caught.value)

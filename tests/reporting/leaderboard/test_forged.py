@@ -208,7 +208,7 @@ def test_answers_copied(tmp_path: Path, packed_bm25: Path, everything: Files) ->
 
 
 @pytest.mark.parametrize("retriever", ["tfidf", "lsa", "random"])
-def test_other_systems_are_no_copies(tmp_path: Path, packed_bm25: Path, retriever: str) -> None:
+def test_other_systems_are_not_copies(tmp_path: Path, packed_bm25: Path, retriever: str) -> None:
     folders = run_all(tmp_path / "runs", retriever)
     path = pack(folders, card("Another", "Cem Honest"), tmp_path / "other.tbs.zip")
     verification = verify(path, packed_bm25.parent, observer=Recorder())

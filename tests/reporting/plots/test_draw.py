@@ -82,7 +82,7 @@ def test_front() -> None:
     assert draw.front([]) == []
 
 
-def test_names_are_told_apart_and_fit() -> None:
+def test_names_are_distinguished_and_fit() -> None:
     name = "bm25:fields=[[title,section],[header,rows]],k1=0.9,b=0.4,stemmer=none"
     lines = style.label(name).split("\n")
     assert max(map(len, lines)) <= 34

@@ -140,7 +140,7 @@ def test_a_file_that_cannot_be_written(mini_runs: list[Path], tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("limits", [{"depth": 0}, {"megabytes": 0}, {"megabytes": float("nan")}])
-def test_limits_that_cannot_be(limits: dict[str, float]) -> None:
+def test_invalid_limits(limits: dict[str, float]) -> None:
     with pytest.raises(ConfigError):
         Limits(**limits)  # type: ignore[arg-type]
 

@@ -41,7 +41,7 @@ def run(pool: Pool, ducks: Path) -> Run:
         ("SELECT * FROM read_csv('/etc/passwd')", "forbidden", "disabled by configuration"),
     ],
 )
-def test_failures_are_told_apart(run: Run, sql: str, outcome: str, message: str) -> None:
+def test_failures_are_distinguished(run: Run, sql: str, outcome: str, message: str) -> None:
     got = run(sql)
     assert got.outcome == outcome, got.message
     assert message in got.message

@@ -44,7 +44,7 @@ def run(pool: Pool, people: Path) -> Run:
         ("SELECT zeroblob(999999999)", "memory", "string or blob too big"),
     ],
 )
-def test_failures_are_told_apart(run: Run, sql: str, outcome: str, message: str) -> None:
+def test_failures_are_distinguished(run: Run, sql: str, outcome: str, message: str) -> None:
     got = run(sql)
     assert got.outcome == outcome
     assert message in got.message

@@ -180,7 +180,7 @@ def test_closing_ends_what_runs(people: Path) -> None:
         pool.execute(Statement(people, "SELECT 1"))
 
 
-def test_arguments_that_cannot_be(people: Path) -> None:
+def test_invalid_arguments(people: Path) -> None:
     with pytest.raises(ConfigError, match="workers=0"):
         Pool(0)
     with pytest.raises(ConfigError, match="repeat=0"):

@@ -25,7 +25,7 @@ def test_values_arrive_as_they_were(rows: list[Any]) -> None:
     assert receive(pipe) == 1
 
 
-def test_a_closed_pipe_is_told_from_an_empty_message() -> None:
+def test_a_closed_pipe_is_distinguished_from_an_empty_message() -> None:
     pipe = io.BytesIO()
     send(pipe, "whole")
     for length in range(len(pipe.getvalue())):

@@ -176,7 +176,7 @@ def test_two_retrievers_of_an_entry(tmp_path: Path) -> None:
     assert sorted(labels) == ["dense:model=m (1)", "dense:model=m (2)", "tfidf"]
 
 
-def test_a_missing_score_is_no_number(tmp_path: Path) -> None:
+def test_a_missing_score_is_not_a_number(tmp_path: Path) -> None:
     run = retrieval(0.5)
     record = entry("a", run).to_json()
     nothing = {"value": None, "low": None, "high": None, "n": 0, "signature": "s"}

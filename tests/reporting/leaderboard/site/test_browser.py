@@ -250,7 +250,7 @@ def test_charts(page: "Page") -> None:
     page.wait_for_function("() => document.querySelectorAll('#recall-chart polyline').length === 1")
 
 
-def test_rows_of_the_same_names_are_told_apart(open_page: OpenPage, tmp_path: Path) -> None:
+def test_rows_of_the_same_names_are_distinguished(open_page: OpenPage, tmp_path: Path) -> None:
     """In the table, in the legend of the charts, and in what is copied."""
     alike = [entry("a", retrieval(0.9)), entry("b", retrieval(0.5))]
     named = [replace(one, card=card("One name")) for one in alike]
@@ -264,7 +264,7 @@ def test_rows_of_the_same_names_are_told_apart(open_page: OpenPage, tmp_path: Pa
     assert "entry b" in copied(page, "csv", "system,")
 
 
-def test_no_mean_that_nobody_has(open_page: OpenPage, tmp_path: Path) -> None:
+def test_no_mean_that_no_one_has(open_page: OpenPage, tmp_path: Path) -> None:
     """No system is on all data: the first score orders the rows."""
     apart = [
         entry("a", retrieval(0.4)),

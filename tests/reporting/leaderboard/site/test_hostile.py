@@ -57,7 +57,7 @@ def test_hostile_entries_show_as_text(open_page: OpenPage, tmp_path: Path) -> No
         assert any(" ".join(text.split()) in " ".join(cell.split()) for cell in shown), text
 
 
-def test_what_is_copied_is_no_markup_and_no_formula(open_page: OpenPage, tmp_path: Path) -> None:
+def test_what_is_copied_is_not_markup_and_no_formula(open_page: OpenPage, tmp_path: Path) -> None:
     """Pasted into a spreadsheet, a README or a paper, labels of others stay text."""
     label = "\u00a0=1+1 [x](http://example.org) <img src=x> `a` *b*| a_b _c_ &lt; [d]"
     hostile = entry("a", retrieval(0.5, retriever=label), its_card=card("[2cm] name"))

@@ -107,7 +107,7 @@ def test_a_build_that_runs_beside_is_waited_for(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
 
 
-def test_a_killed_build_holds_nobody_up(tmp_path: Path) -> None:
+def test_a_killed_build_holds_no_one_up(tmp_path: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path; "
         "from target_bench.reporting.leaderboard.site import site_writer; "
@@ -126,7 +126,7 @@ def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
     assert (tmp_path / "site" / "index.html").exists()
 
 
-def test_what_is_no_site_stays(tmp_path: Path) -> None:
+def test_not_a_site_stays(tmp_path: Path) -> None:
     given, out = write(tmp_path / "in", board()), tmp_path / "site"
     out.mkdir()
     (out / "thesis.tex").write_text("mine")
