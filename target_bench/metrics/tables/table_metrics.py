@@ -22,7 +22,7 @@ Compared = Sequence[ComparedTables]
 Counted = tuple[float, float]
 """A sum, and the number of values in it."""
 
-VERSION = "tables:1"
+VERSION = "tables:2"
 """The version of these metrics and of reading tables, for identities."""
 
 OF = "tables"
