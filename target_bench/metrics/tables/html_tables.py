@@ -114,7 +114,7 @@ def _span(cell: "Tag", name: str) -> int:
 
 
 def _has_odd_span(soup: "BeautifulSoup") -> bool:
-    """Return whether a span is no number from 1 to the largest; it is read as one of these."""
+    """Return whether a span is not a number from 1 to the largest; it is read as one of these."""
     cells, names = soup.find_all(["th", "td"]), ("rowspan", "colspan")
     given = (str(cell[name]).strip() for cell in cells for name in names if cell.has_attr(name))
     return any(not _NUMBER.fullmatch(one) or int(one) > _WIDEST for one in given)
