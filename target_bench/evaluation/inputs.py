@@ -1,15 +1,17 @@
-"""Rankings and answers that were made elsewhere, read from files to be scored."""
+"""Rankings and answers that no plug-in gives: read from files to be scored, or references."""
 
 from pathlib import Path
+from typing import Any
 
 from target_bench.core import registry
 from target_bench.core.built_in import RANKING_TASK
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
-from target_bench.core.schema import Query
+from target_bench.core.schema import Dataset, Query
+from target_bench.core.task import Task
 from target_bench.data.select import Loaded
-from target_bench.evaluation.stages.generate import AnswerOptions, GeneratorSpec
+from target_bench.evaluation.stages.generate import GOLD, AnswerOptions, GeneratorSpec
 from target_bench.evaluation.stages.retrieve import RetrieverSpec
 from target_bench.runs import ranking_files
 from target_bench.runs.record_log import Answered
@@ -78,3 +80,16 @@ def given_answers(
 
     identity, _ = plugin_identity(replay)
     return AnswerOptions(GeneratorSpec(Path(predictions).name, identity, replay, answer))
+
+
+def check_gold(generator: GeneratorSpec, task: Task[Any], dataset: Dataset) -> None:
+    """See that there is a reference where references are to be the answers.
+
+    Raises:
+        DataError: no query has one.
+    """
+    if generator.identity == {"mode": GOLD} and not any(map(task.has_reference, dataset.queries)):
+        raise DataError(
+            f"{dataset.info.name} {dataset.split}: no query has a reference answer, so the "
+            f"generator {GOLD} has nothing to answer with; name another generator"
+        )

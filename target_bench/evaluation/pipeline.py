@@ -19,15 +19,10 @@ from target_bench.core.registry import is_own_code
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import Task
 from target_bench.data.select import make_task
-from target_bench.evaluation import run_warnings
+from target_bench.evaluation import inputs, run_warnings
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.stages.consent import Confirm
-from target_bench.evaluation.stages.generate import (
-    GOLD,
-    AnswerOptions,
-    GenerateStage,
-    GeneratorSpec,
-)
+from target_bench.evaluation.stages.generate import AnswerOptions, GenerateStage, GeneratorSpec
 from target_bench.evaluation.stages.judge import JudgeStage
 from target_bench.evaluation.stages.retrieve import Cell, RetrieveStage
 from target_bench.evaluation.stages.score import (
@@ -78,19 +73,10 @@ class AnswerPlan:
 
 
 def answer_plan(task: Task[Any], cell: Cell, options: AnswerOptions) -> AnswerPlan:
-    """Return generator, task and prompts of a cell; errors as for ``AnswerOptions``.
-
-    Raises:
-        DataError: references are to be the answers, and there is none.
-    """
+    """Return generator, task and prompts; errors as for ``AnswerOptions`` and ``check_gold``."""
     scorable(task, cell.dataset)
     generator = options.generator_spec(task, cell.observer)
-    known = any(map(task.has_reference, cell.dataset.queries))
-    if generator.identity == {"mode": GOLD} and not known:
-        raise DataError(
-            f"{cell.dataset.info.name} {cell.dataset.split}: no query has a reference answer, so "
-            f"the generator {GOLD} has nothing to answer with; name another generator"
-        )
+    inputs.check_gold(generator, task, cell.dataset)
     follows_schema = bool(getattr(generator.generator, "follows_schema", False))
     depth = cell.depth if task.retrieves else most_given(task, cell.dataset)
     tables = options.prompting.tables

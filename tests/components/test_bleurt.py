@@ -41,7 +41,7 @@ def test_equal_to_the_model_on_the_best_reference(tmp_path: Path) -> None:
 
     def score(reference: str, text: str) -> float:
         with torch.no_grad():
-            return float(model(**tokens(reference, text, return_tensors="pt")).logits[0, 0])
+            return float(model(**tokens([reference], [text], return_tensors="pt")).logits[0, 0])
 
     metric = BLEURT(folder)
     texts = ["ann won", "the game", None]

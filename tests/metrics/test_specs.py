@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from target_bench.components.bleurt import SPEC as BLEURT
 from target_bench.core import registry
 from target_bench.core.built_in import BUILT_IN
 from target_bench.core.errors import ConfigError
@@ -20,6 +21,7 @@ from target_bench.evaluation.results import score_cell
 from target_bench.evaluation.stages.score import _computed
 from target_bench.metrics import run_scores
 from target_bench.metrics.bertscore import SPEC as BERT_SCORE
+from target_bench.metrics.faithfulness.support_metrics import FACTS_JUDGED
 from target_bench.metrics.run_scores import all_specs, is_built_in, named, parse, spec_of, specs_of
 from target_bench.metrics.tables.table_metrics import P_CONTENT, P_STRUCTURE
 
@@ -36,7 +38,8 @@ def _metrics_of(task: str) -> list[Metric[Any]]:
 
 
 def test_every_metric_of_a_task_is_declared_and_every_declaration_is_of_one() -> None:
-    met = {"bertscore": BERT_SCORE, "p_content": P_CONTENT.spec, "p_structure": P_STRUCTURE.spec}
+    judged = (P_CONTENT, P_STRUCTURE, FACTS_JUDGED)
+    met = {spec.name: spec for spec in (BERT_SCORE, BLEURT, *(one.spec for one in judged))}
     for task in BUILT_IN["task"]:
         for metric in _metrics_of(task):
             assert spec_of(metric.name) == metric.spec
@@ -71,7 +74,7 @@ def test_every_name_is_read_back(spec: MetricSpec) -> None:
     k = 7 if spec.at_k else None
     assert parse(spec.at(k)) == (spec, k)
     assert is_built_in(spec.at(k))
-    if spec.name != "bertscore":
+    if spec.name not in ("bertscore", "bleurt"):  # which need a model
         made = named(spec.at(k))
         assert made is not None
         assert (made.name, made.spec) == (spec.at(k), spec)

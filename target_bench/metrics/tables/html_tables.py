@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _NOT_PROSE = {*_HEADINGS, "table", "ul", "ol", "title", "style", "script", "tr", "td", "th"}
+_NUMBER = re.compile("[1-9][0-9]{0,3}")
 _CELLS = ("tr", "td", "th", "li")
 _OPENED, _CLOSED = re.compile(r"<table\b", re.IGNORECASE), re.compile(r"</table\b", re.IGNORECASE)
 _WIDEST = 1000
@@ -52,6 +53,8 @@ def read_html_tables(text: str, parser: str = HTML_PARSER) -> ReadAnswer:
         grids = [("", _grid(soup) or _items(soup))]
     if any(_size(grid) > MOST_CELLS for _, grid in grids):
         return failed("too_long")
+    if not all(_is_filled(grid) for _, grid in grids) or _has_odd_span(soup):
+        faults.append("ragged")
     return read_answer([AnswerTable(name, _rows(grid)) for name, grid in grids], faults)
 
 
@@ -108,6 +111,19 @@ def _cells(row: "Tag") -> Iterator[GridCell]:
 def _span(cell: "Tag", name: str) -> int:
     found = re.match(r"\s*(\d{1,6})", str(cell.get(name, "1")))
     return min(max(int(found[1]), 1), _WIDEST) if found else 1
+
+
+def _has_odd_span(soup: "BeautifulSoup") -> bool:
+    """Return whether a span is not a number from 1 to the largest; it is read as one of these."""
+    cells, names = soup.find_all(["th", "td"]), ("rowspan", "colspan")
+    given = (str(cell[name]).strip() for cell in cells for name in names if cell.has_attr(name))
+    return any(not _NUMBER.fullmatch(one) or int(one) > _WIDEST for one in given)
+
+
+def _is_filled(grid: tuple[tuple[GridCell, ...], ...]) -> bool:
+    """Return whether the cells, with their spans, fill a rectangle without covering each other."""
+    places = CellGrid(grid).places()
+    return sum(cell[1] * cell[2] for row in grid for cell in row) == sum(map(len, places))
 
 
 def _items(soup: "BeautifulSoup") -> tuple[tuple[GridCell, ...], ...]:

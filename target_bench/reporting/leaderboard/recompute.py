@@ -171,7 +171,7 @@ class Recomputer:
         loaded = self.loaded(run, where)
         _check_data(run, loaded, where)
         dataset = loaded.dataset
-        if not basis and not scorable(task, dataset).queries:
+        if not basis and not any(map(task.has_reference, dataset.queries)):
             raise RefusedError(
                 "data", f"{where}: no query of {run.corpus} {run.split} has a reference here"
             )

@@ -121,6 +121,19 @@ def test_names_of_tables() -> None:
             set(),
         ),
         (
+            "<table><tr><th colspan=2>a<tr><td rowspan=2>1<td>2</table>",
+            "html",
+            (("a", "a"), ("1", "2")),
+            {"ragged"},
+        ),
+        (
+            "<table><tr><td rowspan=2>1<td>2<tr><td colspan=2>3</table>",
+            "html",
+            (("1", "2", ""), ("1", "3", "3")),
+            {"ragged"},
+        ),
+        ("<table><tr><td colspan=-2>1<td rowspan=x>2</table>", "html", (("1", "2"),), {"ragged"}),
+        (
             "<table><tr><td><table><tr><td>x</td></tr></table></td><td>y</td></tr></table>",
             "html",
             (("x", "y"),),
