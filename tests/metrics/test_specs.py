@@ -57,7 +57,7 @@ def test_declarations_say_what_people_read() -> None:
         assert spec.tolerance > 0
     assert len({(spec.of, spec.label) for spec in SPECS.values()}) == len(SPECS)
     ranks = [spec.rank for spec in SPECS.values() if spec.of != "rankings" and spec.rank]
-    assert sorted(ranks) == list(range(1, len(ranks) + 1))
+    assert len(set(ranks)) == len(ranks)
 
 
 NAMES = st.text(st.characters(exclude_characters="@", exclude_categories=("Z", "C")), min_size=1)

@@ -5,7 +5,7 @@ value for each cell that is not empty. Every element is compared with the most s
 other side, so one may serve many.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.metrics.tables.character_f import character_f
+from target_bench.metrics.tables.character_f import character_f, character_f_of_all
 
 Grid = Sequence[Sequence[str]]
 Element = tuple[str, ...]
@@ -46,6 +46,9 @@ class Headers:
 
 
 BOTH = Headers()
+
+_MANY_PAIRS = 2_000
+"""Pairs of texts from which on they are compared all at once."""
 
 
 def parse_paper_format(text: str, strict: bool = False) -> list[list[str]] | None:
@@ -154,16 +157,17 @@ def _soft(answer: Sequence[Element], gold: Sequence[Element]) -> PRF:
         return NONE
     similar = np.ones((len(gold), len(answer)))
     for part in range(len(gold[0])):
-        similar *= _similar([one[part] for one in gold], [one[part] for one in answer], character_f)
+        similar *= _similar([one[part] for one in gold], [one[part] for one in answer])
     return _prf(float(similar.max(axis=0).mean()), float(similar.max(axis=1).mean()))
 
 
-def _similar(
-    gold: Sequence[str], answer: Sequence[str], measure: Callable[[str, str], float]
-) -> NDArray[np.float64]:
-    """Return (gold, answer) similarities; each pair of distinct texts is compared once."""
+def _similar(gold: Sequence[str], answer: Sequence[str]) -> NDArray[np.float64]:
+    """Return (gold, answer) values of chrF; each pair of distinct texts is compared once."""
     right, left = list(dict.fromkeys(gold)), list(dict.fromkeys(answer))
-    found = np.array([[measure(one, other) for one in left] for other in right])
+    if len(right) * len(left) < _MANY_PAIRS:
+        found = np.array([[character_f(one, other) for one in left] for other in right])
+    else:
+        found = character_f_of_all(left, right)
     rows = {text: place for place, text in enumerate(right)}
     columns = {text: place for place, text in enumerate(left)}
     chosen: NDArray[np.float64] = found[
