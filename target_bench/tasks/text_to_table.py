@@ -280,7 +280,7 @@ def _record(compared: ComparedTables, replies: tuple[str, str] | None) -> dict[s
         "format": compared.table_format,
         "faults": list(answer.faults),
         "tables": [f"{t.name or '-'}: {len(t.rows)} x {t.width}" for t in answer.tables],
-        "errors": {k: n for k, n in compared.differences.errors.items() if n},
+        "errors": {k: n for k, n in compared.errors.items() if n},
     }
     if replies is not None:
         scored = p_score([parse_reply(reply) for reply in replies])

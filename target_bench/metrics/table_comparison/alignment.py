@@ -33,6 +33,9 @@ _NEAREST = 0.9
 _ABBREVIATED = 0.85
 """Similarity of a name and its abbreviation."""
 
+_COMPARED = 100
+"""Characters of a text that alignment looks at."""
+
 _YEARS = 3652.5
 """Days that make dates have nothing in common."""
 
@@ -143,7 +146,7 @@ def cell_similarities(reference: Sequence[CellValue], prediction: Sequence[CellV
     texts = [_places(side, "string", "list") for side in (one, two)]
     if all(map(len, texts)):
         left, right = (
-            [words(side[i].text) for i in at] for side, at in zip((one, two), texts, strict=True)
+            [_start(side[i].text) for i in at] for side, at in zip((one, two), texts, strict=True)
         )
         ratio = cdist(left, right, scorer=Indel.normalized_similarity)
         found[np.ix_(*texts)] = _NEAREST * np.maximum(ratio, _initials(left, right))
@@ -152,6 +155,10 @@ def cell_similarities(reference: Sequence[CellValue], prediction: Sequence[CellV
         if value.key in place:
             found[i, place[value.key]] = 1.0
     return found[np.ix_(first, second)]
+
+
+def _start(text: str) -> str:
+    return words(text)[:_COMPARED]
 
 
 def _initials(left: Sequence[str], right: Sequence[str]) -> Matrix:
@@ -196,7 +203,7 @@ def _column_similarities(reference: Columns, prediction: Columns) -> Matrix:
 
 @lru_cache(maxsize=1024)
 def _names(one: tuple[str, ...], two: tuple[str, ...]) -> Matrix:
-    left, right = [words(name) for name in one], [words(name) for name in two]
+    left, right = [_start(name) for name in one], [_start(name) for name in two]
     found = np.array(cdist(left, right, scorer=Indel.normalized_similarity), np.float64)
     for i, name in enumerate(left):
         for j, other in enumerate(right):
@@ -249,5 +256,5 @@ def _similarity(one: CellValue, two: CellValue) -> float:
     if one.key == two.key:
         return 1.0
     if one.type == two.type == "string":
-        return float(Indel.normalized_similarity(words(one.text), words(two.text)))
+        return float(Indel.normalized_similarity(_start(one.text), _start(two.text)))
     return 0.0

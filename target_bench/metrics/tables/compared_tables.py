@@ -1,5 +1,6 @@
 """Answers beside their references, as every metric of tables reads them."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -8,7 +9,13 @@ from functools import cached_property
 from target_bench.core.errors import DataError
 from target_bench.metrics.faithfulness.support import Support, table_support
 from target_bench.metrics.table_comparison import TableComparison, compare_tables
-from target_bench.metrics.tables.answer_tables import AnswerTable, ReadAnswer, TableFormat
+from target_bench.metrics.tables.answer_tables import (
+    AnswerTable,
+    ReadAnswer,
+    TableFormat,
+    name_key,
+)
+from target_bench.metrics.tables.error_types import ERROR_TYPES, ErrorType, error_types
 from target_bench.metrics.tables.header_cell_scores import (
     BOTH,
     PRF,
@@ -24,10 +31,10 @@ from target_bench.metrics.tables.hscore_text import h_score_text, has_both_table
 from target_bench.metrics.tables.hscore_v2 import HScoreV2, h_score_v2
 from target_bench.metrics.tables.official_sides import HTML_PARSER, HScore, UnreadableTableError
 from target_bench.metrics.tables.reading import against, matched, read_tables
-from target_bench.metrics.tables.table_diff import TableDiff, table_diff
 
 PairScores = Mapping[Part, PRF]
 
+_EMPTY = AnswerTable("", ())
 _NO_H_SCORE = HScore({}, 0.0, 0.0)
 
 
@@ -102,23 +109,38 @@ class ComparedTables:
         return table_support(bodies, self.source)
 
     @cached_property
-    def differences(self) -> TableDiff:
-        """The differences, by type of error."""
-        return table_diff(*self._with_headers)
+    def errors(self) -> Mapping[ErrorType, int]:
+        """Type of error -> the number of differences of that type."""
+        answer, reference = self._with_headers
+        found: Counter[ErrorType] = Counter()
+        for i, j in matched(answer, reference):
+            if i is None or j is None:
+                found["structure"] += 1
+            elif j in self._comparisons:
+                found += error_types(self._comparisons[j])
+                names = name_key(answer.tables[i].name), name_key(reference.tables[j].name)
+                found["structure_naming"] += names[0] != names[1]
+        return {kind: found[kind] for kind in ERROR_TYPES}
 
-    @cached_property
-    def comparisons(self) -> list[TableComparison]:
+    @property
+    def comparisons(self) -> Sequence[TableComparison]:
         """The comparison of each table of the reference with the one it is paired with.
 
         A table that is missing, or too large to be compared, is an empty one. A reference that is
         too large is left out.
         """
+        return list(self._comparisons.values())
+
+    @cached_property
+    def _comparisons(self) -> Mapping[int, TableComparison]:
+        """Place of a table of the reference -> its comparison."""
         answer, reference = self._with_headers
-        found = []
+        found: dict[int, TableComparison] = {}
         for i, j in matched(answer, reference):
             if j is not None:
-                given = AnswerTable("", ()) if i is None else answer.tables[i]
-                found += _compared(reference.tables[j], given)
+                given = _EMPTY if i is None else answer.tables[i]
+                compared = _compared(reference.tables[j], given)
+                found |= {} if compared is None else {j: compared}
         return found
 
     @property
@@ -162,8 +184,8 @@ def _rows(table: AnswerTable) -> list[list[str]]:
     return rectangular(table.rows)
 
 
-def _compared(reference: AnswerTable, given: AnswerTable) -> list[TableComparison]:
-    for table in (given, AnswerTable("", ())):
+def _compared(reference: AnswerTable, given: AnswerTable) -> TableComparison | None:
+    for table in (given, _EMPTY):
         with suppress(DataError):
-            return [compare_tables(reference, table)]
-    return []
+            return compare_tables(reference, table)
+    return None

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from target_bench.metrics.tables.answer_tables import Fault
 from target_bench.metrics.tables.compared_tables import ComparedTables
-from target_bench.metrics.tables.table_diff import ERROR_TYPES
+from target_bench.metrics.tables.error_types import ERROR_TYPES
 
 Compared = Sequence[ComparedTables]
 
@@ -40,7 +40,7 @@ def _faults(compared: Compared) -> dict[str, int]:
 
 def _errors(compared: Compared) -> dict[str, dict[str, int]]:
     """Return error type -> how many answers have such errors, and how many they are."""
-    diffs = [one.differences.errors for one in compared]
+    diffs = [one.errors for one in compared]
     return {
         kind: {
             "answers": sum(1 for diff in diffs if diff[kind]),
