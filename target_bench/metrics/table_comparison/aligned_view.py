@@ -99,10 +99,15 @@ def _name(column: ColumnPair, merged: bool) -> ShownCell:
 def rows(comparison: Rubric) -> Iterator[ShownRow]:
     """Yield the rows of both tables: those of the reference in their order, then extra ones."""
     cells = {(cell.row, cell.column): cell for cell in comparison.cells}
+    merged = _merged(comparison)
     for pair in comparison.rows:
+        shown = (_cell(comparison, pair, column.pair, cells) for column in comparison.columns)
         yield ShownRow(
             pair,
-            tuple(_cell(comparison, pair, column.pair, cells) for column in comparison.columns),
+            tuple(
+                cell._replace(mark="partial") if pair.is_matched and c.pair in merged else cell
+                for cell, c in zip(shown, comparison.columns, strict=True)
+            ),
         )
 
 
