@@ -55,6 +55,7 @@ def test_every_module_that_scores_is_in_a_family() -> None:
         *("bootstrap", "correlation", "significance"),
         *("baseline", "gold_check", "hardness"),
         *("tabxeval_alignment", "tabxeval_scores", "tabxeval_tuples"),
+        *("rank_agreement", "grid_similarity", "relative_mapping", "tree_similarity"),
     }
 
 

@@ -181,7 +181,7 @@ def parse_alignment(reply: str, rules: TableComparison) -> tuple[Pairs, Pairs] |
 
 
 def _pairs(said: Any, n: int, m: int) -> Pairs | None:
-    """Return pairs of places from pairs of numbers; None if one is no such pair or taken twice."""
+    """Return pairs of places from pairs of numbers; None unless all are, each taken once."""
     if not isinstance(said, list):
         return None
     found: Pairs = []

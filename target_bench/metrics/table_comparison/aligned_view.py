@@ -31,6 +31,9 @@ NAMES = {
 """Kind of difference -> how it is called where people read it."""
 
 
+_MERGED = "merged or split"
+
+
 class ShownCell(NamedTuple):
     """A cell of both tables.
 
@@ -61,21 +64,33 @@ class ShownRow(NamedTuple):
 
 def header(comparison: Rubric) -> list[ShownCell]:
     """Return the names of the columns of both tables."""
-    merged = {
-        place: one
-        for one in comparison.merged
-        for place in (one.parts if one.in_prediction else (one.whole,))
-    }
-    return [_name(column, column.pair.reference in merged) for column in comparison.columns]
+    merged = _merged(comparison)
+    return [_name(column, column.pair in merged) for column in comparison.columns]
+
+
+def _merged(comparison: Rubric) -> set[Pair]:
+    """Return the column pairs of one side that hold what was merged or split."""
+    found = set()
+    for one in comparison.merged:
+        reference, prediction = (
+            (one.parts, (one.whole,)) if one.in_prediction else ((one.whole,), one.parts)
+        )
+        found |= {
+            column.pair
+            for column in comparison.columns
+            if column.pair.reference in reference or column.pair.prediction in prediction
+        }
+    return found
 
 
 def _name(column: ColumnPair, merged: bool) -> ShownCell:
     reference, prediction = column.pair
     if prediction is None:
-        note = "merged or split" if merged else "missing column"
-        return ShownCell(column.name, "", "missing", note)
+        note = _MERGED if merged else "missing column"
+        return ShownCell(column.name, "", "partial" if merged else "missing", note)
     if reference is None:
-        return ShownCell("", column.predicted_name, "extra", "extra column")
+        note = _MERGED if merged else "extra column"
+        return ShownCell("", column.predicted_name, "partial" if merged else "extra", note)
     note = "" if column.header is None else f"name: {named(column.header)}"
     mark: Mark = "partial" if column.header is not None and column.header.share > 0 else "exact"
     return ShownCell(column.name, column.predicted_name, mark, note)
@@ -84,10 +99,15 @@ def _name(column: ColumnPair, merged: bool) -> ShownCell:
 def rows(comparison: Rubric) -> Iterator[ShownRow]:
     """Yield the rows of both tables: those of the reference in their order, then extra ones."""
     cells = {(cell.row, cell.column): cell for cell in comparison.cells}
+    merged = _merged(comparison)
     for pair in comparison.rows:
+        shown = (_cell(comparison, pair, column.pair, cells) for column in comparison.columns)
         yield ShownRow(
             pair,
-            tuple(_cell(comparison, pair, column.pair, cells) for column in comparison.columns),
+            tuple(
+                cell._replace(mark="partial") if pair.is_matched and c.pair in merged else cell
+                for cell, c in zip(shown, comparison.columns, strict=True)
+            ),
         )
 
 

@@ -5,7 +5,7 @@ from html import escape
 
 from target_bench.metrics.table_comparison import aligned_view
 from target_bench.metrics.table_comparison.aligned_view import ShownCell, ShownRow, side
-from target_bench.metrics.table_comparison.rubric import Rubric
+from target_bench.metrics.table_comparison.rubric import Pair, Rubric
 from target_bench.metrics.table_comparison.rubric_score import RubricWeights, Term
 
 MOST_ROWS = 500
@@ -63,6 +63,7 @@ def page(comparison: Rubric, title: str, weights: RubricWeights | None = None) -
 
 
 def _body(comparison: Rubric, weights: RubricWeights | None) -> str:
+    columns = [column.pair for column in comparison.columns]
     header = aligned_view.header(comparison)
     shown = list(aligned_view.rows(comparison))[:MOST_ROWS]
     found = comparison.penalty(weights)
@@ -72,16 +73,20 @@ def _body(comparison: Rubric, weights: RubricWeights | None) -> str:
         notes.append("<p>The prediction was transposed; it is shown as the reference lies.</p>")
     if len(comparison.rows) > MOST_ROWS:
         notes.append(f"<p>The first {MOST_ROWS:,} of {len(comparison.rows):,} rows are shown.</p>")
-    sides = "".join(_side(name, header, shown) for name in ("Reference", "Prediction"))
+    sides = "".join(_side(at, columns, header, shown) for at in (0, 1))
     return f'{"".join(notes)}<div class="sides">{sides}</div>{_arithmetic(comparison, weights)}'
 
 
-def _side(name: str, header: Sequence[ShownCell], rows: Iterable[ShownRow]) -> str:
-    at = name == "Prediction"
-    names = "".join(_cell(cell, at, "th") for cell in header)
+def _side(
+    at: int, columns: Sequence[Pair], header: Sequence[ShownCell], rows: Iterable[ShownRow]
+) -> str:
+    """Return one of the tables, with its own columns and a line for every row of both."""
+    name = ("Reference", "Prediction")[at]
+    own = [place for place, pair in enumerate(columns) if pair[at] is not None]
+    names = "".join(_cell(header[place], at, "th") for place in own)
     lines = "".join(
         f"<tr><th>{number}{_note(side(row.pair))}</th>"
-        f"{''.join(_cell(cell, at, 'td') for cell in row.cells)}</tr>"
+        f"{''.join(_cell(row.cells[place], at, 'td') for place in own)}</tr>"
         for number, row in enumerate(rows, start=1)
     )
     return (
@@ -90,12 +95,13 @@ def _side(name: str, header: Sequence[ShownCell], rows: Iterable[ShownRow]) -> s
     )
 
 
-def _cell(cell: ShownCell, in_prediction: bool, tag: str) -> str:
-    text = cell.prediction if in_prediction else cell.reference
-    absent = cell.mark in ("absent", "missing" if in_prediction else "extra")
+def _cell(cell: ShownCell, at: int, tag: str) -> str:
+    """Return a cell of one table; where both have it, the prediction names the difference."""
+    text = (cell.reference, cell.prediction)[at]
+    absent = cell.mark in ("absent", ("extra", "missing")[at])
     kind = "absent" if absent else "" if cell.mark == "exact" else cell.mark
     note = cell.note or ("" if cell.mark in ("exact", "partial") else cell.mark)
-    if absent or (cell.mark in ("exact", "partial") and not in_prediction):
+    if absent or (at == 0 and cell.prediction and cell.mark in ("exact", "partial")):
         note = ""
     attribute = f' class="{kind}"' if kind else ""
     return f"<{tag}{attribute}>{escape(text)}{_note(note)}</{tag}>"

@@ -51,15 +51,14 @@ def _is_equal(cell: ShownCell) -> bool:
 
 
 def _text(cell: ShownCell) -> str:
+    note = f" [{cell.note}]" if cell.note else ""
     if cell.mark == "absent":
         return ""
-    if cell.mark == "missing":
-        return f"− {cell.reference}" + (f" [{cell.note}]" if cell.note else "")
-    if cell.mark == "extra":
-        return f"+ {cell.prediction}" + (f" [{cell.note}]" if cell.note else "")
-    if cell.note:
-        return f"{cell.reference} → {cell.prediction} [{cell.note}]"
-    return cell.reference
+    if cell.mark == "missing" or (note and not cell.prediction):
+        return f"− {cell.reference}{note}"
+    if cell.mark == "extra" or (note and not cell.reference):
+        return f"+ {cell.prediction}{note}"
+    return f"{cell.reference} → {cell.prediction}{note}" if note else cell.reference
 
 
 def _counts(comparison: Rubric) -> TextTable:

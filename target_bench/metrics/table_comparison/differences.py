@@ -1,12 +1,14 @@
 """The difference of two cells that belong together: its kind, its size, and what is equal."""
 
+from contextlib import suppress
+from datetime import date
 from math import isclose
 from typing import Literal, NamedTuple
 
 from rapidfuzz.distance import OSA
 from rapidfuzz.fuzz import token_sort_ratio
 
-from target_bench.metrics.table_comparison.cell_values import CellValue, Day, words
+from target_bench.metrics.table_comparison.cell_values import CellValue, Day, days, words
 from target_bench.metrics.table_comparison.units import PERCENT, Unit, factor
 
 PartialKind = Literal[
@@ -42,8 +44,6 @@ _SHARED = 0.5
 
 _REWORDED = 0.1
 """Share of a text that is wrong at least where its words stand in another order."""
-
-_EPOCH_DAYS = (365.25, 30.44, 1.0)
 
 
 class Difference(NamedTuple):
@@ -168,15 +168,13 @@ def _dates(one: CellValue, two: CellValue) -> Difference:
 
 
 def _days_apart(one: Day, two: Day) -> float:
-    """Return the days between two dates, by the parts that both have."""
-    return round(
-        sum(
-            (b - a) * days
-            for a, b, days in zip(one, two, _EPOCH_DAYS, strict=True)
-            if a is not None and b is not None
-        ),
-        1,
-    )
+    """Return the days between two dates; about how many, where one says no year, month or day."""
+    if None not in (*one, *two):
+        with suppress(ValueError):
+            return float((date(*two) - date(*one)).days)  # type: ignore[arg-type]  # no None
+    both = [(a, b) if None not in (a, b) else (0, 0) for a, b in zip(one, two, strict=True)]
+    first, second = zip(*both, strict=True)
+    return round(days(second) - days(first), 1)
 
 
 def _lists(one: CellValue, two: CellValue) -> Difference:

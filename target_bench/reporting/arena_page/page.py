@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from target_bench.components.perturbations.drawing import CHANGES, ERRORS
+from target_bench.components.perturbations.drawing import CHANGES, ERRORS, HARMLESS_CHANGES
 from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import atomic_write
 from target_bench.core.version import __version__
@@ -54,14 +54,16 @@ def write_page(arena: Arena, out: Path) -> Path:
         raise ConfigError(f"-o {out}: is a folder; name a file, as in arena.html")
     script, style = asset("page.js"), f"{asset('theme.css')}\n{asset('arena.css', _FOLDER)}"
     page = environment(_FOLDER).get_template("arena.html.j2")
+    made = arena.errors[0].by_change
+    harmless = [name for name in HARMLESS_CHANGES if name in made]
     text = page.render(
         version=__version__,
         arena=arena,
         agreement=_agreement(arena),
         detection=_detection(arena),
-        changes=[name for name in CHANGES if name in arena.errors[0].by_change],
+        changes=[*harmless, *(name for name in ERRORS if name in made)],
         abouts={name: change.about for name, change in CHANGES.items()},
-        n_errors=sum(name in ERRORS for name in arena.errors[0].by_change),
+        n_harmless=len(harmless),
         heat=_heat,
         drawn=[float(np.quantile(arena.weights.drawn, q)) for q in (0, 0.25, 0.5, 0.75, 1)],
         against=_against(arena),
