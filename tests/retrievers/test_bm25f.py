@@ -152,5 +152,5 @@ def test_bad_settings(arguments: dict[str, Any], message: str) -> None:
 def test_settings_are_those_of_the_constructor() -> None:
     assert set(BM25F().config()) == {
         "fields", "weights", "rows", "format", "k1", "b", "tokens", "fold", "stopwords", "stemmer",
-        "unique_terms",
+        "language", "unique_terms",
     }  # fmt: skip
