@@ -28,7 +28,7 @@ class StrucBench(CorpusLoader):
         name="struc-bench",
         title="Struc-Bench",
         tasks=("retrieval", "text_to_table"),
-        splits=("test", "train"),
+        splits=("test", "validation", "train"),
         licence="none stated by the release",
         citation="Tang et al., Struc-Bench, NAACL 2024",
         source="https://github.com/gersteinlab/Struc-Bench",

@@ -38,6 +38,13 @@ def test_records_of_each_format(tmp_path: Path) -> None:
     assert [list(row) for row in tables["latex/0/0"].rows] == [["1", "2"]]
 
 
+def test_a_split_that_was_written_for_training(tmp_path: Path) -> None:
+    (tmp_path / "html_validation.json").write_text("[]")
+    (tmp_path / "table_validation.json").write_text(json.dumps([TEXT]))
+    (query,) = read(StrucBench(), tmp_path, "validation").queries
+    assert query.id == "table/0"
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
