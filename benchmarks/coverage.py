@@ -31,11 +31,11 @@ from rich.table import Table
 from scipy import stats
 
 from target_bench import TARGET
-from target_bench.metrics.bootstrap import resampled_totals
 from target_bench.metrics.classification import LABELS, JudgedLabels, label_metrics
 from target_bench.metrics.intervals import interval_of_difference
 from target_bench.metrics.retrieval import parse
 from target_bench.metrics.run_scores import Bounded, interval
+from target_bench.metrics.significance import resampled_totals
 from target_bench.metrics.sql import DEFINITIONS
 from target_bench.metrics.sql_times import reward
 from target_bench.runs.read import read_run

@@ -14,6 +14,7 @@ Both are two-sided. A sampled p-value counts the observed outcome (Phipson & Smy
 "Permutation p-values should never be zero"), so it is never less than 1 / (resamples + 1).
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -21,7 +22,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.metrics.bootstrap import resampled_totals
 from target_bench.metrics.run_scores import LEVEL, mean, of_mean
 
 Floats = NDArray[np.float64]
@@ -32,6 +32,8 @@ RESAMPLES = 10_000
 
 _BLOCK = 2_000_000
 """Number of random numbers in memory at a time."""
+
+_DRAWS = 100
 
 _FEW = 500
 """Up to this many distinct rows it is cheaper to draw how often each occurs."""
@@ -340,3 +342,28 @@ def _d_z(sums: Floats) -> Floats:
     out = np.where(mean_difference == 0, 0.0, np.nan)
     np.divide(mean_difference, np.sqrt(np.maximum(variance, 0)), out=out, where=varied)
     return out
+
+
+def resampled_totals(statistics: Floats, resamples: int, seed: int = 0) -> Floats:
+    """Return (resamples, m) column sums, each over n rows drawn with replacement.
+
+    Efron & Tibshirani 1993, section 13.3. How often each distinct row is drawn is multinomial, so
+    one draw a distinct row is enough; the order of the rows changes nothing.
+
+    Args:
+        statistics: (n, m) one row per query.
+        resamples: how many draws.
+        seed: of the random numbers.
+    """
+    n, width = statistics.shape
+    raw, size = statistics.tobytes(), width * statistics.itemsize
+    tally = Counter(raw[start : start + size] for start in range(0, len(raw), size))
+    rows = sorted(tally)
+    distinct = np.frombuffer(b"".join(rows), dtype=statistics.dtype).reshape(-1, width)
+    share = np.array([tally[row] for row in rows]) / n
+    generator = np.random.default_rng(seed)
+    totals = np.empty((resamples, width))
+    for start in range(0, resamples, _DRAWS):
+        weights = generator.multinomial(n, share, size=min(_DRAWS, resamples - start))
+        totals[start : start + _DRAWS] = weights.astype(np.float64) @ distinct
+    return totals

@@ -1,6 +1,7 @@
 """Rate limits of an endpoint: requests and tokens per minute, pauses, concurrent requests."""
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -8,13 +9,28 @@ from email.utils import parsedate_to_datetime
 from math import isfinite
 from threading import Lock
 
-from target_bench.components.remote.clock import Clock
 from target_bench.core.errors import ConfigError
 
 Tell = Callable[[str, float], None]
 """(reason, seconds): is called when nothing is sent for a while."""
 
 _WORTH_TELLING = 1.0  # seconds
+
+
+class Clock:
+    """The system's clock; tests put in one of their own."""
+
+    def now(self) -> float:
+        """Return monotonic seconds from an arbitrary start."""
+        return time.monotonic()
+
+    def today(self) -> float:
+        """Return the seconds since 1970."""
+        return time.time()
+
+    async def sleep(self, seconds: float) -> None:
+        """Let this many seconds go by."""
+        await asyncio.sleep(seconds)
 
 
 def retry_after(headers: Mapping[str, str], today: float) -> float | None:

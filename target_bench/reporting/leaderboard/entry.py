@@ -58,17 +58,7 @@ class RunEntry:
     """One run of a submission, every figure of it recomputed.
 
     Attributes:
-        corpus: lower-case name of the corpus.
-        split: full name of the split.
-        task: short name of the task.
-        retriever: label of the retriever, as the submitter asked for it; None where nothing was
-            retrieved.
-        generator: label of the generator, or None for a run of rankings.
-        cutoffs: the cutoffs that the retrieval metrics are at, ascending; none without a retriever.
-        distractors: what was mixed in, each as it was asked for.
-        about: the task whose queries were ranked, or None for all of the split.
         basis: whether it is the retrieval that an answer run of the same submission is built on.
-        retrieval: for answers to retrieved tables, the place of their retrieval among the runs.
         scores: metric name -> score with its 95% interval; for an answer run those of its
             retrieval too.
         query_ids: the n queries of the split, in the order of the dataset.
@@ -81,18 +71,11 @@ class RunEntry:
         report: what else the task says of the answers (outcomes, groups), or None.
         title: the name of the task in full; empty in entries of version 1.
         summary: what the task sums up of the answers, in lines of text.
-        seconds: stage -> wall-clock seconds, as declared; empty where nothing was timed.
-        timed_queries: how many queries ``seconds["retrieve"]`` covers.
-        latency_ms: ``p50``, ``p95``, ``p99`` of single queries, ``queries``, ``threads``, as
-            declared; None where it was not measured.
-        cold: whether times of which something came out of a cache were left out, as declared.
-        environment: ``python``, ``machine``, ``processors``, ``packages``, as declared.
         retriever_identity: class, settings and versions of the retriever, as declared.
         generator_identity: the same of the generator; empty for a run about retrieval.
-        corpus_fingerprint: of the tables.
-        queries_fingerprint: of queries and gold tables, and for an answer run of the references.
         predictions_sha256: of the predictions.
-        date: the day it was run, as in 2026-01-31, as declared; empty if unknown.
+        corpus, ..., date: as in ``document_models.SharedFields``; times, environment and date as
+            they were declared, empty where they were not.
     """
 
     corpus: str

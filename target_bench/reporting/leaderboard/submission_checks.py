@@ -152,13 +152,18 @@ FASTEST = 1e-6
 """Seconds below which no query is answered: a call of a Python function takes a tenth of it."""
 
 
+APART = 1000
+"""How far the time of a query alone and its share of a batch may lie apart, as a factor."""
+
+
 def timings(run: Checked) -> Found:
     """Declared times are possible; a missing time is not a fault.
 
     Rejected: a negative time; a retriever that took less than a microsecond a query, or took
     time for no query; answers that took less than a microsecond each; percentiles that fall
     (p50 > p95 > p99), or that are of more queries than the split has; an answer that took longer
-    than all answers together.
+    than all answers together. Suspicious: a single query that takes 1000 times longer than its
+    share of a batch, or its thousandth part.
     """
     document = run.document
     for name, value in {**document.seconds, **(document.latency_ms or {})}.items():
@@ -195,8 +200,13 @@ def _retrieval(run: Checked) -> Found:
     if latency.get("queries", 0) > len(run.dataset.queries):
         yield "rejected", f"latency is of {latency['queries']:g} queries, more than there are"
     p50 = latency.get("p50")
-    if p50 is not None and 0 <= p50 < 1000 * FASTEST:
+    if p50 is None:
+        return
+    if 0 <= p50 < 1000 * FASTEST:
         yield "rejected", f"half of all queries took less than {p50:g} ms, faster than possible"
+    share = 1000 * (seconds or 0.0) / n if n else 0.0
+    if share > 0 and p50 > 0 and not 1 / APART <= p50 / share <= APART:
+        yield "suspicious", f"a query takes {p50:g} ms alone, but {share:g} ms in a batch"
 
 
 PERFECT = 0.97

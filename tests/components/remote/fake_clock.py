@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 from itertools import count
 from typing import TypeVar
 
-from target_bench.components.remote.clock import Clock
+from target_bench.components.remote.rate_limits import Clock
 
 T = TypeVar("T")
 

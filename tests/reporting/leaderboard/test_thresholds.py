@@ -158,6 +158,14 @@ def test_impossible_times(said: str) -> None:
     assert any(level == "rejected" and said in message for level, message in found)
 
 
+@pytest.mark.parametrize("p50", [4000.0, 0.003])
+def test_a_single_query_a_thousand_times_its_share(p50: float) -> None:
+    """The share is 3.6 ms."""
+    [(level, said)] = submission_checks.timings(_timed(p50=p50))
+    assert level == "suspicious"
+    assert "in a batch" in said
+
+
 def test_times_that_can_be() -> None:
     for run in (_timed(p50=3.0, p95=4.0, p99=4.0, queries=280.0), _answered(7.0, 1.0, 5.0)):
         assert list(submission_checks.timings(run)) == []
