@@ -59,7 +59,7 @@ def goodness(folder: Path) -> Floats:
     return np.array(found)
 
 
-def weights(logarithms: Sequence[float]) -> RubricWeights:
+def weights(logarithms: Floats) -> RubricWeights:
     """Four weights from their logarithms."""
     extra, row, column, partial = map(float, np.exp(logarithms))
     return RubricWeights(extra=extra, row=row, column=column, partial=partial)

@@ -39,6 +39,7 @@ _SEPARATORS = (re.compile(r"\s*;\s*"), re.compile(r"\s*\|\s*"), re.compile(r",\s
 _LIST_WORDS = 5
 """Words of an item, above which commas divide clauses, not items."""
 
+_MINUS = re.compile(r"(?<![\w)])[-−–](?=\d)")
 _NOT_WORD = re.compile(r"[\W_]+")
 LONGEST_VALUE = 80
 """Characters above which a cell is text."""
@@ -91,8 +92,8 @@ def cell_value(text: str) -> CellValue:
 
 @lru_cache(maxsize=2**16)
 def words(text: str) -> str:
-    """Return the words of a text without case, accents of form and punctuation."""
-    plain = unicodedata.normalize("NFKC", text).casefold()
+    """Return the words of a text without case and punctuation, but with minus signs."""
+    plain = _MINUS.sub("minus ", unicodedata.normalize("NFKC", text).casefold())
     return _NOT_WORD.sub(" ", plain).strip() or plain.strip()
 
 

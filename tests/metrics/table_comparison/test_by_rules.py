@@ -96,6 +96,7 @@ def test_the_same_value_in_another_format_is_equal(one: str, two: str) -> None:
         ("1990", "1991"),
         ("version 2", "version 3"),
         ("12 m", "12 km"),
+        ("5 of 7", "-5 of 7"),
     ],
 )
 def test_another_value_is_not_equal(one: str, two: str) -> None:
