@@ -3,7 +3,8 @@
 import numpy as np
 
 from target_bench.core.schema import Generation, Query
-from target_bench.metrics.text import VERSION, JudgedAnswers
+from target_bench.metrics.denotation import JudgedValues
+from target_bench.metrics.text import VERSION
 from target_bench.tasks.question_answering import QuestionAnswering
 from tests.tasks.asked import answered, dataset_of
 
@@ -39,7 +40,7 @@ def test_every_text_is_an_answer() -> None:
 def test_reasoning_does_not_belong_to_an_answer() -> None:
     task, queries = QuestionAnswering(), (ONE, MORE)
 
-    def judged(before: str) -> JudgedAnswers:
+    def judged(before: str) -> JudgedValues:
         given = [Generation("q1", f"{before}Ann"), Generation("q2", f"{before}the USA")]
         return task.examples(dataset_of(*queries), answered(*given))
 

@@ -1,6 +1,7 @@
 """The checks of tasks: the built-in ones pass, and each broken promise is found."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from target_bench.core.metric import Metric
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import Predictions, SummaryBlock
-from target_bench.metrics.text import JudgedAnswers
+from target_bench.metrics.denotation import JudgedValues
 from target_bench.tasks.question_answering import QuestionAnswering
 from target_bench.testing import CheckError, check_task, task_checks
 from tests.cli.inside import Inside
@@ -36,7 +37,7 @@ class Unsteady(QuestionAnswering):
 
 
 class NoMetric(QuestionAnswering):
-    def metrics(self, _q: Sequence[Query], _c: Sequence[int] = ()) -> list[Metric[JudgedAnswers]]:
+    def metrics(self, _q: Sequence[Query], _c: Sequence[int] = ()) -> list[Metric[JudgedValues]]:
         return []
 
 
@@ -45,19 +46,19 @@ class OtherOutcome(QuestionAnswering):
 
 
 class Deaf(QuestionAnswering):
-    def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedAnswers:
+    def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedValues:
         read = super().examples(dataset, predictions)
-        return JudgedAnswers(["x" for _ in read.texts], read.references)
+        return replace(read, texts=["x" for _ in read.texts])
 
 
 class ReadsFailures(QuestionAnswering):
-    def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedAnswers:
+    def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedValues:
         given = [predictions.answers[query.id].text for query in dataset.queries]
-        return JudgedAnswers(given, [query.references for query in dataset.queries])
+        return replace(super().examples(dataset, predictions), texts=given)
 
 
 class HalfRead(QuestionAnswering):
-    def parsed(self, examples: JudgedAnswers) -> Sequence[str | None]:
+    def parsed(self, examples: JudgedValues) -> Sequence[str | None]:
         return examples.texts[:1]
 
 
@@ -66,12 +67,12 @@ class NoJudge(QuestionAnswering):
 
 
 class ReportsSets(QuestionAnswering):
-    def report(self, dataset: Dataset, examples: JudgedAnswers) -> Mapping[str, Any]:
+    def report(self, dataset: Dataset, examples: JudgedValues) -> Mapping[str, Any]:
         return {"texts": {1, 2}}
 
 
 class LongSummary(QuestionAnswering):
-    def report(self, dataset: Dataset, examples: JudgedAnswers) -> Mapping[str, Any]:
+    def report(self, dataset: Dataset, examples: JudgedValues) -> Mapping[str, Any]:
         return {"n": 1}
 
     def summary(self, report: Mapping[str, Any]) -> Sequence[SummaryBlock]:

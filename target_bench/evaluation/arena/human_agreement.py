@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from target_bench.evaluation.arena.comparison_sets import ComparisonSet
 from target_bench.evaluation.arena.tested_metrics import MetricUnderTest
-from target_bench.metrics.significance import resampled_totals
 from target_bench.metrics.rank_agreement import MEASURES, agreements
 from target_bench.metrics.run_scores import LEVEL, mean, of_mean
-from target_bench.metrics.significance import holm, randomization_tests
+from target_bench.metrics.significance import holm, randomization_tests, resampled_totals
 
 Floats = NDArray[np.float64]
 
