@@ -8,21 +8,18 @@ where, and is shown nowhere.
 import os
 import platform
 import re
-import shutil
-import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from target_bench.core import cache_use
 from target_bench.core.registry import installed_version
 from target_bench.runs.earlier_versions import reads_no_cache
+from target_bench.runs.git_state import git_state
 from target_bench.runs.manifest import Manifest
 
 STAGES = ("embed_corpus", "retrieve", "generate")
@@ -331,10 +328,6 @@ _THREAD_VARIABLES = (
 )
 
 
-_GIT_SECONDS = 2.0
-_GIT_FRESH = 10.0  # seconds for which it is not asked again: a command makes dozens of runs
-
-
 def environment() -> dict[str, Any]:
     """Return interpreter, platform, host, processors, device, threads, packages, user's commit.
 
@@ -352,7 +345,7 @@ def environment() -> dict[str, Any]:
         "devices": _devices(),
         "threads": {name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ},
         "packages": {name: found for name, found in versions.items() if found is not None},
-        "git": _git(),
+        "git": git_state(),
     }
 
 
@@ -377,38 +370,3 @@ def _devices() -> list[str]:
             model = re.search(r"^Model:\s*(.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
             found += [model[1].strip()] if model else []
     return found
-
-
-def _git() -> dict[str, Any] | None:
-    """Return the commit of the working folder, and whether tracked files were changed since."""
-    try:
-        folder = Path.cwd()
-    except OSError:  # it was removed
-        return None
-    if "GIT_DIR" in os.environ or any((f / ".git").exists() for f in (folder, *folder.parents)):
-        return _said_by_git(folder, int(time.monotonic() / _GIT_FRESH))
-    return None
-
-
-@lru_cache(maxsize=1)
-def _said_by_git(folder: Path, moment: int) -> dict[str, Any] | None:  # noqa: ARG001 (part of the key)
-    commit = _asked_git(folder, "rev-parse", "HEAD")
-    if commit is None:
-        return None
-    changed = _asked_git(folder, "status", "--porcelain", "--untracked-files=no")
-    return {"commit": commit, "dirty": None if changed is None else bool(changed)}
-
-
-def _asked_git(folder: Path, *arguments: str) -> str | None:
-    """Return the output of git; None without git, outside a repository, or after a time limit."""
-    git = shutil.which("git")
-    if git is None:
-        return None
-    command = [git, "--no-optional-locks", *arguments]
-    try:
-        done = subprocess.run(  # noqa: S603 (a program and arguments of ours)
-            command, cwd=folder, capture_output=True, text=True, timeout=_GIT_SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
