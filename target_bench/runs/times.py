@@ -8,18 +8,21 @@ where, and is shown nowhere.
 import os
 import platform
 import re
+import shutil
+import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from target_bench.core import cache_use
 from target_bench.core.registry import installed_version
 from target_bench.runs.earlier_versions import reads_no_cache
-from target_bench.runs.git_state import git_state
 from target_bench.runs.manifest import Manifest
 
 STAGES = ("embed_corpus", "retrieve", "generate")
@@ -318,14 +321,9 @@ _RECORDED = (
     "hnswlib",
     "openai",
 )
-
-
-_THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "RAYON_NUM_THREADS",
-)
+_THREAD_VARIABLES = tuple(f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "RAYON"))
+_GIT_SECONDS = 2.0
+_GIT_FRESH = 10.0  # seconds for which it is not asked again: a command makes dozens of runs
 
 
 def environment() -> dict[str, Any]:
@@ -345,7 +343,7 @@ def environment() -> dict[str, Any]:
         "devices": _devices(),
         "threads": {name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ},
         "packages": {name: found for name, found in versions.items() if found is not None},
-        "git": git_state(),
+        "git": _git(),
     }
 
 
@@ -370,3 +368,32 @@ def _devices() -> list[str]:
             model = re.search(r"^Model:\s*(.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
             found += [model[1].strip()] if model else []
     return found
+
+
+def _git() -> dict[str, Any] | None:
+    """Return the commit of the working folder, and whether tracked files were changed since."""
+    return _said_by_git(os.path.realpath("."), int(time.monotonic() / _GIT_FRESH))
+
+
+@lru_cache(maxsize=1)
+def _said_by_git(*_: object) -> dict[str, Any] | None:
+    commit = _asked_git("rev-parse", "HEAD")
+    changed = _asked_git("status", "--porcelain", "--untracked-files=no")
+    if commit is None:
+        return None
+    return {"commit": commit, "dirty": None if changed is None else bool(changed)}
+
+
+def _asked_git(*arguments: str) -> str | None:
+    """Return the output of git; None without git, outside a repository, or after a time limit."""
+    git = shutil.which("git")
+    if git is None:
+        return None
+    command = [git, "--no-optional-locks", *arguments]
+    try:
+        done = subprocess.run(  # noqa: S603 (a program and arguments of ours)
+            command, capture_output=True, text=True, timeout=_GIT_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from target_bench.core.registry import installed_version
-from target_bench.runs import git_state
+from target_bench.runs import times
 from target_bench.runs.times import environment
 
 
@@ -35,7 +35,7 @@ def test_commit_of_the_working_folder(tmp_path: Path, monkeypatch: pytest.Monkey
     """Files that git does not track make no commit dirty."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    monkeypatch.setattr(git_state, "_FRESH", 1e-9)  # else an answer holds for seconds
+    monkeypatch.setattr(times, "_GIT_FRESH", 1e-9)  # else an answer holds for seconds
     assert environment()["git"] is None
     _git(tmp_path, "init", "-q")
     assert environment()["git"] is None
@@ -50,6 +50,6 @@ def test_commit_of_the_working_folder(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(git_state, "_FRESH", 1e-9)
+    monkeypatch.setattr(times, "_GIT_FRESH", 1e-9)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert environment()["git"] is None
