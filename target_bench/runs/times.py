@@ -304,11 +304,7 @@ _RECORDED = (
     "pytrec-eval-terrier", "pyarrow", "duckdb", "sqlglot", "sacrebleu", "rouge-score", "torch",
     "transformers", "sentence-transformers", "faiss-cpu", "faiss-gpu-cu12", "hnswlib", "openai",
 )  # fmt: skip
-
-
 _THREAD_VARIABLES = tuple(f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "RAYON"))
-
-
 _GIT_SECONDS = 2.0
 _GIT_FRESH = 10.0  # seconds for which it is not asked again: a command makes dozens of runs
 
@@ -359,25 +355,19 @@ def _devices() -> list[str]:
 
 def _git() -> dict[str, Any] | None:
     """Return the commit of the working folder, and whether tracked files were changed since."""
-    try:
-        folder = Path.cwd()
-    except OSError:  # it was removed
-        return None
-    if "GIT_DIR" in os.environ or any((f / ".git").exists() for f in (folder, *folder.parents)):
-        return _said_by_git(folder, int(time.monotonic() / _GIT_FRESH))
-    return None
+    return _said_by_git(os.path.realpath("."), int(time.monotonic() / _GIT_FRESH))
 
 
 @lru_cache(maxsize=1)
-def _said_by_git(folder: Path, moment: int) -> dict[str, Any] | None:  # noqa: ARG001 (part of the key)
-    commit = _asked_git(folder, "rev-parse", "HEAD")
+def _said_by_git(*_: object) -> dict[str, Any] | None:
+    commit = _asked_git("rev-parse", "HEAD")
+    changed = _asked_git("status", "--porcelain", "--untracked-files=no")
     if commit is None:
         return None
-    changed = _asked_git(folder, "status", "--porcelain", "--untracked-files=no")
     return {"commit": commit, "dirty": None if changed is None else bool(changed)}
 
 
-def _asked_git(folder: Path, *arguments: str) -> str | None:
+def _asked_git(*arguments: str) -> str | None:
     """Return the output of git; None without git, outside a repository, or after a time limit."""
     git = shutil.which("git")
     if git is None:
@@ -385,7 +375,7 @@ def _asked_git(folder: Path, *arguments: str) -> str | None:
     command = [git, "--no-optional-locks", *arguments]
     try:
         done = subprocess.run(  # noqa: S603 (a program and arguments of ours)
-            command, cwd=folder, capture_output=True, text=True, timeout=_GIT_SECONDS, check=False
+            command, capture_output=True, text=True, timeout=_GIT_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
         return None

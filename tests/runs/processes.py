@@ -103,7 +103,11 @@ def _variables(more: dict[str, str]) -> dict[str, str]:
 
 def finish(arguments: Sequence[str], folder: Path, **environment: str) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of a process."""
-    process = start(arguments, folder, **environment)
+    return ended(start(arguments, folder, **environment))
+
+
+def ended(process: Process) -> tuple[int, str, str]:
+    """The same of one that was started."""
     out, err = process.communicate(timeout=120)
     assert process.returncode is not None
     return process.returncode, out, err

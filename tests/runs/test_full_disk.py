@@ -8,11 +8,13 @@ import pytest
 from tests.runs.processes import (
     CAN_MOUNT,
     N_QUERIES,
+    ended,
     finish,
     in_own_mounts,
     rankings,
     run_slow,
     scores,
+    start_unforked,
     write_slow,
 )
 
@@ -97,7 +99,7 @@ def test_small_files(tmp_path: Path, whole: Path, share: float) -> None:
     old = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, old[1]))
     try:
-        told = finish(run_slow(), tmp_path)
+        told = ended(start_unforked(run_slow(), tmp_path))  # it inherits the limit
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, old)
     _is_told(*told)

@@ -17,7 +17,16 @@ from target_bench.data.select import load, of_task
 from target_bench.evaluation.results import Result
 from target_bench.evaluation.target import TARGET
 from tests.builders import Record, Recorder, only, rewrite, rewrite_lines, same_scores
-from tests.runs.processes import N_QUERIES, finish, rankings, run_slow, scores, start, write_slow
+from tests.runs.processes import (
+    N_QUERIES,
+    ended,
+    finish,
+    rankings,
+    run_slow,
+    scores,
+    start_unforked,
+    write_slow,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +69,7 @@ def _run(
 
 def _killed(folder: Path, out: str, seconds: float) -> bool:
     """Run for so long at most; whether it was killed before it ended."""
-    process = start(run_slow(out), folder, SLOW_SECONDS=SECONDS)
+    process = start_unforked(run_slow(out), folder, SLOW_SECONDS=SECONDS)
     try:
         process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -73,7 +82,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
     """Thirty kills of the command, several of one run in a row; every run then ends as if none."""
     write_slow(tmp_path)
     began = time.monotonic()
-    assert finish(run_slow("whole"), tmp_path, SLOW_SECONDS=SECONDS)[0] == 0
+    assert ended(start_unforked(run_slow("whole"), tmp_path, SLOW_SECONDS=SECONDS))[0] == 0
     life = time.monotonic() - began
     whole = scores(tmp_path / "whole"), dict(rankings(tmp_path / "whole"))
     chance = random.Random(20240229)

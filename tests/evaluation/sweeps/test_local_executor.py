@@ -123,6 +123,7 @@ def test_interruption(folder: Path) -> None:
     assert process.returncode == 130, err
     assert (out, "Traceback" in err) == ("", False)
     assert "Interrupted. Answered queries are kept; the same command continues." in err
+    deadline = time.monotonic() + 60
     while any(map(_lives, workers)) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not any(map(_lives, workers))
