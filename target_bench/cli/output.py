@@ -172,7 +172,7 @@ def agreed(*estimates: "Estimate") -> bool:
 def size(estimate: "Estimate") -> str:
     """How much is about to be sent, and what it costs."""
     if estimate.input_tokens is None:
-        return f"up to {estimate.requests:,} texts may be sent to a service that is paid for"
+        return f"up to {estimate.requests:,} {estimate.sent} may be sent to a service that is paid for"
     unknown = "unknown (no prices or no max_tokens given)"
     cost = unknown if estimate.cost is None else f"about {estimate.cost:.4f}"
     return (

@@ -106,6 +106,10 @@ class TableToText(Task[JudgedSentences]):
         self._judge = None if judged_by is None else SupportJudge(judged_by)
         self._reading = Reading(_without_reasoning)
 
+    def parts(self) -> Mapping[str, object]:
+        """Return the generator that looks at doubted facts again, if there is one."""
+        return {} if self._judge is None else {"judged_by": self._judge.generator}
+
     def prompt_writer(
         self, options: PromptOptions, _databases: Mapping[str, Path], _follows_schema: bool
     ) -> CellPrompter:
