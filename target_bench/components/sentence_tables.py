@@ -54,7 +54,7 @@ def _columns(rows: Iterable[Fields]) -> list[str]:
 
 
 def _row(values: list[tuple[str, str, bool]]) -> tuple[str, Fields]:
-    """Return what a sentence is about, or nothing, and its other values by name."""
+    """Return the subject of a sentence, perhaps empty, and its other values by name."""
     subjects = (i for i, (value, _, counted) in enumerate(values) if _is_subject(value, counted))
     first = next(subjects, None)
     fields: Fields = {}

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from target_bench.testing.retriever_checks import CHECKS
 from target_bench.testing import MOST_JUDGED
+from target_bench.testing.retriever_checks import CHECKS
 from tests.cli.inside import Inside
 
 FILE = """
@@ -145,3 +145,7 @@ class Paid:
     assert " 0 failed" in inside(*task, "--yes").out
     sent = len(Path("asked").read_text()) / 2
     assert MOST_JUDGED * 0.4 < sent <= MOST_JUDGED
+
+
+def test_what_cannot_be_listed(inside: Inside) -> None:
+    assert "'what': 'bogus' is not one of 'corpora'" in inside.bad(2, "list", "bogus")

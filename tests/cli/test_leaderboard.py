@@ -12,7 +12,8 @@ def test_build(inside: Inside) -> None:
     assert printed.startswith(
         "out/site/index.html: 5 entries, 1 rejected and not shown, 8 pages, 0."
     )
-    assert '<h1 class="data">target-bench leaderboard</h1>' in Path("out/site/index.html").read_text()
+    page = Path("out/site/index.html").read_text("utf-8")
+    assert '<h1 class="data">target-bench leaderboard</h1>' in page
     inside.good("leaderboard", "build", "submissions", "-o", "out/site", "--title", "Ours & theirs")
     assert '<h1 class="data">Ours &amp; theirs</h1>' in Path("out/site/index.html").read_text(
         "utf-8"
