@@ -8,6 +8,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
+_COUNTED = (
+    "cell|column|function|line|node|outcome|part|ranking|request|row|sentence|split|text|tuple"
+)
 WORDS = {
     r"(?<!there\s)\b(?:is|are|was|were)\s+no\s+(?!(?:longer|more|less|fewer)\b)[a-z]+": "is not a",
     r"\banew\b": "again",
@@ -20,6 +23,8 @@ WORDS = {
     r"\bso many\b": "this many, or the number",
     r"\bof one mind\b": "agree",
     r"\bis at this run\b": "is running this",
+    rf"\b(?:a|an|one|three) (?:{_COUNTED})s?\s+an? [a-z]+": "one ... per ...",
+    r'"""Return what\b': "Return the ..., with a noun",
 }
 """Pattern -> what to write in its place."""
 
@@ -72,6 +77,9 @@ def test_words(file: Path) -> None:
         "cut to so many tokens",
         "values are of one mind",
         "process 7 is at this run",
+        "with one line a query",
+        "a row a line",
+        '"""Return what a table says."""',
     ],
 )
 def test_a_word_is_found_once(text: str) -> None:
@@ -90,6 +98,7 @@ def test_a_word_is_found_once(text: str) -> None:
         "a file that cannot be\n    read",
         "recommend, amendment, heard, Shears",
         "is not a retriever: it has no method retrieve",
+        "one line per query; one row is a line",
     ],
 )
 def test_plain_words_pass(text: str) -> None:

@@ -1,8 +1,7 @@
-"""Base of all commands: entry point and exit codes, options, spellings, progress.
+"""Base of all commands: entry point and exit codes, options, progress.
 
 ``main`` runs a command and turns errors into messages and exit codes. The options that several
-commands share, and those that dataclasses declare, are made here. Spellings of earlier versions are
-answered with what is written today.
+commands share, and those that dataclasses declare, are made here.
 """
 
 import inspect
@@ -19,7 +18,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, get_type_hints
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, TargetBenchError
@@ -198,66 +196,6 @@ def _reads(task: str) -> frozenset[str] | None:
     return found
 
 
-MOVED_COMMANDS = {
-    "submit": "leaderboard submit",
-    "verify": "leaderboard verify",
-    "pull": "data pull",
-    "cache": "data cache",
-    "verify-gold": "data verify-gold",
-    "export": "runs export",
-}
-"""Command at the top -> where it stands now."""
-
-MOVED_OPTIONS = {
-    "--engine": "text-to-sql:engine",
-    "--rule": "text-to-sql:rule",
-    "--timeout": "text-to-sql:timeout",
-    "--repeats": "text-to-sql:repeats",
-    "--workers": "text-to-sql:workers",
-    "--labels": "fact-verification:labels",
-    "--bertscore": "qa:bertscore",
-}
-"""Option of ``run``, ``score`` and ``generate`` -> the setting of a task that it has become."""
-
-
-class Commands(TyperGroup):
-    """The commands at the top; of one that moved the error shows the new spelling."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command that the first argument names.
-
-        Raises:
-            ConfigError: it stands in a group now.
-        """
-        new = MOVED_COMMANDS.get(args[0]) if args else None
-        if new is not None:
-            raise ConfigError(
-                f"`target-bench {args[0]}` is now `target-bench {' '.join([new, *args[1:]])}`"
-            )
-        return super().resolve_command(ctx, args)
-
-
-class TaskCommand(TyperCommand):
-    """A command whose options on tasks became settings of the task."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Read the arguments.
-
-        Raises:
-            ConfigError: an option that is a setting of a task now.
-        """
-        for argument, following in zip(args, [*args[1:], "..."], strict=True):
-            option, equals, value = argument.partition("=")
-            if option in MOVED_OPTIONS:
-                raise ConfigError(
-                    f"`{option}` is now a setting of the task: "
-                    f"`--task {MOVED_OPTIONS[option]}={value if equals else following}`"
-                )
-            if option == "--":
-                break
-        return super().parse_args(ctx, args)
-
-
 _EVERY = 60.0
 """Seconds between two lines on a stage, where no bar is drawn."""
 
@@ -282,7 +220,7 @@ def paused() -> Iterator[None]:
 
 
 class TerminalObserver(Observer):
-    """A line a stage with a bar where the number of steps is known, on standard error.
+    """One line per stage with a bar where the number of steps is known, on standard error.
 
     Bars are drawn on a terminal only. Elsewhere, as in a log, a stage that takes long has a line a
     minute: how far it is, and how much longer it takes at this rate. Warnings are printed always,

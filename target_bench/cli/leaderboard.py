@@ -1,7 +1,6 @@
 """``target-bench leaderboard``: pack runs, verify submissions, build the site."""
 
 import sys
-import zipfile
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -43,8 +42,12 @@ def build(
         "site"
     ),
     title: Annotated[
-        str, typer.Option(help="Title of the overview.")
-    ] = "Table retrieval leaderboard",
+        str | None,
+        typer.Option(
+            help="Title of the overview. Default: the task, if all entries are about one.",
+            show_default=False,
+        ),
+    ] = None,
     baseline: Annotated[
         str | None,
         typer.Option(
@@ -145,9 +148,7 @@ def verify(
     with TerminalObserver() as observer, redirect_stdout(sys.stderr):
         if file.is_file():
             typer.echo(
-                f"{file.name}: verifying it takes at most {minutes:g} minutes (--minutes)"
-                f"{_sql_limits(file)}",
-                err=True,
+                f"{file.name}: verifying it takes at most {minutes:g} minutes (--minutes)", err=True
             )
         found = verified(file, against, data_dir, observer, minutes)
     _write_entry(found, entry or _beside(file))
@@ -157,21 +158,6 @@ def verify(
         _print(found)
     if found.verdict != "accepted":
         raise typer.Exit(EXIT_CODES[found.verdict])
-
-
-def _sql_limits(file: Path) -> str:
-    """Return how SQL is run, where a submission holds answers, which alone may be SQL."""
-    from target_bench.sql.engines.databases import Limits, cores
-
-    try:
-        with zipfile.ZipFile(file) as found:
-            answered = any(name.endswith("/generations.jsonl") for name in found.namelist())
-    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
-        return ""  # it is refused when it is read
-    if not answered:
-        return ""
-
-    return f"; SQL answers run {cores()} statements at a time, {Limits().seconds:g} s each at most"
 
 
 def _beside(file: Path) -> Path:

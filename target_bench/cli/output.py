@@ -172,7 +172,8 @@ def agreed(*estimates: "Estimate") -> bool:
 def size(estimate: "Estimate") -> str:
     """How much is about to be sent, and what it costs."""
     if estimate.input_tokens is None:
-        return f"up to {estimate.requests:,} texts may be sent to a service that is paid for"
+        most = f"up to {estimate.requests:,} {estimate.sent}"
+        return f"{most} may be sent to a service that is paid for"
     unknown = "unknown (no prices or no max_tokens given)"
     cost = unknown if estimate.cost is None else f"about {estimate.cost:.4f}"
     return (

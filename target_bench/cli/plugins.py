@@ -16,6 +16,7 @@ from target_bench.core import registry
 from target_bench.core.errors import ConfigError, PluginError
 
 if TYPE_CHECKING:
+    from target_bench.evaluation.stages.consent import Estimate
     from target_bench.testing import Check, Report
 
 LIST_HELP = "List corpora, tasks, retrievers, generators, encoders, indexes or metrics."
@@ -232,11 +233,16 @@ def _report(asked: _Asked, reasons: Mapping[str, str]) -> "Report":
 
 def _checks(asked: _Asked, name: str, reasons: Mapping[str, str]) -> "list[Check]":
     from target_bench import testing
+    from target_bench.core.settings import masked_settings
+    from target_bench.evaluation.stages.consent import Estimate
 
+    label = masked_settings(name)
     if asked.task:
-        from target_bench.data.select import load
+        from target_bench.data.select import load, make_task
 
         data = load(asked.corpus or "mini", _only(asked.splits), asked.data_dir)
+        judged = Estimate(f"{label}: judge", testing.MOST_JUDGED, None, None, "answers")
+        _ask_for_consent(make_task(name), judged, asked.yes)
         return testing.task_checks(name, data, skip=reasons)
     if asked.corpus:
         return testing.corpus_checks(
@@ -244,7 +250,8 @@ def _checks(asked: _Asked, name: str, reasons: Mapping[str, str]) -> "list[Check
         )
     if asked.generator:
         checks = testing.generator_checks(name, skip=reasons)
-        _ask_for_consent(name, asked.yes)
+        sent = Estimate(label, testing.MOST_REQUESTS, None, None)
+        _ask_for_consent(registry.create("generator", name), sent, asked.yes)
         return checks
     tolerance = testing.TOLERANCE if asked.tolerance is None else asked.tolerance
     return testing.retriever_checks(name, skip=reasons, tolerance=tolerance)
@@ -261,17 +268,14 @@ def _only(splits: Sequence[str]) -> str | None:
     return splits[0] if splits else None
 
 
-def _ask_for_consent(name: str, yes: bool) -> None:
-    """Ask before requests to a generator that may cost money.
+def _ask_for_consent(plugin: object, estimate: "Estimate", yes: bool) -> None:
+    """Ask before requests to a plug-in that may cost money.
 
     Raises:
         ConfigError: the user does not want to pay, or cannot be asked.
     """
-    from target_bench import testing
     from target_bench.core.contract import is_paid
-    from target_bench.core.settings import masked_settings
-    from target_bench.evaluation.stages.consent import Estimate, ask
+    from target_bench.evaluation.stages.consent import ask
 
-    if is_paid(registry.create("generator", name)):
-        estimate = Estimate(masked_settings(name), testing.MOST_REQUESTS, None, None)
+    if is_paid(plugin):
         ask(announced if yes else agreed, estimate)

@@ -1,6 +1,7 @@
 """Tables made of the sentences of a text, by rules and without any model."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 
@@ -48,13 +49,12 @@ def rows_of(text: str) -> list[list[str]]:
 
 def _columns(rows: Iterable[Fields]) -> list[str]:
     """List the names that two rows have, or, where there are none, all."""
-    seen = [name for row in rows for name in row]
-    names = list(dict.fromkeys(seen))
-    return [name for name in names if seen.count(name) > 1] or names
+    seen = Counter(name for row in rows for name in row)
+    return [name for name, times in seen.items() if times > 1] or list(seen)
 
 
 def _row(values: list[tuple[str, str, bool]]) -> tuple[str, Fields]:
-    """Return what a sentence is about, or nothing, and its other values by name."""
+    """Return the subject of a sentence, perhaps empty, and its other values by name."""
     subjects = (i for i, (value, _, counted) in enumerate(values) if _is_subject(value, counted))
     first = next(subjects, None)
     fields: Fields = {}

@@ -66,7 +66,7 @@ class SupportJudge:
     """
 
     def __init__(self, generator: Any) -> None:
-        self._generator = check_generator(registry.part("generator", generator))
+        self.generator = check_generator(registry.part("generator", generator))
 
     def replies(self, doubted: Sequence[Doubted]) -> dict[str, str]:
         """Return query id -> reply, of the answers with a doubted claim; empty where one failed.
@@ -75,7 +75,7 @@ class SupportJudge:
             TargetBenchError: what the generator raises on purpose, such as for a wrong key.
         """
         asked = [_request(one) for one in doubted if _open(one.support)]
-        found = answers(self._generator, asked)
+        found = answers(self.generator, asked)
         return {name: "" if one.error is not None else one.text for name, one in found.items()}
 
 

@@ -1,4 +1,4 @@
-"""The files of Wu et al. (2022): a text a line, and on the same line of another file its tables."""
+"""The files of Wu et al. (2022): one text per line, its tables on the same line of another."""
 
 from collections.abc import Iterator
 

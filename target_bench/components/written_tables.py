@@ -15,6 +15,8 @@ _IN_LATEX = {
     "^": r"\textasciicircum{}",
     **{mark: f"\\{mark}" for mark in "&%#_${}"},
 }
+_LATEX_MARKS = re.compile(r"[\\~^&%#_${}]|^\s*[*\[]|(?<=-)-|(?<=`)`|(?<=')'")
+"""Marks that mean something alone, after a line break, or after one of their own."""
 
 
 def written(rows: Rows, table_format: str) -> str:
@@ -43,13 +45,13 @@ def _html(rows: Rows) -> str:
 
 
 def _latex(rows: Rows) -> str:
-    cells = ([re.sub(r"[\\~^&%#_${}]", _latex_mark, cell) for cell in row] for row in rows)
+    cells = ([_LATEX_MARKS.sub(_latex_mark, cell) for cell in row] for row in rows)
     begin = r"\begin{tabular}{" + "l" * len(rows[0]) + "}"
     return "\n".join([begin, *(rf"{' & '.join(row)} \\" for row in cells), r"\end{tabular}"])
 
 
 def _latex_mark(match: re.Match[str]) -> str:
-    return _IN_LATEX[match[0]]
+    return _IN_LATEX.get(match[0]) or f"{{{match[0]}}}"
 
 
 def _csv(rows: Rows) -> str:
@@ -60,7 +62,7 @@ def _csv(rows: Rows) -> str:
 
 def _json(rows: Rows) -> str:
     header, *others = rows
-    if len(set(header)) < len(header):
+    if len(set(header)) < len(header) or not others:
         return json.dumps({"header": header, "rows": others}, ensure_ascii=False)
     return json.dumps([dict(zip(header, row, strict=True)) for row in others], ensure_ascii=False)
 

@@ -110,7 +110,7 @@ def code_hash(thing: type | FunctionType) -> str:
     Files count by their syntax trees: neither wording nor layout changes the hash.
     Of this package all modules count that a module imports, but for those that name and identify
     plug-ins; docstrings do not, nor does where a module lies. Of other code those files count that
-    are imported from its folder or below, and docstrings do if one of these files may read them.
+    are imported from its package or folder, and docstrings do if one of these files may read them.
 
     Raises:
         ConfigError: a file is not valid Python.

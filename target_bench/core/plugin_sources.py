@@ -2,7 +2,7 @@
 
 import ast
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -84,11 +84,17 @@ class PluginSources:
     read: Callable[[Path], Source]
     module_file: Callable[[Path, str], Path | None]
 
-    def hashes(self, files: Iterable[tuple[Path, ModuleType | None]]) -> list[str]:
-        """Hash files with their modules, and what they import from their folder or below."""
+    def hashes(self, files: Sequence[tuple[Path, ModuleType | None]]) -> list[str]:
+        """Hash files with their modules, and what they import from their folder or below.
+
+        The file of the plug-in itself comes first, then those of its bases. Where it lies in a
+        package, all imports from that package count.
+        """
         found: set[Path] = set()
-        for file, module in files:
-            self._add_with_imports(file, module, file.parent, found)
+        packages = [module.__name__.partition(".")[0] if module else "" for _, module in files]
+        for (file, module), package in zip(files, packages, strict=True):
+            folder = _top(file, module) if module and package == packages[0] else file.parent
+            self._add_with_imports(file, module, folder, found)
         sources = [self.read(file) for file in found]
         if any(source.reads_documentation for source in sources):
             return [source.documented for source in sources]
@@ -116,11 +122,22 @@ class PluginSources:
         Those from which only constants are taken are among them.
         """
         for one in self.read(file).imports:
-            place = file.parents[one.level - 1] if one.level else folder
+            places = [file.parents[one.level - 1]] if one.level else [folder, folder.parent]
             names = [*one.module.split("."), one.name or ""]
-            ends = range(1, len(names) + 1)
-            found = (self.module_file(place, ".".join(names[:end]).strip(".")) for end in ends)
+            ends = [".".join(names[:end]).strip(".") for end in range(1, len(names) + 1)]
+            found = (self.module_file(place, end) for place in places for end in ends)
             yield from filter(None, found)
+
+
+def _top(file: Path, module: ModuleType) -> Path:
+    """Return the folder of the top-level package of a module; of a module in none, its folder."""
+    packages = module.__name__.split(".")
+    if file.name != "__init__.py":
+        packages.pop()
+    depth = len(packages)
+    if depth < 2 or file.parts[-depth - 1 : -1] != tuple(packages):
+        return file.parent
+    return file.parents[depth - 1]
 
 
 def _counts(file: Path, folder: Path) -> bool:

@@ -213,8 +213,8 @@ class Results(Sequence[Result]):
     def tables(self) -> list[TextTable]:
         """Return the scores as tables of text, one row per retriever.
 
-        One table a split of a corpus, number of queries and set of metrics: a figure down to rank 5
-        is none down to rank 10. After it come its slices, where they were asked for.
+        One table per split of a corpus, number of queries and set of metrics: a figure down to rank
+        5 is none down to rank 10. After it come its slices, where they were asked for.
         """
         groups = _groups(self._results, by_metrics=True).values()
         return [table for found in groups for table in (_table(found), *_slice_tables(found))]

@@ -42,7 +42,8 @@ class Extractive(Generator):
         tables: how many of the retrieved tables to look at.
         coverage: the share of a statement's weight that a row, its header and its title have to
             hold for a verdict.
-        language: whose stop words and stemmer are used. Labels and templates are English.
+        language: whose stop words and stemmer are used. Labels, templates and tables made of a
+            text are English.
     """
 
     packages = ("PyStemmer",)

@@ -348,7 +348,7 @@ def resampled_totals(statistics: Floats, resamples: int, seed: int = 0) -> Float
     """Return (resamples, m) column sums, each over n rows drawn with replacement.
 
     Efron & Tibshirani 1993, section 13.3. How often each distinct row is drawn is multinomial, so
-    one draw a distinct row is enough; the order of the rows changes nothing.
+    one draw per distinct row is enough; the order of the rows changes nothing.
 
     Args:
         statistics: (n, m) one row per query.

@@ -125,7 +125,7 @@ class SacreBLEU(Metric[JudgedAnswers]):
 def _bleu_counts(
     said: Sequence[str], references: Sequence[Sequence[str]], orders: int
 ) -> list[float]:
-    """Return what sacreBLEU counts of tokens: both lengths, n-grams in common, n-grams said.
+    """Return the counts of sacreBLEU: both lengths, n-grams in common, n-grams of the answer.
 
     The length of the reference is the nearest one, the shorter of two as near.
     """

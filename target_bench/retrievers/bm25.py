@@ -46,7 +46,7 @@ class BM25(Retriever):
 
     Args:
         fields: one list of parts for one field, a list of lists for several.
-        weights: one weight a field; default: (0.4, 0.6) for the default fields, else 1 for each.
+        weights: one weight per field; default: (0.4, 0.6) for the default fields, else 1 for each.
         rows: how many rows of each table to index: a number, ``all``, or ``auto``, which is all of
             a web table and the first 1,000 of a table in a database.
         format: how header and rows are written before they are split into tokens.
@@ -184,7 +184,7 @@ class BM25(Retriever):
         return Formula(method, self.k1, self.b, self.delta, self.field_weights())
 
     def field_weights(self) -> Sequence[float]:
-        """Return one weight a field."""
+        """Return one weight per field."""
         if self.weights is not None:
             return self.weights
         fields = tuple(s.fields for s in serializers(self.fields, self.format, self.rows))

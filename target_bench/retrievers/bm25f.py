@@ -35,7 +35,7 @@ class BM25F(BM25):
 
     Args:
         fields: one list of parts for one field, a list of lists for several.
-        weights: one weight a field; default: (8, 4, 4, 1) for the default fields, else 1 for each.
+        weights: one weight per field; default: (8, 4, 4, 1) for the default fields, else 1 each.
         rows: how many rows of each table to index: a number, ``all``, or ``auto``, which is all of
             a web table and the first 1,000 of a table in a database.
         format: how header and rows are written before they are split into tokens.
@@ -91,7 +91,7 @@ class BM25F(BM25):
             raise ConfigError(f"b={b!r}: b is from 0 to 1")
 
     def field_weights(self) -> Sequence[float]:
-        """Return one weight a field."""
+        """Return one weight per field."""
         if self.weights is not None:
             return self.weights
         fields = tuple(s.fields for s in serializers(self.fields, self.format, self.rows))

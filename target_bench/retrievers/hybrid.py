@@ -29,7 +29,7 @@ class Hybrid(Retriever):
 
     Args:
         retrievers: the parts, at least one: as written on the command line, or objects.
-        weights: one weight a part; default: (0.65, 0.35) for the default parts, else 1 for each.
+        weights: one weight per part; default: (0.65, 0.35) for the default parts, else 1 for each.
         method: ``weighted`` adds scores that were brought to one scale, ``rrf`` reciprocal ranks.
         normalise: with ``weighted``, the scale: ``max`` divides by a query's largest score,
             ``minmax`` maps its lowest and highest to 0 and 1, ``zscore`` subtracts the mean and

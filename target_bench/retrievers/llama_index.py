@@ -14,7 +14,7 @@ from target_bench.core.schema import Field, Format, RowLimit, Table
 
 
 class LlamaIndexRetriever(WrappedRetriever):
-    """Asks a ``BaseRetriever`` or an index of LlamaIndex, one node a table or several.
+    """Asks a ``BaseRetriever`` or an index of LlamaIndex, one node per table or several.
 
     It is asked for ``top_k`` nodes through its attribute ``similarity_top_k``; a retriever that
     has none gives as many as it likes, and that is said. Nodes have scores, higher is better;

@@ -131,7 +131,7 @@ class Tables:
             ) from error
 
     def measured(self, folder: Path, metric: str, score: Score) -> Measured:
-        """Return what the queries contribute to a metric.
+        """Return the statistics of the queries for a metric.
 
         Args:
             folder: of the run, for messages.

@@ -343,7 +343,7 @@ def parse_judgement(record: dict[str, Any]) -> Judgement:
 
 
 def read_judgements(path: Path) -> StoredJudgements:
-    """Return what the file holds; nothing without it. A torn last line is left out.
+    """Return the judgements of a file; none without it. A torn last line is left out.
 
     Raises:
         StoreError: the file cannot be read at all.

@@ -1,4 +1,4 @@
-"""Parts of a set of queries (``difficulty=hard``, or one part a value), and their scores."""
+"""Parts of a set of queries (``difficulty=hard``, or one part per value), and their scores."""
 
 import operator
 import re
@@ -37,11 +37,11 @@ _SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A condition, or a name alone: one part a value.
+    """A condition, or a name alone: one part per value.
 
     Attributes:
         name: which property of the queries.
-        compared: ``=``, ``!=``, ``>``, ``>=``, ``<`` or ``<=``; empty for one part a value.
+        compared: ``=``, ``!=``, ``>``, ``>=``, ``<`` or ``<=``; empty for one part per value.
         wanted: what it is compared with, as it was written.
     """
 
@@ -272,7 +272,7 @@ class Sliceable(Protocol):
         """Name of a property -> its value of every query."""
 
     def measured(self, metric: str, /) -> Measured:
-        """Return what the queries contribute to a metric."""
+        """Return the statistics of the queries for a metric."""
 
 
 def scores_by(

@@ -106,6 +106,10 @@ class TableToText(Task[JudgedSentences]):
         self._judge = None if judged_by is None else SupportJudge(judged_by)
         self._reading = Reading(_without_reasoning)
 
+    def parts(self) -> Mapping[str, object]:
+        """Return the generator that looks at doubted facts again, if there is one."""
+        return {} if self._judge is None else {"judged_by": self._judge.generator}
+
     def prompt_writer(
         self, options: PromptOptions, _databases: Mapping[str, Path], _follows_schema: bool
     ) -> CellPrompter:
@@ -168,11 +172,11 @@ class TableToText(Task[JudgedSentences]):
         )
 
     def parsed(self, examples: JudgedSentences) -> Sequence[str | None]:
-        """Return what was read in each answer; None where nothing was."""
+        """Return the sentence read in each answer; None where there is none."""
         return examples.texts
 
     def settings(self) -> list[str]:
-        """Return what changes a score besides the metrics: the versions of rules, and the judge."""
+        """List the settings that change a score: the versions of rules, and the judge."""
         found = [VERSION, TEXT_VERSION, SUPPORT_VERSION]
         if self._judge is not None:
             given = self.judged_by
@@ -269,7 +273,7 @@ class TableToText(Task[JudgedSentences]):
 
 
 def _record(support: Support, reply: str | None) -> dict[str, Any]:
-    """Return what a report shows of a sentence, and the reply of the judge if it was asked."""
+    """Return the record of a sentence, with the reply of the judge if it was asked."""
     judged = with_reply(support, reply)
     unsupported = [claim.text for claim in judged.claims if not claim.supported]
     pairs = zip(support.claims, judged.claims, strict=True)

@@ -131,7 +131,7 @@ class TextToTable(Task[Compared]):
         return found if self.source != "none" else [*found, *table_support_metrics()]
 
     def settings(self) -> list[str]:
-        """Return what changes a score besides the metrics."""
+        """List the settings that change a score, besides those of the metrics."""
         found = [VERSION, SUPPORT_VERSION, f"format:{self.table_format}"]
         if self._judge is not None:
             given = self.judged_by
@@ -279,7 +279,7 @@ class TableAnswering(TextToTable):
 
 
 def _record(compared: ComparedTables, replies: tuple[str, str] | None) -> dict[str, Any]:
-    """Return what a report shows of an answer, and the replies of the judge."""
+    """Return the record of an answer, with the replies of the judge if there is one."""
     answer = compared.answer
     found: dict[str, Any] = {
         "verdict": answer.error or "readable",

@@ -11,9 +11,10 @@ from target_bench.testing.checks import Check, CheckError, Outcome, Report, run
 from target_bench.testing.corpus import check_corpus, corpus_checks
 from target_bench.testing.generator import MOST_REQUESTS, check_generator, generator_checks
 from target_bench.testing.retriever_checks import TOLERANCE, check_retriever, retriever_checks
-from target_bench.testing.task_checks import check_task, task_checks
+from target_bench.testing.task_checks import MOST_JUDGED, check_task, task_checks
 
 __all__ = [
+    "MOST_JUDGED",
     "MOST_REQUESTS",
     "TOLERANCE",
     "Check",

@@ -114,8 +114,8 @@ def expect_same(
     Args:
         sample: the tables.
         queries: what was asked.
-        found: one ranking a query.
-        expected: one ranking a query.
+        found: one ranking per query.
+        expected: one ranking per query.
         labels: where the two come from, for the message.
         tolerance: see ``Maker``.
         hint: how to fix a difference.

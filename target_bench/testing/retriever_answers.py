@@ -1,4 +1,4 @@
-"""What a retriever promises about its answers: one function a promise, ``check_`` and its name.
+"""What a retriever promises about its answers: one function per promise, ``check_`` and its name.
 
 Each takes a ``Maker``, raises ``CheckError`` where the promise is broken, and ``SkipTest`` where
 there is nothing to check.

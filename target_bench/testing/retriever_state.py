@@ -1,4 +1,4 @@
-"""What a retriever promises about itself: one function a promise, ``check_`` and its name.
+"""What a retriever promises about itself: one function per promise, ``check_`` and its name.
 
 It depends on its settings and on the tables it was given, and on nothing else. Functions as in
 ``retriever_answers``.

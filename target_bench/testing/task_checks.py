@@ -19,6 +19,9 @@ from target_bench.data.select import load, make_task, of_task
 from target_bench.testing.checks import Check, CheckError, Report, calling, promise, run
 
 _QUERIES = 20
+MOST_JUDGED = 10 * _QUERIES
+"""How many answers all checks together have judged, at most."""
+
 _DEPTH = 10
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from target_bench.testing import MOST_JUDGED
 from target_bench.testing.retriever_checks import CHECKS
 from tests.cli.inside import Inside
 
@@ -121,3 +122,30 @@ class Paid:
     assert (agreed.code, agreed.err) == (0, done.err.partition("Error")[0])
     assert " 0 failed" in agreed.out
     assert Path("asked").exists()
+
+
+def test_a_task_whose_judge_is_paid_for_is_checked_on_consent(inside: Inside) -> None:
+    paid = """
+from pathlib import Path
+
+class Paid:
+    paid = True
+
+    def generate(self, request):
+        with Path("asked").open("a") as file:
+            file.write("!")
+        return "{}"
+"""
+    Path("paid.py").write_text(paid, encoding="utf-8")
+    task = ("check", "--task", "t2table:judged_by='paid.py:Paid'")
+    done = inside(*task)
+    assert done.code == 2
+    assert f"up to {MOST_JUDGED} answers may be sent" in done.err
+    assert not Path("asked").exists()
+    assert " 0 failed" in inside(*task, "--yes").out
+    sent = len(Path("asked").read_text()) / 2
+    assert MOST_JUDGED * 0.4 < sent <= MOST_JUDGED
+
+
+def test_what_cannot_be_listed(inside: Inside) -> None:
+    assert "'what': 'bogus' is not one of 'corpora'" in inside.bad(2, "list", "bogus")

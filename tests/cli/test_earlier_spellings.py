@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from target_bench.cli.command_line import MOVED_COMMANDS, MOVED_OPTIONS
+from target_bench.cli.earlier_spellings import MOVED_COMMANDS, MOVED_OPTIONS
 from target_bench.cli.main import app
 from target_bench.core import registry
 from tests.cli.inside import Inside

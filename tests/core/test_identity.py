@@ -1,6 +1,8 @@
 """The hash of a source file follows what it does, and neither its wording nor its layout."""
 
 import ast
+import importlib
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -300,3 +302,32 @@ def test_modules_beside_a_plug_in_are_part_of_its_code(
         return PluginSources(read_source, lambda *_: other).hashes([(plugin, None)])
 
     assert (hashes("one") != hashes("another")) == is_part
+
+
+def test_modules_of_the_package_around_a_plug_in_are_part_of_its_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each kind of import, and the constants of a module that nothing is called from."""
+    files = {
+        "__init__": "",
+        "retrievers/x": "from sp.weights import K\nfrom .. import util\nclass Mine: pass\n",
+        "util": "from .deep.rules import RULE\n",
+        "weights": "K = 1\n",
+        "deep/rules": "RULE = 1\n",
+        "unused": "X = 1\n",
+    }
+    for name, text in files.items():
+        file = tmp_path / "site-packages" / "sp" / f"{name}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path / "site-packages")
+    cls = importlib.import_module("sp.retrievers.x").Mine
+    before, changes = identity.code_hash(cls), {}
+    for name, text in files.items():
+        file = tmp_path / "site-packages" / "sp" / f"{name}.py"
+        file.write_text(f"{text}Y = 2\n", encoding="utf-8")
+        changes[name] = identity.code_hash(cls) != before
+        file.write_text(text, encoding="utf-8")
+    assert [name for name, changed in changes.items() if not changed] == ["unused"]
+    for name in [name for name in sys.modules if name.partition(".")[0] == "sp"]:
+        monkeypatch.delitem(sys.modules, name)

@@ -9,12 +9,13 @@ import pytest
 from target_bench.components.cell_sentences import sentence
 from target_bench.components.highlights import highlighted
 from target_bench.core import registry
-from target_bench.core.errors import DataError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.schema import Generation, GenerationRequest, Table, TableId
 from target_bench.corpora import load
 from target_bench.data.select import Loaded, of_task
 from target_bench.evaluation.results import Result
+from target_bench.evaluation.stages.consent import Estimate
 from target_bench.evaluation.stages.judge import judge_answers
 from target_bench.evaluation.stages.score import score_answers
 from target_bench.evaluation.target import TARGET
@@ -174,6 +175,42 @@ def test_a_judge_looks_at_facts_without_support_and_is_asked_once() -> None:
     assert [q.id for q in task.unjudged(MINI, _generations(longer), {}, made)] == [
         query.id for query in MINI.queries[:2]
     ]
+
+
+PAID = """
+from target_bench import Generator
+
+class Paid(Generator):
+    paid = True
+
+    def generate(self, request):
+        with open("sent", "a") as file:
+            file.write("x")
+        return 'So it is.\\n```json\\n{"supported": [1]}\\n```'
+"""
+
+
+def test_a_judge_that_costs_money_is_asked_for_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("paid.py").write_text(PAID)
+    Path("answers.json").write_text(json.dumps({MINI.queries[0].id: "Nowhereland won."}))
+    target = TARGET(("t2t:judged_by='paid.py:Paid'", "mini"), out="runs", observer=Recorder())
+    asked: list[Estimate] = []
+
+    def confirm(estimate: Estimate) -> bool:
+        asked.append(estimate)
+        return len(asked) > 2
+
+    with pytest.raises(ConfigError, match="nothing was sent"):
+        target.run(generator="template", confirm=confirm)
+    with pytest.raises(ConfigError, match="nothing was sent"):
+        target.score(predictions="answers.json", confirm=confirm)
+    assert not Path("sent").exists()
+    target.score(predictions="answers.json", confirm=confirm)
+    assert Path("sent").exists()
+    assert [(one.requests, one.sent) for one in asked] == [(len(MINI.queries), "answers")] * 3
 
 
 def _generations(texts: dict[str, str]) -> dict[str, Generation]:

@@ -18,7 +18,7 @@ from target_bench.core.schema import GenerationRequest, Message
 from target_bench.metrics.tables.answer_tables import AnswerTable, TableFormat
 from target_bench.metrics.tables.reading import read_tables
 
-VERSION = "format-cot:1"
+VERSION = "format-cot:2"
 """The version of the wording below and of the rules."""
 
 SHORTEST_CELL = 4
@@ -59,7 +59,7 @@ _HOW: dict[TableFormat, str] = {
     "text": "with | between cells, a table's name and a colon on the line before it",
     "html": "with <table>, <tr>, <th> for headers and <td>, a table's name as <caption>",
     "latex": "as tabular environments, with & between cells and \\\\ after rows",
-    "csv": "with a row a line, a table's name and a colon on the line before it",
+    "csv": "with one row per line, a table's name and a colon on the line before it",
     "json": 'as {"tables": [{"name": ..., "header": [...], "rows": [[...], ...]}, ...]}',
 }
 
@@ -127,7 +127,7 @@ def request_of(target: Target) -> GenerationRequest:
 
 
 def instruction_in(reply: str) -> str | None:
-    """Return what follows the last line mark ``Instruction:`` of a reply, on one line, or None."""
+    """Return the text after the last mark ``Instruction:`` of a reply, on one line, or None."""
     said = without_reasoning(reply)
     marks = list(_MARK.finditer(said))
     text = " ".join(said[marks[-1].end() :].split()) if marks else ""

@@ -151,7 +151,7 @@ def _used(corpus: str, split: str, query: Query, table: Any, content: bytes) -> 
 
 
 def _kept_out(datasets: Sequence[Dataset], task: Task[Any]) -> KeptOut:
-    """Return what the splits ask, about which tables, and which tables answer them."""
+    """Return the questions of the splits, the tables they are about and those that answer them."""
     out = KeptOut.of(datasets)
     about = [
         q for d in datasets for q in d.queries if q.metadata.get("task", task.name) == task.name
@@ -194,7 +194,7 @@ def _without(
 
 
 def _overlap(example: Example, out: KeptOut, corpus: str, shared_tables: bool) -> str | None:
-    """Return what an example shares with what is kept out; ids begin again in every split."""
+    """Name what an example shares with what is kept out; ids begin again in every split."""
     asked = replace(example.query, gold=())
     return out.overlap(corpus, asked, example.contents, shared_tables)
 

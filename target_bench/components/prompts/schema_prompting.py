@@ -61,7 +61,7 @@ class SchemaPrompter(Prompter):
         return [corpus[t] for t in ids if t.database_id == database_id]
 
     def prompted(self, query: Query, tables: Sequence[Table]) -> Prompted:
-        """Return the request for a query: schema, three rows a table, and the evidence if any."""
+        """Return the request for a query: schema, three rows per table, and the evidence if any."""
         sampled = [self._sampled(table) for table in tables]
         evidence = query.metadata.get("evidence")
         text = f"{query.text}\nEvidence: {evidence}" if evidence else query.text

@@ -221,7 +221,7 @@ class _Best:
 
 
 def _earlier(base: Any, splits: Splits, strict: bool, observer: Observer) -> list[Used]:
-    """Return what the base was trained on before, as far as its folder says."""
+    """List the data that the base was trained on before, as far as its folder says."""
     folder = base.weights_folder()
     if folder is None or not training_record.is_recorded(folder):
         return []
@@ -255,7 +255,7 @@ def _identity(plugin: object) -> dict[str, Any]:
 
 
 def _record_of(base: Any) -> dict[str, Any]:
-    """Return what the base's own record says, if it was trained here."""
+    """Return the record of the base, if it was trained here; else an empty one."""
     folder = base.weights_folder()
     if folder is None or not training_record.is_recorded(folder):
         return {}

@@ -30,7 +30,7 @@ class KeptOut:
 
     @classmethod
     def of(cls, datasets: Sequence[Dataset]) -> "KeptOut":
-        """Return what these splits ask, and about which tables."""
+        """Return the questions of these splits, and the tables they are about."""
         questions: set[str] = set()
         ids: set[tuple[str, TableId]] = set()
         contents: set[bytes] = set()
@@ -46,7 +46,7 @@ class KeptOut:
     def overlap(
         self, corpus: str, query: Query, contents: Iterable[bytes], shared_tables: bool = False
     ) -> str | None:
-        """Return what a question shares with another training, or None.
+        """Name what a question shares with another training; None for nothing.
 
         The ids of questions do not count: many corpora number them again in each split.
 

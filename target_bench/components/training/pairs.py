@@ -145,7 +145,7 @@ def used(
     negatives: Sequence[Candidate] = (),
     use: Literal["train", "validation"] = "train",
 ) -> Used:
-    """Return what the record says of a pair."""
+    """Return the entry of a pair in the record."""
     return Used(
         use,
         dataset.info.name,

@@ -74,7 +74,7 @@ def is_recorded(folder: Path) -> bool:
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """Return what ``target_bench.json`` states.
+    """Return the content of ``target_bench.json``.
 
     Raises:
         DataError: it is missing, broken or of another version.

@@ -45,8 +45,8 @@ class Splits:
     """Loaded splits; a validation split holds what no kept-out split does.
 
     Attributes:
-        train: a split a corpus.
-        validation: a split a corpus, or none.
+        train: one split per corpus.
+        validation: one split per corpus, or none.
         kept_out: what stays out.
         left_out: a sentence for each split of which questions were left out.
     """

@@ -96,7 +96,7 @@ def _shards(release: Release, part: str) -> dict[str, list[Path]]:
     places: dict[str, dict[str, None]] = {}
     for place, match, path in _files(release, part):
         split = _SPLITS.get(match["split"], match["split"])
-        several = f"-{part}-" in place  # the hub has a repository a split for some
+        several = f"-{part}-" in place  # the hub has one repository per split for some
         places.setdefault(split if several else _ANY, {})[place] = None
         found.setdefault(_ANY if split == part else split, []).append((match, path))
     for there in places.values():

@@ -50,7 +50,7 @@ class Arena:
     weights: WeightRobustness
 
     def label(self, name: str) -> str:
-        """Return what people call a metric."""
+        """Return the name of a metric for people."""
         return self.specs[name].label or name if name in self.specs else name
 
     def to_json(self) -> dict[str, Any]:

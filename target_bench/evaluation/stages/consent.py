@@ -2,8 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
+from target_bench.core.contract import is_paid
 from target_bench.core.errors import ConfigError
+from target_bench.core.task import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,15 +15,31 @@ class Estimate:
 
     Attributes:
         asked: the plug-in, as it was asked for.
-        requests: how many are still to be sent; of a retriever, how many texts at most.
+        requests: how many are still to be sent; of a retriever, how many texts at most; of a judge,
+            how many answers at most.
         input_tokens: about how many tokens they have together, or None where that is not known.
         cost: about what they cost, answers of full length included, or None without prices.
+        sent: what ``requests`` counts where ``input_tokens`` is None.
     """
 
     asked: str
     requests: int
     input_tokens: int | None
     cost: float | None
+    sent: str = "texts"
+
+
+def of_judge(task: Task[Any], label: str, n_answers: int) -> Estimate | None:
+    """Return the answers that a judge would look at, at most; None if that costs nothing.
+
+    Args:
+        task: what judges.
+        label: what answers.
+        n_answers: how many answers have no judgement yet.
+    """
+    if not n_answers or not is_paid(task):
+        return None
+    return Estimate(f"{label}: judge", n_answers, None, None, "answers")
 
 
 Confirm = Callable[[Estimate], bool]

@@ -6,13 +6,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from target_bench.core.contract import is_paid
 from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import Task
 from target_bench.data.select import of_task
-from target_bench.evaluation.stages.consent import Confirm, Estimate, ask
+from target_bench.evaluation.stages.consent import Confirm, ask, of_judge
 from target_bench.evaluation.stages.score import all_answers, answer_task, check_known, scorable
 from target_bench.runs.record_log import JUDGEMENTS, Answered, StoredJudgements
 from target_bench.runs.store import Run
@@ -55,8 +54,9 @@ class JudgeStage:
         known = stored.by_query
         todo = self.task.unjudged(self.dataset, self.generations, self.retrievals, known)
         self._warn(stored)
-        if todo and self.confirm is not None and is_paid(self.task):
-            ask(self.confirm, Estimate(f"{self.label}: judge", len(todo), None, None))
+        estimate = of_judge(self.task, self.label, len(todo))
+        if estimate is not None and self.confirm is not None:
+            ask(self.confirm, estimate)
         found = self._judged(todo) if todo else {}
         both = {**known, **found}
         of_all = {query.id: both[query.id] for query in self.dataset.queries}

@@ -12,7 +12,7 @@ from target_bench.evaluation.sweeps.sweep_cell import CellOutcome, SweepCell
 class Executor(Protocol):
     """Runs cells somewhere. Each is run by ``run_cell``, in any process.
 
-    An executor yields exactly one outcome a cell, as the cells are finished, in any order. A cell
+    An executor yields exactly one outcome per cell, as the cells are finished, in any order. A cell
     whose worker is lost is run once more, then yielded as ``cell.failed``; no error of a cell
     leaves ``run``. When the caller stops drawing (``close``, an interruption), it ends its workers.
     """

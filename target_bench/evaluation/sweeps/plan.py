@@ -23,15 +23,17 @@ from target_bench.evaluation.pipeline import (
 )
 from target_bench.evaluation.run_options import EXTRACTIVE
 from target_bench.evaluation.stages import retrieve
-from target_bench.evaluation.stages.consent import Estimate
+from target_bench.evaluation.stages.consent import Estimate, of_judge
 from target_bench.evaluation.stages.generate import AnswerOptions, GeneratorSpec
 from target_bench.evaluation.stages.retrieve import Cell, RetrieverSpec
+from target_bench.evaluation.stages.score import scorable
 from target_bench.evaluation.sweeps.estimate import of_generator, of_retriever
 from target_bench.evaluation.sweeps.matching import Placed
 from target_bench.evaluation.sweeps.sweep_cell import SweepCell
 from target_bench.evaluation.sweeps.yaml_lines import Document
 from target_bench.runs.manifest import run_key
 from target_bench.runs.read import read_run
+from target_bench.runs.record_log import JUDGEMENTS, read_judgements
 from target_bench.runs.store import folder_of
 from target_bench.runs.times import has_latency
 
@@ -51,7 +53,7 @@ class PlannedCell:
             of another version: the cell will fail.
         recorded: how many of its queries are ranked, or answered, on disk.
         n_queries: how many it has.
-        estimates: what is to be sent to a retriever and a generator that may cost money.
+        estimates: what is to be sent to a retriever, generator or judge that may cost money.
     """
 
     cell: SweepCell
@@ -198,6 +200,7 @@ class _Planner:
                 with suppress(StoreError):  # the cell fails before it asks, and says why
                     ranked = rankings.folder if rankings else None
                     estimates.append(of_generator(whole, plan, ranked, found.folder))
+                    estimates.append(_of_judge(whole, plan, found.folder))
         assert found is not None
         return replace(found, estimates=tuple(e for e in estimates if e is not None))
 
@@ -208,6 +211,14 @@ class _Planner:
             return None
         self._ranked.add(key)
         return of_retriever(whole, rankings.recorded)
+
+
+def _of_judge(whole: Cell, plan: AnswerPlan, answered: Path | None) -> Estimate | None:
+    """Return the answers without a judgement, if judging them may cost money."""
+    judged = read_judgements(answered / JUDGEMENTS).by_query if answered else {}
+    queries = scorable(plan.task, whole.dataset).queries
+    open_ones = [query for query in queries if query.id not in judged]
+    return of_judge(plan.task, plan.generator.label, len(open_ones))
 
 
 def _planned(cell: SweepCell, whole: Cell, identity: Mapping[str, Any], log: str) -> PlannedCell:

@@ -138,6 +138,7 @@ def _sum(parts: Sequence[Estimate]) -> Estimate:
         sum(part.requests for part in parts),
         sum(tokens) if len(tokens) == len(parts) else None,
         sum(costs) if len(costs) == len(parts) else None,
+        parts[0].sent,
     )
 
 

@@ -130,7 +130,7 @@ class Known:
 
 @lru_cache(maxsize=_CACHED)
 def known(text: str) -> Known:
-    """Return what a text knows; the last few thousand are kept."""
+    """Return the facts of a text as a source; those of the last few thousand texts are kept."""
     return Known(text)
 
 

@@ -55,7 +55,7 @@ class ShownRow(NamedTuple):
 
     Attributes:
         pair: its places.
-        cells: its cells, a cell a column pair.
+        cells: its cells, one cell per column pair.
     """
 
     pair: Pair

@@ -121,7 +121,7 @@ _LEAST_ACROSS = 0.5
 
 
 def _edges(grid: Grid) -> tuple[Sequence[str], Sequence[str]]:
-    """Return what the names of columns, and the first cells of rows, say."""
+    """Return the names of the columns, and the first cells of the rows."""
     first = [row[0] for row in grid.rows] if grid.header else []
     return tuple(name_of(name).text for name in grid.header), (*grid.header[:1], *first)
 

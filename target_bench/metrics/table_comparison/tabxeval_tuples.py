@@ -1,6 +1,6 @@
 """Comparison tuples, as models write them for the published TabXEval pipeline.
 
-``[Type/Type], [entity/entity], [unit/unit], missing or extra, difference``: one tuple a cell.
+``[Type/Type], [entity/entity], [unit/unit], missing or extra, difference``: one tuple per cell.
 """
 
 import ast

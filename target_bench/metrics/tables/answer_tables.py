@@ -112,7 +112,7 @@ def failed(fault: Fault) -> ReadAnswer:
 
 
 def unfenced(text: str) -> tuple[str, list[Fault]]:
-    """Return what stands in code fences, if there are any; else the text; and the faults of it."""
+    """Return the text inside code fences, or all of it if there are none, and its faults."""
     marks = [match.span() for match in _FENCE.finditer(text)]
     if not marks:
         return text, []

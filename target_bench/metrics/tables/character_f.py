@@ -71,7 +71,7 @@ def character_f_of_all(answers: Sequence[str], golds: Sequence[str]) -> NDArray[
 
 
 def _occurrences(texts: Sequence[Counter[str]], columns: dict[tuple[str, int], int]) -> Any:
-    """Return a sparse matrix of 0 and 1: a row a text, a column the nth occurrence of an n-gram.
+    """Return a sparse matrix of 0 and 1: text by the nth occurrence of an n-gram.
 
     Args:
         texts: the n-grams of each.

@@ -34,6 +34,7 @@ from target_bench.reporting.leaderboard.document_models import RunDocument
 from target_bench.reporting.leaderboard.read_submission import Read, Submission
 from target_bench.runs.earlier_versions import earlier_answers_fingerprint, earlier_note
 from target_bench.runs.manifest import NO_CONTEXT, answers_fingerprint, queries_fingerprint
+from target_bench.sql.engines.databases import Limits, cores
 
 BASELINE = "bm25"
 """The retriever that decides which queries are hard: it ranks no gold table first."""
@@ -231,6 +232,11 @@ class Recomputer:
         try:
             judgements = {}
             if task.judges:
+                if task.answer == "sql":
+                    self._observer.stage(
+                        f"{where}: SQL runs {cores()} statements at a time, "
+                        f"{Limits().seconds:g} s each at most"
+                    )
                 known = _replayed(task, dataset, answers, rankings, recorded, where)
                 judgements = judge_answers(dataset, answers.found, task, rankings, known)
             return score_answers(dataset, answers.found, task, judgements, rankings), judgements

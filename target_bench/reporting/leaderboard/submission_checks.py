@@ -159,7 +159,7 @@ APART = 1000
 def timings(run: Checked) -> Found:
     """Declared times are possible; a missing time is not a fault.
 
-    Rejected: a negative time; a retriever that took less than a microsecond a query, or took
+    Rejected: a negative time; a retriever that took less than a microsecond per query, or took
     time for no query; answers that took less than a microsecond each; percentiles that fall
     (p50 > p95 > p99), or that are of more queries than the split has; an answer that took longer
     than all answers together. Suspicious: a single query that takes 1000 times longer than its

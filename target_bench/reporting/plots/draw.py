@@ -214,7 +214,7 @@ def by_slice(
 
 
 def radar(folders: Sequence[Path], path: Path) -> None:
-    """Draw the profiles that the task of the runs sums up answers by, as abilities; a line a run.
+    """Draw the profiles that the task of the runs gives, as abilities; one line per run.
 
     Args:
         folders: runs that were asked the same queries.

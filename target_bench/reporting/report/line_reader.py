@@ -11,7 +11,7 @@ from target_bench.runs.manifest import wholly_sealed
 class Lines:
     """Positions of the last line of each query in a file, which may be missing.
 
-    What is kept is an offset a query, not the lines. A last line without its end is left out: it
+    What is kept is one offset per query, not the lines. A last line without its end is left out: it
     is what another process is writing, or was when it was killed.
 
     Args:

@@ -307,6 +307,23 @@ def test_cost_of_what_is_paid(folder: Path) -> None:
     assert _load(folder, text).estimates == []
 
 
+JUDGED = """
+corpora: mini
+tasks: "t2t:judged_by='plugins.py:Paid'"
+generators: [template, gold]
+"""
+
+
+def test_answers_that_a_paid_judge_looks_at(folder: Path) -> None:
+    found = _load(folder, JUDGED)
+    assert [(one.asked, one.requests, one.sent) for one in found.estimates] == [
+        ("template: judge", 30, "answers"),
+        ("gold: judge", 30, "answers"),
+    ]
+    found.run(Here())
+    assert _load(folder, JUDGED).estimates == []
+
+
 def test_repeats(folder: Path) -> None:
     """Each is a run of its own, and made again."""
     text = TWELVE.replace("[a, b, c, d]", "a") + "exclude: {retriever: no-context}\nrepeats: 2\n"

@@ -63,7 +63,7 @@ def build(
     submissions: Path,
     out: Path,
     *,
-    title: str = "Table retrieval leaderboard",
+    title: str | None = None,
     baseline: str | None = None,
     observer: Observer | None = None,
 ) -> Built:
@@ -75,7 +75,7 @@ def build(
     Args:
         submissions: the folder of ``*.entry.json``, in sub-folders perhaps.
         out: the folder of the site.
-        title: of the overview.
+        title: of the overview; default: that of the task, if all entries are about one.
         baseline: id of the entry that the others are compared with; default: the entry ``bm25``,
             else the first with a retriever ``bm25``.
         observer: gets progress.
@@ -94,7 +94,7 @@ def build(
     tests = boards.tested(read.groups, first)
     board = Shown(read.entries, _pages(read.entries), read.groups, tests, first)
     observer.stage("leaderboard: write pages", total=len(board.entries))
-    pages = _Pages(board, read, shown(title), observer)
+    pages = _Pages(board, read, shown(title or _title(read.groups)), observer)
     size = replace_folder(out, pages.files())
     n = 1 + len(board.groups.tasks()) + len(board.entries)
     return Built(out, len(board.entries), read.rejected, n, size)
@@ -123,6 +123,11 @@ def _read(folder: Path) -> _Read:
     groups.arrange()
     kept = {id_: kept[id_] for id_ in sorted(kept)}
     return _Read(kept, views, groups, rejected)
+
+
+def _title(groups: Groups) -> str:
+    tasks = groups.tasks()
+    return f"{groups.title(tasks[0]) if len(tasks) == 1 else 'target-bench'} leaderboard"
 
 
 def _baseline(found: Mapping[str, Entry], wanted: str | None) -> System | None:
