@@ -1,4 +1,4 @@
-"""Languages of tables and questions: stemmers, stop words, and which of them tables are in.
+"""Languages of tables and questions: their stemmers and stop words by name, and their scripts.
 
 Stemmers are Snowball's, stop words the lists of bm25s, which some languages lack. Chinese,
 Japanese, Korean and Thai need no setting: their words are divided wherever they occur
@@ -7,8 +7,7 @@ Japanese, Korean and Thai need no setting: their words are divided wherever they
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
-from functools import cache
+from collections.abc import Callable, Iterable, Set
 from itertools import islice
 from typing import Literal
 
@@ -40,7 +39,7 @@ AnyLanguage = Language | Literal["auto"]
 Stemming = Literal["english", "none"]
 StopWords = Literal["en_plus", "en", "none"]
 
-_WORDS_OF: dict[Language, tuple[str, str]] = {
+WORDS_OF: dict[Language, tuple[str, str]] = {
     "en": ("english", ""),
     "ar": ("arabic", ""),
     "da": ("danish", "DANISH"),
@@ -68,6 +67,24 @@ _LETTERS: dict[Language, str] = {
     "hi": "\u0900-\u097f",
     "ru": "\u0400-\u04ff",
 }
+
+_UNSPACED = (
+    "\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff"  # Han
+    "\u3041-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\uff66-\uff9f\U0001b000-\U0001b16f"  # kana
+    "\u1100-\u11ff\u3131-\u318f\ua960-\ua97f\uac00-\ud7ff\uffa0-\uffdc"  # Hangul
+    "\u0e01-\u0e4f\u0e81-\u0ecf\u0edc-\u0edf"  # Thai, Lao
+    "\u1000-\u103f\u1050-\u108f\ua9e0-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa7f"  # Myanmar
+    "\u1780-\u17df"  # Khmer
+)
+"""Scripts that put no spaces between words, or, as Korean, write particles on them."""
+
+UNSPACED_RUNS = re.compile(f"([{_UNSPACED}]+)")
+"""A group: characters of these scripts that stand together."""
+
+OTHER_SCRIPTS = re.compile(f"[{_UNSPACED}\u0590-\u109f\u1700-\u1cff]")
+"""Those, and the scripts from Hebrew to Myanmar whose vowels may be marks on the letters."""
+
 _READ = 300
 """Texts that are looked at to tell the language."""
 
@@ -75,27 +92,7 @@ _LEAST_SHARE = 0.02
 """The least share of words that has to be of a language for texts to be in it."""
 
 
-@cache
-def stemmer(language: Language) -> Callable[[str], str]:
-    """Return the function that takes a word to its stem."""
-    from Stemmer import Stemmer
-
-    stem: Callable[[str], str] = Stemmer(_WORDS_OF[language][0]).stemWord
-    return stem
-
-
-@cache
-def stop_words(language: Language, name: StopWords = "en_plus") -> frozenset[str]:
-    """Return the words to leave out: of English the list of this name, else the language's own."""
-    from bm25s import stopwords
-
-    if name == "none":
-        return frozenset()
-    wanted = name.upper() if language == "en" else _WORDS_OF[language][1]
-    return frozenset(getattr(stopwords, f"STOPWORDS_{wanted}") if wanted else ())
-
-
-def language_of(texts: Iterable[str]) -> Language:
+def language_of(texts: Iterable[str], stop_words: Callable[[Language], Set[str]]) -> Language:
     """Return the language that the first of some texts are in; English if none fits.
 
     Languages of other scripts are recognised by their letters, those in Latin by stop words.
@@ -103,18 +100,15 @@ def language_of(texts: Iterable[str]) -> Language:
     words = Counter(
         word for text in islice(texts, _READ) for word in re.findall(r"[^\W_]+", text.lower())
     )
-    found = {language: _hits(language, words) for language in _WORDS_OF}
+    found = {language: _hits(language, words, stop_words) for language in WORDS_OF}
     most = max(found, key=found.__getitem__)  # English, which is first, where others have no more
     return most if found[most] >= _LEAST_SHARE * words.total() else "en"
 
 
-def _hits(language: Language, words: Counter[str]) -> int:
+def _hits(
+    language: Language, words: Counter[str], stop_words: Callable[[Language], Set[str]]
+) -> int:
     if language in _LETTERS:
         letters = re.compile(f"[{_LETTERS[language]}]")
         return sum(n for word, n in words.items() if letters.search(word))
     return sum(words[word] for word in stop_words(language))
-
-
-def decided(language: AnyLanguage, texts: Iterable[str]) -> Language:
-    """Return a language, ``auto`` being the one that the texts are in."""
-    return language_of(texts) if language == "auto" else language

@@ -16,8 +16,16 @@ from functools import cache
 from itertools import pairwise
 from typing import get_args
 
-from target_bench.components import languages
-from target_bench.components.languages import AnyLanguage, Language, Stemming, StopWords, stop_words
+from target_bench.components.languages import (
+    OTHER_SCRIPTS,
+    UNSPACED_RUNS,
+    WORDS_OF,
+    AnyLanguage,
+    Language,
+    Stemming,
+    StopWords,
+    language_of,
+)
 from target_bench.core import linearisation
 from target_bench.core.errors import ConfigError
 from target_bench.core.grid import GridCell
@@ -240,23 +248,6 @@ WORDS = r"[^\W_]+"
 """The default regular expression of a token: a run of letters and digits."""
 
 
-_UNSPACED = (
-    "\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-    "\U00020000-\U0003ffff"  # Han
-    "\u3041-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\uff66-\uff9f\U0001b000-\U0001b16f"  # kana
-    "\u1100-\u11ff\u3131-\u318f\ua960-\ua97f\uac00-\ud7ff\uffa0-\uffdc"  # Hangul
-    "\u0e01-\u0e4f\u0e81-\u0ecf\u0edc-\u0edf"  # Thai, Lao
-    "\u1000-\u103f\u1050-\u108f\ua9e0-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa7f"  # Myanmar
-    "\u1780-\u17df"  # Khmer
-)
-"""Scripts that put no spaces between words, or, as Korean, write particles on them."""
-
-_RUNS = re.compile(f"([{_UNSPACED}]+)")
-
-_OTHER_SCRIPTS = re.compile(f"[{_UNSPACED}\u0590-\u109f\u1700-\u1cff]")
-"""Those, and the scripts from Hebrew to Myanmar whose vowels may be marks on the letters."""
-
-
 class Analyzer:
     """Text -> tokens: lower case, regular expression, accents off, stop words out, stems.
 
@@ -310,7 +301,7 @@ class Analyzer:
 
     def _divided(self, raw: str) -> Iterator[str]:
         """Yield the tokens that a raw token is."""
-        for number, piece in enumerate(_RUNS.split(raw)):
+        for number, piece in enumerate(UNSPACED_RUNS.split(raw)):
             if number % 2:
                 run = unicodedata.normalize("NFKC", piece) if self._fold else piece
                 yield from map("".join, pairwise(run)) if len(run) > 1 else (run,)
@@ -328,20 +319,33 @@ class _NormalForms(dict[str, str | None]):
     def __init__(
         self, fold: bool, stopwords: StopWords, stemmer: Stemming, language: Language
     ) -> None:
+        from Stemmer import Stemmer
+
         super().__init__()
         self.other_scripts: set[str] = set()
         self._fold = folded if fold else str
         self._stop = frozenset(map(self._fold, stop_words(language, stopwords)))
-        self._stem = str if stemmer == "none" else languages.stemmer(language)
+        self._stem = str if stemmer == "none" else Stemmer(WORDS_OF[language][0]).stemWord
         self._stem_folded = language == "en"
 
     def __missing__(self, raw: str) -> str | None:
-        if not raw.isascii() and _OTHER_SCRIPTS.search(raw):
+        if not raw.isascii() and OTHER_SCRIPTS.search(raw):
             self.other_scripts.add(raw)
         token = self._fold(raw)
         stem = self._stem(token) if self._stem_folded else self._fold(self._stem(raw))
         form = self[raw] = None if token in self._stop else stem
         return form
+
+
+@cache
+def stop_words(language: Language, name: StopWords = "en_plus") -> frozenset[str]:
+    """Return the words to leave out: of English the list of this name, else the language's own."""
+    from bm25s import stopwords
+
+    if name == "none":
+        return frozenset()
+    wanted = name.upper() if language == "en" else WORDS_OF[language][1]
+    return frozenset(getattr(stopwords, f"STOPWORDS_{wanted}") if wanted else ())
 
 
 def folded(text: str) -> str:
@@ -353,7 +357,7 @@ def folded(text: str) -> str:
 
 @cache
 def _words_with_marks() -> Callable[[str], list[str]]:
-    """Return a function that finds what ``WORDS`` finds, with the marks that stand on letters."""
+    """Return a function that finds runs of letters and digits, and the marks on letters."""
     plane = map(chr, range(0x300, 0xFFFF))
     marks = "".join(c for c in plane if unicodedata.category(c) in ("Mn", "Mc"))
     return re.compile(f"[^\\W_](?:[^\\W_]|[{marks}])*").findall
@@ -372,7 +376,9 @@ def serializers(
 
 def language_in(corpus: Iterable[Table], language: AnyLanguage) -> Language:
     """Return a language; of ``auto`` the one that titles, headers and first rows are in."""
-    return languages.decided(language, map(Serializer(rows=_ROWS_OF_A_LANGUAGE), corpus))
+    if language != "auto":
+        return language
+    return language_of(map(Serializer(rows=_ROWS_OF_A_LANGUAGE), corpus), stop_words)
 
 
 _ROWS_OF_A_LANGUAGE = 20

@@ -82,13 +82,13 @@ def given_answers(
     return AnswerOptions(GeneratorSpec(Path(predictions).name, identity, replay, answer))
 
 
-def check_gold(generator: GeneratorSpec, task: Task[Any], dataset: Dataset) -> None:
-    """See that there is a reference where references are to be the answers.
+def check_references(task: Task[Any], dataset: Dataset) -> None:
+    """Check that a query has a reference, as references are to be the answers.
 
     Raises:
         DataError: no query has one.
     """
-    if generator.identity == {"mode": GOLD} and not any(map(task.has_reference, dataset.queries)):
+    if not any(map(task.has_reference, dataset.queries)):
         raise DataError(
             f"{dataset.info.name} {dataset.split}: no query has a reference answer, so the "
             f"generator {GOLD} has nothing to answer with; name another generator"

@@ -73,10 +73,11 @@ class AnswerPlan:
 
 
 def answer_plan(task: Task[Any], cell: Cell, options: AnswerOptions) -> AnswerPlan:
-    """Return generator, task and prompts; errors as for ``AnswerOptions`` and ``check_gold``."""
+    """Return generator, task and prompts; errors as in ``AnswerOptions``, ``check_references``."""
     scorable(task, cell.dataset)
     generator = options.generator_spec(task, cell.observer)
-    inputs.check_gold(generator, task, cell.dataset)
+    if generator.is_gold:
+        inputs.check_references(task, cell.dataset)
     follows_schema = bool(getattr(generator.generator, "follows_schema", False))
     depth = cell.depth if task.retrieves else most_given(task, cell.dataset)
     tables = options.prompting.tables

@@ -139,10 +139,10 @@ class TextToSQL(Task[JudgedStatements]):
             DataError: one has several.
         """
         for query in queries:
-            if len(query.references) > 1:
+            if not isinstance(query.answer, str) and len(query.answer) > 1:
                 raise DataError(
                     f"query {query.id!r}: the answer should be one SQL statement, but there are "
-                    f"{len(query.references)}; results are compared with that of one"
+                    f"{len(query.answer)}; results are compared with that of one"
                 )
 
     def prompt_writer(
@@ -329,9 +329,8 @@ def _answers(
 
 def _answer(query: Query, given: Generation, retrieval: Retrieval | None) -> Answer:
     retrieved = retrieval.tables[0].database_id if retrieval and retrieval.tables else None
-    return Answer(
-        query.id, given.text, given.error, query.references[0], query.database_id, retrieved
-    )
+    gold = query.answer if isinstance(query.answer, str) else query.answer[0]
+    return Answer(query.id, given.text, given.error, gold, query.database_id, retrieved)
 
 
 def _unusable(judged: Sequence[JudgedAnswer]) -> list[str]:

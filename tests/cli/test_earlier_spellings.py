@@ -17,6 +17,7 @@ GROUPS = {
     "leaderboard": "build submit verify",
     "data": "pull cache verify-gold",
     "ratings": "form read",
+    "tables": "arena compare perturb",
     "train": "dense instructions struct",
 }
 

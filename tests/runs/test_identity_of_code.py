@@ -182,6 +182,7 @@ def test_no_plug_in_reads_docstrings() -> None:
     assert readers == {
         "cli/describe.py",
         "cli/plugins.py",
+        "evaluation/arena/tested_metrics.py",
         "reporting/leaderboard/submission_checks.py",
         "core/plugin_sources.py",
         "testing/checks.py",

@@ -100,7 +100,7 @@ class Limiter:
         self._requests = Bucket(rpm, "rpm")
         self._tokens = Bucket(tpm, "tpm")
         self._limits = " and ".join(
-            f"{limit:,g} {what} a minute"
+            f"{limit:,g} {what} per minute"
             for limit, what in ((rpm, "requests"), (tpm, "tokens"))
             if limit is not None
         )

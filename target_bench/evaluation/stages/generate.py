@@ -99,6 +99,11 @@ class GeneratorSpec:
     answer: Answer | None = None
     prompt: Mapping[str, Any] | None = None
 
+    @property
+    def is_gold(self) -> bool:
+        """Whether references are the answers."""
+        return self.identity == {"mode": GOLD}
+
 
 @dataclass(frozen=True)
 class GenerateStage:

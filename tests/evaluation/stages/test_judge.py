@@ -251,7 +251,8 @@ def test_damaged_and_missing_lines_are_named_and_judged_again(tmp_path: Path) ->
     path.write_bytes(b"".join(whole) + b'{"query_id"')
     assert check(first.folder).state == "finished"
     assert any(
-        "judgements.jsonl: the last line is torn" in note for note in check(first.folder).notes
+        "judgements.jsonl: the last line is incomplete" in note
+        for note in check(first.folder).notes
     )
 
 
