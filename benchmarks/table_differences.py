@@ -122,7 +122,7 @@ def reported_places(compared: TableComparison) -> Iterator[Reported]:
 
 
 def lies_in(place: Reported, true: Difference, one: Perturbation) -> bool:
-    """Return whether a reported difference is in a true one, or is the row or column of it."""
+    """Return whether a reported difference is in a true one; a row is in none of its cells."""
     if place.extra != true.extra and true.part != "header":
         return False
     row = None
@@ -130,9 +130,7 @@ def lies_in(place: Reported, true: Difference, one: Perturbation) -> bool:
         said = (one.table if true.extra else one.reference)[true.row]
         row = (*said, *[""] * (len(one.reference[0]) - len(said)))
     same_row = row is None or (place.row is not None and place.row[: len(row)] == row)
-    same_column = true.column is None or place.column in (true.column, None)
-    if true.part in ("column", "header"):
-        return place.column == true.column
+    same_column = true.column is None or place.column == true.column
     return same_row and same_column
 
 

@@ -114,7 +114,7 @@ def arena(
 
     dataset = load(corpus, split, data_dir)
     if judge is not None:
-        _ask(judge, REQUESTS * sum(len(one.pairs) for one in ranked_sets(dataset)), yes)
+        ask_for_consent(judge, REQUESTS * sum(len(one.pairs) for one in ranked_sets(dataset)), yes)
     given = None if perturbations is None else read(perturbations)
     found = run_arena(dataset, metric or (), given, judge)
     if out is not None:
@@ -129,8 +129,13 @@ def arena(
         say(f"{out}: {out.stat().st_size / 1e3:,.0f} kB")
 
 
-def _ask(judge: str, requests: int, yes: bool) -> None:
+def ask_for_consent(judge: str, requests: int, yes: bool) -> None:
     """Ask before requests to a judge that may cost money.
+
+    Args:
+        judge: a generator, as on the command line.
+        requests: how many are sent at most.
+        yes: whether the user agreed before.
 
     Raises:
         ConfigError: the user does not want to pay, or cannot be asked.
@@ -144,6 +149,10 @@ def _ask(judge: str, requests: int, yes: bool) -> None:
         ask(announced if yes else agreed, Estimate(masked_settings(judge), requests, None, None))
 
 
+def _shown(value: float) -> str:
+    return "–" if value != value else f"{value:.3f}"
+
+
 def _people(found: "Arena") -> TextTable:
     names = ("Spearman", "95%", "Kendall", "weighted", "RBO", "footrule", "ties", "ms/table")
     rows = []
@@ -152,9 +161,9 @@ def _people(found: "Arena") -> TextTable:
         rows.append(
             [
                 found.label(one.name),
-                f"{rho.value:.3f}",
-                f"{rho.low:.2f} to {rho.high:.2f}",
-                *(f"{mean.value:.3f}" for mean in others),
+                _shown(rho.value),
+                f"{rho.low:.2f} to {rho.high:.2f}" if one.n else "–",
+                *(_shown(mean.value) for mean in others),
                 f"{one.tied:.2f}",
                 f"{1000 * one.seconds / one.pairs:.2f}",
             ]
@@ -173,7 +182,7 @@ def _errors(found: "Arena") -> TextTable:
         [
             found.label(one.name),
             *(
-                "–" if share.value != share.value else f"{share.value:.3f}"
+                _shown(share.value)
                 for share in (one.sensitivity, one.specificity, one.auc, *one.by_level.values())
             ),
         ]

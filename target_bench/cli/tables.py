@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from target_bench.cli import table_arena
-from target_bench.cli.command_line import AsJson, Debug
+from target_bench.cli.command_line import AsJson, Debug, Yes
 from target_bench.cli.output import print_json
 from target_bench.core.files import atomic_write
 from target_bench.core.text_tables import print_tables
@@ -63,6 +63,7 @@ def compare(
         typer.Option(help="Write the comparison as a page, too.", show_default=False),
     ] = None,
     as_json: AsJson = False,
+    yes: Yes = False,
     debug: Debug = False,
 ) -> None:
     """Read both tables, compare them, print the comparison."""
@@ -76,7 +77,7 @@ def compare(
     )
 
     pair = read_single_table(reference, table), read_single_table(prediction, table)
-    found = compare_tables(*pair) if generator is None else _judged(generator, *pair)
+    found = compare_tables(*pair) if generator is None else _judged(generator, yes, *pair)
     chosen = TABXBENCH_WEIGHTS if weights is Weights.tabxbench else RubricWeights()
     title = f"{reference.name} and {prediction.name}"
     if html is not None:
@@ -88,10 +89,11 @@ def compare(
 
 
 def _judged(
-    generator: str, reference: "AnswerTable", prediction: "AnswerTable"
+    generator: str, yes: bool, reference: "AnswerTable", prediction: "AnswerTable"
 ) -> "TableComparison":
-    from target_bench.components.comparison_judge import ComparisonJudge, TablePair
+    from target_bench.components.comparison_judge import REQUESTS, ComparisonJudge, TablePair
 
+    table_arena.ask_for_consent(generator, REQUESTS, yes)
     pair = TablePair("tables", reference, prediction)
     found = ComparisonJudge(generator).compared([pair])["tables"]
     for part in found.unread:

@@ -23,6 +23,9 @@ from target_bench.metrics.table_comparison.rubric import CellPair, Grid, Outcome
 VERSION = "tabxeval-prompts:1"
 """The version of the wordings below."""
 
+REQUESTS = 2
+"""Requests for a pair of tables at most: about the alignment, then about the cells."""
+
 _SYSTEM = "You compare tables carefully, cell by cell, and answer with JSON."
 _ALIGN = """\
 Find the rows and the columns of two tables that belong together. Names may be abbreviated, \

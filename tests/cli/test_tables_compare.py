@@ -85,6 +85,25 @@ def test_a_file_without_one_table_is_named(
     )
 
 
+def test_a_paid_model_is_asked_only_after_consent(
+    inside: Inside, files: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("dear.py").write_text(
+        "from pathlib import Path\n"
+        "class Dear:\n"
+        "    paid = True\n"
+        "    def generate(self, request):\n"
+        "        Path('sent').touch()\n"
+        "        return ''\n"
+    )
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+    asked = ("tables", "compare", *files, "--generator", "dear.py:Dear")
+    assert "dear.py:Dear: up to 2" in inside.bad(2, *asked)
+    assert not Path("sent").exists()
+    assert inside(*asked, "--yes").code == 0
+    assert Path("sent").exists()
+
+
 def test_a_model_checks_what_rules_found(inside: Inside, files: list[str], tmp_path: Path) -> None:
     (tmp_path / "judge.py").write_text(
         "class Judge:\n"

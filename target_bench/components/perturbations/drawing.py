@@ -155,12 +155,15 @@ def read(path: Path) -> list[Perturbation]:
     """Read a set that ``write`` wrote.
 
     Raises:
-        DataError: the file cannot be read, or a line is not one of a set; names line and field.
+        DataError: the file cannot be read or is empty, or a line is not one of a set: then it names
+            line and field.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read: {error}") from error
+    if lines == [""]:
+        raise DataError(f"{path}: holds no tables; `target-bench tables perturb` writes some")
     return [_parsed(line, f"{path}, line {place}") for place, line in enumerate(lines, start=1)]
 
 

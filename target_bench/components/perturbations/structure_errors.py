@@ -20,11 +20,9 @@ def _missing_row(rows: Rows, rng: Random, level: Level) -> Changed | None:
 
 
 def _invented(rows: Rows, rng: Random) -> tuple[str, ...] | None:
-    """Return a row of values that the columns have elsewhere, which no row is; None if none is."""
+    """Return a row under a new name with values of the columns; None if no such name is found."""
     for _ in range(20):
         row = tuple(rng.choice([other[j] for other in rows[1:]]) for j in range(len(rows[0])))
-        if row not in rows and row[0] not in {other[0] for other in rows}:
-            return row
         marked = (f"{row[0]} {rng.choice(('II', 'North', 'New', 'B'))}", *row[1:])
         if row[0] and marked[0] not in {other[0] for other in rows}:
             return marked

@@ -93,7 +93,7 @@ def _wrong_unit(rows: Rows, rng: Random, level: Level) -> Changed | None:
             found[0, j] = f"{name.rpartition('(')[0]}({rng.choice(UNITS[unit])[0]})"
     for i, j in places(rows):
         number = number_in(rows[i][j])
-        if number and number.unit in UNITS:
+        if number and number.value and number.unit in UNITS:
             found[i, j] = rows[i][j].removesuffix(number.unit) + rng.choice(UNITS[number.unit])[0]
     return _changed(rows, found, rng, level)
 
@@ -104,7 +104,10 @@ def _date_shifted(text: str, rng: Random, level: Level) -> str | None:
         return None
     day, form = found
     days = {"easy": 1461, "medium": 60, "hard": 1}[level] * rng.choice((1, -1))
-    return date_text(day + timedelta(days=days), form)
+    try:
+        return date_text(day + timedelta(days=days), form)
+    except OverflowError:  # before the year 1, or after 9999
+        return None
 
 
 def _boolean_flipped(text: str, rng: Random, level: Level) -> str | None:  # noqa: ARG001 (there is one other value)

@@ -1,5 +1,6 @@
 """All that the arena finds of some metrics, on one corpus."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -33,7 +34,8 @@ class Arena:
         corpus: name and split of the tables that people ranked.
         sets: how many sets these are.
         specs: name of a metric -> its declaration.
-        people: agreement of each metric with people, best first; the file order is among them.
+        people: agreement of each metric with people, best first; the file order is among them,
+            and metrics that score no set come last.
         tests: every two of them against each other.
         errors: what each metric does with known errors.
         perturbations: how many tables with a known change.
@@ -61,7 +63,7 @@ class Arena:
             "perturbations": self.perturbations,
             "metrics": {name: spec.to_json() for name, spec in self.specs.items()},
             "people": [_of_people(one) for one in self.people],
-            "tests": [asdict(one) for one in self.tests],
+            "tests": [asdict(one) | {"difference": _known(one.difference)} for one in self.tests],
             "errors": [_of_errors(one) for one in self.errors],
             "weights": {
                 "named": self.weights.named,
@@ -94,17 +96,16 @@ def run_arena(
     if perturbations is None:
         perturbations = draw(tables_of(dataset), PERTURBATIONS).perturbations
     chosen = [metric_under_test(name) for name in dict.fromkeys((*DEFAULT, *metrics))]
-    names = [one.spec.name for one in chosen]
+    specs = [one.spec for one in chosen] + ([] if judge is None else [*SPECS])
+    names = [spec.name for spec in specs]
     if len(set(names)) < len(names):
         raise ConfigError(f"two of the metrics have the same name: {', '.join(names)}")
     errors = [error_detection(perturbations, one) for one in chosen]
     people = [human_agreement(sets, one) for one in chosen]
-    specs = [one.spec for one in chosen]
     if judge is not None:
         people += judged_agreement(sets, judge)
-        specs += SPECS
     people.append(file_order(sets))
-    people.sort(key=lambda one: -one.means["spearman"].value)
+    people.sort(key=lambda one: -one.means["spearman"].value if one.n else math.inf)
     return Arena(
         f"{dataset.info.name} {dataset.split}",
         len(sets),
@@ -121,11 +122,18 @@ def _of_people(one: HumanAgreement) -> dict[str, Any]:
     return {
         "metric": one.name,
         "n": one.n,
-        **{measure: asdict(mean) for measure, mean in one.means.items()},
+        **{
+            measure: {key: _known(value) for key, value in asdict(mean).items()}
+            for measure, mean in one.means.items()
+        },
         "tied": one.tied,
         "seconds_per_1000": 1000 * one.seconds / one.pairs,
-        "rho": [None if value != value else value for value in one.rho.tolist()],
+        "rho": list(map(_known, one.rho.tolist())),
     }
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def _of_errors(one: ErrorDetection) -> dict[str, Any]:
@@ -139,4 +147,4 @@ def _of_errors(one: ErrorDetection) -> dict[str, Any]:
 
 
 def _of_share(share: Share) -> dict[str, Any]:
-    return {"value": share.value if share.n else None, "n": share.n}
+    return {"value": _known(share.value), "n": share.n}

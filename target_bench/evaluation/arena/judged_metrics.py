@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from target_bench.components.comparison_judge import ComparisonJudge, TablePair
+from target_bench.components import comparison_judge
+from target_bench.components.comparison_judge import ComparisonJudge, JudgedComparison, TablePair
 from target_bench.components.table_judge import Pair, TableJudge
 from target_bench.core.metric import MetricSpec
 from target_bench.evaluation.arena.comparison_sets import ComparisonSet
@@ -26,14 +27,15 @@ TABXEVAL = MetricSpec(
 
 SPECS = (P_CONTENT.spec, P_STRUCTURE.spec, TABXEVAL)
 
-REQUESTS = 4
-"""Requests for a table at most: two for the P-Score, two for TabXEval."""
+REQUESTS = 2 + comparison_judge.REQUESTS
+"""Requests for a table at most: two for the P-Score, the others for TabXEval."""
 
 
 def judged_agreement(sets: Sequence[ComparisonSet], generator: Any) -> list[HumanAgreement]:
     """Ask a generator about every table, and compare what it says with the order of people.
 
-    A table that it does not answer about has no score, and its set is left out.
+    A table that it does not answer about in the form that was asked for has no score, and its set
+    is left out.
 
     Args:
         sets: tables ranked by people.
@@ -57,10 +59,15 @@ def judged_agreement(sets: Sequence[ComparisonSet], generator: Any) -> list[Huma
     values = (
         [one.content for one in p_scores],
         [one.structure for one in p_scores],
-        [compared[name].comparison.score() if name in compared else 0.0 for name in pairs],
+        [_score(compared[name]) if name in compared else 0.0 for name in pairs],
     )
     ends = list(accumulate(len(one.pairs) for one in sets))[:-1]
     return [
         agreement_of(spec.name, sets, np.split(np.array(found), ends), 0.0)
         for spec, found in zip(SPECS, values, strict=True)
     ]
+
+
+def _score(judged: JudgedComparison) -> float:
+    """Return the score; NaN where rules stand in for a reply."""
+    return np.nan if judged.unread else judged.comparison.score()

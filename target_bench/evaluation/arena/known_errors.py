@@ -59,29 +59,28 @@ def error_detection(
 ) -> ErrorDetection:
     """Score perturbed tables, and every reference beside itself.
 
-    A table without a score counts as one that is noticed: it is not taken for right.
+    A table without a score counts as one that is noticed: it is not taken for right. Tables whose
+    reference has no score are left out.
     """
     references = {one.table_id: one.reference for one in perturbations}
     same = [Perturbation(name, "", None, rows, rows, ()) for name, rows in references.items()]
     perfect, _ = metric.values(perturbed_pairs(same))
-    values, seconds = metric.values(perturbed_pairs(perturbations))
     best = dict(zip(references, perfect, strict=True))
+    made = {one.change for one in perturbations}
+    perturbations = [one for one in perturbations if not np.isnan(best[one.table_id])]
+    values, seconds = metric.values(perturbed_pairs(perturbations))
     below = values - np.array([best[one.table_id] for one in perturbations])
     below = np.nan_to_num(below, nan=-np.inf)
     noticed = below < -_TOLERANCE
     is_error = np.array([one.is_error for one in perturbations], dtype=bool)
-    change = np.array([one.change for one in perturbations])
-    level = np.array([one.level or "" for one in perturbations])
+    change = np.array([one.change for one in perturbations], dtype=str)
+    level = np.array([one.level or "" for one in perturbations], dtype=str)
     return ErrorDetection(
         metric.spec.name,
         _share(noticed, is_error),
         _share(~noticed, ~is_error),
         _auc(below, is_error, [one.table_id for one in perturbations]),
-        {
-            name: _share(noticed == is_error, change == name)
-            for name in CHANGES
-            if (change == name).any()
-        },
+        {name: _share(noticed == is_error, change == name) for name in CHANGES if name in made},
         {name: _share(noticed, is_error & (level == name)) for name in LEVELS},
         seconds,
     )

@@ -111,6 +111,22 @@ def rows(comparison: Rubric) -> Iterator[ShownRow]:
         )
 
 
+def shown_rows(comparison: Rubric, most: int) -> list[tuple[int, ShownRow]]:
+    """Return number, from 1, and cells of some rows of both tables, in their order.
+
+    Args:
+        comparison: what is shown.
+        most: how many rows; where there are more, those without a difference are left out first.
+    """
+    every = list(enumerate(rows(comparison), start=1))
+    telling = sorted(every, key=lambda row: all(map(_is_equal, row[1].cells)))
+    return sorted(telling[:most], key=lambda row: row[0])
+
+
+def _is_equal(cell: ShownCell) -> bool:
+    return cell.mark == "exact" and not cell.note
+
+
 def _cell(
     comparison: Rubric,
     row: Pair,

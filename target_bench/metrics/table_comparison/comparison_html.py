@@ -65,20 +65,26 @@ def page(comparison: Rubric, title: str, weights: RubricWeights | None = None) -
 def _body(comparison: Rubric, weights: RubricWeights | None) -> str:
     columns = [column.pair for column in comparison.columns]
     header = aligned_view.header(comparison)
-    shown = list(aligned_view.rows(comparison))[:MOST_ROWS]
+    shown = aligned_view.shown_rows(comparison, MOST_ROWS)
     found = comparison.penalty(weights)
     score = f"<strong>{found.score:.4f}</strong>: 1 less a penalty of {found.total:.4f}"
     notes = [f"<p>Score {score}.</p>"]
     if comparison.transposed:
         notes.append("<p>The prediction was transposed; it is shown as the reference lies.</p>")
-    if len(comparison.rows) > MOST_ROWS:
-        notes.append(f"<p>The first {MOST_ROWS:,} of {len(comparison.rows):,} rows are shown.</p>")
+    if len(comparison.rows) > len(shown):
+        notes.append(
+            f"<p>{len(shown):,} of {len(comparison.rows):,} rows are shown; rows without a "
+            "difference were left out first.</p>"
+        )
     sides = "".join(_side(at, columns, header, shown) for at in (0, 1))
     return f'{"".join(notes)}<div class="sides">{sides}</div>{_arithmetic(comparison, weights)}'
 
 
 def _side(
-    at: int, columns: Sequence[Pair], header: Sequence[ShownCell], rows: Iterable[ShownRow]
+    at: int,
+    columns: Sequence[Pair],
+    header: Sequence[ShownCell],
+    rows: Iterable[tuple[int, ShownRow]],
 ) -> str:
     """Return one of the tables, with its own columns and a line for every row of both."""
     name = ("Reference", "Prediction")[at]
@@ -87,7 +93,7 @@ def _side(
     lines = "".join(
         f"<tr><th>{number}{_note(side(row.pair))}</th>"
         f"{''.join(_cell(row.cells[place], at, 'td') for place in own)}</tr>"
-        for number, row in enumerate(rows, start=1)
+        for number, row in rows
     )
     return (
         f'<section tabindex="0" aria-label="{name}"><table><caption>{name}</caption>'

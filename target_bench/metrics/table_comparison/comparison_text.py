@@ -9,7 +9,7 @@ from target_bench.metrics.table_comparison.rubric import Rubric
 from target_bench.metrics.table_comparison.rubric_score import RubricWeights
 
 MOST_ROWS = 60
-"""Rows that are printed; those with a difference come first."""
+"""Rows that are printed."""
 
 
 def text_tables(
@@ -26,10 +26,8 @@ def text_tables(
 
 
 def _aligned(comparison: Rubric, name: str) -> TextTable:
-    shown = list(aligned_view.rows(comparison))
-    chosen = sorted(shown, key=lambda row: all(_is_equal(cell) for cell in row.cells))[:MOST_ROWS]
-    left_out = len(shown) - len(chosen)
-    kept = [row for row in shown if row in chosen] if left_out else shown
+    shown = aligned_view.shown_rows(comparison, MOST_ROWS)
+    left_out = len(comparison.rows) - len(shown)
     names = [_text(cell) for cell in aligned_view.header(comparison)]
     columns = [Column("row"), *(Column(name, prose=True) for name in names)]
     notes = [f"{left_out:,} more rows are not shown."] if left_out else []
@@ -39,15 +37,11 @@ def _aligned(comparison: Rubric, name: str) -> TextTable:
         columns,
         [
             [f"{number} {side(row.pair)}".strip(), *(_text(cell) for cell in row.cells)]
-            for number, row in enumerate(kept, start=1)
+            for number, row in shown
         ],
         f"{name}: reference → prediction",
         note=" ".join(notes) or None,
     )
-
-
-def _is_equal(cell: ShownCell) -> bool:
-    return cell.mark == "exact" and not cell.note
 
 
 def _text(cell: ShownCell) -> str:

@@ -34,23 +34,30 @@ def _merged(
     alone = [i for i in range(len(apart.names)) if i not in paired]
     if not alone or not rows:
         return
+    said = [
+        ["" if column[i].type == "empty" else _words(column[i]) for i, _ in rows]
+        for column in apart.values
+    ]
     for j in range(len(together.names)):
+        whole = [_words(together.values[j][place]) for _, place in rows]
         parts = [
             i
             for i in range(len(apart.names))
-            if (i not in paired or paired[i] == j)
-            and _held(apart.values[i], together.values[j], rows)
+            if (i not in paired or paired[i] == j) and _held(said[i], whole)
         ]
         if len(parts) > 1 and _more(apart, parts, together.values[j], rows):
             yield Merged(tuple(parts), j, in_prediction)
             return
 
 
-def _held(part: Sequence[CellValue], whole: Sequence[CellValue], rows: Pairs) -> bool:
-    """Return whether the cells of a column stand in those of another, as words of theirs."""
-    known = [(part[i], whole[j]) for i, j in rows if part[i].type != "empty"]
-    held = sum(1 for a, b in known if f" {words(a.text)} " in f" {words(b.text)} ")
-    return bool(known) and held >= _LEAST * len(known)
+def _words(cell: CellValue) -> str:
+    return f" {words(cell.text)} "
+
+
+def _held(part: Sequence[str], whole: Sequence[str]) -> bool:
+    """Return whether the cells of a column stand in those of another; empty ones do not count."""
+    known = [a in b for a, b in zip(part, whole, strict=True) if a]
+    return bool(known) and sum(known) >= _LEAST * len(known)
 
 
 def _more(apart: Columns, parts: Sequence[int], whole: Sequence[CellValue], rows: Pairs) -> bool:

@@ -3,10 +3,12 @@
 A table is a set of entries: the headers of a row and of a column, and the value. Entries are paired
 so that their headers differ least, and scored by headers and values together. Thresholds and the
 reading of numbers are those of the authors' code: texts from half of their length on, and numbers
-from a tenth of the reference on, differ altogether. Case does not count.
+from a tenth of the reference on, differ altogether. Case does not count. ``nan`` and ``inf`` are
+texts: in that code they differ from themselves.
 """
 
 from collections.abc import Sequence
+from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +80,7 @@ def _value(wanted: str, given: str) -> float:
 
 def _number(text: str) -> float | None:
     try:
-        return float(text.rstrip("%")) / 100 if text.endswith("%") else float(text)
+        number = float(text.rstrip("%")) / 100 if text.endswith("%") else float(text)
     except ValueError:
         return None
+    return number if isfinite(number) else None

@@ -12,7 +12,7 @@ from target_bench.core.files import atomic_write
 from target_bench.core.version import __version__
 from target_bench.evaluation.arena.arena import Arena
 from target_bench.evaluation.arena.human_agreement import FILE_ORDER
-from target_bench.reporting.web import asset, environment, security_policy
+from target_bench.reporting.web import asset, environment, score, security_policy
 from target_bench.runs.record_log import cannot
 
 _FOLDER = Path(__file__).parent
@@ -21,13 +21,13 @@ _LEFT, _PLOT, _RIGHT, _ROW = 170, 420, 100, 22
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A metric's line of a chart: its name, where marks stand, and the numbers as text."""
+    """A metric's line of a chart: its name, where marks stand (None: nowhere), numbers as text."""
 
     name: str
     y: int
     low: float
     high: float
-    marks: tuple[float, ...]
+    marks: tuple[float | None, ...]
     text: str
     plain: bool = False
 
@@ -96,7 +96,7 @@ def _agreement(arena: Arena) -> Chart:
     low = min([-0.2, *(np.floor(5 * mean.low) / 5 for _, mean, _ in means if mean.low == mean.low)])
     ticks = [round(float(value), 1) for value in np.arange(low, 1.01, 0.2)]
     lines = [
-        (name, mean.low, mean.high, (mean.value,), f"{mean.value:.3f}", metric == FILE_ORDER)
+        (name, mean.low, mean.high, (mean.value,), score(mean.value), metric == FILE_ORDER)
         for name, mean, metric in means
     ]
     return _chart(lines, ticks)
@@ -107,8 +107,8 @@ def _detection(arena: Arena) -> Chart:
     lines = []
     for one in arena.errors:
         found = (one.specificity.value, one.sensitivity.value)
-        text = " / ".join("–" if value != value else f"{value:.2f}" for value in found[::-1])
-        known = [value for value in found if value == value]
+        text = " / ".join(score(value, 2) for value in found[::-1])
+        known = [value for value in found if value == value] or found
         lines.append((arena.label(one.name), min(known), max(known), found, text, False))
     return _chart(lines, [0, 0.2, 0.4, 0.6, 0.8, 1.0])
 
@@ -122,12 +122,15 @@ def _chart(
         known = first if value != value else value
         return round(_LEFT + _PLOT * (known - first) / (last - first), 1)
 
+    def shown(marks: Sequence[float]) -> tuple[float | None, ...]:
+        return tuple(at(mark) if mark == mark else None for mark in marks)
+
     return Chart(
         _LEFT + _PLOT + _RIGHT,
         _ROW * (len(lines) + 1) + 18,
         _LEFT,
         [
-            Line(name, _ROW * (k + 1), at(low), at(high), tuple(map(at, marks)), text, plain)
+            Line(name, _ROW * (k + 1), at(low), at(high), shown(marks), text, plain)
             for k, (name, low, high, marks, text, plain) in enumerate(lines)
         ],
         [(at(tick), f"{tick:.1f}".replace("-", "−")) for tick in ticks],

@@ -63,6 +63,14 @@ def test_there_are_errors_of_all_kinds() -> None:
     assert CHANGES["other_units"].apply(plain, Random(0), "easy") is None
 
 
+def test_what_would_change_nothing_or_leaves_the_calendar_is_not_drawn() -> None:
+    zero: Rows = (("a", "b"), ("x", "0 km"), ("y", "0.0 kg"))
+    first: Rows = (("a", "b"), ("x", "0001-01-01"), ("y", "9999-12-31"))
+    made = [CHANGES["date_shifted"].apply(first, Random(seed), "hard") for seed in range(8)]
+    assert any(one is not None for one in made)
+    assert CHANGES["wrong_unit"].apply(zero, Random(0), "easy") is None
+
+
 def test_levels_say_how_many_places_change() -> None:
     counts = [len(_made("missing_cell", level)[0].differences) for level in LEVELS]
     assert counts == sorted(counts, reverse=True)

@@ -51,7 +51,9 @@ def test_tables_that_are_not_drawn() -> None:
 
 def test_files(tmp_path: Path) -> None:
     path = tmp_path / "set.jsonl"
-    drawn = draw(TABLES, 60).perturbations
+    lines = {"0/lines": (("a", "b"), ("x\u2028y\x85z", "w"), ("long word", "v"))}
+    drawn = draw(TABLES | lines, 60).perturbations
+    assert any(one.table_id == "0/lines" for one in drawn)
     write(path, drawn)
     assert read(path) == list(drawn)
 
@@ -73,6 +75,9 @@ def test_broken_files(tmp_path: Path, change: dict[str, object], message: str) -
         read(path)
     path.write_text("{")
     with pytest.raises(DataError, match="line 1: not JSON"):
+        read(path)
+    path.write_text("")
+    with pytest.raises(DataError, match="holds no tables"):
         read(path)
     with pytest.raises(DataError, match="cannot be read"):
         read(tmp_path / "none.jsonl")

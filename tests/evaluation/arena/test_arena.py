@@ -1,6 +1,7 @@
 """The arena on mini: people, known errors, weights, a judge, and the page."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,16 +25,23 @@ from target_bench.evaluation.arena.tested_metrics import DEFAULT, metric_under_t
 from target_bench.reporting.arena_page.page import write_page
 from tests.browser import OpenPage
 
-REPLY = """```json
-{"content_similarity": 5, "structural_similarity": 5}
-```"""
-
 
 class Judge:
-    """Says of every pair that it is half as good as can be."""
+    """Says of every pair that it is half as good as can be, and of every text that it is another.
+
+    Of the alignment it says what the rules say, but nothing of the first set.
+    """
 
     def generate(self, request: GenerationRequest) -> str:
-        return REPLY
+        prompt = request.messages[-1].content
+        said: object = {"content_similarity": 5, "structural_similarity": 5}
+        if request.query_id.endswith("#align"):
+            if request.query_id.startswith("cmp-01"):
+                return "I do not know."
+            said = json.loads(prompt.split("first:\n")[1].splitlines()[0])
+        elif request.query_id.endswith("#compare"):
+            said = dict.fromkeys(re.findall(r"^(\d+)\. ", prompt, re.MULTILINE), "different")
+        return f"```json\n{json.dumps(said)}\n```"
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +50,12 @@ def mini() -> Dataset:
 
 
 @pytest.fixture(scope="module")
-def found(mini: Dataset) -> Arena:
+def found(mini: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Arena:
+    own = tmp_path_factory.mktemp("own") / "own.py"
+    own.write_text("def silent(reference, answer):\n    return float('nan')\n")
     drawn = draw(tables_of(mini), 90, seed=1)
     few = replace(mini, queries=tuple(q for q in mini.queries if q.id < "cmp-09"))
-    return run_arena(few, perturbations=drawn.perturbations, judge=Judge())
+    return run_arena(few, [f"{own}:silent"], drawn.perturbations, Judge())
 
 
 def test_mini_has_30_sets_of_our_own_ratings(mini: Dataset) -> None:
@@ -58,8 +68,11 @@ def test_mini_has_30_sets_of_our_own_ratings(mini: Dataset) -> None:
 
 def test_people_and_known_errors(found: Arena) -> None:
     rho = {one.name: one.means["spearman"].value for one in found.people}
-    assert set(rho) == {*DEFAULT, FILE_ORDER, "p_content", "p_structure", "tabxeval[judge]"}
-    assert list(rho.values()) == sorted(rho.values(), reverse=True)
+    judged = {"p_content", "p_structure", "tabxeval[judge]"}
+    assert set(rho) == {*DEFAULT, FILE_ORDER, *judged, "silent"}
+    *known, silent = rho.values()
+    assert known == sorted(known, reverse=True)
+    assert np.isnan(silent)
     assert [rho["equal"], rho["p_content"]] == [0, 0]
     assert rho["tabxeval"] > max(rho["teds"], rho["equal"])
     sensitivity = {one.name: one.sensitivity.value for one in found.errors}
@@ -67,13 +80,21 @@ def test_people_and_known_errors(found: Arena) -> None:
     assert [sensitivity["equal"], specificity["equal"]] == [1, 0]
     assert sensitivity["tabxeval"] > 0.9
     assert specificity["tabxeval"] == 1
+    assert np.isnan([sensitivity.pop("silent"), specificity.pop("silent")]).all()
     assert all(0 <= share <= 1 for share in (*sensitivity.values(), *specificity.values()))
     for one in found.errors:
         assert {*one.by_change} <= {*CHANGES}
-        assert sum(share.n for share in one.by_change.values()) == 90
+        count = sum(share.n for share in one.by_change.values())
+        assert count == (0 if one.name == "silent" else 90)
     assert len(found.tests) == len(rho) * (len(rho) - 1) // 2
     assert all(one.corrected >= one.p for one in found.tests)
     assert found.weights.drawn[0] <= found.weights.named["default"] <= 1
+
+
+def test_rules_do_not_stand_in_for_a_model_that_does_not_answer(found: Arena) -> None:
+    judged = next(one for one in found.people if one.name == "tabxeval[judge]")
+    assert judged.n == found.sets - 1
+    assert np.isnan(judged.rho).tolist() == [True] + [False] * judged.n
 
 
 def test_figures_as_json(found: Arena) -> None:
@@ -116,10 +137,14 @@ def test_a_set_with_a_table_that_has_no_score_is_left_out(mini: Dataset) -> None
     assert [test.p for test in paired_tests([one, none])] == [1.0]
 
 
-def test_a_table_without_a_score_is_noticed(mini: Dataset) -> None:
+def test_a_table_without_a_score_is_noticed(mini: Dataset, tmp_path: Path) -> None:
+    own = tmp_path / "own.py"
+    own.write_text(
+        "def strict(reference, answer):\n    return 1.0 if answer == reference else float('nan')\n"
+    )
     drawn = draw(tables_of(mini), 60, changes=["typo", "transposed"])
-    nothing = error_detection(drawn.perturbations, metric_under_test("p_content"))
-    assert (nothing.sensitivity.value, nothing.specificity.value) == (1, 0)
+    found = error_detection(drawn.perturbations, metric_under_test(f"{own}:strict"))
+    assert (found.sensitivity.value, found.specificity.value) == (1, 0)
 
 
 def test_data_without_rankings(mini: Dataset) -> None:
@@ -130,3 +155,5 @@ def test_data_without_rankings(mini: Dataset) -> None:
         ranked_sets(replace(mini, queries=tuple(rated[:3])))
     with pytest.raises(ConfigError, match="unknown metric 'tedz'"):
         run_arena(mini, ["tedz"])
+    with pytest.raises(ConfigError, match="two of the metrics have the same name"):
+        run_arena(mini, ["p_content"], judge=Judge())

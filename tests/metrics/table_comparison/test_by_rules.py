@@ -6,7 +6,9 @@ from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid, GridCell
 from target_bench.core.schema import Table, TableId
 from target_bench.metrics.table_comparison import RubricWeights, compare_tables
+from target_bench.metrics.table_comparison.headers import Name, name_of
 from target_bench.metrics.table_comparison.rubric import CellPair
+from target_bench.metrics.table_comparison.units import Unit
 from target_bench.metrics.tables.answer_tables import AnswerTable
 
 PEOPLE = [
@@ -174,6 +176,24 @@ def test_headers_of_several_levels_become_paths() -> None:
 def test_tables_that_are_too_large_are_refused(table: list[list[str]]) -> None:
     with pytest.raises(DataError, match=r"the prediction has .* tables are compared up to"):
         compare_tables(PEOPLE, table)
+
+
+def test_no_unit_is_looked_for_in_a_very_long_name() -> None:
+    assert name_of("Length (km)") == Name("Length", Unit("kilometer"))
+    for long in ("a" + ", " * 50_000 + "b", "a" + " " * 50_000 + "b", "a" * 500 + " (km)"):
+        assert name_of(long) == Name(long)
+
+
+def test_rows_keep_their_numbers_where_some_are_not_shown() -> None:
+    table = [["name", "size"], *([f"n{i}", str(i)] for i in range(700))]
+    found = compare_tables(table, [*table[:-1], ["n699", "7000"]])
+    text, html = str(found), found._repr_html_()
+    assert "640 more rows are not shown" in text
+    assert "500 of 700 rows are shown" in html
+    for shown in (text, html):
+        assert "700" in shown
+        assert "number +6,301" in shown
+    assert "<th>700</th>" in html
 
 
 def test_what_is_shown_names_every_difference_and_escapes_text() -> None:

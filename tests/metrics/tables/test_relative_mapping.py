@@ -39,6 +39,12 @@ def test_order_transposition_and_case_do_not_count() -> None:
     assert relative_mapping(TABLE, _with(0, 1, "ROME")).f1 == 1
 
 
+@pytest.mark.parametrize("text", ["nan", "inf", "1e999%"])
+def test_what_is_no_finite_number_is_a_text(text: str) -> None:
+    assert relative_mapping(_with(1, 1, text), _with(1, 1, text)).f1 == 1
+    assert relative_mapping(_with(1, 1, text), TABLE).f1 == pytest.approx(3 / 4)
+
+
 def test_a_missing_row_costs_recall() -> None:
     found = relative_mapping(TABLE, TABLE[:2])
     assert (found.precision, found.recall) == (1, 0.5)
