@@ -15,7 +15,7 @@ from target_bench.cli import (
     tables,
     train,
 )
-from target_bench.cli.earlier_spellings import Commands, TaskCommand
+from target_bench.cli.command_line import Commands, TaskCommand
 
 app = typer.Typer(
     name="target-bench",
