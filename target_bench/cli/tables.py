@@ -9,6 +9,7 @@ import typer
 from target_bench.cli import table_arena
 from target_bench.cli.command_line import AsJson, Debug, Yes
 from target_bench.cli.output import print_json
+from target_bench.core.errors import ConfigError
 from target_bench.core.files import atomic_write
 from target_bench.core.text_tables import print_tables
 
@@ -76,6 +77,8 @@ def compare(
         RubricWeights,
     )
 
+    if html is not None and html.is_dir():
+        raise ConfigError(f"--html {html}: is a folder; name a file, as in comparison.html")
     pair = read_single_table(reference, table), read_single_table(prediction, table)
     found = compare_tables(*pair) if generator is None else _judged(generator, yes, *pair)
     chosen = TABXBENCH_WEIGHTS if weights is Weights.tabxbench else RubricWeights()

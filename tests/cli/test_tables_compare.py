@@ -70,6 +70,7 @@ def test_a_table_is_read_in_any_format(
         ("t.xlsx", "", [], "its suffix is not one of"),
         ("t.md", "no table", [], "no table can be read in it as text"),
         ("t.md", "A:\n| a |\n| 1 |\n\nB:\n| b |\n| 2 |\n", [], "holds 2 tables: choose one"),
+        ("t.csv", REFERENCE, ["--html", "."], "--html .: is a folder; name a file"),
         ("t.csv", REFERENCE, ["--table", "2"], "has no table 2: it holds 1"),
     ],
 )

@@ -4,6 +4,8 @@ import inspect
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import isnan
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -183,7 +185,14 @@ def metric_under_test(name: str) -> MetricUnderTest:
 
 def _of_function(function: Callable[[Rows, Rows], float], target: str) -> Metric[Any]:
     name = target.rpartition(":")[2]
-    measure = of_pairs(lambda reference, answer: float(function(reference.rows, answer.rows)))
+
+    def measured(reference: Rows, answer: Rows) -> float:
+        found = function(reference, answer)
+        if not isinstance(found, Real) or isnan(found):
+            raise TypeError(f"it has to return a number, not {found!r}")
+        return float(found)
+
+    measure = of_pairs(lambda reference, answer: measured(reference.rows, answer.rows))
     about = inspect.getdoc(function) or ""
     spec = MetricSpec(name, name, about.partition("\n")[0], of=OF, scale="unbounded")
     return MeanOfTables(spec, measure)

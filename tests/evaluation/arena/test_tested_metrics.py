@@ -18,6 +18,15 @@ def rows(reference, answer):
     """Share of rows."""
     return len(set(reference) & set(answer)) / len(reference)
 
+def text(reference, answer):
+    return "good"
+
+def nothing(reference, answer):
+    return None
+
+def nan(reference, answer):
+    return float("nan")
+
 def broken(reference, answer):
     raise KeyError("x")
 
@@ -56,6 +65,12 @@ def test_a_users_own(own: str) -> None:
     assert list(metric_under_test(f"{own}:Cells").values(PAIRS)[0]) == [0, -1, -1]
     with pytest.raises(PluginError, match="metric broken: KeyError: 'x'"):
         metric_under_test(f"{own}:broken").values(PAIRS)
+
+
+@pytest.mark.parametrize("name", ["text", "nothing", "nan"])
+def test_a_function_that_returns_no_number(own: str, name: str) -> None:
+    with pytest.raises(PluginError, match=f"metric {name}: TypeError: it has to return a number"):
+        metric_under_test(f"{own}:{name}").values(PAIRS)
 
 
 def test_names_that_are_none(own: str) -> None:
