@@ -187,7 +187,7 @@ def _of_function(function: Callable[[Rows, Rows], float], target: str) -> Metric
     name = target.rpartition(":")[2]
 
     def measured(reference: Rows, answer: Rows) -> float:
-        found = function(reference, answer)
+        found: object = function(reference, answer)
         if not isinstance(found, Real) or isnan(found):
             raise TypeError(f"it has to return a number, not {found!r}")
         return float(found)
