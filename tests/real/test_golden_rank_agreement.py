@@ -1,11 +1,14 @@
 """Rank agreement against the golden vectors, and TabXBench's rankings against released scores."""
 
+import numpy as np
 import pytest
+from scipy.stats import weightedtau
 
 from target_bench.data.select import load
 from target_bench.evaluation.arena.comparison_sets import ranked_sets
 from target_bench.evaluation.arena.human_agreement import file_order
 from target_bench.metrics.rank_agreement import (
+    PERSISTENCE,
     agreements,
     footrule,
     order_of,
@@ -45,6 +48,23 @@ def test_one_ranking(case: Case) -> None:
     assert without_ties.spearman == pytest.approx(expected["spearman_ranks"])
     assert without_ties.kendall == pytest.approx(expected["kendall_ranks"])
     assert without_ties.weighted_tau == pytest.approx(expected["weightedtau_neg_ranks"])
+    n = len(order)  # both orders hold the same items, so the overlap beyond the last is 1
+    extrapolated = rank_biased_overlap(order, predicted) + PERSISTENCE**n
+    assert extrapolated == pytest.approx(expected["rbo_ext_p0.9"])
+
+
+@pytest.mark.parametrize("case", cases(FILE, "rank_metrics"))
+def test_other_weights_of_weighted_tau(case: Case) -> None:
+    """Those of scipy which the harness does not use: by both rankings, and by the people's."""
+    order, scores = case["input"]["gold_order"], case["input"]["scores"]
+    rank_of = np.argsort(order)
+    wanted, predicted = -rank_of, order_of(scores)
+    found = -np.argsort(predicted)
+    by_both = weightedtau(wanted, found, rank=None).statistic
+    assert by_both == pytest.approx(case["expected"]["weightedtau_ranks_rankNone"])
+    if min(scores) < max(scores):
+        by_people = weightedtau(wanted, scores, rank=rank_of).statistic
+        assert by_people == pytest.approx(case["expected"]["weightedtau_goldrank"])
 
 
 @pytest.mark.parametrize("case", cases(FILE, "corpus_correlation"))
