@@ -1,5 +1,6 @@
 """Options of the whole suite."""
 
+import signal
 from collections.abc import Generator
 from typing import Any
 
@@ -11,8 +12,6 @@ pytest_plugins = ["tests.browser", "tests.once"]
 # How long an example takes says how busy the machine is, and nothing about what is tested.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
-# For a second environment: what is looked for there is another version of a package, not a value.
-settings.register_profile("few", settings.get_profile("busy"), max_examples=25)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -24,8 +23,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let xdist keep the order of the files; it would begin with those of the most tests."""
+    """Let xdist keep the order of the files; it would begin with those of the most tests.
+
+    A shell starts background commands with Ctrl-C ignored, and so would be the commands of tests.
+    """
     config.option.loadscopereorder = False
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
