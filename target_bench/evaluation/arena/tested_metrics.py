@@ -188,7 +188,7 @@ def _of_function(function: Callable[[Rows, Rows], float], target: str) -> Metric
 
     def measured(reference: Rows, answer: Rows) -> float:
         found: object = function(reference, answer)
-        if not isinstance(found, Real) or isnan(found):
+        if not isinstance(found, Real | np.bool_) or isnan(found):
             raise TypeError(f"it has to return a number, not {found!r}")
         return float(found)
 

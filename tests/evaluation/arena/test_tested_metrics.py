@@ -18,6 +18,10 @@ def rows(reference, answer):
     """Share of rows."""
     return len(set(reference) & set(answer)) / len(reference)
 
+def same(reference, answer):
+    import numpy
+    return numpy.bool_(reference == answer)
+
 def text(reference, answer):
     return "good"
 
@@ -62,6 +66,7 @@ def test_the_reference_is_best_and_no_table_worst(name: str) -> None:
 def test_a_users_own(own: str) -> None:
     assert metric_under_test(f"{own}:rows").values(PAIRS)[0] == pytest.approx([1, 2 / 3, 0])
     assert metric_under_test(f"{own}:rows").spec.description == "Share of rows."
+    assert list(metric_under_test(f"{own}:same").values(PAIRS)[0]) == [1, 0, 0]
     assert list(metric_under_test(f"{own}:Cells").values(PAIRS)[0]) == [0, -1, -1]
     with pytest.raises(PluginError, match="metric broken: KeyError: 'x'"):
         metric_under_test(f"{own}:broken").values(PAIRS)
