@@ -4,7 +4,6 @@ import inspect
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import isnan
 from numbers import Real
 from typing import Any
 
@@ -188,7 +187,7 @@ def _of_function(function: Callable[[Rows, Rows], float], target: str) -> Metric
 
     def measured(reference: Rows, answer: Rows) -> float:
         found: object = function(reference, answer)
-        if not isinstance(found, Real | np.bool_) or isnan(found):
+        if not isinstance(found, Real | np.bool_):
             raise TypeError(f"it has to return a number, not {found!r}")
         return float(found)
 
