@@ -143,7 +143,7 @@ def with_options(
         whole: list[inspect.Parameter] = []
         for each in own.parameters.values():
             whole += parameters if each.name == "given" else [each]
-        called.__signature__ = own.replace(parameters=whole)  # type: ignore[attr-defined]
+        called.__signature__ = own.replace(parameters=whole)  # type: ignore[attr-defined]  # typer reads it
         called.__annotations__ = {each.name: each.annotation for each in whole} | {"return": None}
         return called
 

@@ -141,6 +141,19 @@ def _fail_if_queries_failed(results: "Results") -> None:
         raise PluginError("\n".join(lines))
 
 
+def ask_for_consent(plugin: object, estimate: "Estimate", yes: bool) -> None:
+    """Ask before requests to a plug-in that may cost money.
+
+    Raises:
+        ConfigError: the user does not want to pay, or cannot be asked.
+    """
+    from target_bench.core.contract import is_paid
+    from target_bench.evaluation.stages.consent import ask
+
+    if is_paid(plugin):
+        ask(announced if yes else agreed, estimate)
+
+
 def announced(estimate: "Estimate") -> bool:
     """Print the number and cost of the requests; the user agreed before."""
     with paused():

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from target_bench.cli.command_line import AsJson, DataDir, Debug, TerminalObserver, Yes
-from target_bench.cli.output import agreed, announced, print_json
+from target_bench.cli.output import ask_for_consent, print_json
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, PluginError
 
 if TYPE_CHECKING:
-    from target_bench.evaluation.stages.consent import Estimate
     from target_bench.testing import Check, Report
 
 LIST_HELP = "List corpora, tasks, retrievers, generators, encoders, indexes or metrics."
@@ -242,7 +241,7 @@ def _checks(asked: _Asked, name: str, reasons: Mapping[str, str]) -> "list[Check
 
         data = load(asked.corpus or "mini", _only(asked.splits), asked.data_dir)
         judged = Estimate(f"{label}: judge", testing.MOST_JUDGED, None, None, "answers")
-        _ask_for_consent(make_task(name), judged, asked.yes)
+        ask_for_consent(make_task(name), judged, asked.yes)
         return testing.task_checks(name, data, skip=reasons)
     if asked.corpus:
         return testing.corpus_checks(
@@ -251,7 +250,7 @@ def _checks(asked: _Asked, name: str, reasons: Mapping[str, str]) -> "list[Check
     if asked.generator:
         checks = testing.generator_checks(name, skip=reasons)
         sent = Estimate(label, testing.MOST_REQUESTS, None, None)
-        _ask_for_consent(registry.create("generator", name), sent, asked.yes)
+        ask_for_consent(registry.create("generator", name), sent, asked.yes)
         return checks
     tolerance = testing.TOLERANCE if asked.tolerance is None else asked.tolerance
     return testing.retriever_checks(name, skip=reasons, tolerance=tolerance)
@@ -266,16 +265,3 @@ def _only(splits: Sequence[str]) -> str | None:
     if len(splits) > 1:
         raise ConfigError("a task is checked on one --split")
     return splits[0] if splits else None
-
-
-def _ask_for_consent(plugin: object, estimate: "Estimate", yes: bool) -> None:
-    """Ask before requests to a plug-in that may cost money.
-
-    Raises:
-        ConfigError: the user does not want to pay, or cannot be asked.
-    """
-    from target_bench.core.contract import is_paid
-    from target_bench.evaluation.stages.consent import ask
-
-    if is_paid(plugin):
-        ask(announced if yes else agreed, estimate)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from target_bench.cli.command_line import AsJson, DataDir, Debug, Split, Yes
-from target_bench.cli.output import agreed, announced, print_json
+from target_bench.cli.output import ask_for_consent, print_json
 from target_bench.core.text_tables import Column, TextTable, print_tables, say
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def arena(
 
     dataset = load(corpus, split, data_dir)
     if judge is not None:
-        ask_for_consent(judge, REQUESTS * sum(len(one.pairs) for one in ranked_sets(dataset)), yes)
+        ask_for_judge(judge, REQUESTS * sum(len(one.pairs) for one in ranked_sets(dataset)), yes)
     given = None if perturbations is None else read(perturbations)
     found = run_arena(dataset, metric or (), given, judge)
     if out is not None:
@@ -129,7 +129,7 @@ def arena(
         say(f"{out}: {out.stat().st_size / 1e3:,.0f} kB")
 
 
-def ask_for_consent(judge: str, requests: int, yes: bool) -> None:
+def ask_for_judge(judge: str, requests: int, yes: bool) -> None:
     """Ask before requests to a judge that may cost money.
 
     Args:
@@ -141,12 +141,11 @@ def ask_for_consent(judge: str, requests: int, yes: bool) -> None:
         ConfigError: the user does not want to pay, or cannot be asked.
     """
     from target_bench.core import registry
-    from target_bench.core.contract import is_paid
     from target_bench.core.settings import masked_settings
-    from target_bench.evaluation.stages.consent import Estimate, ask
+    from target_bench.evaluation.stages.consent import Estimate
 
-    if is_paid(registry.create("generator", judge)):
-        ask(announced if yes else agreed, Estimate(masked_settings(judge), requests, None, None))
+    estimate = Estimate(masked_settings(judge), requests, None, None)
+    ask_for_consent(registry.create("generator", judge), estimate, yes)
 
 
 def _shown(value: float) -> str:

@@ -96,7 +96,7 @@ def _judged(
 ) -> "TableComparison":
     from target_bench.components.comparison_judge import REQUESTS, ComparisonJudge, TablePair
 
-    table_arena.ask_for_consent(generator, REQUESTS, yes)
+    table_arena.ask_for_judge(generator, REQUESTS, yes)
     pair = TablePair("tables", reference, prediction)
     found = ComparisonJudge(generator).compared([pair])["tables"]
     for part in found.unread:
