@@ -28,13 +28,14 @@ from tests.browser import ARGUMENTS, CHROMIUM, WIDE
 
 RETRIEVERS = ("bm25", "tfidf", "lsa")
 BUILD = """
-import json, resource, sys, time
+import json, sys, time
 from pathlib import Path
 from target_bench.reporting.report import write_report
-start = time.perf_counter()
+start = time.perf_counter(), time.process_time()
 write_report([Path(name) for name in sys.argv[2:]], Path(sys.argv[1]))
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(json.dumps([time.perf_counter() - start, peak]))
+used = time.perf_counter() - start[0], time.process_time() - start[1]
+status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+print(json.dumps([*used, int(status["VmHWM"].split()[0]) / 1024]))
 """
 LONG_TASKS = """
 window.longest = 0;
@@ -57,11 +58,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.html"
         command = [sys.executable, "-c", BUILD, str(report), *(str(r.folder) for r in results)]
-        seconds, peak = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+        seconds, processor, peak = json.loads(
+            subprocess.run(command, capture_output=True, check=True).stdout
+        )
         table = Table(title=f"{given.corpus}: {results[0].counts.asked:,} queries x {len(results)}")
         table.add_column("what")
         table.add_column("figure", justify="right")
         table.add_row("written in", f"{seconds:.1f} s")
+        table.add_row("of one processor", f"{processor:.1f} s")
         table.add_row("peak memory", f"{peak:,.0f} MB")
         table.add_row("size", f"{report.stat().st_size / 1e6:.1f} MB")
         for name, milliseconds in _used(report).items():

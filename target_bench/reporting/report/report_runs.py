@@ -256,8 +256,8 @@ def _unknown(values: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.
 
 def _per_query(run: StoredRun, ids: Sequence[str]) -> dict[str, NDArray[np.float64]]:
     """Metric -> values in the order of the queries; NaN for one without a reference."""
-    missing = [query_id for query_id in run.query_ids if query_id not in set(ids)]
-    if missing or len(run.query_ids) != run.n_scored or run.n_queries != len(ids):
+    complete = len(run.query_ids) == run.n_scored and run.n_queries == len(ids)
+    if not complete or not set(run.query_ids) <= set(ids):
         raise StoreError(
             f"{run.folder / 'per_query.parquet'}: is of other queries than these; run the same "
             "command again"
