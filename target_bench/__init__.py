@@ -48,12 +48,15 @@ if TYPE_CHECKING:
     from target_bench.evaluation.target import TARGET
     from target_bench.reporting.compare import compare
     from target_bench.reporting.comparison import Comparison
+    from target_bench.reporting.gate import Gate, gate
     from target_bench.runs.read import StoredRun, list_runs, read_run
 
 _HOME = {
     "TARGET": "evaluation.target",
     "Comparison": "reporting.comparison",
     "compare": "reporting.compare",
+    "Gate": "reporting.gate",
+    "gate": "reporting.gate",
     "Result": "evaluation.results",
     "Results": "evaluation.results",
     "StoredRun": "runs.read",
@@ -151,6 +154,8 @@ __all__ = [  # noqa: RUF022 (the order a reader wants)
     "StoredRun",
     "compare",
     "Comparison",
+    "gate",
+    "Gate",
     "Scored",
     "TargetBenchError",
     "ConfigError",

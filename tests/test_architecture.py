@@ -25,6 +25,7 @@ SAME_SUBJECT = {
     "retrieval",
     # a command and what it calls
     "compare",
+    "gate",
     "sweep",
     # a command group and the values that it works on
     "tables",

@@ -6,6 +6,7 @@ from target_bench.cli import (
     compare,
     data,
     describe,
+    gate,
     leaderboard,
     plugins,
     ratings,
@@ -31,6 +32,7 @@ app.command("score", help=run.SCORE_HELP, cls=TaskCommand)(run.score)
 app.command("generate", help=run.GENERATE_HELP, cls=TaskCommand)(run.generate)
 app.command("sweep", help=sweep.HELP)(sweep.sweep)
 app.command("compare", help=compare.COMPARE_HELP)(compare.compare)
+app.command("gate", help=gate.HELP)(gate.gate)
 app.command("report", help=compare.REPORT_HELP)(compare.report)
 app.add_typer(compare.plots, name="plot")
 app.command("check", help=plugins.CHECK_HELP)(plugins.check)

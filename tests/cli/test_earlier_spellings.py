@@ -11,7 +11,7 @@ from target_bench.cli.main import app
 from target_bench.core import registry
 from tests.cli.inside import Inside
 
-TOP = ("run", "score", "generate", "sweep", "compare", "report", "plot", "check", "list")
+TOP = ("run", "score", "generate", "sweep", "compare", "gate", "report", "plot")
 GROUPS = {
     "runs": "list show diff fsck gc export",
     "leaderboard": "build submit verify",
@@ -24,7 +24,7 @@ GROUPS = {
 
 def test_what_stands_at_the_top() -> None:
     command = get_command(app)
-    assert set(command.commands) == {*TOP, "describe", *GROUPS}  # type: ignore[attr-defined]
+    assert set(command.commands) == {*TOP, "check", "list", "describe", *GROUPS}  # type: ignore[attr-defined]
     for group, names in GROUPS.items():
         found = command.commands[group]  # type: ignore[attr-defined]
         assert set(found.commands) == set(names.split())

@@ -1,0 +1,108 @@
+"""``target-bench gate``: an exit code for continuous integration."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from target_bench.cli.command_line import AsJson, By, Debug
+from target_bench.cli.compare import RunsIn, Slices
+from target_bench.cli.output import print_json
+from target_bench.core.errors import ConfigError, StoreError
+from target_bench.evaluation.run_options import RUNS
+
+FAILED = 1
+HELP = """Fail if a run is worse than a baseline: exit code 1, Markdown, JUnit.
+
+`target-bench gate baseline.json --run RUN --fail-on 'recall@10<-0.01'` fails if recall@10 is lower
+than the baseline's by more than .01 and the paired test shows that this is not noise. Write the
+baseline with `target-bench gate baseline.json --run RUN --update`.
+"""
+
+
+def gate(
+    baseline: Annotated[
+        str,
+        typer.Argument(
+            metavar="BASELINE", help="A baseline file (.json), or a run.", show_default=False
+        ),
+    ],
+    run: Annotated[
+        str,
+        typer.Option(
+            "--run", metavar="RUN", help="The run to check: a folder or an id.", show_default=False
+        ),
+    ],
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-on",
+            metavar="RULE",
+            help="What fails, as in 'recall@10<-0.01'; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    slices: Slices = None,
+    by: By = None,
+    alpha: Annotated[float, typer.Option(help="Level of the paired test.")] = 0.05,
+    junit: Annotated[
+        Path | None, typer.Option(help="Write JUnit XML to this file.", show_default=False)
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(help="Write Markdown to this file.", show_default=False)
+    ] = None,
+    update: Annotated[
+        bool, typer.Option("--update", help="Write the run to BASELINE, and check nothing.")
+    ] = False,
+    out: RunsIn = RUNS,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Check the rules, write the files, print the table."""
+    if update:
+        if fail_on:
+            raise ConfigError("--update checks nothing: leave out --fail-on")
+        _update(Path(baseline), run, out)
+        return
+    from target_bench.core.text_tables import print_tables
+    from target_bench.reporting.gate import gate as checked
+    from target_bench.runs.find import find
+
+    found = checked(
+        baseline,
+        find(run, out),
+        fail_on or (),
+        slices=slices or (),
+        by=by or (),
+        alpha=alpha,
+        out=out,
+    )
+    if junit is not None:
+        _write(junit, found.junit())
+    if markdown is not None:
+        _write(markdown, found.markdown().encode())
+    if as_json:
+        print_json(found.to_json())
+    else:
+        print_tables(found.table())
+    if found.failed:
+        raise typer.Exit(FAILED)
+
+
+def _update(path: Path, run: str, out: Path) -> None:
+    from target_bench.runs.baseline_file import write_baseline
+    from target_bench.runs.find import find
+    from target_bench.runs.read import read_run
+
+    stored = read_run(find(run, out))
+    write_baseline(stored, path)
+    typer.echo(f"{path}: {stored.folder.name}, {path.stat().st_size / 1e3:,.0f} KB")
+
+
+def _write(path: Path, content: bytes) -> None:
+    from target_bench.core.files import atomic_write
+
+    try:
+        atomic_write(path, content)
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written ({error}); name another file") from error

@@ -1,0 +1,274 @@
+"""``gate``: whether a run is worse than a baseline, for continuous integration."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+from xml.etree import ElementTree
+
+from target_bench.core.errors import ConfigError
+from target_bench.core.metric import MetricSpec
+from target_bench.core.text_tables import Column, TextTable
+from target_bench.evaluation.results import Result
+from target_bench.reporting.compare import compare
+from target_bench.reporting.compare_rows import Difference
+from target_bench.runs.baseline_file import opened_baseline
+
+Verdict = Literal["passed", "within noise", "failed"]
+"""``within noise``: beyond the limit, and the paired test does not show that the run is worse."""
+
+_NUMBERS = ("baseline", "run", "difference", "95%", "p")
+_RULE = re.compile(
+    r"(?P<metric>.+?)\s*(?P<sign>[<>])\s*(?P<limit>[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What must not happen to a metric.
+
+    Attributes:
+        metric: its name.
+        sign: ``<``: the difference must not lie below the limit; ``>``: not above it.
+        limit: difference from the baseline, in the unit of the metric.
+    """
+
+    metric: str
+    sign: Literal["<", ">"]
+    limit: float
+
+    def broken_by(self, difference: float) -> bool:
+        """Return whether a difference from the baseline lies beyond the limit."""
+        return difference < self.limit if self.sign == "<" else difference > self.limit
+
+    def __str__(self) -> str:
+        return f"{self.metric}{self.sign}{self.limit:+}"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One rule over one part of the queries.
+
+    Attributes:
+        rule: what must not happen.
+        slice: which queries; empty for all.
+        n: how many queries the metric is over.
+        baseline: score of the baseline.
+        score: score of the run.
+        difference: of the two, tested.
+        verdict: how it ended.
+        spec: declaration of the metric.
+    """
+
+    rule: Rule
+    slice: str
+    n: int
+    baseline: float
+    score: float
+    difference: Difference
+    verdict: Verdict
+    spec: MetricSpec
+
+    @property
+    def reason(self) -> str:
+        """One sentence: both scores, the difference with its interval, and the test."""
+        text, found = self.spec.text, self.difference
+        p = 1.0 if found.p_corrected is None else found.p_corrected
+        return (
+            f"{text(self.baseline)} to {text(self.score)}, a difference of "
+            f"{text(found.value, signed=True)} ({text(found.low, signed=True)} to "
+            f"{text(found.high, signed=True)}) over {self.n:,} queries, p = {p:.4f}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry of ``target-bench gate --json``."""
+        record = asdict(self) | {"rule": str(self.rule), "reason": self.reason}
+        del record["spec"]
+        return record
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Rules, checked on a run.
+
+    Attributes:
+        run: the run folder.
+        baseline: the baseline as it was named.
+        alpha: level of the test.
+        checks: by rule, then slice.
+    """
+
+    run: Path
+    baseline: str
+    alpha: float
+    checks: tuple[Checked, ...]
+
+    @property
+    def failed(self) -> bool:
+        """Whether any rule is broken by more than noise."""
+        return any(check.verdict == "failed" for check in self.checks)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document that ``target-bench gate --json`` prints."""
+        return {
+            "run": str(self.run),
+            "baseline": self.baseline,
+            "alpha": self.alpha,
+            "failed": self.failed,
+            "checks": [check.to_json() for check in self.checks],
+        }
+
+    def table(self) -> TextTable:
+        """Return one line per check, as the terminal and Markdown show them."""
+        sliced = any(check.slice for check in self.checks)
+        names = ["fail on", *(["slice"] if sliced else []), *_NUMBERS, "verdict"]
+        columns = [Column(name, right=name in _NUMBERS, below=name == "95%") for name in names]
+        rows = [_cells(check, sliced) for check in self.checks]
+        return TextTable(columns, rows, note=self.sentence)
+
+    @property
+    def sentence(self) -> str:
+        """What the gate says, with the rules that decided it."""
+        failed = [check for check in self.checks if check.verdict == "failed"]
+        noise = [check for check in self.checks if check.verdict == "within noise"]
+        said = f"The gate failed: {_listed(failed)}." if failed else "The gate passed."
+        if noise:
+            said += (
+                f" {_listed(noise)} lies beyond its limit, but the paired test does not show a "
+                f"difference at the level {self.alpha:g}, so it does not fail."
+            )
+        return said
+
+    def markdown(self) -> str:
+        """Return the table for a pull request."""
+        table = self.table()
+        lines = [[column.name for column in table.columns], ["---"] * len(table.columns)]
+        lines += [list(row) for row in table.rows]
+        shown = ["| " + " | ".join(c.replace("|", "\\|") for c in line) + " |" for line in lines]
+        title = "failed" if self.failed else "passed"
+        return "\n".join([f"### target-bench gate: {title}", "", *shown, "", self.sentence, ""])
+
+    def junit(self) -> bytes:
+        """Return JUnit's XML: a test case per check."""
+        failures = sum(check.verdict == "failed" for check in self.checks)
+        suite = ElementTree.Element(
+            "testsuite",
+            name=f"target-bench gate {self.run.name}",
+            tests=str(len(self.checks)),
+            failures=str(failures),
+        )
+        for check in self.checks:
+            name = f"{check.rule} [{check.slice}]" if check.slice else str(check.rule)
+            case = ElementTree.SubElement(suite, "testcase", classname="gate", name=name)
+            if check.verdict == "failed":
+                ElementTree.SubElement(case, "failure", message=check.reason)
+            else:
+                ElementTree.SubElement(case, "system-out").text = f"{check.verdict}: {check.reason}"
+        found: bytes = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
+        return found
+
+
+def gate(
+    baseline: str | Path,
+    run: str | Path | Result,
+    fail_on: Sequence[str],
+    *,
+    slices: Sequence[str] = (),
+    by: Sequence[str] = (),
+    alpha: float = 0.05,
+    out: str | Path = "runs",
+) -> Gate:
+    """Check that a run is not worse than a baseline.
+
+    A rule fails where the difference lies beyond its limit *and* the paired randomisation test,
+    corrected (Holm) for all rules and slices, shows a difference in this direction: what noise
+    explains does not fail.
+
+    Args:
+        baseline: a file of ``write_baseline``, or a stored run.
+        run: the run to check: a folder, an id under ``out``, or a result.
+        fail_on: rules such as ``"recall@10<-0.01"``: the score must not be lower than the
+            baseline's by more than .01. ``>`` is for metrics where lower is better.
+        slices: conditions as ``compare`` takes them.
+        by: names of properties, as in ``compare``.
+        alpha: level of the test, between 0 and 1.
+        out: the folder of all runs.
+
+    Raises:
+        ConfigError: no rule, a rule that cannot be read, an unknown metric or run, a metric over
+            no query.
+        DataError: the two runs are not of the same task, tables and queries.
+        StoreError: a run is not finished, or the baseline cannot be read.
+    """
+    if not 0 < alpha < 1:
+        raise ConfigError(f"alpha={alpha}: expected a number between 0 and 1")
+    rules = [parse_rule(text) for text in fail_on]
+    if not rules:
+        raise ConfigError("name what fails the gate with --fail-on, as in 'recall@10<-0.01'")
+    metrics = list(dict.fromkeys(rule.metric for rule in rules))
+    with opened_baseline(baseline, Path(out)) as folder:
+        found = compare([folder, run], metrics, folder, slices, by=by, out=out)
+    pairs = list(zip(found.rows[::2], found.rows[1::2], strict=True))
+    checks = []
+    for rule in rules:
+        for base, row in pairs:
+            if row.metric != rule.metric:
+                continue
+            if row.difference is None:
+                raise ConfigError(
+                    f"{rule.metric}{f' of {row.slice}' if row.slice else ''} is over no query in "
+                    "one of the runs; name another metric or slice"
+                )
+            verdict = _verdict(rule, row.difference, alpha)
+            spec = found.spec(rule.metric)
+            scores = (row.n, base.score, row.score)
+            checks.append(Checked(rule, row.slice, *scores, row.difference, verdict, spec))
+    return Gate(found.runs[row.run], str(baseline), alpha, tuple(checks))
+
+
+def parse_rule(text: str) -> Rule:
+    """Return a rule such as ``recall@10<-0.01``.
+
+    Raises:
+        ConfigError: it is not one, or a run that is equal to the baseline would break it.
+    """
+    found = _RULE.fullmatch(text.strip())
+    if found is None:
+        raise ConfigError(
+            f"{text!r} is not a rule; write a metric, < or >, and a difference from the baseline, "
+            "as in 'recall@10<-0.01'"
+        )
+    sign: Literal["<", ">"] = "<" if found["sign"] == "<" else ">"
+    rule = Rule(found["metric"], sign, float(found["limit"]))
+    if rule.broken_by(0.0):
+        raise ConfigError(
+            f"{text!r}: a run that is equal to the baseline would fail, because the number is the "
+            "difference from the baseline; write 'recall@10<-0.01' for a drop of more than .01"
+        )
+    return rule
+
+
+def _verdict(rule: Rule, difference: Difference, alpha: float) -> Verdict:
+    if not rule.broken_by(difference.value):
+        return "passed"
+    p = difference.p_corrected
+    return "failed" if p is not None and p < alpha else "within noise"
+
+
+def _cells(check: Checked, sliced: bool) -> list[str]:
+    text, found = check.spec.text, check.difference
+    return [
+        str(check.rule),
+        *([check.slice] if sliced else []),
+        text(check.baseline),
+        text(check.score),
+        text(found.value, signed=True),
+        f"{text(found.low, signed=True)} to {text(found.high, signed=True)}",
+        "" if found.p_corrected is None else f"{found.p_corrected:.4f}",
+        check.verdict,
+    ]
+
+
+def _listed(checks: Sequence[Checked]) -> str:
+    return ", ".join(f"{c.rule} of {c.slice}" if c.slice else str(c.rule) for c in checks)

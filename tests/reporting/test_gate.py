@@ -1,0 +1,139 @@
+"""Rules of a gate, and what they say of two runs."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench import gate
+from target_bench.core.errors import ConfigError, DataError, StoreError
+from target_bench.reporting.gate import Rule, parse_rule
+from target_bench.runs.baseline_file import opened_baseline, write_baseline
+from target_bench.runs.read import read_run
+from tests.runs.stored import Runs, copied
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Runs:
+    return copied(tmp_path)
+
+
+@pytest.fixture
+def baseline(runs: Runs, tmp_path: Path) -> Path:
+    path = tmp_path / "ci" / "baseline.json"
+    write_baseline(read_run(runs.bm25), path)
+    return path
+
+
+@given(
+    st.sampled_from(["recall@10", "recall[db]@1", "mrr", "P(rel=2)@5"]),
+    st.floats(0, 100),
+    st.booleans(),
+)
+def test_rules_are_read_as_they_are_written(metric: str, size: float, lower: bool) -> None:
+    rule = Rule(metric, "<", -size) if lower else Rule(metric, ">", size)
+    assert parse_rule(str(rule)) == rule
+    assert parse_rule(f" {rule} ") == rule
+    assert not rule.broken_by(0)
+    assert rule.broken_by(rule.limit * 2 + (-1 if lower else 1))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "recall@10", "<-0.1", "recall@10<", "recall@10<=-.1", "a<nan"]
+)
+def test_what_is_not_a_rule(text: str) -> None:
+    with pytest.raises(ConfigError, match="is not a rule"):
+        parse_rule(text)
+
+
+@pytest.mark.parametrize("text", ["recall@10<0.9", "tokens>-1"])
+def test_a_rule_that_an_equal_run_breaks(text: str) -> None:
+    with pytest.raises(ConfigError, match="a run that is equal to the baseline would fail"):
+        parse_rule(text)
+
+
+def test_verdicts(runs: Runs, baseline: Path) -> None:
+    """Of a drop that is real, of one that is noise, and of one within the limit."""
+    found = gate(baseline, runs.tfidf, ["recall@10<-0.01"], by=["task"])
+    assert {c.slice: c.verdict for c in found.checks} == {
+        "task=fact_verification": "passed",
+        "task=question_answering": "within noise",
+        "task=text_to_sql": "failed",
+    }
+    assert found.failed
+    assert "The gate failed: recall@10<-0.01 of task=text_to_sql. " in found.sentence
+    assert "question_answering lies beyond its limit, but" in found.sentence
+    assert not gate(baseline, runs.tfidf, ["recall@10<-0.2"], by=["task"]).failed
+
+
+def test_a_stored_run_is_the_same_baseline(runs: Runs, baseline: Path) -> None:
+    rules = ["recall@10<-0.01", "mrr<-1"]
+    of_file, of_run = (gate(one, runs.tfidf, rules) for one in (baseline, runs.bm25))
+    assert of_file.checks == of_run.checks
+    assert [check.verdict for check in of_file.checks] == ["failed", "passed"]
+
+
+def test_the_run_itself_made_again(runs: Runs, baseline: Path) -> None:
+    found = gate(baseline, runs.bm25, ["recall@10<0"])
+    assert (found.checks[0].difference.value, found.failed) == (0, False)
+    assert found.run == runs.bm25
+
+
+def test_documents(runs: Runs, baseline: Path) -> None:
+    found = gate(baseline, runs.tfidf, ["recall@10<-0.01", "mrr<-1"])
+    record = json.loads(json.dumps(found.to_json()))
+    assert [one["verdict"] for one in record["checks"]] == ["failed", "passed"]
+    assert record["checks"][0]["reason"] == (
+        "0.988 to 0.936, a difference of -0.051 (-0.083 to -0.026) over 280 queries, p = 0.0002"
+    )
+    suite = ElementTree.fromstring(found.junit())
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    assert [case.find("failure") is None for case in suite] == [False, True]
+    assert "| recall@10<-0.01 | 0.988 | 0.936 | -0.051 |" in found.markdown()
+
+
+def test_what_is_refused(runs: Runs, baseline: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="name what fails"):
+        gate(baseline, runs.tfidf, [])
+    with pytest.raises(ConfigError, match=r"alpha=1\.5"):
+        gate(baseline, runs.tfidf, ["mrr<-1"], alpha=1.5)
+    with pytest.raises(ConfigError, match="no metric 'accuracy'"):
+        gate(baseline, runs.tfidf, ["accuracy<-1"])
+    with pytest.raises(DataError, match="different tables"):
+        gate(baseline, runs.mixed, ["mrr<-1"])
+    with pytest.raises(ConfigError, match=r"no such file.*--update"):
+        gate(tmp_path / "none.json", runs.tfidf, ["mrr<-1"])
+    with pytest.raises(ConfigError, match=r"ends in \.json"):
+        write_baseline(read_run(runs.bm25), tmp_path / "baseline.yaml")
+
+
+DAMAGES: dict[str, Callable[[str], str]] = {
+    "not JSON": lambda text: text[:-9],
+    "a list": lambda _: "[]",
+    "another format": lambda text: text.replace('baseline": 1', 'baseline": 2'),
+    "a path for a name": lambda text: text.replace('"run": "', '"run": "../'),
+    "not base64": lambda text: text.replace('parquet": "', 'parquet": "%'),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_baseline(baseline: Path, damage: str) -> None:
+    baseline.write_text(DAMAGES[damage](baseline.read_text()))
+    with (
+        pytest.raises(StoreError, match=r"baseline\.json: is not a baseline file .*--update"),
+        opened_baseline(baseline, Path("runs")),
+    ):
+        pass
+
+
+def test_edited_scores_in_a_baseline(runs: Runs, baseline: Path) -> None:
+    """The seals of the run still hold in the file."""
+    text = baseline.read_text()
+    assert '\\"n\\": 280' in text
+    baseline.write_text(text.replace('\\"n\\": 280', '\\"n\\": 281', 1))
+    with pytest.raises(StoreError, match=r"scores\.json: cannot be read"):
+        gate(baseline, runs.tfidf, ["mrr<-1"])
