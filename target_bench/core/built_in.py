@@ -19,6 +19,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "random": "target_bench.retrievers.random:Random",
         "dense": "target_bench.retrievers.dense:Dense",
         "hybrid": "target_bench.retrievers.hybrid:Hybrid",
+        "chunks": "target_bench.retrievers.chunks:Chunks",
         "rerank": "target_bench.retrievers.rerank:Rerank",
         "multi-vector": "target_bench.retrievers.multi_vector:MultiVector",
         "rows": "target_bench.retrievers.rows:Rows",
