@@ -22,6 +22,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "chunks": "target_bench.retrievers.chunks:Chunks",
         "rerank": "target_bench.retrievers.rerank:Rerank",
         "multi-vector": "target_bench.retrievers.multi_vector:MultiVector",
+        "late-interaction": "target_bench.retrievers.late_interaction:LateInteraction",
         "rows": "target_bench.retrievers.rows:Rows",
         "best": "target_bench.retrievers.rows:Best",
         "hyse": "target_bench.retrievers.hyse:HySE",
