@@ -19,7 +19,7 @@ _GROUPED = re.compile(r"[-+]?\d{1,3}(?:\.\d{3})+")
 
 
 def separator_of(text: str) -> str:
-    """Return what the cells of a CSV file are divided by; a comma where nothing else fits better.
+    """Return the separator of the cells of a CSV file; a comma where nothing else fits better.
 
     Another one fits where the comma does not divide the header, or not all rows alike.
     """

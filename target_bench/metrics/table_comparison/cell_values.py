@@ -102,7 +102,7 @@ def _bool(text: str, plain: str) -> CellValue | None:
 
 
 def number_key(number: float, relation: Relation) -> object:
-    """Return what is equal for equal numbers that are equally certain."""
+    """Return the key of a number: equal for equal numbers with the same relation."""
     return (relation, number) if relation else number
 
 
