@@ -258,8 +258,8 @@ def test_a_draw_without_near_copies_is_part_of_a_larger_one(tmp_path: Path) -> N
     more = write_own(tmp_path / "more", tables, [asked("t0")])
     mine = write_own(
         tmp_path / "mine",
-        {"t3.csv": "film\nt3 one\nt3 two\nnew\n", "t9.csv": "film\nt9 one\nt9 two\n"},
-        [asked("t3"), asked("t9", query_id="q2")],
+        {"t3.csv": "film\nt3 one\nt3 two\nnew\n", "m9.csv": "film\nt9 one\nt9 two\n"},
+        [asked("t3"), asked("m9", query_id="q2")],
     )
     drawn = [
         corpora.load(mine, distractors=[f"{more}:n={n},seed=7,near_copies=out"]).distractors[0]
