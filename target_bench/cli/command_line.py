@@ -4,6 +4,7 @@
 commands share, and those that dataclasses declare, are made here.
 """
 
+import gc
 import inspect
 import sys
 import time
@@ -35,11 +36,15 @@ if TYPE_CHECKING:
 
 INTERNAL_ERROR = 1
 
+_OBJECTS = 50_000
+"""New objects after which Python looks for cycles: most live on, so looking more often is in vain."""
+
 _STATE = {"debug": False}
 
 
 def main(app: typer.Typer) -> None:
     """Run the command line and exit with its code."""
+    gc.set_threshold(_OBJECTS)
     sys.exit(_exit_code(app))
 
 
