@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 INTERNAL_ERROR = 1
 
 _OBJECTS = 50_000
-"""New objects after which Python looks for cycles: most live on, so looking more often is in vain."""
+"""New objects after which Python looks for cycles; it finds few, as most objects live on."""
 
 _STATE = {"debug": False}
 
@@ -185,6 +185,9 @@ def unread(given: Iterable["tuple[str, str]"], tasks: Iterable[str]) -> Iterator
         tasks: what is run, perhaps with settings. Each names the options that it reads in its
             attribute ``reads``; one without it is taken to read all.
     """
+    given = list(given)
+    if not given:  # which spares the modules of all tasks
+        return
     run = {task: _reads(task) for task in tasks}
     known = {task: _reads(task) or frozenset() for task in registry.names("task")}
     for name, written in given:

@@ -43,13 +43,22 @@ def of_judge(task: Task[Any], label: str, n_answers: int) -> Estimate | None:
 
 
 Confirm = Callable[[Estimate], bool]
+"""Says whether the requests may be sent."""
 
 
-def ask(confirm: Confirm, estimate: Estimate) -> None:
-    """Ask.
+def ask(plugin: object, confirm: Confirm | None, estimate: Callable[[], Estimate | None]) -> None:
+    """Ask before requests to a plug-in, if it may cost money.
+
+    Args:
+        plugin: what would send them.
+        confirm: is asked; None: nobody is, and they are sent.
+        estimate: counts the requests; called only where they cost money. None: there are none.
 
     Raises:
         ConfigError: the answer is no.
     """
-    if not confirm(estimate):
+    if confirm is None or not is_paid(plugin):
+        return
+    found = estimate()
+    if found is not None and not confirm(found):
         raise ConfigError("nothing was sent: the requests were not agreed to")

@@ -148,7 +148,7 @@ class GenerateStage:
             return done, True
         self._begin()
         self._tell_exposure()
-        self._ask_for_consent(todo)
+        ask(self.spec.generator, self.confirm, lambda: self._estimate(todo))
         return done | self._answer(todo), not todo
 
     def _asked_again(self, generation: Generation) -> bool:
@@ -180,20 +180,19 @@ class GenerateStage:
             notes = dict.fromkeys([*self.store.manifest.notes, *found])
             self.store.write_manifest(notes=tuple(notes))
 
-    def _ask_for_consent(self, todo: Sequence[Query]) -> None:
+    def _estimate(self, todo: Sequence[Query]) -> Estimate | None:
+        """Count the requests whose answers are not known yet; None if there are none."""
         generator = self.spec.generator
-        if self.confirm is None or not getattr(generator, "paid", False):
-            return
         n_requests = tokens = 0
         unanswered = getattr(generator, "unanswered", iter)
         for request in unanswered(prompted.request for prompted in self._prompts(todo)):
             n_requests += 1
             tokens += estimated_tokens(request.messages)
         if n_requests == 0:
-            return
+            return None
         estimated_cost = getattr(generator, "estimated_cost", None)
         cost = estimated_cost(n_requests, tokens) if estimated_cost else None
-        ask(self.confirm, Estimate(self.spec.label, n_requests, tokens, cost))
+        return Estimate(self.spec.label, n_requests, tokens, cost)
 
     def _prompts(self, queries: Sequence[Query]) -> Iterator[Prompted]:
         for query in queries:

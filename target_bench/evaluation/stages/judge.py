@@ -6,7 +6,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from target_bench.core.contract import is_paid
 from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
@@ -55,10 +54,7 @@ class JudgeStage:
         known = stored.by_query
         todo = self.task.unjudged(self.dataset, self.generations, self.retrievals, known)
         self._warn(stored)
-        if self.confirm is not None and is_paid(self.task):
-            estimate = of_judge(self.task, self.label, len(todo))
-            if estimate is not None:
-                ask(self.confirm, estimate)
+        ask(self.task, self.confirm, lambda: of_judge(self.task, self.label, len(todo)))
         found = self._judged(todo) if todo else {}
         both = {**known, **found}
         of_all = {query.id: both[query.id] for query in self.dataset.queries}

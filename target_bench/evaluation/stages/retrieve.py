@@ -9,7 +9,7 @@ from typing import Any
 
 from target_bench.components.training import exposure
 from target_bench.core import contract, ranking, registry
-from target_bench.core.contract import RetrieverLike, is_paid, plugin_errors
+from target_bench.core.contract import RetrieverLike, plugin_errors
 from target_bench.core.errors import PluginError, StoreError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
@@ -170,7 +170,8 @@ class RetrieveStage:
                 return done, True
             assert self.spec.retriever is not None
             retriever = self.spec.retriever
-            self._ask_for_consent(retriever, len(todo))
+            n_texts = len(self.dataset.corpus) + len(todo)
+            ask(retriever, self.confirm, lambda: Estimate(self.spec.label, n_texts, None, None))
             with times.watched() as watch:
                 embed = Took(self._embed(retriever), watch.used())
                 try:
@@ -223,11 +224,6 @@ class RetrieveStage:
         with plugin_errors(f"retriever {self.spec.label}", f"embed_corpus on {self._where()}"):
             self._prepare(retriever, self.dataset.corpus)
         return time.perf_counter() - start
-
-    def _ask_for_consent(self, retriever: RetrieverLike, n_queries: int) -> None:
-        if self.confirm is not None and is_paid(retriever):
-            n_texts = len(self.dataset.corpus) + n_queries
-            ask(self.confirm, Estimate(self.spec.label, n_texts, None, None))
 
     def _tell_notes(self, retriever: RetrieverLike) -> None:
         """Say, and record, what the retriever has to tell of its work."""
