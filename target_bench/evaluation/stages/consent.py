@@ -51,7 +51,7 @@ def ask(plugin: object, confirm: Confirm | None, estimate: Callable[[], Estimate
 
     Args:
         plugin: what would send them.
-        confirm: is asked; None: nobody is, and they are sent.
+        confirm: is asked; None: they are sent without a question.
         estimate: counts the requests; called only where they cost money. None: there are none.
 
     Raises:
