@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from target_bench.core.contract import is_paid
-from target_bench.core.errors import ConfigError
 from target_bench.core.task import Task
 
 
@@ -44,21 +43,3 @@ def of_judge(task: Task[Any], label: str, n_answers: int) -> Estimate | None:
 
 Confirm = Callable[[Estimate], bool]
 """Says whether the requests may be sent."""
-
-
-def ask(plugin: object, confirm: Confirm | None, estimate: Callable[[], Estimate | None]) -> None:
-    """Ask before requests to a plug-in, if it may cost money.
-
-    Args:
-        plugin: what would send them.
-        confirm: is asked; None: they are sent without a question.
-        estimate: counts the requests; called only where they cost money. None: there are none.
-
-    Raises:
-        ConfigError: the answer is no.
-    """
-    if confirm is None or not is_paid(plugin):
-        return
-    found = estimate()
-    if found is not None and not confirm(found):
-        raise ConfigError("nothing was sent: the requests were not agreed to")

@@ -10,7 +10,13 @@ from typing import Any, Protocol
 from target_bench.components.prompts.prompting import writer_of
 from target_bench.components.training import exposure
 from target_bench.core import cache_use, registry
-from target_bench.core.contract import Generator, generation_fault, may_be_trained, plugin_errors
+from target_bench.core.contract import (
+    Generator,
+    ask_if_paid,
+    generation_fault,
+    may_be_trained,
+    plugin_errors,
+)
 from target_bench.core.errors import ANY_ERROR, ConfigError, PluginError, TargetBenchError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
@@ -19,7 +25,7 @@ from target_bench.core.schema import Dataset, Generation, GenerationRequest, Que
 from target_bench.core.settings import masked_settings, without_secrets
 from target_bench.core.task import Task
 from target_bench.core.tokens import estimated_tokens
-from target_bench.evaluation.stages.consent import Confirm, Estimate, ask
+from target_bench.evaluation.stages.consent import Confirm, Estimate
 from target_bench.runs import times
 from target_bench.runs.record_log import Answered
 from target_bench.runs.store import Run
@@ -148,7 +154,7 @@ class GenerateStage:
             return done, True
         self._begin()
         self._tell_exposure()
-        ask(self.spec.generator, self.confirm, lambda: self._estimate(todo))
+        ask_if_paid(self.spec.generator, self.confirm, lambda: self._estimate(todo))
         return done | self._answer(todo), not todo
 
     def _asked_again(self, generation: Generation) -> bool:
