@@ -9,14 +9,8 @@ from typing import Any, Protocol
 
 from target_bench.components.prompts.prompting import writer_of
 from target_bench.components.training import exposure
-from target_bench.core import cache_use, registry
-from target_bench.core.contract import (
-    Generator,
-    ask_if_paid,
-    generation_fault,
-    may_be_trained,
-    plugin_errors,
-)
+from target_bench.core import contract, cache_use, registry
+from target_bench.core.contract import Generator, ask_if_paid, generation_fault, plugin_errors
 from target_bench.core.errors import ANY_ERROR, ConfigError, PluginError, TargetBenchError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
@@ -177,7 +171,7 @@ class GenerateStage:
 
     def _tell_exposure(self) -> None:
         """Say, and record, what of the data the generator's model was trained on."""
-        if not may_be_trained(self.spec.generator):
+        if not contract.may_be_trained(self.spec.generator):
             return
         found = exposure.notes(self.spec.generator, self.dataset)
         for note in found:
