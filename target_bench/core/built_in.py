@@ -75,6 +75,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "wtq": "target_bench.corpora.wtq:WikiTableQuestions",
         "infotabs": "target_bench.corpora.infotabs:InfoTabS",
         "infiagent": "target_bench.corpora.infiagent:InfiAgentDABench",
+        "wikitables2019": "target_bench.corpora.wikitables2019:WikiTables2019",
         "tabxbench": "target_bench.corpora.tabxbench:TabXBench",
     },
     "task": {
