@@ -20,6 +20,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "dense": "target_bench.retrievers.dense:Dense",
         "hybrid": "target_bench.retrievers.hybrid:Hybrid",
         "rerank": "target_bench.retrievers.rerank:Rerank",
+        "joins": "target_bench.retrievers.joins:Joins",
         "multi-vector": "target_bench.retrievers.multi_vector:MultiVector",
         "rows": "target_bench.retrievers.rows:Rows",
         "best": "target_bench.retrievers.rows:Best",

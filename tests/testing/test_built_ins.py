@@ -16,6 +16,7 @@ SPECS = {
     "rerank": "rerank:retriever=bm25,device=cpu,model={model}",
     "multi-vector": f"multi-vector:encoder={ENCODER}",
     "rows": "rows",
+    "joins": "joins",
     "best": f"best:encoder={ENCODER}",
     "hyse": "hyse:generator=tests.retrievers.test_hyse:Saying,retriever=bm25",
     "compat": "compat:target=tests/retrievers/target_style.py:Overlapping",
@@ -36,7 +37,7 @@ NEEDS = {
     "qdrant": "qdrant_client",
 }
 KEEP_NO_INDEX = {"compat", "langchain", "llama-index", "qdrant"}
-KEEP_A_LIMIT = {"hyse", "rerank", "bm25f"}  # over bm25, which keeps one, or made like it
+KEEP_A_LIMIT = {"hyse", "rerank", "bm25f", "joins"}  # over bm25, which keeps one, or made like it
 WITHOUT_SCORES = {"compat", "langchain"}  # as these samples of what they wrap rank
 NOT_FROM_SETTINGS = {*KEEP_NO_INDEX, "table-summaries"}  # config() tells of them in other words
 
