@@ -19,6 +19,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "random": "target_bench.retrievers.random:Random",
         "dense": "target_bench.retrievers.dense:Dense",
         "hybrid": "target_bench.retrievers.hybrid:Hybrid",
+        "chunks": "target_bench.retrievers.chunks:Chunks",
         "rerank": "target_bench.retrievers.rerank:Rerank",
         "joins": "target_bench.retrievers.joins:Joins",
         "multi-vector": "target_bench.retrievers.multi_vector:MultiVector",
@@ -74,6 +75,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "wtq": "target_bench.corpora.wtq:WikiTableQuestions",
         "infotabs": "target_bench.corpora.infotabs:InfoTabS",
         "infiagent": "target_bench.corpora.infiagent:InfiAgentDABench",
+        "wikitables2019": "target_bench.corpora.wikitables2019:WikiTables2019",
         "tabxbench": "target_bench.corpora.tabxbench:TabXBench",
     },
     "task": {

@@ -38,8 +38,8 @@ def test_a_table_is_found_by_what_it_joins() -> None:
     assert names(ask(built("bm25", SHOP), ["orders"])[0]) == ["orders", "orders archive"]
     assert names(found) == ["orders", "orders archive", "customers"]
     shares = dict(found)
-    assert shares["d", "orders"] == 1
-    assert shares["d", "customers"] == pytest.approx(0.6)
+    assert shares[TableId("d", "orders")] == 1
+    assert shares[TableId("d", "customers")] == pytest.approx(0.6)
 
 
 def test_what_is_handed_is_added_to_the_own_score() -> None:
