@@ -18,6 +18,7 @@ SPECS = {
     "multi-vector": f"multi-vector:encoder={ENCODER}",
     "late-interaction": "late-interaction:device=cpu,model={model}",
     "rows": "rows",
+    "joins": "joins",
     "best": f"best:encoder={ENCODER}",
     "hyse": "hyse:generator=tests.retrievers.test_hyse:Saying,retriever=bm25",
     "compat": "compat:target=tests/retrievers/target_style.py:Overlapping",
@@ -39,7 +40,7 @@ NEEDS = {
     "qdrant": "qdrant_client",
 }
 KEEP_NO_INDEX = {"compat", "langchain", "llama-index", "qdrant"}
-KEEP_A_LIMIT = {"chunks", "hyse", "rerank", "bm25f"}  # over bm25, which keeps one, or made like it
+KEEP_A_LIMIT = {*("chunks", "joins"), *("hyse", "rerank", "bm25f")}  # as bm25 keeps one
 WITHOUT_SCORES = {"compat", "langchain"}  # as these samples of what they wrap rank
 NOT_FROM_SETTINGS = {*KEEP_NO_INDEX, "table-summaries"}  # config() tells of them in other words
 
