@@ -105,6 +105,13 @@ By = Annotated[
         show_default=False,
     ),
 ]
+SkipBad = Annotated[
+    bool,
+    typer.Option(
+        "--skip-bad",
+        help="In a folder of your own, leave out files that cannot be read; a note names them.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 
 Given = Mapping[str, Any]
@@ -112,6 +119,21 @@ Given = Mapping[str, Any]
 
 _WRITTEN = (amount, cutoffs)
 """Readers of text that the command line passes on as it is."""
+
+
+def own_files(corpus: str, skip_bad: bool) -> str:
+    """Return a corpus with the setting ``skip_bad`` if it is asked for.
+
+    Raises:
+        ConfigError: the corpus is not the path of a user's own data.
+    """
+    from target_bench.data.read_split import is_path
+
+    if not skip_bad:
+        return corpus
+    if not is_path(corpus):
+        raise ConfigError(f"--skip-bad is for files of your own; {corpus} is not a path")
+    return f"{corpus}{',' if ':' in corpus else ':'}skip_bad=true"
 
 
 def with_options(

@@ -13,9 +13,11 @@ from target_bench.cli.command_line import (
     By,
     Debug,
     Given,
+    SkipBad,
     Yes,
     flag_of,
     on_line,
+    own_files,
     unread,
     with_options,
 )
@@ -57,6 +59,7 @@ def run(
         ),
     ] = None,
     by: By = None,
+    skip_bad: SkipBad = False,
     yes: Yes = False,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -68,7 +71,7 @@ def run(
 
     given, written = _with_config(given, config)
     chosen = of(Selection, given)
-    wanted = _wanted_corpora(corpus, chosen.corpora)
+    wanted = [own_files(name, skip_bad) for name in _wanted_corpora(corpus, chosen.corpora)]
     pairs = _pairs(chosen.tasks, wanted, answered=bool(chosen.generators))
     _check_all("retriever", chosen.retrievers, MODES)
     _check_all("generator", chosen.generators, ANSWER_MODES)

@@ -216,7 +216,7 @@ def export(
         raise ConfigError(
             f"{stored.folder} is of a corpus that was made in Python; name it with --corpus"
         )
-    if read_split.is_path(name) and not Path(name).exists():
+    if read_split.is_path(name) and not read_split.path_and_settings(name)[0].exists():
         raise ConfigError(f"{name}, which the run was of, is not there; name its place: --corpus")
     dataset = select.load(name, stored.split, data_dir, stored.asked.distractors)
     for path in exporting.export(stored, dataset, to or stored.folder, format.value):

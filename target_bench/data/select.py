@@ -111,6 +111,7 @@ def load(
     split: str | None = None,
     data_dir: str | Path | None = None,
     distractors: Sequence[str] = (),
+    needs_queries: bool = True,
 ) -> Dataset:
     """Load one split of a corpus.
 
@@ -122,23 +123,27 @@ def load(
             default: ``$TARGET_BENCH_DATA/<name>``, else what ``target-bench data pull`` fetched.
         distractors: tables of other corpora, splits or folders to mix in, each written as
             ``ottqa:split=train,n=1000,seed=7``.
+        needs_queries: whether a corpus without queries is an error.
 
     Raises:
         ConfigError: an unknown corpus or split, or distractors are invalid.
         DataError: files are missing or broken.
     """
     plugin = loader(name)
-    dataset = split_with_notes(plugin, folder_of(plugin, data_dir), split_of(plugin, split))
+    place, chosen = folder_of(plugin, data_dir), split_of(plugin, split)
+    dataset = split_with_notes(plugin, place, chosen, needs_queries)
     return mixed(dataset, distractors, data_dir) if distractors else dataset
 
 
-def split_with_notes(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
-    """Read one split, and note what is wrong with its databases; errors as for ``read``.
+def split_with_notes(
+    plugin: CorpusLoader, folder: Path, split: str, needs_queries: bool = True
+) -> Dataset:
+    """Read one split, and note what is wrong with its databases; arguments as for ``read``.
 
     What ships with this package is read once a process, as its files stay as they are.
     """
     if not folder.is_relative_to(PACKAGE):
-        return _read_with_notes(plugin, folder, split)
+        return _read_with_notes(plugin, folder, split, needs_queries)
     databases = frozenset(read_split.databases(plugin, folder, split).items())
     return _shipped(type(plugin), folder, split, databases)
 
@@ -153,8 +158,10 @@ def _shipped(
     return _read_with_notes(plugin(), folder, split)
 
 
-def _read_with_notes(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
-    found = read_split.read(plugin, folder, split)
+def _read_with_notes(
+    plugin: CorpusLoader, folder: Path, split: str, needs_queries: bool = True
+) -> Dataset:
+    found = read_split.read(plugin, folder, split, needs_queries)
     if not found.databases and not any(map(_may_run_sql, found.info.tasks)):
         return found
     notes = _database_notes(found.corpus, _on_databases(found.queries), found.databases)

@@ -7,7 +7,8 @@ from pathlib import Path
 from target_bench.core.release import Release
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data.databases.stored_tables import LazyRows, built, stored_tables
-from target_bench.data.formats.own_folder import TableFolder, queries_of
+from target_bench.data.formats.own_folder import TableFolder
+from target_bench.data.formats.own_queries import queries_of
 
 
 class Mini(TableFolder):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import Release
-from target_bench.data.formats.own_folder import TABLE_SUFFIXES, read_table_file
+from target_bench.data.formats.table_files import TABLE_SUFFIXES, read_table_file
 from target_bench.metrics.tables.answer_tables import AnswerTable, TableFormat
 from target_bench.metrics.tables.reading import read_tables
 
