@@ -13,6 +13,7 @@ SPECS = {
     "bm25f": "bm25f",
     "dense": f"dense:encoder={ENCODER}",
     "hybrid": f"hybrid:retrievers=[bm25,'dense:encoder={ENCODER}']",
+    "chunks": "chunks:rows=1",
     "rerank": "rerank:retriever=bm25,device=cpu,model={model}",
     "multi-vector": f"multi-vector:encoder={ENCODER}",
     "rows": "rows",
@@ -36,7 +37,7 @@ NEEDS = {
     "qdrant": "qdrant_client",
 }
 KEEP_NO_INDEX = {"compat", "langchain", "llama-index", "qdrant"}
-KEEP_A_LIMIT = {"hyse", "rerank", "bm25f"}  # over bm25, which keeps one, or made like it
+KEEP_A_LIMIT = {"chunks", "hyse", "rerank", "bm25f"}  # over bm25, which keeps one, or made like it
 WITHOUT_SCORES = {"compat", "langchain"}  # as these samples of what they wrap rank
 NOT_FROM_SETTINGS = {*KEEP_NO_INDEX, "table-summaries"}  # config() tells of them in other words
 
