@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, Task
     from target_bench.core.vectors import Encoder, TextKind, VectorIndex, Vectors
     from target_bench.evaluation.results import Result, Results
+    from target_bench.evaluation.search import Hit, TableSearch
     from target_bench.evaluation.stages.judge import judge_answers
     from target_bench.evaluation.stages.score import Scored, score_answers, score_rankings
-    from target_bench.evaluation.search import Hit, TableSearch
     from target_bench.evaluation.target import TARGET
     from target_bench.reporting.compare import compare
     from target_bench.reporting.comparison import Comparison

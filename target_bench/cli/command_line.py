@@ -121,21 +121,6 @@ _WRITTEN = (amount, cutoffs)
 """Readers of text that the command line passes on as it is."""
 
 
-def own_files(corpus: str, skip_bad: bool) -> str:
-    """Return a corpus with the setting ``skip_bad`` if it is asked for.
-
-    Raises:
-        ConfigError: the corpus is not the path of a user's own data.
-    """
-    from target_bench.data.read_split import is_path
-
-    if not skip_bad:
-        return corpus
-    if not is_path(corpus):
-        raise ConfigError(f"--skip-bad is for files of your own; {corpus} is not a path")
-    return f"{corpus}{',' if ':' in corpus else ':'}skip_bad=true"
-
-
 def with_options(
     *groups: type, only: Collection[str] | None = None, without: Collection[str] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:

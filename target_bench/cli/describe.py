@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import typer
 
-from target_bench.cli.command_line import DataDir, Debug, SkipBad, Split, own_files
+from target_bench.cli.command_line import DataDir, Debug, SkipBad, Split
 from target_bench.cli.plugins import modes_of
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
@@ -48,7 +48,9 @@ def describe(
 ) -> None:
     """Print the content of a corpus, the definition of a metric, or the settings of a plug-in."""
     if kind == "corpus":
-        _print_corpus(own_files(name, skip_bad), split, data_dir)
+        from target_bench.data.own_data import skipping_bad
+
+        _print_corpus(skipping_bad(name) if skip_bad else name, split, data_dir)
     else:
         DESCRIPTIONS[kind](name)
 
@@ -61,7 +63,7 @@ def _print_corpus(name: str, split: str | None, data_dir: Path | None) -> None:
     from target_bench.core.text_tables import say
     from target_bench.data import select
 
-    dataset = select.load(name, split, data_dir, needs_queries=False)
+    dataset = select.load(name, split, data_dir)
     info, corpus = dataset.info, dataset.corpus
     n = len(corpus)
     rows = sum(len(table.rows) for table in corpus) / n if n else 0

@@ -17,7 +17,6 @@ from target_bench.cli.command_line import (
     Yes,
     flag_of,
     on_line,
-    own_files,
     unread,
     with_options,
 )
@@ -71,7 +70,11 @@ def run(
 
     given, written = _with_config(given, config)
     chosen = of(Selection, given)
-    wanted = [own_files(name, skip_bad) for name in _wanted_corpora(corpus, chosen.corpora)]
+    wanted = _wanted_corpora(corpus, chosen.corpora)
+    if skip_bad:
+        from target_bench.data.own_data import skipping_bad
+
+        wanted = [skipping_bad(name) for name in wanted]
     pairs = _pairs(chosen.tasks, wanted, answered=bool(chosen.generators))
     _check_all("retriever", chosen.retrievers, MODES)
     _check_all("generator", chosen.generators, ANSWER_MODES)

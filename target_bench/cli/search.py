@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from target_bench.cli.command_line import AsJson, DataDir, Debug, SkipBad, Split, own_files
+from target_bench.cli.command_line import AsJson, DataDir, Debug, SkipBad, Split
 from target_bench.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -44,10 +44,11 @@ def search(
 ) -> None:
     """Print the tables that retrievers find for a question."""
     from target_bench.data import select
+    from target_bench.data.own_data import skipping_bad
     from target_bench.evaluation.search import TableSearch
 
     named = dict.fromkeys(retrievers or ["bm25"])
-    dataset = select.load(own_files(corpus, skip_bad), split, data_dir, needs_queries=False)
+    dataset = select.load(skipping_bad(corpus) if skip_bad else corpus, split, data_dir)
     found = {name: TableSearch(dataset, name).search(question, k) for name in named}
     if as_json:
         print_json({name: list(map(_record, hits)) for name, hits in found.items()})

@@ -44,7 +44,7 @@ def loader(name: str | Path) -> CorpusLoader:
 
     Args:
         name: a registered name, ``module:Class`` or ``path/file.py:Class``; or the path of a
-            folder or database file of your own, written with a separator, as in ``./tables``. A
+            folder or database file of your own, written with a separator, as in ``./tables``; a
             folder may have settings, as in ``./tables:skip_bad=true``.
 
     Raises:
@@ -54,7 +54,7 @@ def loader(name: str | Path) -> CorpusLoader:
     if is_path(name):
         from target_bench.data.formats import detect
 
-        return detect.of_path(*path_and_settings(name))
+        return detect.of_path(*detect.path_and_settings(name))
     name = str(name)
     try:
         found = registry.create("corpus", registry.canonical("corpus", name))
@@ -75,19 +75,6 @@ def is_path(name: str | Path) -> bool:
         return False  # module:Class or path/file.py:Class
     suffixes = (".sqlite", ".sqlite3", ".db", ".duckdb")
     return "/" in name or os.sep in name or name in (".", "..") or name.lower().endswith(suffixes)
-
-
-def path_and_settings(name: str | Path) -> tuple[Path, dict[str, Any]]:
-    """Return the path of a corpus, and the settings after it, as in ``./tables:skip_bad=true``.
-
-    Raises:
-        ConfigError: the settings are not ``key=value`` pairs.
-    """
-    path = Path(name).expanduser()
-    if ":" not in path.name or path.exists():
-        return path, {}
-    asked = registry.parse("corpus", str(path))
-    return Path(asked.target), dict(asked.settings)
 
 
 def split_of(plugin: CorpusLoader, split: str | None) -> str:
@@ -150,17 +137,11 @@ def _folder_of_code(plugin: CorpusLoader) -> Path:
     return Path(inspect.getfile(type(plugin))).resolve().parent
 
 
-def read(loader: CorpusLoader, folder: Path, split: str, needs_queries: bool = True) -> Dataset:
+def read(loader: CorpusLoader, folder: Path, split: str) -> Dataset:
     """Read tables and queries of one split.
 
     A folder of release files in TARGET's layout is read as that, whichever corpus it is of; any
     other by the corpus's own loader. A loader that brings its folder knows what is in it.
-
-    Args:
-        loader: the corpus.
-        folder: its data.
-        split: the split's full name.
-        needs_queries: whether a split without queries is an error.
 
     Raises:
         DataError: a file is missing or broken; the message names it.
@@ -169,15 +150,9 @@ def read(loader: CorpusLoader, folder: Path, split: str, needs_queries: bool = T
     tables = Tables(loader, folder, split).cached()
     queries = Queries(loader, folder, split).cached()
     files = tables.files | queries.files
-    found = dataset(
-        loader.info,
-        split,
-        tables.value,
-        queries.value,
-        files,
-        [*tables.notes, *queries.notes],
-        needs_queries,
-    )
+    notes = [*tables.notes, *queries.notes]
+    alone = loader.tables_alone
+    found = dataset(loader.info, split, tables.value, queries.value, files, notes, alone)
     return replace(found, databases=databases(loader, folder, split))
 
 
@@ -386,7 +361,7 @@ def dataset(
     queries: Iterable[Query],
     files: Mapping[str, str] | None = None,
     notes: Sequence[str] | None = None,
-    needs_queries: bool = True,
+    tables_alone: bool = False,
 ) -> Dataset:
     """Return a checked split.
 
@@ -397,7 +372,7 @@ def dataset(
         queries: the queries.
         files: SHA-256 of the source files, by name.
         notes: what a user should know about the tables; default: what they show.
-        needs_queries: whether a split without queries is an error.
+        tables_alone: whether it may have no query.
 
     Raises:
         DataError: the faults that ``checked`` refuses, a repeated query id, no
@@ -409,11 +384,8 @@ def dataset(
     except DataError as error:
         raise DataError(f"{where}: {error}") from error
     asked = tuple(queries)
-    if (needs_queries and not asked) or (not tables and any(query.gold for query in asked)):
-        raise DataError(
-            f"{where}: {len(tables)} tables and {len(asked)} queries; both are needed. "
-            "docs/data.md shows how queries are written. `target-bench search` needs none."
-        )
+    if not (asked or tables_alone) or (not tables and any(query.gold for query in asked)):
+        raise DataError(f"{where}: {len(tables)} tables and {len(asked)} queries; both are needed")
     check_queries(asked, tables, where)
     if notes is None:
         notes = table_notes(tables)

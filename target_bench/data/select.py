@@ -111,7 +111,6 @@ def load(
     split: str | None = None,
     data_dir: str | Path | None = None,
     distractors: Sequence[str] = (),
-    needs_queries: bool = True,
 ) -> Dataset:
     """Load one split of a corpus.
 
@@ -123,27 +122,23 @@ def load(
             default: ``$TARGET_BENCH_DATA/<name>``, else what ``target-bench data pull`` fetched.
         distractors: tables of other corpora, splits or folders to mix in, each written as
             ``ottqa:split=train,n=1000,seed=7``.
-        needs_queries: whether a corpus without queries is an error.
 
     Raises:
         ConfigError: an unknown corpus or split, or distractors are invalid.
         DataError: files are missing or broken.
     """
     plugin = loader(name)
-    place, chosen = folder_of(plugin, data_dir), split_of(plugin, split)
-    dataset = split_with_notes(plugin, place, chosen, needs_queries)
+    dataset = split_with_notes(plugin, folder_of(plugin, data_dir), split_of(plugin, split))
     return mixed(dataset, distractors, data_dir) if distractors else dataset
 
 
-def split_with_notes(
-    plugin: CorpusLoader, folder: Path, split: str, needs_queries: bool = True
-) -> Dataset:
-    """Read one split, and note what is wrong with its databases; arguments as for ``read``.
+def split_with_notes(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
+    """Read one split, and note what is wrong with its databases; errors as for ``read``.
 
     What ships with this package is read once a process, as its files stay as they are.
     """
     if not folder.is_relative_to(PACKAGE):
-        return _read_with_notes(plugin, folder, split, needs_queries)
+        return _read_with_notes(plugin, folder, split)
     databases = frozenset(read_split.databases(plugin, folder, split).items())
     return _shipped(type(plugin), folder, split, databases)
 
@@ -158,10 +153,8 @@ def _shipped(
     return _read_with_notes(plugin(), folder, split)
 
 
-def _read_with_notes(
-    plugin: CorpusLoader, folder: Path, split: str, needs_queries: bool = True
-) -> Dataset:
-    found = read_split.read(plugin, folder, split, needs_queries)
+def _read_with_notes(plugin: CorpusLoader, folder: Path, split: str) -> Dataset:
+    found = read_split.read(plugin, folder, split)
     if not found.databases and not any(map(_may_run_sql, found.info.tasks)):
         return found
     notes = _database_notes(found.corpus, _on_databases(found.queries), found.databases)
@@ -332,7 +325,7 @@ def tasks_and_corpora(
         if not _serves(info, task, written):
             raise ConfigError(
                 f"corpus {info.name} does not serve the task {task}; it serves "
-                f"{', '.join(info.tasks)}"
+                f"{', '.join(info.tasks) or f'none (mix it in: --distractors {info.name}:n=1000)'}"
             )
     return [(text, corpus) for corpus in listed]
 

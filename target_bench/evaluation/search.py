@@ -56,13 +56,14 @@ class TableSearch:
         data_dir: str | Path | None = None,
     ) -> None:
         if isinstance(corpus, str | Path):
-            corpus = select.load(corpus, split, data_dir, needs_queries=False)
+            corpus = select.load(corpus, split, data_dir)
         self.notes: Sequence[str] = corpus.notes if isinstance(corpus, Dataset) else ()
         self.corpus = corpus.corpus if isinstance(corpus, Dataset) else corpus
-        named = isinstance(retriever, str)
-        self.label = masked_settings(retriever) if named else type(retriever).__name__
-        made = registry.create("retriever", retriever) if isinstance(retriever, str) else retriever
-        self._retriever = contract.check_methods(made)
+        self.label = type(retriever).__name__
+        if isinstance(retriever, str):
+            self.label = masked_settings(retriever)
+            retriever = registry.create("retriever", retriever)
+        self._retriever = contract.check_methods(retriever)
         with plugin_errors(f"retriever {self.label}", "embed_corpus"):
             self._retriever.embed_corpus(self.corpus)
 

@@ -27,7 +27,7 @@ def test_a_folder_of_messy_files_needs_no_questions(tmp_path: Path, inside: Insi
     messy = write_messy_folder(tmp_path)
     shown = inside("search", tmp_path, "visitors 37 of cities", "--skip-bad", "-k", "3")
     assert shown.code == 0
-    assert "plain/p37" in shown.out.splitlines()[2]
+    assert "plain/p37" in shown.out.splitlines()[4]
     assert "9 files were left out (skip_bad)" in shown.err
     described = inside.good("describe", "corpus", str(tmp_path), "--skip-bad")
     assert f"tables: {len(messy.tables)}\n" in described

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from target_bench.core import registry
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import CorpusLoader
 from target_bench.data.formats.beir import BeirFolder
@@ -11,6 +12,19 @@ from target_bench.data.formats.database_files import SUFFIXES, DatabaseFile, Dat
 from target_bench.data.formats.own_folder import TableFolder
 from target_bench.data.formats.target_databases import TargetDatabases
 from target_bench.data.formats.target_layout import TargetLayout
+
+
+def path_and_settings(name: str | Path) -> tuple[Path, dict[str, Any]]:
+    """Return the path of a corpus, and the settings after it, as in ``./tables:skip_bad=true``.
+
+    Raises:
+        ConfigError: the settings are not ``key=value`` pairs.
+    """
+    path = Path(name).expanduser()
+    if ":" not in path.name or path.exists():
+        return path, {}
+    asked = registry.parse("corpus", str(path))
+    return Path(asked.target), dict(asked.settings)
 
 
 def of_path(path: Path, settings: Mapping[str, Any] | None = None) -> CorpusLoader:

@@ -48,7 +48,9 @@ class TableFolder(CorpusLoader):
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         self.embedded = folder
-        self.info = info or declaration.info(folder, _splits(Release(folder, str(folder))))
+        release = Release(folder, str(folder))
+        self.tables_alone = _queries(release) is None
+        self.info = info or declaration.info(folder, _splits(release))
         self._settings = dict(settings or {})
         self._skip_bad = self._settings.pop("skip_bad", False)
         if not isinstance(self._skip_bad, bool):
@@ -112,11 +114,19 @@ class TableFolder(CorpusLoader):
             left_out = "\n  ".join(bad)
             release.notes.append(f"{len(bad)} files were left out (skip_bad):\n  {left_out}")
             return
-        advice = f"To go on without such files: {self.embedded}:skip_bad=true"
+        advice = (
+            f"To go on without such files, add --skip-bad or write {self._as_path}:skip_bad=true."
+        )
         if len(bad) == 1:
             raise DataError(f"{bad[0]}\n{advice}")
         named = "\n  ".join(bad)
         raise DataError(f"{len(bad)} files cannot be read:\n  {named}\n{advice}")
+
+    @property
+    def _as_path(self) -> str:
+        """The folder as it is named on the command line, with a separator."""
+        name = str(self.embedded)
+        return name if "/" in name else f"./{name}"
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Return the queries of the split; none if there is no file of queries."""

@@ -41,7 +41,7 @@ class FileTable:
 
 
 def suffix_of(name: str) -> str | None:
-    """Return the suffix by which a file is read, as it is written; None if it is no such file."""
+    """Return the suffix by which a file is read, as it is written; None if it has another one."""
     known = (*_GZIPPED, *TABLE_SUFFIXES, *spreadsheets.SUFFIXES)
     found = next((s for s in known if name.lower().endswith(s)), None)
     return found and name[-len(found) :]

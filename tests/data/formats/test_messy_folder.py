@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from target_bench import corpora
+from target_bench import TARGET, corpora
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.data import select
 from tests.data.messy_folder import N_FILES, Messy, write_messy_folder
@@ -27,16 +27,16 @@ def test_there_are_as_many_files_as_stated(folder: tuple[Path, Messy]) -> None:
 def test_one_error_names_every_bad_file(folder: tuple[Path, Messy]) -> None:
     path, messy = folder
     with pytest.raises(DataError) as caught:
-        select.load(path, needs_queries=False)
+        select.load(path)
     message = str(caught.value)
     assert message.startswith(f"{len(messy.bad)} files cannot be read:\n")
     assert [name for name in messy.bad if f"{path / name}" not in message] == []
-    assert message.endswith(f"To go on without such files: {path}:skip_bad=true")
+    assert message.endswith(f"add --skip-bad or write {path}:skip_bad=true.")
 
 
 def test_all_other_files_are_read_as_they_were_meant(folder: tuple[Path, Messy]) -> None:
     path, messy = folder
-    dataset = select.load(f"{path}:skip_bad=true", needs_queries=False)
+    dataset = select.load(f"{path}:skip_bad=true")
     found = {
         table.id.table_id: [list(table.header), *(list(map(str, row)) for row in table.rows)]
         for table in dataset.corpus
@@ -50,7 +50,7 @@ def test_all_other_files_are_read_as_they_were_meant(folder: tuple[Path, Messy])
 
 
 def test_titles_tell_files_of_one_name_apart(folder: tuple[Path, Messy]) -> None:
-    dataset = select.load(f"{folder[0]}:skip_bad=true", needs_queries=False)
+    dataset = select.load(f"{folder[0]}:skip_bad=true")
     table = dataset.corpus["0", "a0/export00/data"]
     assert table.context["title"] == "a0 / export00 / data"
 
@@ -58,8 +58,8 @@ def test_titles_tell_files_of_one_name_apart(folder: tuple[Path, Messy]) -> None
 def test_a_run_says_that_it_needs_questions(tmp_path: Path) -> None:
     write_own(tmp_path, {"a.csv": "x\n1\n"}, [asked("a")])
     (tmp_path / "queries.jsonl").unlink()
-    with pytest.raises(DataError, match="1 tables and 0 queries; both are needed"):
-        corpora.load(tmp_path)
+    with pytest.raises(DataError, match="split test: 1 tables and no query"):
+        TARGET(("Table Retrieval", tmp_path), out=tmp_path / "runs").run("bm25")
 
 
 def test_queries_in_csv(tmp_path: Path) -> None:

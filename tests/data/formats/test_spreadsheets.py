@@ -1,6 +1,5 @@
 """Workbooks: sheets, merged cells, headers of several rows, rows before the header."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,9 @@ import pytest
 from target_bench.core.errors import DataError, MissingExtraError
 from target_bench.core.release import Release
 from target_bench.data.formats.spreadsheets import SheetTable, read_workbook
-from tests.data.workbooks import write_workbook
+from tests.data.workbooks import Rows, write_workbook
 
-BOOK = {"Sales": [["Region", "2020"], ["N", 1], ["S", 2.5]]}
+BOOK: dict[str, Rows] = {"Sales": [["Region", "2020"], ["N", 1], ["S", 2.5]]}
 
 
 def _read(path: Path, **settings: Any) -> tuple[list[SheetTable], list[str]]:
@@ -32,7 +31,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 def test_a_sheet_is_a_table_with_typed_cells(path: Path) -> None:
     day = datetime(2020, 2, 1)
-    rows = [
+    rows: Rows = [
         ["name", "n", "share", "day", "empty"],
         ["Ann", 3, 0.5, day, None],
         ["Bo", 4, 1, day, 7],
@@ -52,7 +51,7 @@ def test_every_sheet_but_empty_ones(path: Path) -> None:
 
 
 def test_empty_edges_are_left_out(path: Path) -> None:
-    rows = [
+    rows: Rows = [
         [None] * 5,
         [None, "Region", "2020", None, None],
         [None, "N", 1],
@@ -64,7 +63,7 @@ def test_empty_edges_are_left_out(path: Path) -> None:
 
 
 def test_rows_before_the_header(path: Path) -> None:
-    rows = [["Sales report"], [], ["Region", "2020", "2021"], ["N", 1, 2], ["S", 3, 4]]
+    rows: Rows = [["Sales report"], [], ["Region", "2020", "2021"], ["N", 1, 2], ["S", 3, 4]]
     (found,), notes = _read(write_workbook(path, {"S": rows}))
     assert _grid(found) == [["Region", "2020", "2021"], ["N", 1, 2], ["S", 3, 4]]
     assert found.preamble == "Sales report"
@@ -77,7 +76,7 @@ def test_rows_before_the_header(path: Path) -> None:
 
 
 def test_merged_cells_and_a_header_of_two_rows(path: Path) -> None:
-    rows = [["Region", "2020", None], [None, "Q1", "Q2"], ["N", 1, 2], [None, 3, 4]]
+    rows: Rows = [["Region", "2020", None], [None, "Q1", "Q2"], ["N", 1, 2], [None, 3, 4]]
     merged = [(0, 0, 2, 1), (0, 1, 1, 2), (2, 0, 2, 1)]
     (found,), notes = _read(write_workbook(path, {"S": rows}, {"S": merged}))
     assert _grid(found) == [["Region", "2020 Q1", "2020 Q2"], ["N", 1, 2], ["N", 3, 4]]
@@ -91,19 +90,19 @@ def test_merged_cells_and_a_header_of_two_rows(path: Path) -> None:
 
 
 def test_a_wide_name_over_numbers_is_the_whole_header(path: Path) -> None:
-    rows = [["Region", "Position", None], ["N", 59.9, 10.7]]
+    rows: Rows = [["Region", "Position", None], ["N", 59.9, 10.7]]
     (found,), _ = _read(write_workbook(path, {"S": rows}, {"S": [(0, 1, 1, 2)]}))
     assert _grid(found) == [["Region", "Position", "Position"], ["N", 59.9, 10.7]]
 
 
 def test_a_title_as_wide_as_the_sheet(path: Path) -> None:
-    rows = [["Sales", None], ["Region", "2020"], ["N", 1]]
+    rows: Rows = [["Sales", None], ["Region", "2020"], ["N", 1]]
     (found,), _ = _read(write_workbook(path, {"S": rows}, {"S": [(0, 0, 1, 2)]}))
     assert (_grid(found), found.preamble) == ([["Region", "2020"], ["N", 1]], "Sales")
 
 
 @pytest.mark.parametrize("rows", [[], [[None, None]]])
-def test_a_workbook_without_cells(path: Path, rows: Sequence[Sequence[Any]]) -> None:
+def test_a_workbook_without_cells(path: Path, rows: Rows) -> None:
     with pytest.raises(DataError, match="every sheet is empty"):
         _read(write_workbook(path, {"S": rows}))
 
