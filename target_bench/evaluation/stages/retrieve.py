@@ -4,21 +4,22 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from target_bench.components.training import exposure
 from target_bench.core import contract, ranking, registry
-from target_bench.core.contract import RetrieverLike, is_paid, plugin_errors
+from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
 from target_bench.core.errors import PluginError, StoreError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
-from target_bench.core.schema import Corpus, Dataset, Query, Retrieval
+from target_bench.core.schema import Corpus, Dataset, Distractors, Query, Retrieval
 from target_bench.core.settings import masked_settings
 from target_bench.data.select import Loaded
 from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.stages import index
-from target_bench.evaluation.stages.consent import Confirm, Estimate, ask
+from target_bench.evaluation.stages.consent import Confirm, Estimate
 from target_bench.evaluation.stages.latency import measure
 from target_bench.runs import times
 from target_bench.runs.manifest import NO_CONTEXT, MixedIn
@@ -170,7 +171,9 @@ class RetrieveStage:
                 return done, True
             assert self.spec.retriever is not None
             retriever = self.spec.retriever
-            self._ask_for_consent(retriever, len(todo))
+            n_texts = len(self.dataset.corpus) + len(todo)
+            estimate = partial(Estimate, self.spec.label, n_texts, None, None)
+            ask_if_paid(retriever, self.confirm, estimate)
             with times.watched() as watch:
                 embed = Took(self._embed(retriever), watch.used())
                 try:
@@ -205,7 +208,7 @@ class RetrieveStage:
             files=dict(self.dataset.files),
             data=self.dataset.info.source,
             distractors=tuple(
-                MixedIn(d.spec, len(d.ids), tuple(map(str, d.ids)))
+                MixedIn(d.spec, len(d.ids), tuple(map(str, d.ids)), _listed(d))
                 for d in self.dataset.distractors
             ),
             started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
@@ -223,11 +226,6 @@ class RetrieveStage:
         with plugin_errors(f"retriever {self.spec.label}", f"embed_corpus on {self._where()}"):
             self._prepare(retriever, self.dataset.corpus)
         return time.perf_counter() - start
-
-    def _ask_for_consent(self, retriever: RetrieverLike, n_queries: int) -> None:
-        if self.confirm is not None and is_paid(retriever):
-            n_texts = len(self.dataset.corpus) + n_queries
-            ask(self.confirm, Estimate(self.spec.label, n_texts, None, None))
 
     def _tell_notes(self, retriever: RetrieverLike) -> None:
         """Say, and record, what the retriever has to tell of its work."""
@@ -328,3 +326,11 @@ class RetrieveStage:
 def _batches(queries: Sequence[Query], n: int) -> Iterator[Sequence[Query]]:
     for start in range(0, len(queries), n):
         yield queries[start : start + n]
+
+
+def _listed(distractors: Distractors) -> tuple[dict[str, Any], ...]:
+    """Return the near-copies among distractors as a manifest lists them."""
+    return tuple(
+        {"id": str(one.id), "of": str(one.of), "similarity": one.similarity}
+        for one in distractors.near_copies
+    )
