@@ -33,6 +33,7 @@ class RunOptions(Read):
         top_k: the cutoffs, ascending. Retrieval runs once, at the largest.
         limit: how many queries are asked, from the first; None for all.
         database: the only database whose queries are asked; None for all.
+        within_database: search only among the tables of each query's own database.
         distractors: what is mixed in, each as ``ottqa:split=train,n=1000,seed=7``.
         on_error: what a failed query does: end the run, or count as wrong.
         retry_failed: whether the queries that are recorded as failed are asked again, and recorded
@@ -67,6 +68,14 @@ class RunOptions(Read):
             "Only the queries of this database; upper and lower case are the same.",
             text,
             sweep="database",
+        ),
+    )
+    within_database: bool = field(
+        default=False,
+        metadata=option(
+            "Search only among the tables of the question's own database, as if it were the whole "
+            "corpus.",
+            truth,
         ),
     )
     distractors: tuple[str, ...] = field(
@@ -201,6 +210,7 @@ class Keywords(DataKeywords, total=False):
 
     on_error: OnError
     retry_failed: bool
+    within_database: bool
     latency: int
     memory: int | str | None
     indexes: str | Path | None
