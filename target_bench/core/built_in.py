@@ -24,6 +24,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "within-database": "target_bench.retrievers.within_database:WithinDatabase",
         "joins": "target_bench.retrievers.joins:Joins",
         "multi-vector": "target_bench.retrievers.multi_vector:MultiVector",
+        "late-interaction": "target_bench.retrievers.late_interaction:LateInteraction",
         "rows": "target_bench.retrievers.rows:Rows",
         "best": "target_bench.retrievers.rows:Best",
         "hyse": "target_bench.retrievers.hyse:HySE",

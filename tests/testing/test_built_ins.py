@@ -16,6 +16,7 @@ SPECS = {
     "chunks": "chunks:rows=1",
     "rerank": "rerank:retriever=bm25,device=cpu,model={model}",
     "multi-vector": f"multi-vector:encoder={ENCODER}",
+    "late-interaction": "late-interaction:device=cpu,model={model}",
     "rows": "rows",
     "joins": "joins",
     "within-database": "within-database",
@@ -33,6 +34,7 @@ SPECS = {
 
 NEEDS = {
     "rerank": "sentence_transformers",
+    "late-interaction": "sentence_transformers",
     "langchain": "langchain_core",
     "llama-index": "llama_index.core",
     "table-summaries": "llama_index.core",
@@ -64,6 +66,10 @@ def test_built_ins_keep_the_contract(
         from tests.retrievers.models import cross_encoder
 
         model = str(cross_encoder(tmp_path / "scorer"))
+    if name == "late-interaction":
+        from tests.retrievers.models import token_encoder
+
+        model = str(token_encoder(tmp_path / "tokens"))
     report = check_retriever(SPECS[name].format(model=model))
     nothing_to_check = {
         "memory": name not in KEEP_A_LIMIT,
