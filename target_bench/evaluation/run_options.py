@@ -33,7 +33,6 @@ class RunOptions(Read):
         top_k: the cutoffs, ascending. Retrieval runs once, at the largest.
         limit: how many queries are asked, from the first; None for all.
         database: the only database whose queries are asked; None for all.
-        within_database: search only among the tables of each query's own database.
         distractors: what is mixed in, each as ``ottqa:split=train,n=1000,seed=7``.
         on_error: what a failed query does: end the run, or count as wrong.
         retry_failed: whether the queries that are recorded as failed are asked again, and recorded
@@ -41,6 +40,7 @@ class RunOptions(Read):
         latency: how many single queries are timed after the batches, at most 500.
         memory: bytes that the retriever should keep to; None for no limit.
         indexes: the folder of saved indexes; None for none.
+        within_database: search only among the tables of each query's own database.
 
     Raises:
         ConfigError: an invalid value.
@@ -68,14 +68,6 @@ class RunOptions(Read):
             "Only the queries of this database; upper and lower case are the same.",
             text,
             sweep="database",
-        ),
-    )
-    within_database: bool = field(
-        default=False,
-        metadata=option(
-            "Search only among the tables of the question's own database, as if it were the whole "
-            "corpus.",
-            truth,
         ),
     )
     distractors: tuple[str, ...] = field(
@@ -115,6 +107,14 @@ class RunOptions(Read):
         default=None,
         metadata=option(
             "Folder of saved indexes to read from and write to.", path, sweep="indexes"
+        ),
+    )
+    within_database: bool = field(
+        default=False,
+        metadata=option(
+            "Search only among the tables of the question's own database, as if it were the whole "
+            "corpus.",
+            truth,
         ),
     )
 
@@ -210,10 +210,10 @@ class Keywords(DataKeywords, total=False):
 
     on_error: OnError
     retry_failed: bool
-    within_database: bool
     latency: int
     memory: int | str | None
     indexes: str | Path | None
+    within_database: bool
     prompt: str | Path | None
     tables: int | None
     prompt_tokens: int
