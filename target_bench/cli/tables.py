@@ -35,7 +35,8 @@ class Weights(StrEnum):
 COMPARE_HELP = """Compare a table with its reference: what is missing, extra or different, and why.
 
 `target-bench tables compare reference.csv prediction.md --html comparison.html`. A file is CSV,
-TSV, Parquet or JSON lines, or a text with a table: Markdown, HTML, LaTeX or JSON.
+TSV, Parquet or JSON lines, or a text with a table: Markdown, HTML, LaTeX or JSON. Of a file with
+several tables, FILE:2 is the second.
 """
 
 
@@ -45,7 +46,10 @@ def compare(
     prediction: Annotated[Path, typer.Argument(help="The table as it is.")],
     table: Annotated[
         int | None,
-        typer.Option(help="Which table of files with several, from 1.", show_default=False),
+        typer.Option(
+            help="Which table of files with several, from 1; FILE:2 is that of one.",
+            show_default=False,
+        ),
     ] = None,
     weights: Annotated[
         Weights,
@@ -79,10 +83,14 @@ def compare(
 
     if html is not None and html.is_dir():
         raise ConfigError(f"--html {html}: is a folder; name a file, as in comparison.html")
-    pair = read_single_table(reference, table), read_single_table(prediction, table)
+    sides = read_single_table(reference, table), read_single_table(prediction, table)
+    for side in sides:
+        for note in side.notes:
+            typer.echo(f"{side.name}: {note}.", err=True)
+    pair = sides[0].table, sides[1].table
     found = compare_tables(*pair) if generator is None else _judged(generator, yes, *pair)
     chosen = TABXBENCH_WEIGHTS if weights is Weights.tabxbench else RubricWeights()
-    title = f"{reference.name} and {prediction.name}"
+    title = f"{sides[0].name} and {sides[1].name}"
     if html is not None:
         atomic_write(html, page(found, title, chosen).encode())
     if as_json:

@@ -70,6 +70,14 @@ class CellGrid:
         header = [_joined(row[j] for row in places[:n]) for j in range(width)]
         return header, [[cell.text if cell else "" for cell in row] for row in places[n:]]
 
+    def header_paths(self) -> list[str]:
+        """Return the names of columns, those of several header rows joined by dots from the top."""
+        rows = self.places()[: self.header_rows]
+        return [
+            ".".join(dict.fromkeys(cell.text for cell in column if cell and cell.text))
+            for column in zip(*rows, strict=True)
+        ]
+
     @property
     def header_rows(self) -> int:
         """How many leading rows hold header cells alone, those that reach down included."""

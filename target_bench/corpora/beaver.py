@@ -18,7 +18,9 @@ class Beaver(CorpusLoader):
     The release has schemas and no rows, so retrieval is all that can be asked. Gold tables are
     found in any case of their names, which differs from that of the schemas for 88 questions.
     A question's id is its source and its place in that file, from 0; its answer is the gold SQL,
-    its metadata are ``source``, ``join_keys`` and, for ``dw``, ``mapping`` (phrase -> columns).
+    its metadata are ``source``, ``join_keys`` and, for ``dw``, ``mapping`` (phrase -> columns) and
+    ``gold_columns``, those columns that are in the schemas. The keys of ``dw_join_keys.json`` are
+    not read: they were collected from the gold SQL.
     """
 
     info = CorpusInfo(
@@ -30,20 +32,18 @@ class Beaver(CorpusLoader):
         citation="Chen et al., BEAVER: An Enterprise Benchmark for Text-to-SQL, arXiv:2409.02038, "
         "2024",
         source="https://github.com/peterbaile/beaver",
-        files=("dev_dw.json, dev_nw.json, dev_tables.json, dw_join_keys.json",),
+        files=("dev_dw.json, dev_nw.json, dev_tables.json",),
     )
     cached = False
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """Yield the tables in the order of ``dev_tables.json``."""
-        joined = _join_keys(release)
         for key, (place, record) in _schemas(release).items():
             columns = field(record, "column_names_original", list, place)
             database, name = _split(key, place)
-            keys = joined.get(name, []) if database == "dw" else _foreign_keys(place, record)
             context = {
                 "primary_key": record.get("primary_key"),
-                "foreign_keys": keys,
+                "foreign_keys": _foreign_keys(place, record),
                 "column_types": field(record, "column_types", list, place),
             }
             known = {name: value for name, value in context.items() if value}
@@ -51,16 +51,27 @@ class Beaver(CorpusLoader):
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:  # noqa: ARG002 (the contract's argument)
         """Yield the questions of ``dw``, then those of ``nw``."""
-        there = {key.lower(): _split(key, place) for key, (place, _) in _schemas(release).items()}
+        schemas = _schemas(release)
+        there = {key.lower(): _split(key, place) for key, (place, _) in schemas.items()}
+        columns = {
+            (there[key.lower()], name.lower()): name
+            for key, (place, record) in schemas.items()
+            for name in field(record, "column_names_original", list, place)
+        }
         for source in _SOURCES:
             path = release.require(f"dev_{source}.json")
             for number, record in enumerate(_list(release.json(path), str(path))):
                 place = f"{path}, question {number + 1}"
-                yield _query(release, place, f"{source}-{number}", record, there)
+                yield _query(release, place, f"{source}-{number}", record, there, columns)
 
 
 def _query(
-    release: Release, place: str, query_id: str, record: Any, there: Mapping[str, TableId]
+    release: Release,
+    place: str,
+    query_id: str,
+    record: Any,
+    there: Mapping[str, TableId],
+    columns: Mapping[tuple[TableId, str], str],
 ) -> Query:
     named = field(record, "gold_tables", list, place)
     for name in named:
@@ -68,7 +79,8 @@ def _query(
             release.remark("gold tables are not among the tables, and are left out", place)
     about = {"source": query_id.partition("-")[0], "join_keys": record.get("join_keys")}
     if "mapping" in record:
-        about["mapping"] = record["mapping"]
+        about["mapping"] = field(record, "mapping", dict, place)
+        about["gold_columns"] = _gold_columns(release, place, record, there, columns)
     return Query(
         id=query_id,
         text=field(record, "question", str, place),
@@ -77,6 +89,27 @@ def _query(
         database_id=field(record, "db_id", str, place),
         metadata=about,
     )
+
+
+def _gold_columns(
+    release: Release,
+    place: str,
+    record: Any,
+    there: Mapping[str, TableId],
+    columns: Mapping[tuple[TableId, str], str],
+) -> list[list[str]]:
+    """Return (table, column) of the columns in the mapping; count those that are not there."""
+    found: dict[tuple[str, str], None] = {}
+    database = field(record, "db_id", str, place)
+    for name in (name for names in record["mapping"].values() for name in names):
+        table, _, column = str(name).partition(".")
+        table_id = there.get(f"{database}{_BETWEEN}{table}".lower())
+        known = columns.get((table_id, column.lower())) if table_id else None
+        if table_id is None or known is None:
+            release.remark("columns of the mapping are not in the schemas, and left out", place)
+        else:
+            found[table_id.table_id, known] = None
+    return [list(pair) for pair in found]
 
 
 def _schemas(release: Release) -> dict[str, tuple[str, Any]]:
@@ -102,18 +135,6 @@ def _foreign_keys(place: str, record: Any) -> list[list[str]]:
         table = _split(field(key, "referenced_table_name", str, place), place).table_id
         there = field(key, "referenced_column_name", str, place)
         found.append([field(key, "column_name", str, place), f"{table}.{there}"])
-    return found
-
-
-def _join_keys(release: Release) -> dict[str, list[list[str]]]:
-    """Return table of ``dw`` -> its (column, ``table.column`` that it joins)."""
-    path = release.require("dw_join_keys.json")
-    found: dict[str, list[list[str]]] = {}
-    for number, pair in enumerate(_list(release.json(path), str(path)), start=1):
-        if not isinstance(pair, list) or len(pair) != 2 or not all("." in str(c) for c in pair):
-            raise DataError(f"{path}, pair {number}: expected two table.column, found {pair!r:.80}")
-        table, _, column = pair[0].partition(".")
-        found.setdefault(table, []).append([column, pair[1]])
     return found
 
 

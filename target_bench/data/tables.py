@@ -91,17 +91,17 @@ class MemoryCorpus(HashedCorpus):
     @cached_property
     def digests(self) -> Sequence[Digest]:
         """One a table, in corpus order."""
-        return [_digest_of(table) for table in self._tables]
+        return [digest_of(table) for table in self._tables]
 
 
 def digests_of(corpus: Corpus) -> Sequence[Digest]:
     """Return the digests of any corpus's tables, in its order."""
     if isinstance(corpus, HashedCorpus):
         return corpus.digests
-    return [_digest_of(table) for table in corpus]
+    return [digest_of(table) for table in corpus]
 
 
-def _digest_of(table: Table) -> Digest:
+def digest_of(table: Table) -> Digest:
     """Return the digest of a table; rows in a database are not read, its version counts."""
     if isinstance(table.rows, LazyRows):
         return digest(_encode([table.header, table.rows.content]), encoded_context(table))

@@ -298,7 +298,7 @@ def _shown_metrics(results: Sequence[Result]) -> list[str]:
     """Return the metrics worth a column.
 
     About answers: the deepest recall and the main figures. Else recall, its two variants where
-    they differ from it, and MRR.
+    they differ from it, those of sets where asked for, and MRR.
     """
     scores = results[0].scores
     if results[0].generator:
@@ -313,7 +313,8 @@ def _shown_metrics(results: Sequence[Result]) -> list[str]:
         if any(r.scores[name].value != r.scores[_plain(name)].value for r in results)
     ]
     at_k = [name for name in main if "@" in name]
-    return [*at_k, *varied, *(name for name in main if name not in at_k)]
+    of_sets = [name for name in ("set_f1", "complete_recall", "set_size") if name in names]
+    return [*at_k, *varied, *of_sets, *(name for name in main if name not in at_k)]
 
 
 def _plain(name: str) -> str:

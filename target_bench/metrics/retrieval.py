@@ -180,7 +180,7 @@ class RetrievalMetric(Metric[JudgedRankings]):
 
     def value(self, totals: Floats) -> Floats:
         """Return numerator over denominator; 0 where there is nothing to divide by."""
-        return _ratio(totals[..., 0], totals[..., 1])
+        return ratio(totals[..., 0], totals[..., 1])
 
     def weights(self, statistics: Floats) -> Floats:
         """Return the denominators."""
@@ -201,7 +201,7 @@ def parse(name: str) -> RetrievalMetric:
     k = int(match[2]) if match[2] else None
     if found.spec.at_k != bool(k):
         raise ConfigError(f"metric {name!r}: write it as {found.spec.at(10)}")
-    return _made(found, k)
+    return made(found, k)
 
 
 def at_cutoffs(cutoffs: Iterable[int], databases: bool = False) -> list[RetrievalMetric]:
@@ -213,20 +213,21 @@ def at_cutoffs(cutoffs: Iterable[int], databases: bool = False) -> list[Retrieva
     """
     ks = sorted(set(cutoffs))
     wanted = [d for d in DEFINITIONS.values() if databases or not d.spec.needs]
-    metrics = [_made(d, k) for d in wanted if d.spec.at_k for k in ks]
-    whole = [_made(d, depth=ks[-1]) for d in wanted if not d.spec.at_k]
+    metrics = [made(d, k) for d in wanted if d.spec.at_k for k in ks]
+    whole = [made(d, depth=ks[-1]) for d in wanted if not d.spec.at_k]
     return metrics + whole
 
 
-def _made(
+def made(
     definition: MetricDefinition, k: int | None = None, depth: int | None = None
 ) -> RetrievalMetric:
+    """Make the metric at a cutoff, or over rankings of a depth."""
     metric = definition.make(k, depth)
     assert isinstance(metric, RetrievalMetric)
     return metric
 
 
-def _ratio(numerator: Floats, denominator: NDArray[Any]) -> Floats:
+def ratio(numerator: Floats, denominator: NDArray[Any]) -> Floats:
     """Return numerator over denominator, 0 where there is nothing to divide by."""
     out: Floats = np.zeros_like(numerator)
     np.divide(numerator, denominator, out=out, where=denominator != 0)
@@ -234,12 +235,12 @@ def _ratio(numerator: Floats, denominator: NDArray[Any]) -> Floats:
 
 
 def _recall(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
-    return _ratio(judged.hits(k), judged.gold), np.ones(len(judged.gold))
+    return ratio(judged.hits(k), judged.gold), np.ones(len(judged.gold))
 
 
 def _recall_or_copy(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
     hits: Floats = np.sum(judged.found_or_copy[:, :k], axis=1, dtype=np.float64)
-    return _ratio(hits, judged.gold), np.ones(len(hits))
+    return ratio(hits, judged.gold), np.ones(len(hits))
 
 
 def _recall_micro(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
@@ -247,7 +248,7 @@ def _recall_micro(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
 
 
 def _capped_recall(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
-    return _ratio(judged.hits(k), np.minimum(judged.gold, k)), np.ones(len(judged.gold))
+    return ratio(judged.hits(k), np.minimum(judged.gold, k)), np.ones(len(judged.gold))
 
 
 def _capped_recall_target(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
@@ -255,7 +256,8 @@ def _capped_recall_target(judged: JudgedRankings, k: int) -> tuple[Floats, Float
     return judged.hits(k), np.minimum(judged.gold, returned).astype(np.float64)
 
 
-def _full_recall(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
+def full_recall(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]:
+    """Measure whether all gold tables are among the first k."""
     full = (judged.hits(k) == judged.gold) & (judged.gold > 0)
     return full.astype(np.float64), np.ones(len(judged.gold))
 
@@ -273,7 +275,7 @@ def _recall_of_database(judged: JudgedRankings, k: int) -> tuple[Floats, Floats]
 
 def _mrr_of_database(judged: JudgedRankings, _k: int) -> tuple[Floats, Floats]:
     at, to = _of_databases(judged)
-    return _ratio((at > 0).astype(np.float64), to), np.ones(len(at))
+    return ratio((at > 0).astype(np.float64), to), np.ones(len(at))
 
 
 def _from_ir_measures(measure: str, at_k: bool = True) -> Statistics:
@@ -310,7 +312,7 @@ def _installed(distribution: str) -> str:
     return version(distribution)
 
 
-def _define(
+def define(
     name: str, label: str, description: str, measure: Statistics | str, **more: Any
 ) -> MetricDefinition:
     """Declare a metric; a measure of ir-measures is given by its name there."""
@@ -328,52 +330,50 @@ def _define(
 
 _DATABASES = ("tables that are in databases",)
 
-RECALL = _define(
+RECALL = define(
     "recall", "R", "mean over queries of gold tables found / gold tables", _recall, rank=1
 )
-RECALL_DUP = _define(
+RECALL_DUP = define(
     "recall[dup]",
     "R[dup]",
     "recall where a table with the gold table's header and rows counts as it",
     _recall_or_copy,
 )
-RECALL_MICRO = _define(
+RECALL_MICRO = define(
     "recall_micro",
     "R micro",
     "gold tables found / gold tables, pooled",
     _recall_micro,
     source="TARGET's recall and accuracy",
 )
-CAPPED_RECALL = _define(
+CAPPED_RECALL = define(
     "capped_recall", "capped R", "mean of gold tables found / min(gold tables, k)", _capped_recall
 )
-CAPPED_RECALL_TARGET = _define(
+CAPPED_RECALL_TARGET = define(
     "capped_recall[target]",
     "capped R (TARGET)",
     "gold tables found / min(gold tables, returned tables), pooled",
     _capped_recall_target,
     source="TARGET's capped recall",
 )
-FULL_RECALL = _define(
-    "full_recall", "all", "share of queries with all gold tables found", _full_recall
+FULL_RECALL = define(
+    "full_recall", "all", "share of queries with all gold tables found", full_recall
 )
-SUCCESS = _define(
-    "success", "hit", "share of queries with at least one gold table found", "Success"
-)
-PRECISION = _define("precision", "P", "mean of gold tables found / k", "P")
-NDCG = _define(
+SUCCESS = define("success", "hit", "share of queries with at least one gold table found", "Success")
+PRECISION = define("precision", "P", "mean of gold tables found / k", "P")
+NDCG = define(
     "ndcg",
     "nDCG",
     "mean nDCG, binary gain, discount log2(rank + 1)",
     "nDCG",
     source="Järvelin & Kekäläinen 2002",
 )
-MRR = _define("mrr", "MRR", "mean of 1 / rank of the first gold table", "RR", at_k=False, rank=3)
-MAP = _define("map", "MAP", "mean average precision over all gold tables", "AP", at_k=False)
-R_PRECISION = _define(
+MRR = define("mrr", "MRR", "mean of 1 / rank of the first gold table", "RR", at_k=False, rank=3)
+MAP = define("map", "MAP", "mean average precision over all gold tables", "AP", at_k=False)
+R_PRECISION = define(
     "r_precision", "R-precision", "mean precision at the number of gold tables", "Rprec", at_k=False
 )
-RECALL_DB = _define(
+RECALL_DB = define(
     "recall[db]",
     "DB",
     "share of queries with a table of the gold database among the first k (TARGET's rule)",
@@ -381,7 +381,7 @@ RECALL_DB = _define(
     rank=2,
     needs=_DATABASES,
 )
-MRR_DB = _define(
+MRR_DB = define(
     "mrr[db]",
     "MRR (DB)",
     "mean of 1 / rank of the gold database, databases ranked by their best tables",

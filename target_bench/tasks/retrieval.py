@@ -3,8 +3,17 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.metric import RANKINGS
-from target_bench.core.schema import NO_DATABASE, AnswerKind, Dataset, Query
+from target_bench.core.schema import (
+    NO_DATABASE,
+    AnswerKind,
+    Corpus,
+    Dataset,
+    Query,
+    Retrieval,
+    TableId,
+)
 from target_bench.core.task import Predictions, Task
 from target_bench.metrics.retrieval import (
     VERSION,
@@ -17,7 +26,15 @@ from target_bench.metrics.retrieval import (
 
 
 class TableRetrieval(Task[JudgedRankings]):
-    """Rankings judged against the gold tables of each query."""
+    """Rankings judged against the gold tables of each query.
+
+    Args:
+        sets: measure the set of tables that a retriever chose to return too: precision, recall, F1,
+            complete recall and size.
+        columns: measure how many gold columns are in the tables found. A query has them in its
+            metadata as ``gold_columns`` (``[table, column]`` of its database), or else they are the
+            columns that its gold SQL uses.
+    """
 
     name = "retrieval"
     title = "Table Retrieval"
@@ -28,6 +45,10 @@ class TableRetrieval(Task[JudgedRankings]):
     reads: ClassVar[frozenset[str]] = frozenset({"run_file"})
     answer: ClassVar[AnswerKind] = "ranking"
 
+    def __init__(self, sets: bool = False, columns: bool = False) -> None:
+        self.sets = sets
+        self.columns = columns
+
     def has_reference(self, query: Query) -> bool:
         """Return whether a query has gold tables."""
         return bool(query.gold)
@@ -36,14 +57,28 @@ class TableRetrieval(Task[JudgedRankings]):
         self, queries: Sequence[Query], cutoffs: Sequence[int] = ()
     ) -> list[RetrievalMetric]:
         """Return every retrieval metric at these cutoffs, with those about databases if any."""
-        return at_cutoffs(cutoffs, _have_databases(queries))
+        found = at_cutoffs(cutoffs, _have_databases(queries))
+        if self.sets:
+            from target_bench.metrics.table_sets import set_metrics
+
+            found += set_metrics(max(cutoffs))
+        if self.columns:
+            from target_bench.metrics.table_sets import column_metrics
+
+            found += column_metrics(cutoffs)
+        return found
 
     def settings(self) -> list[str]:
         """Return the version of the metrics' rules, which changes scores."""
         return [VERSION]
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedRankings:
-        """Return the rankings of all queries in the dataset's order, down to the largest cutoff."""
+        """Return the rankings of all queries in the dataset's order, down to the largest cutoff.
+
+        Raises:
+            ConfigError: columns are to be measured, and no query has gold columns.
+            DataError: the gold columns of a query are not pairs of names, or not in the corpus.
+        """
         retrievals = [predictions.rankings[query.id] for query in dataset.queries]
         groups = dataset.corpus.groups
         copies = None
@@ -55,12 +90,64 @@ class TableRetrieval(Task[JudgedRankings]):
             predictions.depth,
             copies,  # type: ignore[arg-type]  # ids are hashable, groups too
         )
-        if not _have_databases(dataset.queries):
-            return judged
-        found = [[table.database_id for table in r.tables] for r in retrievals]
-        return with_databases(judged, found, [query.database_id for query in dataset.queries])
+        if _have_databases(dataset.queries):
+            found = [[table.database_id for table in r.tables] for r in retrievals]
+            judged = with_databases(judged, found, [query.database_id for query in dataset.queries])
+        return _with_columns(judged, dataset, retrievals) if self.columns else judged
 
 
 def _have_databases(queries: Sequence[Query]) -> bool:
     """Return whether every query is about a database; in a mixture of tasks some are about none."""
     return all(query.database_id != NO_DATABASE for query in queries)
+
+
+def _with_columns(
+    judged: JudgedRankings, dataset: Dataset, retrievals: Sequence[Retrieval]
+) -> JudgedRankings:
+    from target_bench.metrics.table_sets import with_columns
+
+    schemas = _Schemas(dataset.corpus)
+    gold = [schemas.gold_columns(query) for query in dataset.queries]
+    if not any(gold):
+        raise ConfigError(
+            f"{dataset.info.name} {dataset.split}: no query has gold columns, neither in its "
+            "metadata as gold_columns nor as SQL that can be read; leave columns=true out"
+        )
+    return with_columns(judged, [retrieval.tables for retrieval in retrievals], gold)
+
+
+class _Schemas:
+    """The columns of the tables of each database, in which gold columns are looked up."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._headers: dict[str, dict[str, Sequence[str]]] = {}
+        for table in corpus:
+            database = self._headers.setdefault(table.id.database_id, {})
+            database[table.id.table_id] = table.header
+
+    def gold_columns(self, query: Query) -> frozenset[tuple[TableId, str]]:
+        """Return the gold columns of a query, with the ids of their tables."""
+        tables = self._headers.get(query.database_id, {})
+        given = query.metadata.get("gold_columns")
+        if given is None:
+            return self._of_sql(query, tables)
+        found: set[tuple[TableId, str]] = set()
+        for pair in given:
+            table, column = pair if len(pair) == 2 else ("", "")
+            if table not in tables or column not in tables[table]:
+                raise DataError(
+                    f"query {query.id!r}: gold_columns names {pair!r:.80}, which is not a table "
+                    f"and a column of the database {query.database_id!r}"
+                )
+            found.add((TableId(query.database_id, table), column))
+        return frozenset(found)
+
+    def _of_sql(
+        self, query: Query, tables: dict[str, Sequence[str]]
+    ) -> frozenset[tuple[TableId, str]]:
+        from target_bench.sql.gold_columns import gold_columns
+
+        if not tables or not query.references or not query.references[0]:
+            return frozenset()
+        used = gold_columns(query.references[0], tables)
+        return frozenset((TableId(query.database_id, table), column) for table, column in used)

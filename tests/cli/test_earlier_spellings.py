@@ -24,7 +24,7 @@ GROUPS = {
 
 def test_what_stands_at_the_top() -> None:
     command = get_command(app)
-    assert set(command.commands) == {*TOP, "check", "list", "describe", *GROUPS}  # type: ignore[attr-defined]
+    assert set(command.commands) == {*TOP, "check", "list", "describe", "search", *GROUPS}  # type: ignore[attr-defined]
     for group, names in GROUPS.items():
         found = command.commands[group]  # type: ignore[attr-defined]
         assert set(found.commands) == set(names.split())
@@ -78,7 +78,9 @@ def test_a_task_is_described(inside: Inside) -> None:
     assert "engine sqlite | duckdb sqlite" in words
     assert "timeout float 30.0 seconds that one statement may take" in words
     assert "workers int | null null" in words
-    assert "It has no settings." in inside.good("describe", "task", "table retrieval")
+    assert "columns bool false" in " ".join(
+        inside.good("describe", "task", "table retrieval").split()
+    )
 
 
 def test_two_settings_of_one_task_in_one_run(inside: Inside) -> None:

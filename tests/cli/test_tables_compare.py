@@ -9,6 +9,11 @@ from tests.cli.inside import Inside
 
 REFERENCE = "name,height (m)\nAnn,1.80\nBob,1.75\n"
 PREDICTION = "| name | height (cm) |\n|---|---|\n| Bob | 170 |\n| <b>Ann</b> | 180 |\n"
+TWO = "A:\n| a |\n| 1 |\n\nB:\n| b |\n| 2 |\n"
+TWO_HEADER_ROWS = """<table><thead>
+<tr><td rowspan="2">name</td><td colspan="2">score</td></tr><tr><td>home</td><td>away</td></tr>
+</thead><tr><td>Ann</td><td>1</td><td>2</td></tr></table>
+"""
 
 
 @pytest.fixture
@@ -54,6 +59,11 @@ def test_json_has_every_difference_and_weights_change_the_score(
             "<table><tr><th>name</th><th>height (m)</th></tr><tr><td>Ann</td><td>1.80</td></tr>"
             "<tr><td>Bob</td><td>1.75</td></tr></table>",
         ),
+        ("columns.json", '{"name": ["Ann", "Bob"], "height (m)": [1.8, 1.75]}'),
+        (
+            "columns.json",
+            '{"name": {"0": "Ann", "1": "Bob"}, "height (m)": {"0": 1.8, "1": 1.75}}',
+        ),
     ],
 )
 def test_a_table_is_read_in_any_format(
@@ -68,8 +78,11 @@ def test_a_table_is_read_in_any_format(
     ("name", "content", "arguments", "message"),
     [
         ("t.xlsx", "", [], "its suffix is not one of"),
-        ("t.md", "no table", [], "no table can be read in it as text"),
-        ("t.md", "A:\n| a |\n| 1 |\n\nB:\n| b |\n| 2 |\n", [], "holds 2 tables: choose one"),
+        ("t.md", "no table", [], "read in it as Markdown: there is no table in it"),
+        ("t.md", TWO, [], "holds 2 tables: choose one by its number, as in t.md:1 or --table 1"),
+        ("t.md", TWO, [], "\n  1: A, 1 rows of a\n  2: B, 1 rows of b"),
+        ("t.md", TWO, ["--table", "2"], "reference.csv has no table 2: it holds 1. FILE:2 chooses"),
+        ("t.json", '{"a": ', [], "no table can be read in it as JSON: it cannot be parsed"),
         ("t.csv", REFERENCE, ["--html", "."], "--html .: is a folder; name a file"),
         ("t.csv", REFERENCE, ["--table", "2"], "has no table 2: it holds 1"),
     ],
@@ -84,6 +97,55 @@ def test_a_file_without_one_table_is_named(
     assert (
         "nowhere.csv: there is no such file" in inside("tables", "compare", "nowhere.csv", name).err
     )
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("name;height (m)\nAnn;1,80\nBob;1,75\n", "numbers have decimal commas"),
+        (
+            "name;height (m)\nAnn;1.80\nBob;1.75\n",
+            "another delimiter than their suffix says (the first: t.csv: ';')",
+        ),
+        ("name\theight (m)\nAnn\t1.80\nBob\t1.75\n", "(the first: t.csv: '\\t')"),
+    ],
+)
+def test_csv_is_read_in_its_own_dialect_which_is_said(
+    inside: Inside, files: list[str], content: str, said: str
+) -> None:
+    Path("t.csv").write_text(content)
+    done = inside("tables", "compare", files[0], "t.csv", "--json")
+    assert json.loads(done.out)["score"] == 1
+    assert said in done.err
+    assert not inside("tables", "compare", files[0], files[0]).err
+
+
+def test_several_header_rows_of_html_are_paths(inside: Inside, files: list[str]) -> None:
+    Path("two.html").write_text(TWO_HEADER_ROWS)
+    Path("one.csv").write_text("name,score.home,score.away\nAnn,1,2\n")
+    found = json.loads(inside.good("tables", "compare", "one.csv", "two.html", "--json"))
+    assert [column["predicted_name"] for column in found["columns"]] == [
+        *("name", "score.home", "score.away")
+    ]
+    assert found["score"] == 1
+
+
+def test_a_table_of_one_file_is_chosen_by_its_number(inside: Inside, files: list[str]) -> None:
+    Path("two.md").write_text(TWO)
+    Path("b.csv").write_text("b\n2\n")
+    assert "two.md:2 and b.csv" in inside.good("tables", "compare", "two.md:2", "b.csv")
+    assert "has no table 3" in inside.bad(2, "tables", "compare", "two.md:3", "b.csv")
+    assert "the score is 1.0000" in inside.good(
+        "tables", "compare", "two.md", "two.md", "--table", "2"
+    )
+
+
+def test_what_is_wrong_with_a_file_is_said(inside: Inside, files: list[str]) -> None:
+    Path("cut.md").write_text("| name | height (m) |\n|---|---|\n| Ann |\n```")
+    done = inside("tables", "compare", "cut.md", "cut.md")
+    assert done.code == 0
+    assert done.err.count("cut.md: it is cut off") == 2
+    assert done.err.count("cut.md: rows differ in length") == 2
 
 
 def test_a_paid_model_is_asked_only_after_consent(

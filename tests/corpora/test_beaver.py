@@ -56,7 +56,6 @@ def _load(folder: Path, **changes: Any) -> Dataset:
         "dev_tables": TABLES,
         "dev_dw": [WAREHOUSE],
         "dev_nw": [NETWORK],
-        "dw_join_keys": [["ROOMS.BUILDING_KEY", "BUILDINGS.BUILDING_KEY"]],
     } | changes
     for name, content in files.items():
         write_release(folder, f"{name}.json", json.dumps(content), "gz")
@@ -69,11 +68,26 @@ def test_tables_and_questions(tmp_path: Path) -> None:
     assert rooms.id == TableId("dw", "ROOMS")
     assert list(rooms.header) == ["ROOM_KEY", "BUILDING_KEY"]
     assert rooms.context["title"] == "ROOMS"
-    assert rooms.context["foreign_keys"] == [["BUILDING_KEY", "BUILDINGS.BUILDING_KEY"]]
     assert instances.context["primary_key"] == ["id"]
     assert instances.context["foreign_keys"] == [["host", "hosts.name"]]
     assert [query.id for query in dataset.queries] == ["dw-0", "nw-0"]
     assert dataset.queries[0].metadata["mapping"] == {"rooms": ["ROOMS.ROOM_KEY"]}
+
+
+def test_join_keys_of_the_gold_statements_are_not_keys_of_tables(tmp_path: Path) -> None:
+    """``dw_join_keys.json`` says which tables the gold statements join."""
+    keys = {"dw_join_keys": [["ROOMS.BUILDING_KEY", "BUILDINGS.BUILDING_KEY"]]}
+    rooms, _ = _load(tmp_path, **keys).corpus
+    assert "foreign_keys" not in rooms.context
+
+
+def test_gold_columns_are_those_of_the_mapping(tmp_path: Path) -> None:
+    """In any case of their names; what is not in the schemas is counted."""
+    mapping = {"rooms": ["rooms.ROOM_key", "ROOMS.GONE"], "keys": ["ROOMS.ROOM_KEY"]}
+    dataset = _load(tmp_path, dev_dw=[{**WAREHOUSE, "mapping": mapping}])
+    assert dataset.queries[0].metadata["gold_columns"] == [["ROOMS", "ROOM_KEY"]]
+    assert "gold_columns" not in dataset.queries[1].metadata
+    assert any("1 columns of the mapping are not in the schemas" in n for n in dataset.notes)
 
 
 def test_gold_names_in_another_case_and_unknown_ones(tmp_path: Path) -> None:
@@ -92,7 +106,7 @@ def test_gold_names_in_another_case_and_unknown_ones(tmp_path: Path) -> None:
         ("dev_tables", {"rooms": TABLES["dw#sep#ROOMS"]}, "table rooms: expected the name"),
         ("dev_dw", {}, "dev_dw.json.gz: expected a list"),
         ("dev_nw", [{"question": "?"}], "question 1: no field 'gold_tables'"),
-        ("dw_join_keys", [["ROOMS"]], "pair 1: expected two table.column"),
+        ("dev_dw", [{**WAREHOUSE, "mapping": []}], "'mapping'"),
     ],
 )
 def test_broken_files(tmp_path: Path, name: str, content: Any, fault: str) -> None:

@@ -29,11 +29,16 @@ SPECS = {spec.name: spec for spec in all_specs()}
 DOCS = Path(__file__).parents[2] / "docs" / "metrics.md"
 QUERIES = [Query("q", "?", (TableId("d", "t"),), "True", "d", {"values": ["True"]})]
 
+EVERYTHING: dict[str, dict[str, Any]] = {
+    "text_to_sql": {"repeats": 3},
+    "retrieval": {"sets": True, "columns": True},
+}
+"""Task -> the settings with which it has all of its metrics."""
+
 
 def _metrics_of(task: str) -> list[Metric[Any]]:
     """Every metric that a task can return."""
-    settings = {"repeats": 3} if task == "text_to_sql" else {}
-    made = registry.build("task", task, settings)
+    made = registry.build("task", task, EVERYTHING.get(task, {}))
     return list(made.metrics(QUERIES, [1, 10]))
 
 

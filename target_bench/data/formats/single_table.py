@@ -1,11 +1,22 @@
 """One table from one file, in any format that is read."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import Release
-from target_bench.data.formats.own_folder import TABLE_SUFFIXES, read_table_file
-from target_bench.metrics.tables.answer_tables import AnswerTable, TableFormat
+from target_bench.data.formats.decimal_commas import with_decimal_points
+from target_bench.data.formats.table_files import TABLE_SUFFIXES, read_table_file
+from target_bench.metrics.tables.answer_tables import (
+    FAULT_MEANINGS,
+    AnswerTable,
+    Fault,
+    ReadAnswer,
+    TableFormat,
+)
+from target_bench.metrics.tables.html_tables import read_html_tables, rows_with_paths
 from target_bench.metrics.tables.reading import read_tables
 
 _TEXTS: dict[str, TableFormat] = {
@@ -16,50 +27,104 @@ _TEXTS: dict[str, TableFormat] = {
     ".tex": "latex",
     ".json": "json",
 }
+_CALLED = {"text": "Markdown", "html": "HTML", "latex": "LaTeX", "json": "JSON"}
+_HARMLESS: frozenset[Fault] = frozenset({"fenced", "prose", "no_table_tag"})
+"""What a file may have that an answer should not."""
+
+_NUMBERED = re.compile(r"(?P<path>.+):(?P<number>\d+)")
+_MOST_LISTED = 20
 
 
-def read_single_table(path: Path, number: int | None = None) -> AnswerTable:
+class SingleTable(NamedTuple):
+    """A table of a file.
+
+    Attributes:
+        name: the file's name, with the table's number where it was named with it.
+        table: the table; its first row is the header, several header rows are paths with dots.
+        notes: what was assumed of the file, and what is wrong with it.
+    """
+
+    name: str
+    table: AnswerTable
+    notes: Sequence[str] = ()
+
+
+def read_single_table(path: Path, number: int | None = None) -> SingleTable:
     """Read the table of a file; its first row is the header.
 
     Args:
         path: a CSV, TSV, Parquet or JSON-lines file (CSV, TSV and JSON lines also as ``.gz``), or
-            a text with a table: Markdown, HTML, LaTeX or JSON.
-        number: which table of a text with several, from 1.
+            a text with a table: Markdown, HTML, LaTeX or JSON; ``FILE:2`` is its second table.
+        number: which table of a file with several, from 1; ``FILE:2`` goes before it.
 
     Raises:
         DataError: the file is missing, broken or in no format that is read, holds no table, or
-            holds several and ``number`` is None.
+            holds several and none was chosen.
         ConfigError: the file has no table of that number.
     """
+    numbered = _NUMBERED.fullmatch(str(path))
+    if numbered is not None and not path.exists():
+        chosen = Path(numbered["path"])
+        found = read_single_table(chosen, int(numbered["number"]))
+        return found._replace(name=f"{chosen.name}:{numbered['number']}")
     if not path.is_file():
         raise DataError(f"{path}: there is no such file")
     name = path.name.lower()
     if name.removesuffix(".gz").endswith(TABLE_SUFFIXES):
         _check_number(path, number, 1)
-        header, rows = read_table_file(Release(path.parent, str(path.parent)), path)
-        cells = [["" if cell is None else str(cell) for cell in row] for row in (header, *rows)]
-        return AnswerTable("", tuple(map(tuple, cells)))
+        return _from_table_file(path)
     if path.suffix.lower() not in _TEXTS:
         known = ", ".join((*TABLE_SUFFIXES, *_TEXTS))
         raise DataError(f"{path}: its suffix is not one of {known}")
     return _from_text(path, number, _TEXTS[path.suffix.lower()])
 
 
-def _from_text(path: Path, number: int | None, table_format: TableFormat) -> AnswerTable:
+def _from_table_file(path: Path) -> SingleTable:
+    release = Release(path.parent, str(path.parent))
+    header, rows = read_table_file(release, path)
+    notes = release.notes
+    cells = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    if path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
+        cells, had_commas = with_decimal_points(cells)
+        notes = [*notes, *(["numbers have decimal commas"] if had_commas else [])]
+    return SingleTable(path.name, AnswerTable("", tuple(map(tuple, (header, *cells)))), notes)
+
+
+def _from_text(path: Path, number: int | None, table_format: TableFormat) -> SingleTable:
     try:
-        read = read_tables(path.read_text(encoding="utf-8"), table_format)
+        text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not UTF-8 text ({error})") from error
+    read = read_tables(text, table_format)
     if read.error is not None:
-        raise DataError(f"{path}: no table can be read in it as {table_format} ({read.error})")
+        why = FAULT_MEANINGS[read.error]
+        raise DataError(f"{path}: no table can be read in it as {_CALLED[table_format]}: {why}")
+    if table_format == "html":
+        read = read_html_tables(text, rows_of=rows_with_paths)
     if number is None and len(read.tables) > 1:
         raise DataError(
-            f"{path} holds {len(read.tables)} tables: choose one by its number, as in --table 1"
+            f"{path} holds {len(read.tables)} tables: choose one by its number, as in {path}:1 or "
+            f"--table 1\n{_listed(read)}"
         )
     _check_number(path, number, len(read.tables))
-    return read.tables[(number or 1) - 1]
+    notes = [FAULT_MEANINGS[fault] for fault in read.faults if fault not in _HARMLESS]
+    return SingleTable(path.name, read.tables[(number or 1) - 1], notes)
+
+
+def _listed(read: ReadAnswer) -> str:
+    """Return the tables of a file, one a line: number, name, size, names of columns."""
+    lines = [
+        f"  {number}: {f'{table.name}, ' if table.name else ''}{len(table.rows) - 1} rows of "
+        f"{', '.join(table.rows[0]):.60}"
+        for number, table in enumerate(read.tables[:_MOST_LISTED], start=1)
+    ]
+    left = len(read.tables) - _MOST_LISTED
+    return "\n".join([*lines, *([f"  and {left} more"] if left > 0 else [])])
 
 
 def _check_number(path: Path, number: int | None, count: int) -> None:
     if number is not None and not 1 <= number <= count:
-        raise ConfigError(f"{path} has no table {number}: it holds {count}")
+        raise ConfigError(
+            f"{path} has no table {number}: it holds {count}. FILE:{number} chooses a table of one "
+            "file, --table of both"
+        )

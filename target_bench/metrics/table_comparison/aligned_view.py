@@ -18,6 +18,7 @@ NAMES = {
     "format": "written otherwise",
     "unit": "unit",
     "numeric": "number",
+    "relation": "bound or estimate",
     "date": "date",
     "time": "time",
     "boolean": "yes or no",

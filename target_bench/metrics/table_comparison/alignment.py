@@ -14,8 +14,9 @@ from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 from scipy.optimize import linear_sum_assignment
 
-from target_bench.metrics.table_comparison.cell_values import CellValue, words
+from target_bench.metrics.table_comparison.cell_values import CellValue, number_key
 from target_bench.metrics.table_comparison.differences import is_abbreviation
+from target_bench.metrics.table_comparison.plain_text import words
 from target_bench.metrics.table_comparison.units import Unit, factor
 
 Matrix = NDArray[np.float64]
@@ -102,7 +103,9 @@ def _in_unit(
     for cell in cells:
         if cell.type == "number" and cell.unit is None:
             number = (cell.number * source.scale * times + plus) / target.scale
-            cell = cell._replace(number=number, key=float(f"{number:.6g}"))
+            cell = cell._replace(
+                number=number, key=number_key(float(f"{number:.6g}"), cell.relation)
+            )
         found.append(cell)
     return found
 

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 
 from target_bench.metrics.table_comparison.alignment import Columns, Pairs, align
-from target_bench.metrics.table_comparison.cell_values import CellValue, DataType, cell_value, words
+from target_bench.metrics.table_comparison.cell_values import CellValue, DataType, cell_value
 from target_bench.metrics.table_comparison.differences import Difference, difference
 from target_bench.metrics.table_comparison.explained_comparison import TableComparison
 from target_bench.metrics.table_comparison.grids import AnyTable, grid_of, transposed
 from target_bench.metrics.table_comparison.headers import Name, name_of
 from target_bench.metrics.table_comparison.merged import merged_columns
+from target_bench.metrics.table_comparison.plain_text import text_key
 from target_bench.metrics.table_comparison.rubric import (
     CellPair,
     ColumnPair,
@@ -172,7 +173,7 @@ def _renamed(name: str, other: str) -> Difference | None:
 
 def text_value(text: str) -> CellValue:
     """Return a text as a value that is compared as text."""
-    return CellValue("string", text, words(text))
+    return CellValue("string", text, text_key(text))
 
 
 def _cells(one: Side, two: Side, columns: Pairs, rows: Pairs) -> Iterator[CellPair]:

@@ -1,13 +1,14 @@
 """Cells read as values: numbers, dates, times, lists, booleans, or text."""
 
 import re
-import unicodedata
 from datetime import datetime
 from functools import lru_cache
 from math import isfinite
 from typing import Literal, NamedTuple
 
-from target_bench.metrics.table_comparison.units import Unit, unit
+from target_bench.metrics.table_comparison.plain_text import text_key
+from target_bench.metrics.table_comparison.relations import Relation, relation_of
+from target_bench.metrics.table_comparison.units import CELL_SCALES, Unit, unit
 
 DataType = Literal["number", "string", "bool", "date", "list", "time", "other", "empty"]
 """The type of a cell or a column; ``other`` is a column of several types."""
@@ -19,7 +20,7 @@ _BOOLS = {
 }
 _DIGITS = r"\d{1,3}(?:[,  '’]\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3})+,\d+|\d+(?:\.\d+)?|\.\d+"
 _NUMBER = re.compile(
-    rf"(?P<open>\()?\s*(?P<sign>[-+−–±]?)\s*(?P<before>us\$|[$€£¥₹]|[a-z]{{3}}(?=\s))?\s*"
+    rf"(?P<open>\()?\s*(?P<sign>[-+−–]?)\s*(?P<before>us\$|[$€£¥₹]|[a-z]{{3}}(?=\s))?\s*"
     rf"(?P<sign2>[-+−–]?)\s*(?P<digits>{_DIGITS})(?P<exponent>e[-+]?\d{{1,3}})?"
     rf"(?:(?:st|nd|rd|th)\b)?\s*(?P<after>[^\d()]{{0,24}}?[\d²³]?)\s*(?(open)\))",
     re.IGNORECASE,
@@ -35,12 +36,14 @@ _DATE = re.compile(
     r"(?:\d{1,4}(?:st|nd|rd|th)?(?:[-/. ,]+\d{4})?)?",
     re.IGNORECASE,
 )
+_TIMESTAMP = re.compile(
+    r"(?P<date>.{6,24}?)(?:t|,? )(?P<time>\d{1,2}:\d\d(?::\d\d(?:\.\d{1,6})?)?(?: ?[ap]\.?m\.?)?)"
+    r"(?: ?(?:z|utc|gmt|\+00:?00))?"
+)
 _SEPARATORS = (re.compile(r"\s*;\s*"), re.compile(r"\s*\|\s*"), re.compile(r",\s+"))
 _LIST_WORDS = 5
 """Words of an item, above which commas divide clauses, not items."""
 
-_MINUS = re.compile(r"(?<![\w)])[-−–](?=\d)")
-_NOT_WORD = re.compile(r"[\W_]+")
 LONGEST_VALUE = 80
 """Characters above which a cell is text."""
 
@@ -59,6 +62,8 @@ class CellValue(NamedTuple):
         unit: the unit of a number, where the cell has one.
         readings: of a date; two where day and month may be exchanged.
         items: of a list, as their keys.
+        relation: what makes a number a bound or an estimate.
+        clock: of a date, the seconds of its day, where it says a time.
     """
 
     type: DataType
@@ -68,6 +73,8 @@ class CellValue(NamedTuple):
     unit: Unit | None = None
     readings: frozenset[Day] = frozenset()
     items: frozenset[object] = frozenset()
+    relation: Relation = ""
+    clock: float = 0.0
 
     @property
     def scaled(self) -> float:
@@ -83,30 +90,31 @@ def cell_value(text: str) -> CellValue:
     if plain in _EMPTY:
         return CellValue("empty", text, "")
     if len(text) <= LONGEST_VALUE:
-        for read in (_bool, _time, _date, _number, _list):
+        for read in (_bool, _time, _date, _timestamp, _number, _list):
             found = read(text, plain)
             if found is not None:
                 return found
-    return CellValue("string", text, words(text))
-
-
-@lru_cache(maxsize=2**16)
-def words(text: str) -> str:
-    """Return the words of a text without case and punctuation, but with minus signs."""
-    plain = _MINUS.sub("minus ", unicodedata.normalize("NFKC", text).casefold())
-    return _NOT_WORD.sub(" ", plain).strip() or plain.strip()
+    return CellValue("string", text, text_key(text))
 
 
 def _bool(text: str, plain: str) -> CellValue | None:
     return CellValue("bool", text, _BOOLS[plain]) if plain in _BOOLS else None
 
 
-def _number(text: str, plain: str) -> CellValue | None:
-    match = _NUMBER.fullmatch(plain) if any(map(str.isdigit, plain)) else None
+def number_key(number: float, relation: Relation) -> object:
+    """Return the key of a number: equal for equal numbers with the same relation."""
+    return (relation, number) if relation else number
+
+
+def _number(text: str, _plain: str) -> CellValue | None:
+    if not any(map(str.isdigit, text)):
+        return None
+    relation, amount = relation_of(text)
+    match = _NUMBER.fullmatch(amount)
     if match is None:
         return None
     written = f"{match['before'] or ''} {match['after'] or ''}".strip()
-    of = unit(written) if written else None
+    of = (CELL_SCALES.get(written) or unit(written)) if written else None
     if written and of is None:
         return None
     digits = match["digits"]
@@ -114,11 +122,12 @@ def _number(text: str, plain: str) -> CellValue | None:
         digits = digits.replace(".", "").replace(",", ".")
     number = float(re.sub(r"[^\d.]", "", digits) + (match["exponent"] or ""))
     signs = match["sign"] + match["sign2"]
-    value = -number if match["open"] or signs.strip("+±") else number
+    value = -number if match["open"] or signs.strip("+") else number
     scaled = value * of.scale if of else value
     if not isfinite(scaled):
         return None
-    return CellValue("number", text, float(f"{scaled:.12g}"), value, of)
+    key = number_key(float(f"{scaled:.12g}"), relation)
+    return CellValue("number", text, key, value, of, relation=relation)
 
 
 def _time(text: str, plain: str) -> CellValue | None:
@@ -147,6 +156,17 @@ def _date(text: str, plain: str) -> CellValue | None:
         return None
     key = min(readings, key=lambda day: tuple(part or 0 for part in day))
     return CellValue("date", text, ("date", key), days(key), readings=readings)
+
+
+def _timestamp(text: str, plain: str) -> CellValue | None:
+    """Read a date with a time; midnight is what programs write for the date alone."""
+    match = _TIMESTAMP.fullmatch(plain)
+    day = match and _date(match["date"], match["date"])
+    time = match and _time(match["time"], match["time"])
+    if not day or not time:
+        return None
+    key = (day.key, time.number) if time.number else day.key
+    return day._replace(text=text, key=key, clock=time.number)
 
 
 def days(day: Day) -> float:
@@ -180,6 +200,6 @@ def _list(text: str, _plain: str) -> CellValue | None:
     for separator in _SEPARATORS:
         items = [item.strip(" '\"") for item in separator.split(inside)]
         if len(items) > 1 and all(items) and max(len(i.split()) for i in items) <= _LIST_WORDS:
-            keys = frozenset(words(item) for item in items)
+            keys = frozenset(text_key(item) for item in items)
             return CellValue("list", text, ("list", keys), items=keys)
     return None

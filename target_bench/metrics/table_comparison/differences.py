@@ -8,13 +8,16 @@ from typing import Literal, NamedTuple
 from rapidfuzz.distance import OSA
 from rapidfuzz.fuzz import token_sort_ratio
 
-from target_bench.metrics.table_comparison.cell_values import CellValue, Day, days, words
+from target_bench.metrics.table_comparison.cell_values import CellValue, Day, days
+from target_bench.metrics.table_comparison.plain_text import text_key, words
+from target_bench.metrics.table_comparison.relations import are_opposite
 from target_bench.metrics.table_comparison.units import PERCENT, Unit, factor
 
 PartialKind = Literal[
     "format",
     "unit",
     "numeric",
+    "relation",
     "date",
     "time",
     "boolean",
@@ -28,7 +31,8 @@ PartialKind = Literal[
 """How two cells differ.
 
 ``format``: the same value written otherwise. ``unit``: a number whose unit is missing, added or of
-another kind. ``numeric``, ``date``, ``time``, ``boolean``, ``list``: another value of that type.
+another kind. ``relation``: the same number, but as a bound or an estimate (``<5``, ``about 5``).
+``numeric``, ``date``, ``time``, ``boolean``, ``list``: another value of that type.
 ``abbreviation``, ``typo``, ``semantic``: text that is shortened, has a few other letters, or shares
 words. ``different``: other text. ``type``: a value of another type.
 """
@@ -41,6 +45,12 @@ _TYPO = 0.25
 
 _SHARED = 0.5
 """Similarity of sorted words from which texts have to do with each other."""
+
+_DAY = 86_400
+"""Seconds of a day."""
+
+_RELATED = 0.25
+"""Share of a number that is wrong where one side has it as a bound or an estimate."""
 
 _REWORDED = 0.1
 """Share of a text that is wrong at least where its words stand in another order."""
@@ -79,9 +89,16 @@ def difference(
         scale: the mean size of the column's numbers, which a numeric difference is divided by, as
             in the paper; 0 for the reference's own number.
     """
+    if reference_unit == prediction_unit and _is_one_text(reference.text, prediction.text):
+        return None if reference.text == prediction.text else Difference("format", 0.0)
     if reference.type == prediction.type == "number":
         units = (reference.unit or reference_unit, prediction.unit or prediction_unit)
-        return _numbers(reference, prediction, units, scale)
+        found = _numbers(reference, prediction, units, scale)
+        return (
+            found
+            if reference.relation == prediction.relation
+            else _related(reference, prediction, found)
+        )
     if reference.text == prediction.text:
         return None
     if reference.key == prediction.key:
@@ -113,7 +130,7 @@ def _numbers(
         known = units[0] or units[1]
         if one.key == two.key and known is not None and PERCENT not in known.name:
             return Difference("format", 0.0)
-        if _near(one.number, two.number, 1e-9):
+        if _near(one.number, two.number, 1e-9) or _is_percentage(one, two, units):
             return Difference("unit", 0.0, 0.0, name)
         found = _amounts(one, two, two.number, name, scale)
         return found and found._replace(kind="unit") if found else None
@@ -128,6 +145,29 @@ def _numbers(
     if _near(one.number, converted, _ROUNDING):
         return Difference("format", 0.0)
     return _amounts(one, two, converted, name, scale)
+
+
+def _is_one_text(one: str, two: str) -> bool:
+    return one == two or one.casefold() == two.casefold()
+
+
+def _is_percentage(one: CellValue, two: CellValue, units: tuple[Unit | None, Unit | None]) -> bool:
+    """Return whether one number is a share and the other the same share in percent."""
+    first, second = (
+        cell.number * (0.01 if unit is not None and unit.name == PERCENT else 1)
+        for cell, unit in zip((one, two), units, strict=True)
+    )
+    return any(unit is not None and unit.name == PERCENT for unit in units) and _near(
+        first, second, 1e-9
+    )
+
+
+def _related(one: CellValue, two: CellValue, found: Difference | None) -> Difference:
+    """Add to the difference of two numbers that they are related to what is meant in two ways."""
+    apart = 1.0 if are_opposite(one.relation, two.relation) else _RELATED
+    if found is None or not found.share:
+        return Difference("relation", apart)
+    return found._replace(share=min(1.0, found.share + apart))
 
 
 def _amounts(
@@ -159,7 +199,9 @@ def _types(one: CellValue, two: CellValue) -> Difference:
 
 def _dates(one: CellValue, two: CellValue) -> Difference:
     if one.readings & two.readings:
-        return Difference("format", 0.0)
+        gap = two.clock - one.clock
+        share = min(1.0, 0.25 + abs(gap) / _DAY)
+        return Difference("time", share, gap, "seconds") if gap else Difference("format", 0.0)
     gaps = [_days_apart(a, b) for a in one.readings for b in two.readings]
     gap = min(gaps, key=abs)
     if gap == 0:
@@ -184,7 +226,7 @@ def _lists(one: CellValue, two: CellValue) -> Difference:
 
 def _texts(one: str, two: str) -> Difference:
     first, second = words(one), words(two)
-    if first == second:
+    if text_key(one) == text_key(two):
         return Difference("format", 0.0)
     if is_abbreviation(first, second) or is_abbreviation(second, first):
         return Difference("abbreviation", 0.25)
@@ -192,7 +234,7 @@ def _texts(one: str, two: str) -> Difference:
     share = edits / max(len(first), len(second))
     if share <= _TYPO and _same_digits(first, second):
         return Difference("typo", share, float(edits), "edits")
-    similarity = token_sort_ratio(first, second) / 100
+    similarity = 0.0 if _is_of_digits(first, second) else token_sort_ratio(first, second) / 100
     if similarity >= _SHARED:
         return Difference("semantic", max(_REWORDED, 1 - similarity), float(edits), "edits")
     return Difference("different", 1.0, float(edits), "edits")
@@ -201,6 +243,11 @@ def _texts(one: str, two: str) -> Difference:
 def _same_digits(one: str, two: str) -> bool:
     """Return whether two texts have the same digits: a slip in a digit is another number."""
     return [c for c in one if c.isdigit()] == [c for c in two if c.isdigit()]
+
+
+def _is_of_digits(one: str, two: str) -> bool:
+    """Return whether two texts are digits alone, such as results: another order says another."""
+    return not any(map(str.isalpha, one + two))
 
 
 def is_abbreviation(short: str, long: str) -> bool:

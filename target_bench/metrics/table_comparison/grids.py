@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from target_bench.core.errors import DataError
-from target_bench.core.grid import CellGrid
 from target_bench.core.schema import Cell, Table
 from target_bench.metrics.table_comparison.rubric import Grid
 from target_bench.metrics.tables.answer_tables import MOST_CELLS, AnswerTable
@@ -35,7 +34,7 @@ def grid_of(table: AnyTable, role: str) -> Grid:
     elif isinstance(table, AnswerTable):
         found = _rectangle(table.rows)
     elif isinstance(table, Table):
-        header = table.header if table.grid is None else _paths(table.grid, table.header)
+        header = _header(table)
         found = _rectangle([header, *table.rows])
     else:
         found = _rectangle(table)
@@ -65,15 +64,10 @@ def _text(cell: Cell) -> str:
     return cell.decode(errors="replace") if isinstance(cell, bytes) else str(cell)
 
 
-def _paths(grid: CellGrid, header: Sequence[str]) -> list[str]:
-    """Return the names of the header rows, from top to bottom, joined by dots."""
-    rows = grid.places()[: grid.header_rows]
-    if len(rows) < 2:
-        return list(header)
-    columns = (
-        [cell.text for cell in column if cell and cell.text] for column in zip(*rows, strict=True)
-    )
-    return [".".join(dict.fromkeys(names)) for names in columns]
+def _header(table: Table) -> Sequence[str]:
+    """Return the names of columns; those of several header rows as paths."""
+    has_levels = table.grid is not None and table.grid.header_rows > 1
+    return table.grid.header_paths() if table.grid and has_levels else table.header
 
 
 def _check(grid: Grid, role: str) -> None:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from target_bench.metrics.table_comparison.alignment import Columns, Pairs
-from target_bench.metrics.table_comparison.cell_values import CellValue, words
+from target_bench.metrics.table_comparison.cell_values import CellValue
+from target_bench.metrics.table_comparison.plain_text import words
 from target_bench.metrics.table_comparison.rubric import Merged
 
 _LEAST = 0.6

@@ -114,15 +114,20 @@ class Unit(NamedTuple):
     scale: float = 1.0
 
 
+CELL_SCALES = {"M": Unit("", 1e6), "B": Unit("", 1e9)}
+"""Capital letters that are scales beside a number; in the name of a column ``M`` is metres."""
+
+
 @lru_cache(maxsize=2**14)
 def unit(text: str) -> Unit | None:
     """Read a unit such as ``km/h``, ``£ million``, ``%`` or ``thousands``; None if it is none."""
     rest = text.casefold().strip(" .")
     found = [_name(symbol) for symbol in _SYMBOL.findall(rest)]
     rest = " ".join(word for word in _SYMBOL.sub(" ", rest).split() if word not in _FILLER)
-    scales = _SCALES | _AFTER_CURRENCY if found else _SCALES
+    has_currency = any(word in _CURRENCIES for word in (*_SYMBOL.findall(text), *rest.split()))
+    scales = _SCALES | _AFTER_CURRENCY if has_currency else _SCALES
     scale = 1.0
-    whole = _name(rest)
+    whole = None if rest in scales else _name(rest)
     if rest and whole is not None:
         found.append(whole)
     elif rest:

@@ -30,6 +30,24 @@ Fault = Literal[
 
 FATAL: frozenset[Fault] = frozenset({"empty", "too_long", "too_deep", "syntax", "no_table"})
 
+FAULT_MEANINGS: dict[Fault, str] = {
+    "empty": "it is empty",
+    "too_long": "it is too long: over 100,000 characters, or a table of over 50,000 cells",
+    "too_deep": "tags, groups or brackets are over 64 levels deep",
+    "syntax": "it cannot be parsed",
+    "no_table": "there is no table in it",
+    "missing_table": "it has fewer tables than the reference",
+    "extra_table": "it has more tables than the reference",
+    "truncated": "it is cut off: a fence, tag, environment, bracket or quote is not closed",
+    "fenced": "there is a code fence around the tables",
+    "prose": "there is text around the tables",
+    "ragged": "rows differ in length, or spans do not fit: rows are filled with empty cells",
+    "nested": "a cell holds a table or a list, which is read as text",
+    "no_table_tag": "it has no <table>",
+    "macros": "LaTeX macros that are not of formatting are left as they are",
+}
+"""What each fault means, where people read it."""
+
 LONGEST = 100_000
 """Characters of an answer above which it is not read."""
 

@@ -1,7 +1,7 @@
 """Tables in HTML, read with BeautifulSoup and a stated parser."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from target_bench.core.grid import CellGrid, GridCell
@@ -25,15 +25,24 @@ _NOT_PROSE = {*_HEADINGS, "table", "ul", "ol", "title", "style", "script", "tr",
 _NUMBER = re.compile("[1-9][0-9]{0,3}")
 _CELLS = ("tr", "td", "th", "li")
 _OPENED, _CLOSED = re.compile(r"<table\b", re.IGNORECASE), re.compile(r"</table\b", re.IGNORECASE)
+Cells = tuple[tuple[GridCell, ...], ...]
+Rows = tuple[tuple[str, ...], ...]
 _WIDEST = 1000
 """Columns over which a cell reaches at most, as in the standard."""
 
 
-def read_html_tables(text: str, parser: str = HTML_PARSER) -> ReadAnswer:
+def read_html_tables(
+    text: str, parser: str = HTML_PARSER, rows_of: Callable[[Cells], Rows] | None = None
+) -> ReadAnswer:
     """Read the tables of HTML; a table inside a cell is text of that cell.
 
     Cells that span are repeated. Without ``<table>``, loose rows are one table, and so are the
     items of lists. A caption, or the heading before a table, is its name.
+
+    Args:
+        text: the HTML.
+        parser: what it is parsed with.
+        rows_of: gives the rows of the cells of a table; None for all rows as they stand.
 
     Raises:
         UnreadableTableError: tags are nested too deeply.
@@ -55,7 +64,9 @@ def read_html_tables(text: str, parser: str = HTML_PARSER) -> ReadAnswer:
         return failed("too_long")
     if not all(_is_filled(grid) for _, grid in grids) or _has_odd_span(soup):
         faults.append("ragged")
-    return read_answer([AnswerTable(name, _rows(grid)) for name, grid in grids], faults)
+    return read_answer(
+        [AnswerTable(name, (rows_of or _rows)(grid)) for name, grid in grids], faults
+    )
 
 
 def _has_prose(soup: "BeautifulSoup") -> bool:
@@ -93,7 +104,7 @@ def _belongs(part: "NavigableString", tag: "Tag") -> bool:
     return False
 
 
-def _grid(root: "Tag") -> tuple[tuple[GridCell, ...], ...]:
+def _grid(root: "Tag") -> Cells:
     """Return the cells of the rows that are of this table and of none inside it."""
     own = root if root.name == "table" else None
     rows = (row for row in root.find_all("tr") if row.find_parent("table") is own)
@@ -102,10 +113,12 @@ def _grid(root: "Tag") -> tuple[tuple[GridCell, ...], ...]:
 
 
 def _cells(row: "Tag") -> Iterator[GridCell]:
+    around = row.find_parent(["thead", "tbody", "table"])
+    in_head = around is not None and around.name == "thead"
     for cell in row.find_all(["th", "td"]):
         if cell.find_parent("tr") is row:
             rows, columns = _span(cell, "rowspan"), _span(cell, "colspan")
-            yield GridCell(_text(cell), rows, columns, cell.name == "th")
+            yield GridCell(_text(cell), rows, columns, in_head or cell.name == "th")
 
 
 def _span(cell: "Tag", name: str) -> int:
@@ -120,21 +133,28 @@ def _has_odd_span(soup: "BeautifulSoup") -> bool:
     return any(not _NUMBER.fullmatch(one) or int(one) > _WIDEST for one in given)
 
 
-def _is_filled(grid: tuple[tuple[GridCell, ...], ...]) -> bool:
+def _is_filled(grid: Cells) -> bool:
     """Return whether the cells, with their spans, fill a rectangle without covering each other."""
     places = CellGrid(grid).places()
     return sum(cell[1] * cell[2] for row in grid for cell in row) == sum(map(len, places))
 
 
-def _items(soup: "BeautifulSoup") -> tuple[tuple[GridCell, ...], ...]:
+def _items(soup: "BeautifulSoup") -> Cells:
     return tuple((GridCell(_text(item)),) for item in soup.find_all("li"))
 
 
-def _size(grid: tuple[tuple[GridCell, ...], ...]) -> int:
+def _size(grid: Cells) -> int:
     return sum(cell[2] * min(cell.row_span, len(grid)) for row in grid for cell in row)
 
 
-def _rows(grid: tuple[tuple[GridCell, ...], ...]) -> tuple[tuple[str, ...], ...]:
+def rows_with_paths(grid: Cells) -> Rows:
+    """Return the rows of a table, of which several header rows are one of paths with dots."""
+    cells = CellGrid(grid)
+    n = cells.header_rows
+    return _rows(grid) if n < 2 else (tuple(cells.header_paths()), *_rows(grid)[n:])
+
+
+def _rows(grid: Cells) -> Rows:
     """Return the rows with spans filled; as they are where there is no span."""
     if all(cell[1:3] == (1, 1) for row in grid for cell in row):
         return tuple(tuple(cell.text for cell in row) for row in grid)

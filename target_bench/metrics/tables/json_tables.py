@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from typing import Any
 
 from target_bench.metrics.tables.answer_tables import (
@@ -26,8 +27,9 @@ _DEEPEST = 64
 def read_json_tables(text: str) -> ReadAnswer:
     """Read the tables of JSON documents.
 
-    A table is a list of objects, a list of lists whose first is the header, or an object with
-    ``header`` (or ``columns``) and ``rows`` (or ``data``), perhaps with a ``name``. An object whose
+    A table is a list of objects, a list of lists whose first is the header, an object whose values
+    are all columns (lists, or objects with the numbers of rows), or one with ``header`` (or
+    ``columns``) and ``rows`` (or ``data``), perhaps with a ``name``. An object whose
     values are tables holds them by name, ``{"tables": [...]}`` in a list. A document that is cut
     off is closed after its last whole value.
 
@@ -131,6 +133,8 @@ def _of_object(value: Mapping[str, Any], name: str, faults: list[Fault]) -> Iter
     elif _holds_table(value):
         for key, one in value.items():
             yield from _tables(one, own if key == "tables" else str(key), faults)
+    elif value and all(map(_is_column, value.values())):
+        yield _of_columns(value, own, faults)
     elif value:
         pairs = ((str(key), _text(cell, faults)) for key, cell in value.items())
         yield AnswerTable(own, tuple(pairs))
@@ -143,6 +147,26 @@ def _holds_table(value: Mapping[str, Any]) -> bool:
         or (isinstance(one, Mapping) and bool({*_ROWS, *_HEADERS} & set(one)))
         for one in value.values()
     )
+
+
+def _is_column(value: Any) -> bool:
+    """Return whether a value is the cells of a column, in a list or by the numbers of rows."""
+    cells = value.values() if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping) and not all(str(key).isdigit() for key in value):
+        return False
+    return isinstance(value, list | Mapping) and not any(
+        isinstance(cell, list | Mapping) for cell in cells
+    )
+
+
+def _of_columns(columns: Mapping[str, Any], name: str, faults: list[Fault]) -> AnswerTable:
+    lists = [list(c.values()) if isinstance(c, Mapping) else c for c in columns.values()]
+    if len(lists) * max(map(len, lists)) > MOST_CELLS:
+        raise UnreadableTableError("too_long", f"{len(lists)} columns")
+    if len(set(map(len, lists))) > 1:
+        faults.append("ragged")
+    rows = (tuple(_text(cell, faults) for cell in row) for row in zip_longest(*lists))
+    return AnswerTable(name, (tuple(map(str, columns)), *rows))
 
 
 def _of_records(records: list[Any], name: str, faults: list[Fault]) -> AnswerTable:

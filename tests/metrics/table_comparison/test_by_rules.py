@@ -44,10 +44,13 @@ def _only(prediction: list[list[str]]) -> CellPair:
         (1, 1, "1.70", "numeric", -0.1, "meter"),
         (1, 1, "180 cm", "format", None, ""),
         (1, 1, "200 cm", "numeric", 0.2, "meter"),
+        (1, 1, "<1.80", "relation", None, ""),
+        (1, 1, "about 1.90", "numeric", 0.1, "meter"),
         (1, 1, "1.8 kg", "unit", None, "meter"),
         (1, 1, "tall", "type", None, ""),
         (1, 2, "1990-05-03", "format", None, ""),
         (1, 2, "1990-05-13", "date", 10.0, "days"),
+        (1, 2, "1990-05-03 00:01", "time", 60.0, "seconds"),
         (1, 3, "Lutetia", "different", 6.0, "edits"),
     ],
 )
@@ -79,6 +82,24 @@ def test_differences_have_a_kind_and_a_size_in_the_unit_of_the_reference(
         ("29.10.2010", "29 October 2010"),
         ("10/11/2010", "11 October 2010"),
         ("N/A", "-"),
+        ("about 5", "ca. 5"),
+        ("~5", "approximately 5"),
+        (">= 5", "≥5"),
+        ("5+", "at least 5"),
+        ("< $5", "less than 5 dollars"),
+        ("$1.2m", "$1,200,000"),
+        ("1.2M", "1.2 million"),
+        ("€3bn", "€3,000,000,000"),
+        ("£5k", "£5,000"),
+        ("1.2 m USD", "$1.2M"),
+        ("5m", "500 cm"),
+        ("45%", "0.45"),
+        ("2020-01-01 00:00:00", "2020-01-01"),
+        ("2020-01-01T00:00:00Z", "1 January 2020"),
+        ("2020-01-01 10:30", "1 Jan 2020 10:30 am"),
+        ("U.S.", "US"),
+        ("U.S., U.K.", "US, UK"),
+        ("Washington, D.C.", "Washington DC"),
     ],
 )
 def test_the_same_value_in_another_format_is_equal(one: str, two: str) -> None:
@@ -99,12 +120,43 @@ def test_the_same_value_in_another_format_is_equal(one: str, two: str) -> None:
         ("version 2", "version 3"),
         ("12 m", "12 km"),
         ("5 of 7", "-5 of 7"),
+        ("<0.05", ">0.05"),
+        ("p < .05", "p > .05"),
+        ("≥ 5", "≤ 5"),
+        ("5", "~5"),
+        ("5", "5+"),
+        ("5", "±5"),
+        ("1990", "1990s"),
+        ("c. 1990", "1990"),
+        ("$5m", "5 m"),
+        ("2020-01-01 10:30", "2020-01-01"),
+        ("2020-01-01 10:30", "2020-01-02 10:30"),
+        ("A+", "A-"),
+        ("C++", "C"),
+        ("C#", "C"),
+        ("10²", "102"),
+        ("5% of all", "5 of all"),
+        ("$5 fee", "€5 fee"),
+        ("3-1", "1-3"),
     ],
 )
 def test_another_value_is_not_equal(one: str, two: str) -> None:
     table = [["name", "value"], ["Ann", one], ["Bob", "x"]]
     other = [["name", "value"], ["Ann", two], ["Bob", "x"]]
     assert compare_tables(table, other).score() < 1
+
+
+def test_a_bound_the_other_way_is_all_wrong_and_an_estimate_is_a_part() -> None:
+    opposite, estimate = (_only(_changed(1, 1, text)).difference for text in ("<1.80", "~1.80"))
+    table = [list(row) for row in PEOPLE]
+    table[1][1] = ">1.80"
+    (cell,) = (
+        one for one in compare_tables(table, _changed(1, 1, "<1.80")).cells if one.difference
+    )
+    assert cell.difference is not None
+    assert opposite is not None
+    assert estimate is not None
+    assert (cell.difference.share, opposite.share, estimate.share) == (1, 0.25, 0.25)
 
 
 def test_missing_and_extra_parts_are_counted_once() -> None:

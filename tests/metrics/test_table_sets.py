@@ -1,0 +1,57 @@
+"""Metrics of sets of tables and of columns, by hand."""
+
+import numpy as np
+import pytest
+
+from target_bench.core.errors import ConfigError
+from target_bench.core.schema import TableId
+from target_bench.metrics.retrieval import JudgedRankings, judge
+from target_bench.metrics.table_sets import column_metrics, set_metrics, with_columns
+
+RANKINGS = ["abcd", "a", "", "xy", "dcba"]
+GOLD = ["ab", "ab", "a", "ab", "d"]
+
+
+def _per_query(judged: JudgedRankings, depth: int) -> dict[str, list[float]]:
+    return {m.name: m.per_query(m.statistics(judged)).tolist() for m in set_metrics(depth)}
+
+
+def test_sets_by_hand() -> None:
+    found = _per_query(judge(RANKINGS, GOLD, 10), 10)
+    assert found["set_precision"] == [0.5, 1, 0, 0, 0.25]
+    assert found["set_recall"] == [1, 0.5, 0, 0, 1]
+    assert found["set_f1"] == pytest.approx([4 / 6, 2 / 3, 0, 0, 2 / 5])
+    assert found["complete_recall"] == [1, 0, 0, 0, 1]
+    assert found["set_size"] == [4, 1, 0, 2, 4]
+
+
+def test_sets_end_at_the_largest_cutoff() -> None:
+    found = _per_query(judge(RANKINGS, GOLD, 2), 2)
+    assert found["set_size"] == [2, 1, 0, 2, 2]
+    assert found["set_precision"] == [1, 1, 0, 0, 0.5]
+    assert len({m.signature for k in (2, 3) for m in set_metrics(k)}) == 10
+
+
+def test_the_order_in_a_set_does_not_matter() -> None:
+    backwards = [ranking[::-1] for ranking in RANKINGS]
+    assert _per_query(judge(RANKINGS, GOLD, 4), 4) == _per_query(judge(backwards, GOLD, 4), 4)
+
+
+A, B = TableId("d", "a"), TableId("d", "b")
+
+
+def test_columns_by_hand() -> None:
+    rankings = [[A, B], [B, A], [A]]
+    gold = [{(A, "x"), (A, "y"), (B, "x")}, {(A, "x")}, set()]
+    judged = with_columns(judge(rankings, [[A], [A], [A]], 2), rankings, gold)
+    first, second = column_metrics([1, 2])
+    assert first.name == "column_recall@1"
+    np.testing.assert_allclose(first.per_query(first.statistics(judged)), [2 / 3, 0, np.nan])
+    np.testing.assert_allclose(second.per_query(second.statistics(judged)), [1, 1, np.nan])
+    assert first.counted(first.statistics(judged)) == 2
+    assert float(first.value(first.statistics(judged).sum(axis=0))) == pytest.approx(1 / 3)
+
+
+def test_columns_that_were_not_judged() -> None:
+    with pytest.raises(ConfigError, match="use --task retrieval:columns=true"):
+        column_metrics([1])[0].statistics(judge(["a"], ["a"], 1))

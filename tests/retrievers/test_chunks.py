@@ -1,0 +1,185 @@
+"""Chunks of rows, against rankings of all chunks by hand."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from target_bench.components.row_chunks import RowChunks
+from target_bench.core.errors import ConfigError
+from target_bench.core.identity import plugin_identity
+from target_bench.core.index_store import load_index, save_index
+from target_bench.core.ranking import Ranking
+from target_bench.core.schema import Corpus, Table, TableId
+from target_bench.data.tables import MemoryCorpus, digests_of
+from target_bench.retrievers.chunks import Chunks
+from tests.retrievers.tables import (
+    QUERIES,
+    TABLES,
+    ask,
+    batches_change_nothing,
+    built,
+    corpus,
+    hash_seed_changes_nothing,
+    names,
+    reloaded,
+    same_rankings,
+    table,
+)
+
+SPECS = [
+    "chunks:rows=1",
+    "chunks:rows=1,retriever=tfidf",
+    "chunks:rows=1,limit=1",
+    "chunks:rows=1,retriever='hybrid:retrievers=[bm25,tfidf]'",
+]
+LONG = table("long", "Fruit", rows=[(f"plum{i}", i) for i in range(7)], section="Prices")
+
+
+def rolled_up(retriever: Any, chunks: RowChunks, tables: Corpus, k: int = 5) -> list[Any]:
+    """The definition: all chunks are ranked, and a table stands where its first chunk does."""
+    retriever.embed_corpus(MemoryCorpus(chunks))
+    found = []
+    for ranking in ask(retriever, k=len(chunks)):
+        best: dict[TableId, float] = {}
+        for chunk, score in ranking:
+            best.setdefault(tables.ids[int(chunks.tables[chunks.positions[chunk]])], score)
+        found.append(list(best.items())[:k])
+    return found
+
+
+def test_chunks_have_the_header_and_context_of_their_table() -> None:
+    chunks = RowChunks(MemoryCorpus([LONG, *TABLES]), 3, "all")
+    first, second, third, *_ = chunks
+    assert [len(chunk.rows) for chunk in (first, second, third)] == [3, 3, 1]
+    assert first.id == LONG.id
+    assert len({first.id, second.id, third.id}) == 3
+    for chunk in (first, second, third):
+        assert (chunk.header, chunk.context) == (LONG.header, LONG.context)
+    assert [*first.rows, *second.rows, *third.rows] == list(LONG.rows)
+    assert len(chunks) == len(list(chunks)) == 3 + len(TABLES)
+    assert [chunks[name] for name in chunks.ids] == list(chunks)
+    assert chunks.fingerprint == MemoryCorpus(chunks).fingerprint
+    assert list(digests_of(chunks)) == list(chunks.digests)
+
+
+def test_ids_of_chunks_are_of_no_other_table() -> None:
+    rows = [("plum", 1), ("pear", 2)]
+    tables = [table(name, rows=rows) for name in ("a (2)", "a", "a (2) ")]
+    chunks = RowChunks(MemoryCorpus(tables), 1, "all")
+    assert len(set(chunks.ids)) == 6
+    assert {t.id for t in tables} <= set(chunks.ids)
+
+
+@pytest.mark.parametrize("part", ["bm25", "tfidf", "hybrid:retrievers=[bm25,tfidf]"])
+@pytest.mark.parametrize("k", [1, 3, 100])
+def test_a_table_ranks_where_its_best_chunk_does(part: str, k: int) -> None:
+    tables = MemoryCorpus([LONG, *TABLES])
+    retriever = built(f"chunks:rows=1,retriever='{part}'", tables)
+    chunks = RowChunks(tables, 1, "all")
+    wanted = rolled_up(built(part, tables), chunks, tables, k)
+    same_rankings(ask(retriever, k=k), wanted)
+
+
+def test_a_long_table_hides_no_other() -> None:
+    """The first chunks of a ranking are all of one table: more are asked for."""
+    asked: list[int] = []
+
+    class Counting:
+        def embed_corpus(self, corpus: Corpus) -> None:
+            self.ids = corpus.ids
+
+        def retrieve(self, query: str, top_k: int) -> Ranking:
+            asked.append(top_k)
+            return self.ids[:top_k]
+
+    many = table("many", rows=[("x", i) for i in range(40)])
+    retriever = Chunks(Counting(), rows=1)
+    retriever.embed_corpus(MemoryCorpus([many, *TABLES]))
+    assert list(retriever.retrieve("x", 2)) == [many.id, TABLES[0].id]
+    assert asked == [8, 32, 55]
+    assert list(retriever.retrieve("x", 1)) == [many.id]
+    assert asked[3:] == [4]
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_batches_change_nothing(spec: str) -> None:
+    batches_change_nothing(spec)
+
+
+@pytest.mark.parametrize("spec", SPECS[:3])
+def test_saving_changes_nothing(spec: str, tmp_path: Path) -> None:
+    saved, loaded = reloaded(spec, tmp_path)
+    assert ask(loaded) == ask(saved)
+    assert {p.suffix for p in tmp_path.rglob("*") if p.is_file()} <= {".npy", ".json"}
+
+
+def test_a_saved_index_is_opened_without_reading_tables(tmp_path: Path) -> None:
+    saved = Chunks("bm25", rows=1, limit=1)
+    saved.embed_corpus(corpus())
+    save_index(saved, corpus(), tmp_path / "index")
+    loaded = Chunks("bm25", rows=1, limit=1)
+    load_index(loaded, corpus(), tmp_path / "index")
+    assert ask(loaded) == ask(saved)
+    assert loaded.notes() == saved.notes()
+
+
+def test_hash_seed_changes_nothing() -> None:
+    hash_seed_changes_nothing(SPECS[0])
+
+
+def test_one_chunk_per_table_is_the_retriever_itself() -> None:
+    assert ask(built("chunks:rows=100")) == ask(built("bm25"))
+
+
+def test_rows_left_out_are_reported() -> None:
+    retriever = built("chunks:rows=1,limit=1")
+    assert "7 of 8 tables have more rows than limit=1 lets in" in retriever.notes()[0]
+    assert not built("chunks:rows=1").notes()
+    assert names(ask(retriever, ["pear"])[0]) == []
+
+
+def test_small_corpora() -> None:
+    assert ask(built("chunks", MemoryCorpus([])), ["plum"]) == [[]]
+    assert list(built("chunks").retrieve_batch([], 3)) == []
+
+
+def test_the_retriever_is_part_of_the_identity() -> None:
+    one, warning = plugin_identity(Chunks("bm25"))
+    assert warning is None
+    assert one != plugin_identity(Chunks("bm25:k1=0.9"))[0]
+    assert one != plugin_identity(Chunks("bm25", rows=51))[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"rows": 0}, "rows=0: at least 1"),
+        ({"limit": 0}, "limit=0: at least 1"),
+        ({"retriever": "bm52"}, "unknown retriever 'bm52'"),
+    ],
+)
+def test_bad_settings(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Chunks(**arguments)
+
+
+def unscored(tables: Sequence[Table]) -> Chunks:
+    """Chunks around a retriever that ranks without scores."""
+
+    class Backwards:
+        def embed_corpus(self, corpus: Corpus) -> None:
+            self.ids = corpus.ids
+
+        def retrieve(self, query: str, top_k: int) -> Ranking:
+            return self.ids[::-1][:top_k]
+
+    retriever = Chunks(Backwards(), rows=1)
+    retriever.embed_corpus(MemoryCorpus(tables))
+    return retriever
+
+
+def test_a_retriever_without_scores_keeps_its_order() -> None:
+    assert list(unscored(TABLES[:3]).retrieve("x", 2)) == [TABLES[2].id, TABLES[1].id]
+    assert len(QUERIES) == len(unscored(TABLES[:3]).retrieve_batch(QUERIES, 2))

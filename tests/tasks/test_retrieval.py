@@ -1,0 +1,64 @@
+"""The settings of table retrieval: metrics of sets and of columns."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from target_bench import score_rankings
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.schema import Dataset, Query, TableId
+from target_bench.data.select import load, make_task
+
+NEW = {"set_precision", "set_recall", "set_f1", "complete_recall", "set_size"}
+
+
+def _scores(dataset: Dataset, settings: str = "") -> dict[str, Any]:
+    rankings = {query.id: query.gold[:1] for query in dataset.queries}
+    return dict(score_rankings(dataset, rankings, [1, 5], make_task(f"retrieval{settings}")).scores)
+
+
+def _with(**changes: Any) -> Dataset:
+    dataset = load("mini")
+    about_sql = [q for q in dataset.queries if q.metadata.get("task") == "text_to_sql"]
+    return replace(dataset, queries=(replace(about_sql[0], **changes),))
+
+
+def test_sets_are_measured_where_asked_for() -> None:
+    dataset = load("mini")
+    plain, sets = _scores(dataset), _scores(dataset, ":sets=true")
+    assert set(sets) - set(plain) == NEW
+    assert all(plain[name] == sets[name] for name in plain)
+    assert sets["set_size"].value == 1
+    assert sets["set_precision"].value == 1
+    assert sets["complete_recall"].value == plain["full_recall@5"].value
+
+
+def test_columns_of_gold_sql() -> None:
+    dataset = load("mini")
+    scores = _scores(dataset, ":columns=true")
+    with_sql = [q for q in dataset.queries if q.metadata.get("task") == "text_to_sql"]
+    counting = [q for q in with_sql if q.references[0].startswith("SELECT count(*) FROM")]
+    no_column = [q for q in counting if "WHERE" not in q.references[0]]
+    assert scores["column_recall@5"].n == len(with_sql) - len(no_column) == 54
+    assert 0.5 < scores["column_recall@1"].value < 1
+
+
+def test_columns_in_the_metadata_come_first() -> None:
+    dataset = _with()
+    (query,) = dataset.queries
+    table = query.gold[0]
+    column = dataset.corpus[table].header[0]
+    pairs = {"gold_columns": [[table.table_id, column]]}
+    assert _scores(_with(metadata=pairs), ":columns=true")["column_recall@1"].value == 1
+    wrong = {"gold_columns": [[table.table_id, "gone"]]}
+    with pytest.raises(DataError, match=r"gold_columns names .*'gone'.* which is not a table and"):
+        _scores(_with(metadata=wrong), ":columns=true")
+
+
+def test_no_gold_columns() -> None:
+    query = Query("q", "?", (TableId("0", "none"),), "Paris")
+    dataset = load("mini")
+    first = replace(query, gold=dataset.queries[0].gold)
+    with pytest.raises(ConfigError, match="no query has gold columns"):
+        _scores(replace(dataset, queries=(first,)), ":columns=true")
