@@ -72,8 +72,8 @@ class RunOptions(Read):
     distractors: tuple[str, ...] = field(
         default=(),
         metadata=option(
-            "Tables to mix in: a corpus or the path of a folder, with split, n and seed, as in "
-            "ottqa:split=train,n=1000,seed=7; may be repeated.",
+            "Tables to mix in: a corpus or the path of a folder, with split, n, seed and "
+            "near_copies, as in ottqa:split=train,n=1000,seed=7; may be repeated.",
             texts,
             shown=False,
         ),

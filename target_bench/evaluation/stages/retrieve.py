@@ -14,7 +14,7 @@ from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
 from target_bench.core.errors import PluginError, StoreError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
-from target_bench.core.schema import Corpus, Dataset, Query, Retrieval
+from target_bench.core.schema import Corpus, Dataset, Distractors, Query, Retrieval
 from target_bench.core.settings import masked_settings
 from target_bench.data.select import Loaded
 from target_bench.evaluation.run_options import RunOptions
@@ -208,7 +208,7 @@ class RetrieveStage:
             files=dict(self.dataset.files),
             data=self.dataset.info.source,
             distractors=tuple(
-                MixedIn(d.spec, len(d.ids), tuple(map(str, d.ids)))
+                MixedIn(d.spec, len(d.ids), tuple(map(str, d.ids)), _listed(d))
                 for d in self.dataset.distractors
             ),
             started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
@@ -326,3 +326,11 @@ class RetrieveStage:
 def _batches(queries: Sequence[Query], n: int) -> Iterator[Sequence[Query]]:
     for start in range(0, len(queries), n):
         yield queries[start : start + n]
+
+
+def _listed(distractors: Distractors) -> tuple[dict[str, Any], ...]:
+    """Return the near-copies among distractors as a manifest lists them."""
+    return tuple(
+        {"id": str(one.id), "of": str(one.of), "similarity": one.similarity}
+        for one in distractors.near_copies
+    )
