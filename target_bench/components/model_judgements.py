@@ -120,7 +120,7 @@ def text_of(given: Generation) -> str | None:
 
 
 def judge_setting(judge: Any, version: str, name: str = "judge") -> str:
-    """Return what a task's settings say of a judge.
+    """Return the entry of a judge in the settings of a task.
 
     Args:
         judge: a generator, as on the command line or as an object.

@@ -115,7 +115,7 @@ def _said(claim: Claim) -> str:
 
 
 def judged_record(support: Support, reply: str | None) -> dict[str, Any]:
-    """Return what is recorded of the claims of an answer: those without support, and by whom.
+    """Return the claims of an answer without support, and those that a model supports, as JSON.
 
     Args:
         support: what the rules found.

@@ -292,7 +292,7 @@ def _record(compared: ComparedTables, replies: tuple[str, str] | None) -> dict[s
 
 
 def _cell_record(compared: ComparedTables, reply: str | None) -> dict[str, Any]:
-    """Return what a judge of cells said of those without support; nothing if it was not asked."""
+    """Return the cells without support after a judge's reply; nothing if it was not asked."""
     if reply is None:
         return {}
     return judged_record(compared.support, reply) | {"cells_reply": reply}

@@ -44,7 +44,7 @@ def _faults(compared: Compared) -> dict[str, int]:
 
 
 def _numbers(compared: Compared) -> dict[str, int]:
-    """Return number of tables -> how many answers have so many, fewest first."""
+    """Return number of tables -> how many answers have this many, fewest first."""
     counts = Counter(len(one.answer.tables) for one in compared)
     return {str(n): counts[n] for n in sorted(counts)}
 
