@@ -13,7 +13,7 @@ from functools import partial
 from math import isfinite
 from pathlib import Path
 from types import NoneType
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 from target_bench.core import faults
 from target_bench.core.errors import (
@@ -75,9 +75,12 @@ class Retriever(ABC):
     Attributes:
         packages: distributions whose versions can change the ranking; recorded with every run.
         queries_at_once: how many ``retrieve_batch`` is given, and are written to disk, at a time.
+        scope: ``corpus``; or ``database``: the tables of each database are a corpus of their own,
+            which is indexed and asked the questions about that database.
     """
 
     packages: ClassVar[tuple[str, ...]] = ()
+    scope: ClassVar[Literal["corpus", "database"]] = "corpus"
     queries_at_once: ClassVar[int] = 128
 
     @abstractmethod

@@ -19,6 +19,7 @@ SPECS = {
     "late-interaction": "late-interaction:device=cpu,model={model}",
     "rows": "rows",
     "joins": "joins",
+    "within-database": "within-database",
     "best": f"best:encoder={ENCODER}",
     "hyse": "hyse:generator=tests.retrievers.test_hyse:Saying,retriever=bm25",
     "compat": "compat:target=tests/retrievers/target_style.py:Overlapping",
@@ -40,7 +41,10 @@ NEEDS = {
     "qdrant": "qdrant_client",
 }
 KEEP_NO_INDEX = {"compat", "langchain", "llama-index", "qdrant"}
-KEEP_A_LIMIT = {*("chunks", "joins"), *("hyse", "rerank", "bm25f")}  # as bm25 keeps one
+KEEP_A_LIMIT = {
+    *("chunks", "joins", "within-database"),
+    *("hyse", "rerank", "bm25f"),
+}  # as bm25 keeps one
 WITHOUT_SCORES = {"compat", "langchain"}  # as these samples of what they wrap rank
 NOT_FROM_SETTINGS = {*KEEP_NO_INDEX, "table-summaries"}  # config() tells of them in other words
 
