@@ -105,6 +105,16 @@ By = Annotated[
         show_default=False,
     ),
 ]
+Arenas = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--arena",
+        metavar="FILE",
+        help="Figures of metrics of tables, which `tables arena -o FILE.json` wrote; may be "
+        "repeated.",
+        show_default=False,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 
 Given = Mapping[str, Any]
