@@ -158,7 +158,7 @@ class ArenaView:
 
 
 def arena_views(arenas: Sequence[Arena], used: Collection[str]) -> list[ArenaView]:
-    """Return what a page shows of arenas beside runs.
+    """Return the arenas as a report of runs shows them.
 
     Args:
         arenas: their figures.
@@ -176,13 +176,18 @@ def arena_views(arenas: Sequence[Arena], used: Collection[str]) -> list[ArenaVie
     return [ArenaView(arena, f"arena-{n}", used) for n, arena in enumerate(arenas, start=1)]
 
 
+def site_views(arenas: Sequence[Arena]) -> list[ArenaView]:
+    """Return the arenas as the site of a leaderboard shows them."""
+    return [ArenaView(arena, f"arena-{n}") for n, arena in enumerate(arenas, start=1)]
+
+
 def arena_style() -> str:
     """Return the style of these parts."""
     return asset("arena.css", FOLDER)
 
 
 def arena_context() -> dict[str, object]:
-    """Return what the templates of these parts need besides the views."""
+    """Return the values that the templates of these parts need besides the views."""
     return {"abouts": {name: change.about for name, change in CHANGES.items()}, "heat": _heat}
 
 

@@ -104,7 +104,7 @@ def write_report(
     observer, limits = observer or Observer(), limits or Limits()
     if out.is_dir():
         raise ConfigError(f"-o {out}: is a folder; name a file, as in report.html")
-    found = read_arenas(arenas)
+    found = read_arenas(arenas) if arenas else []
     runs, loaded = open_runs(folders, data_dir, observer)
     try:
         views = arena_views(found, {name for run in runs for name in run.scores})
@@ -157,7 +157,8 @@ class _Report:
 
     def _context(self) -> dict[str, Any]:
         script = "\n".join([asset("page.js"), *(asset(name, _FOLDER) for name in _SCRIPTS)])
-        style = asset("theme.css") + asset("report.css", _FOLDER) + arena_style()
+        style = asset("theme.css") + asset("report.css", _FOLDER)
+        style += arena_style() if self._views else ""
         info, runs = self._dataset.info, self._runs
         return {
             "title": f"{info.title} {self._dataset.split}",

@@ -19,9 +19,8 @@ from target_bench.reporting.arena_page.arena_view import ArenaView
 from target_bench.reporting.leaderboard.site import build
 from target_bench.reporting.report import write_report
 from tests.browser import PHONE, OpenPage
-from tests.builders import Recorder
+from tests.builders import Recorder, only
 from tests.reporting.leaderboard.site.small import board, write
-from tests.reporting.toy import only
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,21 @@
-"""Building the site: entries in, a folder of pages out."""
+"""Building the site: entries in, a folder of pages out, as a whole or not at all.
 
+The folder is replaced only if nothing but a site is lost.
+"""
+
+import json
+import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ConfigError, StoreError
+from target_bench.core.files import exclusive_lock, parse_json
 from target_bench.core.observer import Observer
 from target_bench.core.version import __version__
 from target_bench.evaluation.arena.arena_file import read_arenas
@@ -16,11 +24,20 @@ from target_bench.reporting.arena_page.arena_view import (
     ArenaView,
     arena_context,
     arena_style,
+    site_views,
 )
 from target_bench.reporting.leaderboard.entry import Entry, entries
 from target_bench.reporting.leaderboard.site import boards
 from target_bench.reporting.leaderboard.site.boards import Shown
-from target_bench.reporting.leaderboard.site.entry_pages import RunView, Slicer, Sums, hardest, view
+from target_bench.reporting.leaderboard.site.entry_pages import (
+    RunView,
+    Slicer,
+    Sums,
+    hardest,
+    page_names,
+    task_page,
+    view,
+)
 from target_bench.reporting.leaderboard.site.groups import (
     LEVEL,
     Groups,
@@ -29,14 +46,13 @@ from target_bench.reporting.leaderboard.site.groups import (
     resamples,
     versions,
 )
-from target_bench.reporting.leaderboard.site.site_folder import check_folder, replace_folder
 from target_bench.reporting.web import asset, environment, security_policy, shown
+from target_bench.runs.record_log import cannot
 
 _FOLDER = Path(__file__).parent
 _BOARD_SCRIPTS = ("charts.js", "filters.js", "table.js", "copying.js", "board.js")
 _BASELINE = "bm25"
 METRICS_PAGE = "table-metrics.html"
-_SAFE = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +104,17 @@ def build(
     """
     observer = observer or Observer()
     check_folder(out, submissions)
-    views = [ArenaView(one, f"arena-{n}") for n, one in enumerate(read_arenas(arenas), start=1)]
+    shown_arenas = site_views(read_arenas(arenas)) if arenas else []
     observer.stage("leaderboard: read entries")
-    read = _read(submissions)
+    read = _read(submissions, shown_arenas)
     first = _baseline(read.entries, baseline)
     observer.stage("leaderboard: test differences")
     tests = boards.tested(read.groups, first)
-    board = Shown(read.entries, _pages(read.entries), read.groups, tests, first)
+    board = Shown(read.entries, page_names(read.entries), read.groups, tests, first)
     observer.stage("leaderboard: write pages", total=len(board.entries))
-    pages = _Pages(board, read, shown(title or _title(read.groups)), views, observer)
+    pages = _Pages(board, read, shown(title or _title(read.groups)), observer)
     size = replace_folder(out, pages.files())
-    n = 1 + bool(views) + len(board.groups.tasks()) + len(board.entries)
+    n = 1 + bool(arenas) + len(board.groups.tasks()) + len(board.entries)
     return Built(out, len(board.entries), read.rejected, n, size)
 
 
@@ -108,9 +124,10 @@ class _Read:
     views: dict[str, list[RunView]]
     groups: Groups
     rejected: int
+    arenas: Sequence[ArenaView]
 
 
-def _read(folder: Path) -> _Read:
+def _read(folder: Path, arenas: Sequence[ArenaView]) -> _Read:
     """All entries; values of queries are kept as far as boards need them."""
     kept: dict[str, Entry] = {}
     views: dict[str, list[RunView]] = {}
@@ -124,7 +141,7 @@ def _read(folder: Path) -> _Read:
         kept[entry.id] = replace(entry, runs=tuple(run.without_queries for run in entry.runs))
     groups.arrange()
     kept = {id_: kept[id_] for id_ in sorted(kept)}
-    return _Read(kept, views, groups, rejected)
+    return _Read(kept, views, groups, rejected, arenas)
 
 
 def _title(groups: Groups) -> str:
@@ -150,34 +167,13 @@ def _baseline(found: Mapping[str, Entry], wanted: str | None) -> System | None:
     return next(named, None)
 
 
-def _pages(found: Mapping[str, Entry]) -> dict[str, str]:
-    """Id -> a file name that every file system and address can have, each once."""
-    names: dict[str, str] = {}
-    for id_ in found:
-        name = id_ if _SAFE.fullmatch(id_) else _hashed(id_)
-        names[id_] = name if name not in names.values() else _hashed(id_)
-    return {id_: f"{name}.html" for id_, name in names.items()}
-
-
-def _hashed(id_: str) -> str:
-    words = re.sub(r"[^a-z0-9]+", "-", id_.casefold()).strip("-")[:40] or "entry"
-    return f"{words}-{sha256(id_.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
-
-
 class _Pages:
     """The files of a site, one after the other."""
 
-    def __init__(
-        self,
-        board: Shown,
-        read: _Read,
-        title: str,
-        views: Sequence[ArenaView],
-        observer: Observer,
-    ) -> None:
+    def __init__(self, board: Shown, read: _Read, title: str, observer: Observer) -> None:
         self._board, self._read, self._title, self._observer = board, read, title, observer
-        self._views = views
-        self._style = asset("theme.css") + asset("site.css", _FOLDER) + arena_style()
+        self._style = asset("theme.css") + asset("site.css", _FOLDER)
+        self._style += arena_style() if read.arenas else ""
         self._jinja = environment(_FOLDER, FOLDER)
         self._jinja.filters["shown"] = shown
 
@@ -187,7 +183,7 @@ class _Pages:
         yield "index.html", self._overview()
         for task in self._board.groups.tasks():
             yield f"tasks/{task_page(task)}", self._task(task)
-        if self._views:
+        if self._read.arenas:
             yield METRICS_PAGE, self._metrics()
         sums = Sums()
         for entry in self._board.entries.values():
@@ -250,13 +246,151 @@ class _Pages:
             policy=security_policy([script], [self._style]),
             script=script,
             style=self._style,
-            views=self._views,
+            views=self._read.arenas,
             metrics_page=METRICS_PAGE,
             tasks=[(task_page(t), self._words(t), t) for t in self._board.groups.tasks()],
             **context,
         )
 
 
-def task_page(task: str) -> str:
-    """Return the file name of a task's page."""
-    return f"{task if _SAFE.fullmatch(task) else _hashed(task)}.html"
+MARKER = "target-bench-site.json"
+"""Names the files of a site; a folder without it is none."""
+
+
+def check_folder(out: Path, submissions: Path) -> None:
+    """See that a folder may be replaced.
+
+    Raises:
+        ConfigError: it is a file or link, holds files that are not of an earlier site, or is the
+            folder of submissions, the one that the program runs in, or above one of them.
+    """
+    if Path.cwd().is_relative_to(out.resolve()):
+        raise ConfigError(f"-o {out}: is the folder you are in, or above it; name another folder")
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise ConfigError(f"-o {out}: is not a folder; name a new or empty one")
+    if submissions.resolve().is_relative_to(out.resolve()):
+        raise ConfigError(f"-o {out}: holds the submissions; name another folder")
+    if not out.exists():
+        return
+    there = _files(out)
+    if not there:
+        return
+    others = sorted(there - _known(out))
+    if MARKER not in there:
+        raise ConfigError(
+            f"-o {out}: holds {others[0]!a} and is not a site that target-bench built; name a new "
+            "or empty folder"
+        )
+    if others:
+        raise ConfigError(
+            f"-o {out}: holds {', '.join(ascii(name) for name in others[:3])}, which the site "
+            "there does not; move it away, for the folder is replaced as a whole"
+        )
+
+
+def replace_folder(out: Path, files: Iterable[tuple[str, str]]) -> int:
+    """Write files into a new folder beside ``out``, and put it in its place.
+
+    Builds of the same site wait for each other, and each removes what killed ones left: the system
+    gives back the lock of a process that ended. What does not say that a build wrote it stays.
+
+    Args:
+        out: the folder.
+        files: (path in the folder, text) of each.
+
+    Returns:
+        Bytes of all files.
+
+    Raises:
+        StoreError: it cannot be written; what was there stays.
+    """
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(out) as alone:
+            if alone:
+                _remove_left_behind(out, ".tmp")
+            size = _replace(out, files)
+            if alone:
+                _remove_left_behind(out, ".old")
+    except OSError as error:
+        raise StoreError(cannot("be written", out, error, "-o")) from error
+    return size
+
+
+def _replace(out: Path, files: Iterable[tuple[str, str]]) -> int:
+    half = out.with_name(f".{out.name}.{uuid4().hex[:8]}.tmp")
+    old = half.with_suffix(".old")
+    try:
+        half.mkdir()
+        size = _write(half, files)
+        if out.exists():
+            out.rename(old)
+        try:
+            half.rename(out)
+        except OSError:
+            with suppress(OSError):
+                old.rename(out)
+            raise
+    finally:
+        shutil.rmtree(half, ignore_errors=True)
+    shutil.rmtree(old, ignore_errors=True)
+    return size
+
+
+@contextmanager
+def _alone(out: Path) -> Iterator[bool]:
+    """Keep other builds of this site out; False where the file system has no locks."""
+    path = out.with_name(f".{out.name}.target-bench.lock")
+    refused: list[Exception] = []
+    with exclusive_lock(path, unlocked=refused.append) as file:
+        try:
+            yield not refused
+        finally:
+            if not refused and not os.fstat(file.fileno()).st_size:  # else it is somebody's file
+                with suppress(OSError):  # as on Windows, where it is open
+                    path.unlink()
+
+
+def _remove_left_behind(out: Path, suffix: str) -> None:
+    """Remove the folders of builds that were killed; the caller is the only build."""
+    name = re.compile(rf"\.{re.escape(out.name)}\.[0-9a-f]{{8}}{re.escape(suffix)}")
+    for path in out.parent.iterdir():
+        if name.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
+            there = _files(path)
+            known = _known(path) if suffix == ".old" else there  # half a site has no list yet
+            if not there or (MARKER in there and there <= known):
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _write(folder: Path, files: Iterable[tuple[str, str]]) -> int:
+    names, size = [MARKER], 0
+    (folder / MARKER).write_text(_marker(names), encoding="ascii")  # what is half written says so
+    for name, text in files:
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        raw = text.encode("utf-8")
+        path.write_bytes(raw)
+        names.append(name)
+        size += len(raw)
+    marker = _marker(names)
+    (folder / MARKER).write_text(marker, encoding="ascii")
+    return size + len(marker)
+
+
+def _marker(names: list[str]) -> str:
+    return json.dumps({"format": 1, "files": sorted(names)}, indent=1) + "\n"
+
+
+def _files(folder: Path) -> set[str]:
+    """All that is in a folder but folders."""
+    inside = folder.rglob("*")
+    return {str(p.relative_to(folder)) for p in inside if p.is_symlink() or not p.is_dir()}
+
+
+def _known(out: Path) -> set[str]:
+    """Return the files that the site there says are its own."""
+    try:
+        found = parse_json((out / MARKER).read_bytes())["files"]
+        return {name.replace("/", os.sep) for name in found}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {MARKER}

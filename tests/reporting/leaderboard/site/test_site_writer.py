@@ -11,8 +11,8 @@ from threading import Event
 import pytest
 
 from target_bench.core.errors import ConfigError, DataError, StoreError
-from target_bench.reporting.leaderboard.site import build, site_folder, site_writer
-from target_bench.reporting.leaderboard.site.site_folder import MARKER
+from target_bench.reporting.leaderboard.site import build, site_writer
+from target_bench.reporting.leaderboard.site.site_writer import MARKER
 from tests.reporting.leaderboard.site.small import board, card, data_of, entry, retrieval, write
 
 
@@ -56,7 +56,7 @@ def test_what_killed_builds_left_is_removed(tmp_path: Path) -> None:
         ".site.mine.tmp",
         ".sites.0123abcd.tmp",
     ):
-        site_folder.replace_folder(tmp_path / name, [("tasks/one.html", "")])
+        site_writer.replace_folder(tmp_path / name, [("tasks/one.html", "")])
     (tmp_path / ".site.4567abcd.old" / "tasks").mkdir(parents=True)
     build(write(tmp_path / "in", board()), tmp_path / "site")
     names = [".site.mine.tmp", ".sites.0123abcd.tmp", "in", "site"]
@@ -89,10 +89,10 @@ def test_a_build_that_runs_beside_is_waited_for(tmp_path: Path) -> None:
         yield "tasks/one.html", text
 
     def other() -> None:
-        site_folder.replace_folder(tmp_path / "site", pages("second", False))
+        site_writer.replace_folder(tmp_path / "site", pages("second", False))
 
     with ThreadPoolExecutor() as pool:
-        first = pool.submit(site_folder.replace_folder, tmp_path / "site", pages("first", True))
+        first = pool.submit(site_writer.replace_folder, tmp_path / "site", pages("first", True))
         assert begun.wait(60)
         second = pool.submit(other)
         with pytest.raises(TimeoutError):
@@ -109,8 +109,8 @@ def test_a_build_that_runs_beside_is_waited_for(tmp_path: Path) -> None:
 def test_a_killed_build_holds_no_one_up(tmp_path: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path; "
-        "from target_bench.reporting.leaderboard.site import site_folder; "
-        "site_folder.replace_folder(Path(sys.argv[1]), (os._exit(9) for _ in '1'))"
+        "from target_bench.reporting.leaderboard.site import site_writer; "
+        "site_writer.replace_folder(Path(sys.argv[1]), (os._exit(9) for _ in '1'))"
     )
     killed = subprocess.run([sys.executable, "-c", code, tmp_path / "site"], check=False)
     assert killed.returncode == 9
