@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import tarfile
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -83,6 +84,17 @@ def write_release(folder: Path, name: str, content: str | bytes, how: How = "pla
     }
     path.write_bytes(packed[how]())
     return path
+
+
+def tarred(members: Mapping[str, bytes]) -> bytes:
+    """A ``.tar.gz`` of these files, in their order."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for name, content in members.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
 
 
 def json_lines(records: Iterable[object]) -> str:

@@ -4,6 +4,7 @@
 commands share, and those that dataclasses declare, are made here.
 """
 
+import gc
 import inspect
 import sys
 import time
@@ -35,11 +36,15 @@ if TYPE_CHECKING:
 
 INTERNAL_ERROR = 1
 
+_OBJECTS = 50_000
+"""New objects after which Python looks for cycles; it finds few, as most objects live on."""
+
 _STATE = {"debug": False}
 
 
 def main(app: typer.Typer) -> None:
     """Run the command line and exit with its code."""
+    gc.set_threshold(_OBJECTS)
     sys.exit(_exit_code(app))
 
 
@@ -105,6 +110,7 @@ By = Annotated[
         show_default=False,
     ),
 ]
+<<<<<<< HEAD
 Arenas = Annotated[
     list[Path] | None,
     typer.Option(
@@ -115,6 +121,10 @@ Arenas = Annotated[
         show_default=False,
     ),
 ]
+=======
+_SKIP_BAD = "In a folder of your own, leave out files that cannot be read; a note names them."
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help=_SKIP_BAD)]
+>>>>>>> main
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 
 Given = Mapping[str, Any]
@@ -190,6 +200,9 @@ def unread(given: Iterable["tuple[str, str]"], tasks: Iterable[str]) -> Iterator
         tasks: what is run, perhaps with settings. Each names the options that it reads in its
             attribute ``reads``; one without it is taken to read all.
     """
+    given = list(given)
+    if not given:  # which spares the modules of all tasks
+        return
     run = {task: _reads(task) for task in tasks}
     known = {task: _reads(task) or frozenset() for task in registry.names("task")}
     for name, written in given:

@@ -147,11 +147,9 @@ def ask_for_consent(plugin: object, estimate: "Estimate", yes: bool) -> None:
     Raises:
         ConfigError: the user does not want to pay, or cannot be asked.
     """
-    from target_bench.core.contract import is_paid
-    from target_bench.evaluation.stages.consent import ask
+    from target_bench.core.contract import ask_if_paid
 
-    if is_paid(plugin):
-        ask(announced if yes else agreed, estimate)
+    ask_if_paid(plugin, announced if yes else agreed, lambda: estimate)
 
 
 def announced(estimate: "Estimate") -> bool:

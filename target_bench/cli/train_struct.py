@@ -62,20 +62,19 @@ def instructions(
 ) -> None:
     """Describe the tables of a split, and write the files."""
     from target_bench.cli.command_line import TerminalObserver
-    from target_bench.cli.output import agreed, announced
+    from target_bench.cli.output import ask_for_consent
     from target_bench.components.instruction_tuning.instruction_building import build
-    from target_bench.core.contract import is_paid
+    from target_bench.core.settings import masked_settings
     from target_bench.core.tokens import estimated_tokens
-    from target_bench.evaluation.stages.consent import Estimate, ask
+    from target_bench.evaluation.stages.consent import Estimate
 
     def consent(writer: Any, requests: Sequence[GenerationRequest]) -> None:
-        if is_paid(writer):
-            n_tokens = sum(estimated_tokens(request.messages) for request in requests)
-            estimated = getattr(writer, "estimated_cost", None)
-            cost = estimated(len(requests), n_tokens) if estimated else None
-            estimate = Estimate(generator or "", len(requests), n_tokens, cost)
-            ask(announced if yes else agreed, estimate)
+        n_tokens = sum(estimated_tokens(request.messages) for request in requests)
+        estimated = getattr(writer, "estimated_cost", None)
+        cost = estimated(len(requests), n_tokens) if estimated else None
+        ask_for_consent(writer, Estimate(label, len(requests), n_tokens, cost), yes)
 
+    label = masked_settings(generator or "")
     with TerminalObserver() as observer:
         built = build(corpus, output, split, generator, limit, data_dir, observer, consent)
     _print(asdict(built) if as_json else _files(built))

@@ -41,12 +41,18 @@ class Inner:
         retriever: the retriever itself.
 
     Raises:
-        ConfigError: the name is unknown, or the object is not a retriever.
+        ConfigError: the name is unknown, or the object is not a retriever, or it searches within
+            the database of a question.
     """
 
     def __init__(self, given: object) -> None:
         self.label = masked_settings(given) if isinstance(given, str) else type(given).__name__
         self.retriever: Any = contract.check_methods(registry.part("retriever", given))
+        if getattr(self.retriever, "scope", "corpus") != "corpus":
+            raise ConfigError(
+                f"{self.label} cannot be a part of another retriever, which does not know the "
+                "database of a question; write it around that one, or use --within-database"
+            )
 
     def embed_corpus(self, corpus: Corpus) -> None:
         """Index the tables."""

@@ -21,7 +21,10 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "hybrid": "target_bench.retrievers.hybrid:Hybrid",
         "chunks": "target_bench.retrievers.chunks:Chunks",
         "rerank": "target_bench.retrievers.rerank:Rerank",
+        "within-database": "target_bench.retrievers.within_database:WithinDatabase",
+        "joins": "target_bench.retrievers.joins:Joins",
         "multi-vector": "target_bench.retrievers.multi_vector:MultiVector",
+        "late-interaction": "target_bench.retrievers.late_interaction:LateInteraction",
         "rows": "target_bench.retrievers.rows:Rows",
         "best": "target_bench.retrievers.rows:Best",
         "hyse": "target_bench.retrievers.hyse:HySE",
@@ -74,6 +77,7 @@ BUILT_IN: dict[Kind, dict[str, str]] = {
         "wtq": "target_bench.corpora.wtq:WikiTableQuestions",
         "infotabs": "target_bench.corpora.infotabs:InfoTabS",
         "infiagent": "target_bench.corpora.infiagent:InfiAgentDABench",
+        "wikitables2019": "target_bench.corpora.wikitables2019:WikiTables2019",
         "tabxbench": "target_bench.corpora.tabxbench:TabXBench",
     },
     "task": {

@@ -6,14 +6,14 @@ than k tables or an exception is a fault, recorded as the error of that one quer
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from math import isfinite
 from pathlib import Path
 from types import NoneType
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 from target_bench.core import faults
 from target_bench.core.errors import (
@@ -28,6 +28,8 @@ from target_bench.core.observer import Observer
 from target_bench.core.ranking import CheckedRanking, Ranked, Ranking, listed, settled_arrays
 from target_bench.core.schema import Corpus, Generation, GenerationRequest, Query, Retrieval
 from target_bench.core.settings import without_secrets
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -73,9 +75,12 @@ class Retriever(ABC):
     Attributes:
         packages: distributions whose versions can change the ranking; recorded with every run.
         queries_at_once: how many ``retrieve_batch`` is given, and are written to disk, at a time.
+        scope: ``corpus``; or ``database``: the tables of each database are a corpus of their own,
+            which is indexed and asked the questions about that database.
     """
 
     packages: ClassVar[tuple[str, ...]] = ()
+    scope: ClassVar[Literal["corpus", "database"]] = "corpus"
     queries_at_once: ClassVar[int] = 128
 
     @abstractmethod
@@ -341,6 +346,26 @@ def is_paid(plugin: object) -> bool:
     parts = getattr(plugin, "parts", None)
     inner = parts().values() if callable(parts) else ()
     return bool(getattr(plugin, "paid", False)) or any(map(is_paid, inner))
+
+
+def ask_if_paid(
+    plugin: object, confirm: Callable[[T], bool] | None, estimate: Callable[[], T | None]
+) -> None:
+    """Ask before requests to a plug-in, if it may cost money.
+
+    Args:
+        plugin: what would send them.
+        confirm: is asked; None: they are sent without a question.
+        estimate: counts the requests; called only where they cost money. None: there are none.
+
+    Raises:
+        ConfigError: the answer is no.
+    """
+    if confirm is None or not is_paid(plugin):
+        return
+    found = estimate()
+    if found is not None and not confirm(found):
+        raise ConfigError("nothing was sent: the requests were not agreed to")
 
 
 _TYPES: dict[str, tuple[type, ...]] = {

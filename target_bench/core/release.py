@@ -3,6 +3,7 @@
 import gzip
 import json
 import lzma
+import tarfile
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
@@ -122,6 +123,15 @@ class Release:
                 if not item.is_dir():
                     yield item.filename, archive.read(item)
 
+    def packed(self, path: Path) -> Iterator[tuple[str, bytes]]:
+        """Yield (name, content) of every file in a ``.tar.gz``, one at a time, in its order."""
+        self.note(path)
+        with _readable(path), tarfile.open(path, "r|gz") as archive:
+            for item in archive:
+                file = archive.extractfile(item)
+                if file is not None:
+                    yield item.name, file.read()
+
     def bundled(self, archive: str, folder: str) -> Iterator[tuple[str, str, bytes]]:
         """Yield (place, name, content) of every file in ``<archive>.zip``, or else in a folder.
 
@@ -202,12 +212,22 @@ def _only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     return members[0]
 
 
+_DAMAGED = (
+    EOFError,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+    gzip.BadGzipFile,
+    tarfile.TarError,
+)
+
+
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
     """Raise errors of reading and unpacking a file as errors that name it."""
     try:
         yield
-    except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile) as error:
+    except _DAMAGED as error:
         raise DataError(
             f"{path}: the file is truncated or damaged ({error}). Download it again."
         ) from error
@@ -322,6 +342,7 @@ class CorpusLoader(ABC):
             repository.
         cached: whether what was read goes into the Arrow cache; small corpora need none.
         folder: the name of its data folder, where that is not ``info.name``.
+        tables_alone: whether it may have no queries, and can then be searched but not run.
     """
 
     info: CorpusInfo
@@ -329,6 +350,7 @@ class CorpusLoader(ABC):
     folder: ClassVar[str] = ""
     subfolders: ClassVar[tuple[str, ...]] = ()
     cached: ClassVar[bool] = True
+    tables_alone: bool = False
 
     @abstractmethod
     def tables(self, release: Release, split: str) -> Iterable[Table]:

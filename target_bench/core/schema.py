@@ -317,6 +317,21 @@ class Corpus(ABC):
 
 
 @dataclass(frozen=True, slots=True)
+class NearCopy:
+    """A drawn table that nearly is a gold table, such as an older state of it.
+
+    Attributes:
+        id: the table, as it is called in the mixed corpus.
+        of: the gold table.
+        similarity: their Jaccard index over normalised cells.
+    """
+
+    id: TableId
+    of: TableId
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
 class Distractors:
     """Tables of another corpus, or of another split, that were mixed into one.
 
@@ -324,11 +339,13 @@ class Distractors:
         spec: how they were asked for, e.g. ``ottqa:split=train,n=1000,seed=7``.
         ids: the tables, as they are called in the mixed corpus, in its order.
         notes: what a user should know about them.
+        near_copies: drawn tables that are near-copies of gold tables, where they were looked for.
     """
 
     spec: str
     ids: tuple[TableId, ...]
     notes: tuple[str, ...] = ()
+    near_copies: tuple[NearCopy, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

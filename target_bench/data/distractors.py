@@ -4,21 +4,37 @@ Which tables are drawn, and where they stand, is decided by a hash of seed and t
 first 1,000 are part of the first 8,000, and a corpus grows without the order of what was there
 before changing. Distractors stand between the corpus's own tables, not after them: a retriever
 that gives every table the same score gains nothing from the order.
+
+Of the tables that are drawn, near-copies of gold tables may be left out afterwards, so that a draw
+stays a part of every larger one.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Literal, cast, get_args
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.release import CorpusLoader
-from target_bench.core.schema import NO_DATABASE, Corpus, Dataset, Distractors, Table, TableId
+from target_bench.core.schema import (
+    NO_DATABASE,
+    Corpus,
+    Dataset,
+    Distractors,
+    NearCopy,
+    Table,
+    TableId,
+)
 from target_bench.core.settings import parse_settings
 from target_bench.data import read_split
+from target_bench.data.near_copies import GoldTables
 from target_bench.data.read_split import folder_of, is_path, loader, split_of
-from target_bench.data.tables import Digest, HashedCorpus, digests_of
+from target_bench.data.tables import Digest, HashedCorpus, digests_of, fingerprint
+
+NearCopies = Literal["out", "credited", "kept"]
+"""What becomes of near-copies of gold tables: left out, credited as them, kept as they are."""
 
 
 def mixed(dataset: Dataset, specs: Sequence[str], data_dir: str | Path | None = None) -> Dataset:
@@ -26,8 +42,10 @@ def mixed(dataset: Dataset, specs: Sequence[str], data_dir: str | Path | None = 
 
     Args:
         dataset: what is asked, and what answers it.
-        specs: a name or path each, with ``split``, ``n`` (default: all) and ``seed`` (default: 0)
-            as settings: ``ottqa:split=train,n=1000,seed=7``.
+        specs: a name or path each, with ``split``, ``n`` (default: all), ``seed`` (default: 0)
+            and ``near_copies`` as settings: ``ottqa:split=train,n=1000,seed=7``. Near-copies are
+            ``out`` by default for a corpus without questions; other corpora are not searched for
+            them unless the setting is given.
         data_dir: as for ``load``.
 
     Raises:
@@ -48,6 +66,7 @@ class _Asked:
     split: str | None
     n: int | None
     seed: int
+    near_copies: NearCopies | None = None
 
 
 def resolved(spec: str) -> str:
@@ -64,17 +83,25 @@ def _divided(spec: str) -> tuple[str, str, str]:
 def _parse(spec: str) -> _Asked:
     name, _, rest = _divided(spec)
     settings = parse_settings(rest, spec)
-    unknown = settings.keys() - {"split", "n", "seed"}
+    known = ("split", "n", "seed", "near_copies")
+    unknown = settings.keys() - set(known)
     if unknown:
         raise ConfigError(
-            f"distractors {spec!r}: unknown setting {min(unknown)!r}; known: split, n, seed"
+            f"distractors {spec!r}: unknown setting {min(unknown)!r}; known: {', '.join(known)}"
         )
     split, n, seed = settings.get("split"), settings.get("n"), settings.get("seed", 0)
     if n is not None and (not isinstance(n, int) or isinstance(n, bool) or n < 1):
         raise ConfigError(f"distractors {spec!r}: n={n!r} should be a whole number from 1")
     if not isinstance(seed, int) or isinstance(seed, bool):
         raise ConfigError(f"distractors {spec!r}: seed={seed!r} should be a whole number")
-    return _Asked(spec, name, None if split is None else str(split), n, seed)
+    near = settings.get("near_copies")
+    if near is not None and near not in get_args(NearCopies):
+        raise ConfigError(
+            f"distractors {spec!r}: near_copies={near!r} should be "
+            f"{' or '.join(get_args(NearCopies))}"
+        )
+    near_copies = cast(NearCopies | None, near)
+    return _Asked(spec, name, None if split is None else str(split), n, seed, near_copies)
 
 
 def _with(dataset: Dataset, asked: _Asked, data_dir: str | Path | None) -> Dataset:
@@ -83,7 +110,10 @@ def _with(dataset: Dataset, asked: _Asked, data_dir: str | Path | None) -> Datas
     same = (plugin.info.name, plugin.info.source) == (dataset.info.name, dataset.info.source)
     folder = folder_of(plugin, data_dir, strict=not same)
     tables = read_split.read_tables(plugin, folder, split)
-    corpus = MixedCorpus(dataset.corpus, tables.value, same, asked)
+    if asked.near_copies is None and not plugin.info.tasks and not is_path(asked.name):
+        asked = replace(asked, near_copies="out")
+    gold = {table_id for query in dataset.queries for table_id in query.gold}
+    corpus = MixedCorpus(dataset.corpus, tables.value, same, asked, gold)
     notes = (*tables.notes, *corpus.notes())
     origin = f"{plugin.info.name} {split}"
     return replace(
@@ -93,7 +123,7 @@ def _with(dataset: Dataset, asked: _Asked, data_dir: str | Path | None) -> Datas
         notes=(*dataset.notes, *(f"distractors {asked.spec}: {note}" for note in notes)),
         distractors=(
             *dataset.distractors,
-            Distractors(asked.spec, tuple(corpus.drawn_ids), notes),
+            Distractors(asked.spec, tuple(corpus.drawn_ids), notes, corpus.near_copies),
         ),
         databases={**_databases(plugin, folder, split, corpus), **dataset.databases},
     )
@@ -120,13 +150,27 @@ class MixedCorpus(HashedCorpus):
         same: whether the source is of the same corpus, so that an id means the same table in
             both. Tables that are in the base already are left out; one of another corpus that
             only has the id of another table gets a database id of its own.
-        asked: how many to draw, and the seed.
+        asked: how many to draw, the seed, and what becomes of near-copies.
+        gold: the tables of the base that near-copies are looked for.
+
+    Attributes:
+        drawn_ids: the distractors as they are called here, in corpus order.
+        drawn_databases: their databases by the source's names, and by those they have here.
+        near_copies: the near-copies of gold tables that were met among the drawn tables.
+        credited: near-copy -> the table that it counts as.
 
     Raises:
         ConfigError: more tables were asked for than there are.
     """
 
-    def __init__(self, base: Corpus, source: Corpus, same: bool, asked: _Asked) -> None:
+    def __init__(
+        self,
+        base: Corpus,
+        source: Corpus,
+        same: bool,
+        asked: _Asked,
+        gold: Collection[TableId] = (),
+    ) -> None:
         self._base = base
         self._source = source
         known = base.positions
@@ -145,6 +189,18 @@ class MixedCorpus(HashedCorpus):
             )
         hashes = {i: _hash(asked.seed, source.ids[i]) for i in candidates}
         drawn = sorted(candidates, key=lambda i: hashes[i][0])[:n]
+        self._asked, self._n_drawn = asked, n
+        found = self._near_copies_among(drawn, gold) if asked.near_copies else {}
+        self.near_copies = tuple(
+            NearCopy(new_ids[i], of, round(similarity, 4))
+            for i, (of, similarity) in sorted(found.items())
+        )
+        if asked.near_copies == "out":
+            drawn = [i for i in drawn if i not in found]
+        self.credited: Mapping[TableId, TableId] = {
+            **(base.credited if isinstance(base, MixedCorpus) else {}),
+            **{n.id: n.of for n in self.near_copies if asked.near_copies == "credited"},
+        }
         own = [((i + 0.5) / len(base), 0, i, t) for i, t in enumerate(base.ids)]
         others = [(hashes[i][1] / 2**64, 1, i, new_ids[i]) for i in drawn]
         merged = sorted(own + others)
@@ -178,6 +234,34 @@ class MixedCorpus(HashedCorpus):
         parts = (digests_of(self._base), digests_of(self._source))
         return [parts[part][i] for part, i in self._places]
 
+    @cached_property
+    def groups(self) -> Sequence[int]:
+        """For each table the place of the first with the same header and rows, or credited as it.
+
+        A credited near-copy is in the group of its gold table.
+        """
+        found = list(super().groups)
+        for table_id, of in self.credited.items():
+            found[self.positions[table_id]] = found[self.positions[of]]
+        return found
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the content, as for every corpus, and of what is credited as what."""
+        if not self.credited:
+            return fingerprint(self.ids, self.digests)
+        pairs = sorted(self.credited.items())
+        text = "\0".join([fingerprint(self.ids, self.digests), *(f"{a}\0{b}" for a, b in pairs)])
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def _near_copies_among(
+        self, drawn: Iterable[int], gold: Collection[TableId]
+    ) -> dict[int, tuple[TableId, float]]:
+        """Return drawn near-copy, by its place in the source -> gold table and similarity."""
+        wanted = GoldTables(self._base[table_id] for table_id in self._base.ids if table_id in gold)
+        nearest = ((i, wanted.nearest(self._source[self._source.ids[i]])) for i in drawn)
+        return {i: found for i, found in nearest if found is not None}
+
     def _reasons(self) -> dict[str, int]:
         """Return why tables of the source cannot be drawn, and how many for each reason."""
         ours, theirs = digests_of(self._base), digests_of(self._source)
@@ -193,8 +277,14 @@ class MixedCorpus(HashedCorpus):
         own = {digest.content for digest in digests_of(self._base)}
         pairs = zip(self._places, self.digests, strict=True)
         copies = sum(1 for (part, _), digest in pairs if part and digest.content in own)
+        near = {
+            "out": f"of {self._n_drawn:,} drawn are near-copies of gold tables and were left out",
+            "credited": "are near-copies of gold tables (recall[dup] credits them)",
+            "kept": "are near-copies of gold tables and were kept",
+        }
         found = {
             **left_out,
+            near[self._asked.near_copies or "kept"]: len(self.near_copies),
             "have header and rows of a table of the corpus (recall[dup] credits them)": copies,
         }
         return [f"{n} tables {what}" for what, n in found.items() if n]

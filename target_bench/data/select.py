@@ -325,7 +325,7 @@ def tasks_and_corpora(
         if not _serves(info, task, written):
             raise ConfigError(
                 f"corpus {info.name} does not serve the task {task}; it serves "
-                f"{', '.join(info.tasks)}"
+                f"{', '.join(info.tasks) or f'none (mix it in: --distractors {info.name}:n=1000)'}"
             )
     return [(text, corpus) for corpus in listed]
 

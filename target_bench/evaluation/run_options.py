@@ -40,6 +40,7 @@ class RunOptions(Read):
         latency: how many single queries are timed after the batches, at most 500.
         memory: bytes that the retriever should keep to; None for no limit.
         indexes: the folder of saved indexes; None for none.
+        within_database: search only among the tables of each query's own database.
 
     Raises:
         ConfigError: an invalid value.
@@ -72,8 +73,8 @@ class RunOptions(Read):
     distractors: tuple[str, ...] = field(
         default=(),
         metadata=option(
-            "Tables to mix in: a corpus or the path of a folder, with split, n and seed, as in "
-            "ottqa:split=train,n=1000,seed=7; may be repeated.",
+            "Tables to mix in: a corpus or the path of a folder, with split, n, seed and "
+            "near_copies, as in ottqa:split=train,n=1000,seed=7; may be repeated.",
             texts,
             shown=False,
         ),
@@ -106,6 +107,14 @@ class RunOptions(Read):
         default=None,
         metadata=option(
             "Folder of saved indexes to read from and write to.", path, sweep="indexes"
+        ),
+    )
+    within_database: bool = field(
+        default=False,
+        metadata=option(
+            "Search only among the tables of the question's own database, as if it were the whole "
+            "corpus.",
+            truth,
         ),
     )
 
@@ -204,6 +213,7 @@ class Keywords(DataKeywords, total=False):
     latency: int
     memory: int | str | None
     indexes: str | Path | None
+    within_database: bool
     prompt: str | Path | None
     tables: int | None
     prompt_tokens: int

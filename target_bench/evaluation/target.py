@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from target_bench.core.built_in import RANKING_TASK
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.settings import of, options_of
@@ -101,10 +101,10 @@ class TARGET:
             confirm: is asked before requests that may cost money; default: they are sent unasked.
             by: properties of the queries, as ``"difficulty"``; every metric is then scored for
                 each of their values too (``Result.by``).
-            options: ``limit``, ``database``, ``distractors``, ``on_error``, ``retry_failed``,
-                ``latency``, ``memory`` and ``indexes``, as ``RunOptions`` describes them;
-                ``prompt``, ``tables``, ``prompt_tokens``, ``table_format``, ``schema_scope`` and
-                ``structured``, as ``PromptOptions`` does.
+            options: ``limit``, ``database``, ``within_database``, ``distractors``, ``on_error``,
+                ``retry_failed``, ``latency``, ``memory`` and ``indexes``, as in ``RunOptions``;
+                ``prompt``, ``tables``, ``prompt_tokens``, ``table_format``, ``schema_scope``
+                and ``structured``, as in ``PromptOptions``.
 
         Raises:
             ConfigError: an unknown option, or an invalid argument.
@@ -122,7 +122,7 @@ class TARGET:
         if given.keys() - known.keys():
             check_names(given, [*known])
         chosen, prompting = of(RunOptions, given), of(PromptOptions, given)
-        spec = self._spec(retriever)
+        spec = self._spec(retriever, chosen.within_database)
         if spec is not None and prompting.tables is not None:
             prompting.check_tables(chosen.top_k[-1])
         answer_options = generate.AnswerOptions(generator, prompting, confirm=confirm)
@@ -194,7 +194,9 @@ class TARGET:
             results.append(pipeline.evaluate(task, cell, answer_options))
         return Results(sliced_results.added(results, _texts(by)))
 
-    def _spec(self, retriever: "RetrieverLike | str | None") -> "RetrieverSpec | None":
+    def _spec(
+        self, retriever: "RetrieverLike | str | None", within_database: bool
+    ) -> "RetrieverSpec | None":
         """Return the retriever; None if no task retrieves."""
         from target_bench.data.select import task_class
         from target_bench.evaluation.stages import retrieve
@@ -214,6 +216,10 @@ class TARGET:
                 "none"
             )
             return None
+        if within_database and retriever not in retrieve.MODES:
+            from target_bench.evaluation.stages import own_database
+
+            retriever = own_database.within_database(retriever)
         return retrieve.retriever_spec(retriever, self._observer)
 
     def _cell(
@@ -238,10 +244,20 @@ class TARGET:
 
         chosen = (options.split, options.distractors, options.database)
         return [
-            (text, self._loader.load(corpus, *chosen).of_task(task_named(text)))
+            (text, _asked(self._loader.load(corpus, *chosen)).of_task(task_named(text)))
             for text, corpus in self._pairs
         ]
 
 
 def _texts(value: str | Sequence[str]) -> Sequence[str]:
     return [value] if isinstance(value, str) else value
+
+
+def _asked(loaded: "Loaded") -> "Loaded":
+    dataset = loaded.dataset
+    if not dataset.queries:
+        raise DataError(
+            f"corpus {dataset.info.name}, split {dataset.split}: {len(dataset.corpus)} tables and "
+            "no query. docs/data.md shows how queries are written; target-bench search needs none."
+        )
+    return loaded

@@ -277,15 +277,19 @@ class MixedIn:
         spec: how it was asked for.
         n: how many tables.
         ids: their ids, as text.
+        near_copies: near-copies of gold tables that were drawn: ``id``, the gold table ``of``, and
+            their ``similarity``.
     """
 
     spec: str
     n: int
     ids: tuple[str, ...] = ()
+    near_copies: tuple[Mapping[str, Any], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the mapping field name -> value."""
-        return {"spec": self.spec, "n": self.n, "ids": list(self.ids)}
+        """Return the mapping field name -> value, without ``near_copies`` where there are none."""
+        near = {"near_copies": [dict(one) for one in self.near_copies]} if self.near_copies else {}
+        return {"spec": self.spec, "n": self.n, "ids": list(self.ids), **near}
 
 
 @dataclass(frozen=True, slots=True)

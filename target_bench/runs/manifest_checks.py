@@ -39,7 +39,10 @@ def parse(record: Mapping[str, Any], path: Path) -> Manifest:
     known |= {name: tuple(known[name]) for name in ("notes",) if name in known}
     if "distractors" in known:
         known["distractors"] = tuple(
-            MixedIn(one["spec"], one["n"], tuple(one.get("ids", ())))
+            MixedIn(
+                *(one["spec"], one["n"], tuple(one.get("ids", ()))),
+                near_copies=tuple(one.get("near_copies", ())),
+            )
             for one in known["distractors"]
         )
     others = {"format", "id", "identity", "asked", WHOLLY}
@@ -124,7 +127,17 @@ def _is_texts(value: Any) -> bool:
 
 def _is_mixed_in(value: Any) -> bool:
     known = isinstance(value, dict) and _is_text(value.get("spec")) and _is_whole(value.get("n"))
-    return known and _is_texts(value.get("ids", []))
+    return known and _is_texts(value.get("ids", [])) and _are_near_copies(value)
+
+
+def _are_near_copies(value: Any) -> bool:
+    found = value.get("near_copies", [])
+    return isinstance(found, list) and all(
+        isinstance(one, dict)
+        and _is_texts([one.get("id"), one.get("of")])
+        and _is_number(one.get("similarity"))
+        for one in found
+    )
 
 
 def _object_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -189,7 +202,8 @@ ENTRIES = {
     "files": _TEXT_OF_EACH,
     "data": _optional(_TEXT),
     "distractors": Kind(
-        "a list of spec, n and ids", lambda v: isinstance(v, list) and all(map(_is_mixed_in, v))
+        "a list of spec, n, ids and near_copies",
+        lambda v: isinstance(v, list) and all(map(_is_mixed_in, v)),
     ),
     "started": _TEXT,
     "seconds": Kind("an object of numbers", _object_of(_is_number)),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from target_bench.core.errors import DataError
 from target_bench.core.files import Seen
 from target_bench.core.release import Release, decode, field
-from tests.builders import HOWS, How, write_release, zipped
+from tests.builders import HOWS, How, tarred, write_release, zipped
 
 SOURCE = "https://example.org/data"
 TEXT = "first\nzweite, größer\n第三\u2028\n"
@@ -104,6 +104,22 @@ def test_first_of_several_names(tmp_path: Path) -> None:
     assert release.require("a.json", "b.json") == second
     first = write_release(tmp_path, "a.json", "{}")
     assert release.require("a.json", "b.json") == first
+
+
+def test_tar_files_come_in_their_order(tmp_path: Path) -> None:
+    path = tmp_path / "a.tar.gz"
+    path.write_bytes(tarred({"b/2.csv": b"two", "b/1.csv": b""}))
+    release = Release(tmp_path, "there")
+    assert list(release.packed(path)) == [("b/2.csv", b"two"), ("b/1.csv", b"")]
+    assert list(release.hashes) == ["a.tar.gz"]
+
+
+@pytest.mark.parametrize("kept", [0, 1, 10, 60])
+def test_truncated_tar(tmp_path: Path, kept: int) -> None:
+    path = tmp_path / "a.tar.gz"
+    path.write_bytes(tarred({"1.csv": bytes(range(256)) * 9})[:kept])
+    with pytest.raises(DataError, match=r"a\.tar\.gz: .*truncated or damaged.*Download it again"):
+        list(Release(tmp_path, "there").packed(path))
 
 
 @pytest.mark.parametrize("kept", [5, 20, -9, -1])

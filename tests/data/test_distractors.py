@@ -155,7 +155,11 @@ def test_own_corpus_in_validation_split(ottqa: Path) -> None:
         ("ottqa:split=train,n=all", "n='all' should be a whole number from 1"),
         ("ottqa:split=train,seed=x", "seed='x' should be a whole number"),
         ("ottqa:split=train,seed=false", "seed=False should be a whole number"),
-        ("ottqa:split=train,colour=red", "unknown setting 'colour'; known: split, n, seed"),
+        ("ottqa:split=train,colour=red", "unknown setting 'colour'; known: split, n, seed, near"),
+        (
+            "ottqa:split=train,near_copies=all",
+            "near_copies='all' should be out or cred",
+        ),
         ("ottqa:split=train,n=1,n=2", "n is set twice"),
         ("ottqa:split=nothing", "ottqa has no split 'nothing'"),
         ("ottqaa:split=train", "unknown corpus 'ottqaa'. Did you mean ottqa"),
@@ -197,6 +201,73 @@ def test_copies_are_counted(tmp_path: Path) -> None:
     assert dataset.distractors[0].notes == (note,)
     groups = dict(zip(dataset.corpus.ids, dataset.corpus.groups, strict=True))
     assert groups[TableId("0", "d")] == groups[TableId("0", "a")]
+
+
+COPIES = {
+    "older.csv": "film,year\nAlien,1979\nHeat,1995\n",
+    "z.csv": "city,river\nParis,Seine\nRome,Tiber\n",
+}
+
+
+@pytest.fixture
+def films(tmp_path: Path) -> Path:
+    """A corpus, and beside it ``more`` with an older state of its gold table."""
+    write_own(tmp_path / "more", COPIES, [asked("z")])
+    own = {"films.csv": "film,year\nAlien,1979\nHeat,1995\nRan,1985\n", "b.csv": "x\n1\n"}
+    return write_own(tmp_path / "mine", own, [asked("films")])
+
+
+@pytest.mark.parametrize(
+    ("setting", "ids", "note"),
+    [
+        ("out", "z", "1 tables of 2 drawn are near-copies of gold tables and were left out"),
+        ("kept", "oz", "1 tables are near-copies of gold tables and were kept"),
+        ("credited", "oz", "1 tables are near-copies of gold tables (recall[dup] credits them)"),
+    ],
+)
+def test_near_copies(films: Path, setting: str, ids: str, note: str) -> None:
+    """They are counted and listed; only credited ones are in the group of their gold table."""
+    dataset = corpora.load(films, distractors=[f"{films.parent}/more:near_copies={setting}"])
+    (added,) = dataset.distractors
+    assert sorted(i.table_id[0] for i in added.ids) == sorted(ids)
+    assert added.notes == (note,)
+    (near,) = added.near_copies
+    assert (near.id.table_id, near.of.table_id, near.similarity) == ("older", "films", 0.75)
+    groups = dict(zip(dataset.corpus.ids, dataset.corpus.groups, strict=True))
+    older = groups.get(TableId("0", "older"))
+    assert (older == groups[TableId("0", "films")]) == (setting == "credited")
+
+
+def test_near_copies_are_part_of_the_identity(films: Path) -> None:
+    """What is credited stays so when more is mixed in."""
+    more = f"{films.parent}/more"
+    found = {
+        setting: corpora.load(films, distractors=[f"{more}{setting}"]).corpus
+        for setting in ("", ":near_copies=kept", ":near_copies=credited", ":near_copies=out")
+    }
+    assert [len(corpus) for corpus in found.values()] == [4, 4, 4, 3]
+    assert len({corpus.fingerprint for corpus in found.values()}) == 3
+    both = corpora.load(films, distractors=[f"{more}:near_copies=credited", "mini:n=2"]).corpus
+    groups = dict(zip(both.ids, both.groups, strict=True))
+    assert groups[TableId("0", "older")] == groups[TableId("0", "films")]
+
+
+def test_a_draw_without_near_copies_is_part_of_a_larger_one(tmp_path: Path) -> None:
+    names = [f"t{n}" for n in range(40)]
+    tables = {f"{name}.csv": f"film\n{name} one\n{name} two\n" for name in names}
+    more = write_own(tmp_path / "more", tables, [asked("t0")])
+    mine = write_own(
+        tmp_path / "mine",
+        {"t3.csv": "film\nt3 one\nt3 two\nnew\n", "m9.csv": "film\nt9 one\nt9 two\n"},
+        [asked("t3"), asked("m9", query_id="q2")],
+    )
+    drawn = [
+        corpora.load(mine, distractors=[f"{more}:n={n},seed=7,near_copies=out"]).distractors[0]
+        for n in (10, 20, 38)
+    ]
+    assert set(drawn[0].ids) < set(drawn[1].ids) < set(drawn[2].ids)
+    assert [len(d.ids) + len(d.near_copies) for d in drawn] == [10, 20, 38]
+    assert len(drawn[2].near_copies) == 2
 
 
 def test_another_split_that_uses_the_same_ids(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_entries_of_sweeps_are_the_options(tmp_path: Path) -> None:
     file.write_text("corpora: mini\nretrievers: bm25\n", encoding="utf-8")
     config = SweepConfig.of(Document.read(file))
     named = [each.name for axis in (True, False) for _, each, _ in in_sweeps(axis)]
-    assert sorted(named) == sorted(set(ALL) - {"distractors"})
+    assert sorted(named) == sorted(set(ALL) - {"distractors", "within_database"})
     for entry, each, _ in in_sweeps(axis=True):
         assert config.alternatives[entry] == [each.default]
     for _, each, _ in in_sweeps(axis=False):

@@ -36,6 +36,32 @@ def cross_encoder(folder: Path, n_labels: int = 1, seed: int = 0) -> Path:
     return folder / "model"
 
 
+def sentence_encoder(folder: Path, seed: int = 0) -> Path:
+    """A BERT of two layers that gives a vector per text, as sentence-transformers saves it."""
+    from sentence_transformers import SentenceTransformer
+
+    bare = encoder_of(cross_encoder(folder, seed=seed))
+    SentenceTransformer(str(bare), device="cpu").save_pretrained(str(folder / "sentences"))
+    return folder / "sentences"
+
+
+def token_encoder(folder: Path, dims: int = 8, seed: int = 0) -> Path:
+    """The same with a projection, made for late interaction."""
+    import torch
+    from sentence_transformers import MultiVectorEncoder
+    from sentence_transformers.base.modules import Dense, Normalize
+    from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
+
+    bare = sentence_encoder(folder, seed)
+    torch.manual_seed(seed)
+    whole = MultiVectorEncoder(str(bare), device="cpu")
+    name = "token_embeddings"
+    projection = Dense(16, dims, bias=False, module_input_name=name, module_output_name=name)
+    modules = [whole[0], projection, MultiVectorMask(["plum"]), Normalize(module_input_name=name)]
+    MultiVectorEncoder(modules=modules, device="cpu").save_pretrained(str(folder / "tokens"))
+    return folder / "tokens"
+
+
 def encoder_of(model: Path) -> Path:
     """The same model without the layer that scores."""
     from transformers import AutoTokenizer, BertModel

@@ -38,7 +38,16 @@ entries = {
     "files": st.dictionaries(names, names, min_size=1, max_size=3),
     "data": names,
     "distractors": st.lists(
-        st.fixed_dictionaries({"spec": names, "n": numbers, "ids": st.lists(names, max_size=3)}),
+        st.fixed_dictionaries(
+            {"spec": names, "n": numbers, "ids": st.lists(names, max_size=3)},
+            optional={
+                "near_copies": st.lists(
+                    st.fixed_dictionaries({"id": names, "of": names, "similarity": seconds}),
+                    min_size=1,
+                    max_size=2,
+                )
+            },
+        ),
         min_size=1,
         max_size=2,
     ),
@@ -124,6 +133,10 @@ def _with(part: str | None, **more: Any) -> Record:
         (_with(None, files={"a": None}), "files is {'a': None}, not an object of texts"),
         (_with(None, from_caches={"a": "b"}), "from_caches is {'a': 'b'}, not an object of lists"),
         (_with(None, distractors=[{"spec": "a"}]), "distractors is [{'spec': 'a'}], not a list"),
+        (
+            _with(None, distractors=[{"spec": "a", "n": 1, "near_copies": [{"id": "b"}]}]),
+            "distractors is [{'spec': 'a', ",
+        ),
         (_with(None, notes="a"), "notes is 'a', not a list of texts"),
         (_with(None, started=None), "started is None, not a text"),
         (_with(None, latency_ms=5), "latency_ms is 5, not an object or null"),

@@ -16,7 +16,10 @@ SPECS = {
     "chunks": "chunks:rows=1",
     "rerank": "rerank:retriever=bm25,device=cpu,model={model}",
     "multi-vector": f"multi-vector:encoder={ENCODER}",
+    "late-interaction": "late-interaction:device=cpu,model={model}",
     "rows": "rows",
+    "joins": "joins",
+    "within-database": "within-database",
     "best": f"best:encoder={ENCODER}",
     "hyse": "hyse:generator=tests.retrievers.test_hyse:Saying,retriever=bm25",
     "compat": "compat:target=tests/retrievers/target_style.py:Overlapping",
@@ -31,13 +34,17 @@ SPECS = {
 
 NEEDS = {
     "rerank": "sentence_transformers",
+    "late-interaction": "sentence_transformers",
     "langchain": "langchain_core",
     "llama-index": "llama_index.core",
     "table-summaries": "llama_index.core",
     "qdrant": "qdrant_client",
 }
 KEEP_NO_INDEX = {"compat", "langchain", "llama-index", "qdrant"}
-KEEP_A_LIMIT = {"chunks", "hyse", "rerank", "bm25f"}  # over bm25, which keeps one, or made like it
+KEEP_A_LIMIT = {
+    *("chunks", "joins", "within-database"),
+    *("hyse", "rerank", "bm25f"),
+}  # as bm25 keeps one
 WITHOUT_SCORES = {"compat", "langchain"}  # as these samples of what they wrap rank
 NOT_FROM_SETTINGS = {*KEEP_NO_INDEX, "table-summaries"}  # config() tells of them in other words
 
@@ -59,6 +66,10 @@ def test_built_ins_keep_the_contract(
         from tests.retrievers.models import cross_encoder
 
         model = str(cross_encoder(tmp_path / "scorer"))
+    if name == "late-interaction":
+        from tests.retrievers.models import token_encoder
+
+        model = str(token_encoder(tmp_path / "tokens"))
     report = check_retriever(SPECS[name].format(model=model))
     nothing_to_check = {
         "memory": name not in KEEP_A_LIMIT,

@@ -296,11 +296,12 @@ class MiniLM(SentenceTransformers):
         dtype: DType | None = None,
     ) -> None:
         super().__init__(
-            _minilm(), max_tokens=max_tokens, batch_size=batch_size, device=device, dtype=dtype
+            minilm_model(), max_tokens=max_tokens, batch_size=batch_size, device=device, dtype=dtype
         )
 
 
-def _minilm() -> str:
+def minilm_model() -> str:
+    """Return the folder of the package with MiniLM's weights, or their name on the hub."""
     if importlib.util.find_spec(_MINILM_PACKAGE) is None:
         return MINILM
     folder: Path = importlib.import_module(_MINILM_PACKAGE).get_model_path()

@@ -25,6 +25,7 @@ _LIBRARIES = (
     "optimum",
     "onnxruntime",
 )
+_MODULES = "modules.json"
 _LONGEST = 300  # characters of an error's own words
 
 
@@ -188,15 +189,34 @@ def declared_dtype(model: Path | HubModel) -> str | None:
     return found if isinstance(found, str) else None
 
 
+def module_types(model: Path | HubModel) -> tuple[str, ...]:
+    """Return the classes of the modules that a model was saved with by sentence-transformers.
+
+    Empty for a model without ``modules.json``. A model of the hub must have been loaded before.
+
+    Raises:
+        ConfigError: the file is broken.
+    """
+    if not has_file(model, _MODULES):
+        return ()
+    file = model / _MODULES if isinstance(model, Path) else _from_hub(model, _MODULES)
+    try:
+        return tuple(str(module["type"]) for module in parse_json(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"{file}: it cannot be read: {_words(error)}") from error
+
+
 def _config_file(model: Path | HubModel) -> Path:
     if isinstance(model, Path):
         return next(iter(sorted(model.glob("0_*/config.json"))), model / "config.json")
+    return _from_hub(model, "config.json")
+
+
+def _from_hub(model: HubModel, file: str) -> Path:
     from huggingface_hub import hf_hub_download
 
     with quietly():
-        return Path(
-            hf_hub_download(model.name, "config.json", cache_dir=model.cache, revision=model.commit)
-        )
+        return Path(hf_hub_download(model.name, file, cache_dir=model.cache, revision=model.commit))
 
 
 def _cached_commit(name: str, commit: str | None, folder: Path) -> str | None:

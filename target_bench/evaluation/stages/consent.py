@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from target_bench.core.contract import is_paid
-from target_bench.core.errors import ConfigError
 from target_bench.core.task import Task
 
 
@@ -43,13 +42,4 @@ def of_judge(task: Task[Any], label: str, n_answers: int) -> Estimate | None:
 
 
 Confirm = Callable[[Estimate], bool]
-
-
-def ask(confirm: Confirm, estimate: Estimate) -> None:
-    """Ask.
-
-    Raises:
-        ConfigError: the answer is no.
-    """
-    if not confirm(estimate):
-        raise ConfigError("nothing was sent: the requests were not agreed to")
+"""Says whether the requests may be sent."""

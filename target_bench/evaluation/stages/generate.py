@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from target_bench.components.prompts.prompting import writer_of
 from target_bench.components.training import exposure
-from target_bench.core import cache_use, registry
-from target_bench.core.contract import Generator, generation_fault, may_be_trained, plugin_errors
+from target_bench.core import cache_use, contract, registry
+from target_bench.core.contract import Generator, ask_if_paid, generation_fault, plugin_errors
 from target_bench.core.errors import ANY_ERROR, ConfigError, PluginError, TargetBenchError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
@@ -19,7 +19,7 @@ from target_bench.core.schema import Dataset, Generation, GenerationRequest, Que
 from target_bench.core.settings import masked_settings, without_secrets
 from target_bench.core.task import Task
 from target_bench.core.tokens import estimated_tokens
-from target_bench.evaluation.stages.consent import Confirm, Estimate, ask
+from target_bench.evaluation.stages.consent import Confirm, Estimate
 from target_bench.runs import times
 from target_bench.runs.record_log import Answered
 from target_bench.runs.store import Run
@@ -148,7 +148,7 @@ class GenerateStage:
             return done, True
         self._begin()
         self._tell_exposure()
-        self._ask_for_consent(todo)
+        ask_if_paid(self.spec.generator, self.confirm, lambda: self._estimate(todo))
         return done | self._answer(todo), not todo
 
     def _asked_again(self, generation: Generation) -> bool:
@@ -171,7 +171,7 @@ class GenerateStage:
 
     def _tell_exposure(self) -> None:
         """Say, and record, what of the data the generator's model was trained on."""
-        if not may_be_trained(self.spec.generator):
+        if not contract.may_be_trained(self.spec.generator):
             return
         found = exposure.notes(self.spec.generator, self.dataset)
         for note in found:
@@ -180,20 +180,19 @@ class GenerateStage:
             notes = dict.fromkeys([*self.store.manifest.notes, *found])
             self.store.write_manifest(notes=tuple(notes))
 
-    def _ask_for_consent(self, todo: Sequence[Query]) -> None:
+    def _estimate(self, todo: Sequence[Query]) -> Estimate | None:
+        """Count the requests whose answers are not known yet; None if there are none."""
         generator = self.spec.generator
-        if self.confirm is None or not getattr(generator, "paid", False):
-            return
         n_requests = tokens = 0
         unanswered = getattr(generator, "unanswered", iter)
         for request in unanswered(prompted.request for prompted in self._prompts(todo)):
             n_requests += 1
             tokens += estimated_tokens(request.messages)
         if n_requests == 0:
-            return
+            return None
         estimated_cost = getattr(generator, "estimated_cost", None)
         cost = estimated_cost(n_requests, tokens) if estimated_cost else None
-        ask(self.confirm, Estimate(self.spec.label, n_requests, tokens, cost))
+        return Estimate(self.spec.label, n_requests, tokens, cost)
 
     def _prompts(self, queries: Sequence[Query]) -> Iterator[Prompted]:
         for query in queries:

@@ -6,13 +6,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from target_bench.core.contract import is_paid
+from target_bench.core.contract import ask_if_paid
 from target_bench.core.errors import ConfigError
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Generation, Judgement, Query, Retrieval
 from target_bench.core.task import Task
 from target_bench.data.select import of_task
-from target_bench.evaluation.stages.consent import Confirm, ask, of_judge
+from target_bench.evaluation.stages.consent import Confirm, of_judge
 from target_bench.evaluation.stages.score import all_answers, answer_task, check_known, scorable
 from target_bench.runs.record_log import JUDGEMENTS, Answered, StoredJudgements
 from target_bench.runs.store import Run
@@ -55,10 +55,7 @@ class JudgeStage:
         known = stored.by_query
         todo = self.task.unjudged(self.dataset, self.generations, self.retrievals, known)
         self._warn(stored)
-        if self.confirm is not None and is_paid(self.task):
-            estimate = of_judge(self.task, self.label, len(todo))
-            if estimate is not None:
-                ask(self.confirm, estimate)
+        ask_if_paid(self.task, self.confirm, lambda: of_judge(self.task, self.label, len(todo)))
         found = self._judged(todo) if todo else {}
         both = {**known, **found}
         of_all = {query.id: both[query.id] for query in self.dataset.queries}

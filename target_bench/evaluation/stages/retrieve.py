@@ -4,21 +4,22 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from target_bench.components.training import exposure
 from target_bench.core import contract, ranking, registry
-from target_bench.core.contract import RetrieverLike, is_paid, plugin_errors
-from target_bench.core.errors import PluginError, StoreError
+from target_bench.core.contract import RetrieverLike, ask_if_paid, plugin_errors
+from target_bench.core.errors import ConfigError, PluginError, StoreError
 from target_bench.core.identity import plugin_identity
 from target_bench.core.observer import Observer
-from target_bench.core.schema import Corpus, Dataset, Query, Retrieval
+from target_bench.core.schema import Corpus, Dataset, Distractors, Query, Retrieval
 from target_bench.core.settings import masked_settings
 from target_bench.data.select import Loaded
 from target_bench.evaluation.run_options import RunOptions
 from target_bench.evaluation.stages import index
-from target_bench.evaluation.stages.consent import Confirm, Estimate, ask
+from target_bench.evaluation.stages.consent import Confirm, Estimate
 from target_bench.evaluation.stages.latency import measure
 from target_bench.runs import times
 from target_bench.runs.manifest import NO_CONTEXT, MixedIn
@@ -35,6 +36,9 @@ from target_bench.runs.times import (
 
 Rank = Callable[[Query, int], Retrieval]
 """(query, k) -> its retrieval, where no retriever is asked."""
+
+Part = tuple[Corpus, Sequence[Query]]
+"""Tables that are indexed together, and what is asked of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,11 +174,13 @@ class RetrieveStage:
                 return done, True
             assert self.spec.retriever is not None
             retriever = self.spec.retriever
-            self._ask_for_consent(retriever, len(todo))
+            n_texts = len(self.dataset.corpus) + len(todo)
+            estimate = partial(Estimate, self.spec.label, n_texts, None, None)
+            ask_if_paid(retriever, self.confirm, estimate)
+            parts = self._parts(retriever, todo)
             with times.watched() as watch:
-                embed = Took(self._embed(retriever), watch.used())
                 try:
-                    found = self._retrieve(retriever, todo, log, embed, watch, len(done))
+                    found = self._asked(retriever, parts, log, watch, len(done))
                 finally:
                     self._tell_notes(retriever)
         if not timed:
@@ -205,7 +211,7 @@ class RetrieveStage:
             files=dict(self.dataset.files),
             data=self.dataset.info.source,
             distractors=tuple(
-                MixedIn(d.spec, len(d.ids), tuple(map(str, d.ids)))
+                MixedIn(d.spec, len(d.ids), tuple(map(str, d.ids)), _listed(d))
                 for d in self.dataset.distractors
             ),
             started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
@@ -217,17 +223,54 @@ class RetrieveStage:
         self._record_times(None, None)
         return {retrieval.query_id: retrieval for retrieval in found}
 
-    def _embed(self, retriever: RetrieverLike) -> float:
+    def _parts(self, retriever: RetrieverLike, todo: Sequence[Query]) -> Sequence[Part]:
+        """Return the corpus with the queries; or each database, where that is what is searched."""
+        if getattr(retriever, "scope", "corpus") == "corpus":
+            return [(self.dataset.corpus, todo)]
+        from target_bench.evaluation.stages.own_database import by_database
+
+        if self.options.latency:
+            raise ConfigError(
+                f"latency={self.options.latency}: {self.spec.label} makes an index for each "
+                "database, so single queries cannot be timed; leave the option out"
+            )
+        return by_database(self.dataset, todo)
+
+    def _asked(
+        self,
+        retriever: RetrieverLike,
+        parts: Sequence[Part],
+        log: RetrievalLog,
+        watch: Watch,
+        n_done: int,
+    ) -> dict[str, Retrieval]:
+        """Embed each part of the corpus, and ask its queries."""
+        found: dict[str, Retrieval] = {}
+        seconds, caches = 0.0, set[str]()
+        for corpus, queries in parts:
+            if not len(corpus) and queries:
+                self._tell_of_no_tables(queries)
+                found |= self._ranked(MODES[NO_CONTEXT].rank, queries, log)
+                continue
+            seconds += self._embed(retriever, corpus)
+            caches |= set(watch.used())
+            embed = Took(seconds, sorted(caches))
+            n_kept = n_done + len(found)
+            found |= self._retrieve(retriever, queries, corpus, log, embed, watch, n_kept)
+        return found
+
+    def _tell_of_no_tables(self, queries: Sequence[Query]) -> None:
+        self.observer.warning(
+            f"{self._where()}: the database {queries[0].database_id!r} has no tables here, so "
+            f"{len(queries)} queries about it find none"
+        )
+
+    def _embed(self, retriever: RetrieverLike, corpus: Corpus) -> float:
         self.observer.stage(f"{self.spec.label}: embed {self.dataset.info.name}")
         start = time.perf_counter()
         with plugin_errors(f"retriever {self.spec.label}", f"embed_corpus on {self._where()}"):
-            self._prepare(retriever, self.dataset.corpus)
+            self._prepare(retriever, corpus)
         return time.perf_counter() - start
-
-    def _ask_for_consent(self, retriever: RetrieverLike, n_queries: int) -> None:
-        if self.confirm is not None and is_paid(retriever):
-            n_texts = len(self.dataset.corpus) + n_queries
-            ask(self.confirm, Estimate(self.spec.label, n_texts, None, None))
 
     def _tell_notes(self, retriever: RetrieverLike) -> None:
         """Say, and record, what the retriever has to tell of its work."""
@@ -261,6 +304,7 @@ class RetrieveStage:
         self,
         retriever: RetrieverLike,
         todo: Sequence[Query],
+        corpus: Corpus,
         log: RetrievalLog,
         embed: Took,
         watch: Watch,
@@ -273,9 +317,7 @@ class RetrieveStage:
         try:
             for batch in _batches(todo, contract.batch_size(retriever)):
                 start = time.perf_counter()
-                retrievals = contract.retrieve(
-                    retriever, batch, self.depth, self.dataset.corpus, stop
-                )
+                retrievals = contract.retrieve(retriever, batch, self.depth, corpus, stop)
                 seconds += time.perf_counter() - start
                 kept = retrievals[: self._stop_at(retrievals)]
                 log.append(kept)
@@ -328,3 +370,11 @@ class RetrieveStage:
 def _batches(queries: Sequence[Query], n: int) -> Iterator[Sequence[Query]]:
     for start in range(0, len(queries), n):
         yield queries[start : start + n]
+
+
+def _listed(distractors: Distractors) -> tuple[dict[str, Any], ...]:
+    """Return the near-copies among distractors as a manifest lists them."""
+    return tuple(
+        {"id": str(one.id), "of": str(one.of), "similarity": one.similarity}
+        for one in distractors.near_copies
+    )

@@ -8,6 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr,
 
 from target_bench.core.errors import ConfigError
 from target_bench.core.unknown_names import unknown_name
+from target_bench.data.distractors import NearCopies
 from target_bench.evaluation.run_options import RUNS, in_sweeps, read_option
 from target_bench.evaluation.sweeps.yaml_lines import Document, Place
 
@@ -60,6 +61,9 @@ class DistractorEntry(_Entry):
         | None
     ) = None
     seed: Annotated[list[Seed], BeforeValidator(_listed), Field(min_length=1)] | None = None
+    near_copies: (
+        Annotated[list[NearCopies], BeforeValidator(_listed), Field(min_length=1)] | None
+    ) = None
 
 
 class PluginEntry(BaseModel):

@@ -136,11 +136,12 @@ def _distractors(config: SweepConfig) -> Iterator[Choice]:
 
 def _specs(entry: DistractorEntry) -> Iterator[str]:
     """Yield the distractors of an entry as the command line writes them; empty for none."""
-    for split, n, seed in product(*(v or [None] for v in (entry.split, entry.n, entry.seed))):
-        given = {"split": split, "n": n, "seed": seed}
+    names = ("split", "n", "seed", "near_copies")
+    for values in product(*(getattr(entry, name) or [None] for name in names)):
+        given = dict(zip(names, values, strict=True))
         settings = [f"{key}={value}" for key, value in given.items() if value is not None]
         text = entry.name + ("," if "=" in entry.name.rpartition(":")[2] else ":")
-        yield "" if n == 0 else text + ",".join(settings) if settings else entry.name
+        yield "" if given["n"] == 0 else text + ",".join(settings) if settings else entry.name
 
 
 def _plugins(

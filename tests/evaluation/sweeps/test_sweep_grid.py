@@ -98,7 +98,8 @@ def test_distractors(tmp_path: Path) -> None:
         tmp_path,
         "corpora: mini\nretrievers: bm25\ndistractors:\n  - none\n"
         "  - {name: ottqa, split: train, n: [0, 10, 20]}\n"
-        "  - [{name: ottqa, n: 5, seed: [1, 2]}, ./own]\n",
+        "  - [{name: ottqa, n: 5, seed: [1, 2]}, ./own]\n"
+        "  - {name: ottqa, near_copies: [out, kept]}\n",
     )
     assert [cell.options.distractors for cell in found] == [
         (),
@@ -106,6 +107,8 @@ def test_distractors(tmp_path: Path) -> None:
         ("ottqa:split=train,n=20",),
         ("ottqa:n=5,seed=1", "./own"),
         ("ottqa:n=5,seed=2", "./own"),
+        ("ottqa:near_copies=out",),
+        ("ottqa:near_copies=kept",),
     ]
 
 

@@ -1,0 +1,69 @@
+"""Recall as real Wikipedia tables are mixed in: the tables of docs/distractors.md.
+
+    TARGET_BENCH_DATA=... python benchmarks/distractors.py
+    TARGET_BENCH_DATA=... python benchmarks/distractors.py --corpora ottqa --sizes 0,1000 \
+        --retrievers bm25,best
+
+Runs are kept under ``--out``: a second call repeats none that is finished, so the table can be
+completed bit by bit. Needs the release files of the corpora and of ``wikitables2019``.
+"""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+from target_bench import TARGET
+from target_bench.core.errors import TargetBenchError
+
+CORPORA = "ottqa,fetaqa,tabfact"
+SIZES = "0,1000,10000,100000"
+RETRIEVERS = "bm25,bm25f,tfidf,lsa,rows"
+
+
+def main() -> None:
+    arguments = _arguments()
+    sizes = [int(size) for size in arguments.sizes.split(",")]
+    found: dict[tuple[str, str, int], str] = {}
+    for corpus in arguments.corpora.split(","):
+        for size in sizes:
+            for retriever, text in _cells(corpus, size, arguments):
+                found[corpus, retriever, size] = text
+                print(f"{corpus} + {size:,}: {retriever}: {text}", flush=True)
+    for corpus in arguments.corpora.split(","):
+        print(f"\n| {corpus} | " + " | ".join(f"{size:,}" for size in sizes) + " |")
+        print("|---|" + "---|" * len(sizes))
+        for retriever in arguments.retrievers.split(","):
+            cells = [found[corpus, retriever, size] for size in sizes]
+            print(f"| `{retriever}` | {' | '.join(cells)} |")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--corpora", default=CORPORA)
+    parser.add_argument("--sizes", default=SIZES)
+    parser.add_argument("--retrievers", default=RETRIEVERS)
+    parser.add_argument("--near-copies", choices=("out", "credited", "kept"), default="out")
+    parser.add_argument("--out", type=Path, default=Path("runs/distractors"))
+    return parser.parse_args()
+
+
+def _cells(corpus: str, size: int, arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """Yield (retriever, R@1 / R@10); the tables are loaded and compared once for all of them."""
+    spec = f"wikitables2019:n={size},seed=7,near_copies={arguments.near_copies}"
+    target = TARGET(("retrieval", corpus), out=arguments.out)
+    for retriever in arguments.retrievers.split(","):
+        try:
+            result = target.run(retriever, top_k=(1, 10), distractors=[spec] if size else [])[0]
+        except TargetBenchError as error:
+            yield retriever, f"failed: {error}"
+            continue
+        first, ten = (result.scores[f"recall@{k}"].value for k in (1, 10))
+        yield retriever, f"{_short(first)} / {_short(ten)}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}".removeprefix("0")
+
+
+if __name__ == "__main__":
+    main()

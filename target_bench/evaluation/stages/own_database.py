@@ -1,0 +1,50 @@
+"""Retrieval within the database of each question: parts of a corpus, and what is asked of them."""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError
+from target_bench.core.schema import NO_DATABASE, Corpus, Dataset, Query, TableId
+from target_bench.data.tables import MemoryCorpus
+
+NAME = "within-database"
+"""The retriever that searches there."""
+
+
+def within_database(retriever: Any) -> Any:
+    """Return a retriever, or its name with settings, that searches in the question's database."""
+    if not isinstance(retriever, str):
+        return registry.build("retriever", NAME, {"retriever": retriever})
+    if retriever.partition(":")[0] == NAME:
+        return retriever
+    plain = re.fullmatch(r"[\w.-]+", retriever)
+    return f"{NAME}:retriever={retriever if plain else json.dumps(retriever)}"
+
+
+def by_database(dataset: Dataset, queries: Sequence[Query]) -> list[tuple[Corpus, Sequence[Query]]]:
+    """Return the tables of each database that queries are about, with these queries.
+
+    The corpus of a database without tables is empty.
+
+    Raises:
+        ConfigError: a query is about no database.
+    """
+    asked: dict[str, list[Query]] = defaultdict(list)
+    for query in queries:
+        if query.database_id == NO_DATABASE:
+            raise ConfigError(
+                f"query {query.id!r} of {dataset.info.name} {dataset.split} is about no database, "
+                f"so there is nothing to search within: leave --{NAME} out"
+            )
+        asked[query.database_id].append(query)
+    tables: dict[str, list[TableId]] = defaultdict(list)
+    for table_id in dataset.corpus.ids:
+        tables[table_id.database_id].append(table_id)
+    return [
+        (MemoryCorpus(dataset.corpus[table_id] for table_id in tables[database]), about)
+        for database, about in asked.items()
+    ]

