@@ -110,7 +110,6 @@ By = Annotated[
         show_default=False,
     ),
 ]
-<<<<<<< HEAD
 Arenas = Annotated[
     list[Path] | None,
     typer.Option(
@@ -121,10 +120,8 @@ Arenas = Annotated[
         show_default=False,
     ),
 ]
-=======
 _SKIP_BAD = "In a folder of your own, leave out files that cannot be read; a note names them."
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help=_SKIP_BAD)]
->>>>>>> main
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 
 Given = Mapping[str, Any]
