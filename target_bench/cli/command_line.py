@@ -110,6 +110,18 @@ By = Annotated[
         show_default=False,
     ),
 ]
+Arenas = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--arena",
+        metavar="FILE",
+        help="Figures of metrics of tables, which `tables arena -o FILE.json` wrote; may be "
+        "repeated.",
+        show_default=False,
+    ),
+]
+_SKIP_BAD = "In a folder of your own, leave out files that cannot be read; a note names them."
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help=_SKIP_BAD)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 
 Given = Mapping[str, Any]

@@ -13,6 +13,7 @@ from target_bench.cli.command_line import (
     By,
     Debug,
     Given,
+    SkipBad,
     Yes,
     flag_of,
     on_line,
@@ -57,6 +58,7 @@ def run(
         ),
     ] = None,
     by: By = None,
+    skip_bad: SkipBad = False,
     yes: Yes = False,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -69,6 +71,10 @@ def run(
     given, written = _with_config(given, config)
     chosen = of(Selection, given)
     wanted = _wanted_corpora(corpus, chosen.corpora)
+    if skip_bad:
+        from target_bench.data.own_data import skipping_bad
+
+        wanted = [skipping_bad(name) for name in wanted]
     pairs = _pairs(chosen.tasks, wanted, answered=bool(chosen.generators))
     _check_all("retriever", chosen.retrievers, MODES)
     _check_all("generator", chosen.generators, ANSWER_MODES)
