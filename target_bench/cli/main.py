@@ -1,7 +1,5 @@
 """The table of commands: each stands in the file of its group."""
 
-from typing import Annotated
-
 import typer
 
 from target_bench.cli import (
@@ -20,37 +18,17 @@ from target_bench.cli import (
     train,
 )
 from target_bench.cli.command_line import Commands, TaskCommand
-from target_bench.core.version import __version__
 
 app = typer.Typer(
     name="target-bench",
     cls=Commands,
-    help="Which table retriever finds the right table, and what does that do to the answer?",
+    help="Which table retriever finds the right table, and what does that do to the answer?\n\n"
+    "`target-bench --version` prints the version.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-
-def _print_version(value: bool) -> None:
-    if value:
-        typer.echo(f"target-bench {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def options(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
-        ),
-    ] = False,
-) -> None:
-    """Hold the options of ``target-bench`` itself."""
-
-
 app.command("run", help=run.HELP, cls=TaskCommand)(run.run)
 app.command("score", help=run.SCORE_HELP, cls=TaskCommand)(run.score)
 app.command("generate", help=run.GENERATE_HELP, cls=TaskCommand)(run.generate)
