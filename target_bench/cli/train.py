@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
-from target_bench.cli import train_struct
+from target_bench.cli import train_size, train_struct
 from target_bench.cli.command_line import AsJson, Corpora, DataDir, Debug
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Field, Format, RowLimit
@@ -16,7 +16,7 @@ from target_bench.core.schema import Field, Format, RowLimit
 if TYPE_CHECKING:
     from target_bench.components.training.fine_tuning import Settings, Trained
 
-HELP = "Train encoders, and models that write tables, on the queries of corpora."
+HELP = "Train encoders, sizes of sets, and models that write tables, on the queries of corpora."
 DENSE_HELP = """Fine-tune a sentence-transformers encoder for dense retrieval.
 
 `target-bench train dense --corpus fetaqa -o models/my-encoder` trains MiniLM on the train split,
@@ -26,6 +26,7 @@ with hard negatives from BM25, and keeps the questions and gold tables of test a
 app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
 
 
+train_size.add_to(app)
 train_struct.add_to(app)
 
 
