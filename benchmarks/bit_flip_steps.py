@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from target_bench.retrievers.dense import Dense
 from target_bench.runs.documents import described, listed
 from target_bench.runs.read import list_runs, read_run
 from tests.retrievers.encoders import UnitWords
+from tests.runs.forked import PRELOADED
 
 CUTOFFS = [1, 10]
 QUERIES = 60
@@ -290,6 +292,8 @@ STEPS: Mapping[str, Step] = {
 
 def prepare(root: Path) -> Place:
     """Make everything, in a process of its own."""
+    for module in PRELOADED:  # else every process would import it
+        import_module(module)
     place = Place(root)
     data = Path(corpora.__file__).parent / "mini" / "data"
     shutil.copytree(data, place.own, ignore=shutil.ignore_patterns("databases", "queries.jsonl"))

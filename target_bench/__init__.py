@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, Task
     from target_bench.core.vectors import Encoder, TextKind, VectorIndex, Vectors
     from target_bench.evaluation.results import Result, Results
+    from target_bench.evaluation.search import Hit, TableSearch
     from target_bench.evaluation.stages.judge import judge_answers
     from target_bench.evaluation.stages.score import Scored, score_answers, score_rankings
     from target_bench.evaluation.target import TARGET
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "TARGET": "evaluation.target",
+    "TableSearch": "evaluation.search",
+    "Hit": "evaluation.search",
     "Comparison": "reporting.comparison",
     "compare": "reporting.compare",
     "Gate": "reporting.gate",
@@ -110,6 +113,8 @@ _HOME = {
 
 __all__ = [  # noqa: RUF022 (the order a reader wants)
     "TARGET",
+    "TableSearch",
+    "Hit",
     "Retriever",
     "Ranked",
     "Generator",

@@ -1,5 +1,7 @@
 """Options of the whole suite."""
 
+import gc
+import os
 import signal
 from collections.abc import Generator
 from typing import Any
@@ -22,14 +24,32 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Let xdist keep the order of the files; it would begin with those of the most tests.
 
+    Workers beside each other have one thread each: more would wait for each other's.
     A shell starts background commands with Ctrl-C ignored, and so would be the commands of tests.
     """
     config.option.loadscopereorder = False
+    if getattr(config.option, "numprocesses", None):
+        for name in _THREADS:
+            os.environ.setdefault(name, "1")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_sessionstart() -> None:
+    """Collect no garbage among thousands of tests that all stay (see below)."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Tests stay until the end: what is collected from now on does not look at them again."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -26,6 +26,7 @@ SAME_SUBJECT = {
     # a command and what it calls
     "compare",
     "gate",
+    "search",
     "sweep",
     # a command group and the values that it works on
     "tables",

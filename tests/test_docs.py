@@ -15,6 +15,7 @@ import pytest
 from typer.main import get_command
 
 from target_bench.cli.main import app
+from tests.runs.forked import client
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -65,7 +66,8 @@ def _run(language: str, source: str, path: Path) -> None:
         path.write_text(source, encoding="utf-8")
         runpy.run_path(str(path), run_name="__main__")
         return
-    scripts = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    folders = [client().parent, Path(sys.executable).parent, os.environ["PATH"]]
+    scripts = os.pathsep.join(map(str, folders))
     environment = os.environ | {"PATH": scripts}
     subprocess.run(["bash", "-ec", source], check=True, env=environment, timeout=300)
 

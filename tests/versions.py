@@ -22,6 +22,7 @@ from target_bench.metrics import (
     run_scores,
     sql,
     text,
+    text_languages,
 )
 from target_bench.metrics.descriptions import description_metrics
 from target_bench.metrics.faithfulness import support_metrics
@@ -86,6 +87,9 @@ FAMILIES = {
     "intervals": Scoring(run_scores.SIGNATURE, "metrics.run_scores.SIGNATURE", (intervals,)),
     "retrieval": Scoring(retrieval.VERSION, "metrics.retrieval.VERSION", (retrieval, ranked)),
     "text": Scoring(text.VERSION, "metrics.text.VERSION", (text, bertscore, question_answering)),
+    "text in other languages": Scoring(
+        text_languages.VERSION, "metrics.text_languages.VERSION", (text_languages,)
+    ),
     "classification": Scoring(
         classification.VERSION,
         "metrics.classification.VERSION",

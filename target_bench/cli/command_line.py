@@ -10,7 +10,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import Field
 from functools import wraps
@@ -110,6 +110,18 @@ By = Annotated[
         show_default=False,
     ),
 ]
+Arenas = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--arena",
+        metavar="FILE",
+        help="Figures of metrics of tables, which `tables arena -o FILE.json` wrote; may be "
+        "repeated.",
+        show_default=False,
+    ),
+]
+_SKIP_BAD = "In a folder of your own, leave out files that cannot be read; a note names them."
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help=_SKIP_BAD)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 
 Given = Mapping[str, Any]
@@ -175,35 +187,6 @@ def on_line(context: typer.Context, name: str) -> bool:
     """Whether a parameter stands on the command line."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
-
-
-def unread(given: Iterable["tuple[str, str]"], tasks: Iterable[str]) -> Iterator[str]:
-    """Yield a warning for each option that was given though none of the tasks reads it.
-
-    Args:
-        given: (name, how it is written) of options that tasks may read.
-        tasks: what is run, perhaps with settings. Each names the options that it reads in its
-            attribute ``reads``; one without it is taken to read all.
-    """
-    given = list(given)
-    if not given:  # which spares the modules of all tasks
-        return
-    run = {task: _reads(task) for task in tasks}
-    known = {task: _reads(task) or frozenset() for task in registry.names("task")}
-    for name, written in given:
-        readers = sorted(task for task, reads in known.items() if name in reads)
-        if readers and not any(reads is None or name in reads for reads in run.values()):
-            yield (
-                f"{written} changes nothing here: it is read for {' and '.join(readers)}, not for "
-                f"{' or '.join(sorted(run))}"
-            )
-
-
-def _reads(task: str) -> frozenset[str] | None:
-    """Names of the options that a task reads; None where it does not say."""
-    target = registry.parse("task", task).target
-    found: frozenset[str] | None = getattr(registry.resolve("task", target), "reads", None)
-    return found
 
 
 _EVERY = 60.0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from target_bench.cli.command_line import AsJson, By, DataDir, Debug, TerminalObserver
+from target_bench.cli.command_line import Arenas, AsJson, By, DataDir, Debug, TerminalObserver
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError
 from target_bench.evaluation.run_options import RUNS
@@ -229,6 +229,7 @@ def report(
         ),
     ] = None,
     by: By = None,
+    arena: Arenas = None,
     data_dir: DataDir = None,
     debug: Debug = False,
 ) -> None:
@@ -252,6 +253,7 @@ def report(
                 limits=limits,
                 prompts=prompt or (),
                 by=by or (),
+                arenas=arena or (),
                 observer=observer,
             )
         n = f", {len(folders)} {'run' if len(folders) == 1 else 'runs'}" if len(sets) > 1 else ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import typer
 
-from target_bench.cli.command_line import DataDir, Debug, Split
+from target_bench.cli.command_line import DataDir, Debug, SkipBad, Split
 from target_bench.cli.plugins import modes_of
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError
@@ -43,11 +43,14 @@ def describe(
     ],
     split: Split = None,
     data_dir: DataDir = None,
+    skip_bad: SkipBad = False,
     debug: Debug = False,
 ) -> None:
     """Print the content of a corpus, the definition of a metric, or the settings of a plug-in."""
     if kind == "corpus":
-        _print_corpus(name, split, data_dir)
+        from target_bench.data.own_data import skipping_bad
+
+        _print_corpus(skipping_bad(name) if skip_bad else name, split, data_dir)
     else:
         DESCRIPTIONS[kind](name)
 
@@ -57,7 +60,7 @@ _SAMPLE_ROWS = 5
 
 def _print_corpus(name: str, split: str | None, data_dir: Path | None) -> None:
     """Print sizes as in the TARGET paper's Table 3, licence, citation and a gold table."""
-    from target_bench.core.text_tables import print_tables, say
+    from target_bench.core.text_tables import say
     from target_bench.data import select
 
     dataset = select.load(name, split, data_dir)
@@ -87,18 +90,27 @@ def _print_corpus(name: str, split: str | None, data_dir: Path | None) -> None:
         say(f"\nFirst query {query.id}: {query.text}")
         say(f"Answer: {query.answer}\n")
         for table in [corpus[table_id] for table_id in query.gold[:1]]:
-            print_tables(_sample(table))
-            if len(table.rows) > _SAMPLE_ROWS:
-                say(f"{len(table.rows) - _SAMPLE_ROWS} more rows")
+            _print_sample(table, "Gold table")
+    elif n:
+        say("")
+        _print_sample(next(iter(corpus)), "First table")
 
 
-def _sample(table: "Table") -> "TextTable":
+def _print_sample(table: "Table", what: str) -> None:
+    from target_bench.core.text_tables import print_tables, say
+
+    print_tables(_sample(table, what))
+    if len(table.rows) > _SAMPLE_ROWS:
+        say(f"{len(table.rows) - _SAMPLE_ROWS} more rows")
+
+
+def _sample(table: "Table", what: str) -> "TextTable":
     from target_bench.components.table_text import cell_text
     from target_bench.core.text_tables import Column, TextTable
 
     rows = [[cell_text(cell) for cell in row] for row in table.rows[:_SAMPLE_ROWS]]
     parts = [table.context.get("title"), table.context.get("section_title")]
-    title = " / ".join([f"Gold table {table.id}", *(part for part in parts if part)])
+    title = " / ".join([f"{what} {table.id}", *(part for part in parts if part)])
     return TextTable([Column(name, prose=True) for name in table.header], rows, title)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from target_bench.cli.command_line import AsJson, DataDir, Debug, TerminalObserver
+from target_bench.cli.command_line import Arenas, AsJson, DataDir, Debug, TerminalObserver
 from target_bench.cli.output import print_json
 from target_bench.core.errors import ConfigError, DataError, StoreError
 from target_bench.evaluation.run_options import RUNS
@@ -55,13 +55,16 @@ def build(
             show_default=False,
         ),
     ] = None,
+    arena: Arenas = None,
     debug: Debug = False,
 ) -> None:
     """Read the entries, write the site, say what was written."""
     from target_bench.reporting.leaderboard.site import build as build_site
 
     with TerminalObserver() as observer:
-        built = build_site(submissions, out, title=title, baseline=baseline, observer=observer)
+        built = build_site(
+            submissions, out, title=title, baseline=baseline, arenas=arena or (), observer=observer
+        )
     shown = f"{built.entries:,} {'entry' if built.entries == 1 else 'entries'}"
     rejected = f", {built.rejected:,} rejected and not shown" if built.rejected else ""
     size = f"{built.pages:,} pages, {built.size / 1e6:,.1f} MB"

@@ -12,6 +12,7 @@ from target_bench.cli import (
     ratings,
     run,
     runs,
+    search,
     sweep,
     tables,
     train,
@@ -37,6 +38,7 @@ app.command("report", help=compare.REPORT_HELP)(compare.report)
 app.add_typer(compare.plots, name="plot")
 app.command("check", help=plugins.CHECK_HELP)(plugins.check)
 app.command("list", help=plugins.LIST_HELP)(plugins.list_)
+app.command("search", help=search.HELP)(search.search)
 app.command("describe", help=describe.DESCRIBE_HELP)(describe.describe)
 app.add_typer(runs.app, name="runs")
 app.add_typer(leaderboard.app, name="leaderboard")

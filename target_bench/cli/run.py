@@ -13,10 +13,10 @@ from target_bench.cli.command_line import (
     By,
     Debug,
     Given,
+    SkipBad,
     Yes,
     flag_of,
     on_line,
-    unread,
     with_options,
 )
 from target_bench.cli.output import agreed, announced, printed
@@ -57,6 +57,7 @@ def run(
         ),
     ] = None,
     by: By = None,
+    skip_bad: SkipBad = False,
     yes: Yes = False,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -69,6 +70,10 @@ def run(
     given, written = _with_config(given, config)
     chosen = of(Selection, given)
     wanted = _wanted_corpora(corpus, chosen.corpora)
+    if skip_bad:
+        from target_bench.data.own_data import skipping_bad
+
+        wanted = [skipping_bad(name) for name in wanted]
     pairs = _pairs(chosen.tasks, wanted, answered=bool(chosen.generators))
     _check_all("retriever", chosen.retrievers, MODES)
     _check_all("generator", chosen.generators, ANSWER_MODES)
@@ -263,9 +268,38 @@ def _reported(
 
     with printed(as_json) as (observer, results):
         target = TARGET(*pairs, data_dir=chosen.data_dir, out=chosen.out, observer=observer)
-        for note in unread(written, [task for task, _ in pairs]):
+        for note in _unread(written, [task for task, _ in pairs]):
             observer.warning(note)
         yield target, results
+
+
+def _unread(given: Iterable[tuple[str, str]], tasks: Iterable[str]) -> Iterator[str]:
+    """Yield a warning for each option that was given though none of the tasks reads it.
+
+    Args:
+        given: (name, how it is written) of options that tasks may read.
+        tasks: what is run, perhaps with settings. Each names the options that it reads in its
+            attribute ``reads``; one without it is taken to read all.
+    """
+    given = list(given)
+    if not given:  # which spares the modules of all tasks
+        return
+    run = {task: _reads(task) for task in tasks}
+    known = {task: _reads(task) or frozenset() for task in registry.names("task")}
+    for name, written in given:
+        readers = sorted(task for task, reads in known.items() if name in reads)
+        if readers and not any(reads is None or name in reads for reads in run.values()):
+            yield (
+                f"{written} changes nothing here: it is read for {' and '.join(readers)}, not for "
+                f"{' or '.join(sorted(run))}"
+            )
+
+
+def _reads(task: str) -> frozenset[str] | None:
+    """Names of the options that a task reads; None where it does not say."""
+    target = registry.parse("task", task).target
+    found: frozenset[str] | None = getattr(registry.resolve("task", target), "reads", None)
+    return found
 
 
 GENERATE_HELP = """Answer the queries of a stored run from its rankings.
@@ -313,7 +347,7 @@ def generate(
         stored = ResumedRun(read_run(find(run, out or RUNS)), chosen.data_dir, observer, out)
         options = options_of(Selection, RunOptions, PromptOptions)
         written = [(name, flag_of(options[name])) for name in given]
-        for note in unread(written, [task or stored.task_text]):
+        for note in _unread(written, [task or stored.task_text]):
             observer.warning(note)
         for generator in chosen.generators or [EXTRACTIVE]:
             answering = AnswerOptions(generator, prompting, confirm=announced if yes else agreed)

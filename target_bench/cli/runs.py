@@ -206,6 +206,7 @@ def export(
 ) -> None:
     """Load the corpus of a run and write its rankings and judgements."""
     from target_bench.data import read_split, select
+    from target_bench.data.formats import detect
     from target_bench.runs import export as exporting
     from target_bench.runs.find import find
     from target_bench.runs.read import read_run
@@ -216,7 +217,7 @@ def export(
         raise ConfigError(
             f"{stored.folder} is of a corpus that was made in Python; name it with --corpus"
         )
-    if read_split.is_path(name) and not Path(name).exists():
+    if read_split.is_path(name) and not detect.path_and_settings(name)[0].exists():
         raise ConfigError(f"{name}, which the run was of, is not there; name its place: --corpus")
     dataset = select.load(name, stored.split, data_dir, stored.asked.distractors)
     for path in exporting.export(stored, dataset, to or stored.folder, format.value):

@@ -96,7 +96,14 @@ def arena(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write an HTML page.", show_default=False)
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Write an HTML page; a name in .json: the figures, for `report --arena` and "
+            "`leaderboard build --arena`.",
+            show_default=False,
+        ),
     ] = None,
     split: Split = None,
     data_dir: DataDir = None,
@@ -108,6 +115,7 @@ def arena(
     from target_bench.components.perturbations.drawing import read
     from target_bench.data.select import load
     from target_bench.evaluation.arena.arena import run_arena
+    from target_bench.evaluation.arena.arena_file import write_arena
     from target_bench.evaluation.arena.comparison_sets import ranked_sets
     from target_bench.evaluation.arena.judged_metrics import REQUESTS
     from target_bench.reporting.arena_page.page import write_page
@@ -118,7 +126,7 @@ def arena(
     given = None if perturbations is None else read(perturbations)
     found = run_arena(dataset, metric or (), given, judge)
     if out is not None:
-        write_page(found, out)
+        (write_arena if out.suffix.lower() == ".json" else write_page)(found, out)
     if as_json:
         print_json(found.to_json())
         return

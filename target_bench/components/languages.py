@@ -7,7 +7,7 @@ Japanese, Korean and Thai need no setting: their words are divided wherever they
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from itertools import islice
 from typing import Literal
 
@@ -84,6 +84,23 @@ UNSPACED_RUNS = re.compile(f"([{_UNSPACED}]+)")
 
 OTHER_SCRIPTS = re.compile(f"[{_UNSPACED}\u0590-\u109f\u1700-\u1cff]")
 """Those, and the scripts from Hebrew to Myanmar whose vowels may be marks on the letters."""
+
+
+def known_or_alike(tokens: Sequence[str], known: Collection[str]) -> Sequence[str]:
+    """Return the tokens of a query, or known ones that hold their characters.
+
+    A query of pairs of characters of which none is known (a short one may be) would find nothing.
+    It is asked with every known token that holds one of its characters instead. Where a token is
+    known, and in other scripts, the tokens stay as they are.
+    """
+    if not tokens or any(token in known for token in tokens):
+        return tokens
+    characters = "".join(run for token in tokens for run in UNSPACED_RUNS.findall(token))
+    if not characters:
+        return tokens
+    wanted = set(characters)
+    return [token for token in known if not wanted.isdisjoint(token)]
+
 
 _READ = 300
 """Texts that are looked at to tell the language."""

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from target_bench.components.generator_calls import answers, check_generator
@@ -74,7 +73,7 @@ class SupportJudge:
         Raises:
             TargetBenchError: what the generator raises on purpose, such as for a wrong key.
         """
-        asked = [_request(one) for one in doubted if _open(one.support)]
+        asked = [_request(one) for one in doubted if one.support.doubted]
         found = answers(self.generator, asked)
         return {name: "" if one.error is not None else one.text for name, one in found.items()}
 
@@ -85,12 +84,7 @@ def with_reply(support: Support, reply: str | None) -> Support:
     What the rules support stays so. A reply that is missing or cannot be read changes nothing.
     """
     numbers = parse_reply(reply or "")
-    if numbers is None:
-        return support
-    claims: list[Claim] = list(support.claims)
-    for number, place in enumerate(_open(support), start=1):
-        claims[place] = Claim(claims[place].text, number in numbers)
-    return replace(support, claims=tuple(claims))
+    return support if numbers is None else support.also(numbers)
 
 
 def parse_reply(text: str) -> frozenset[int] | None:
@@ -105,13 +99,8 @@ def parse_reply(text: str) -> frozenset[int] | None:
     return frozenset(numbers)
 
 
-def _open(support: Support) -> list[int]:
-    return [place for place, claim in enumerate(support.claims) if not claim.supported]
-
-
 def _request(one: Doubted) -> GenerationRequest:
-    places = enumerate(_open(one.support), start=1)
-    claims = "\n".join(f"{n}. {one.support.claims[place].text}" for n, place in places)
+    claims = "\n".join(f"{n}. {_said(c)}" for n, c in enumerate(one.support.doubted, start=1))
     text = _PROMPT.format(source=one.source, answer=one.answer, claims=claims)
     return GenerationRequest(
         query_id=one.query_id,
@@ -119,3 +108,23 @@ def _request(one: Doubted) -> GenerationRequest:
         messages=(Message("system", _SYSTEM), Message("user", text)),
         query="",
     )
+
+
+def _said(claim: Claim) -> str:
+    return f"{claim.place}: {claim.text}" if claim.place else claim.text
+
+
+def judged_record(support: Support, reply: str | None) -> dict[str, Any]:
+    """Return the claims of an answer without support, and those that a model supports, as JSON.
+
+    Args:
+        support: what the rules found.
+        reply: of the model; None where it was not asked.
+    """
+    judged = with_reply(support, reply)
+    pairs = zip(support.claims, judged.claims, strict=True)
+    by_judge = [new.text for old, new in pairs if new.supported and not old.supported]
+    return {
+        "unsupported": [claim.text for claim in judged.doubted],
+        "supported by the judge": by_judge,
+    }

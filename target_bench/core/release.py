@@ -342,6 +342,7 @@ class CorpusLoader(ABC):
             repository.
         cached: whether what was read goes into the Arrow cache; small corpora need none.
         folder: the name of its data folder, where that is not ``info.name``.
+        tables_alone: whether it may have no queries, and can then be searched but not run.
     """
 
     info: CorpusInfo
@@ -349,6 +350,7 @@ class CorpusLoader(ABC):
     folder: ClassVar[str] = ""
     subfolders: ClassVar[tuple[str, ...]] = ()
     cached: ClassVar[bool] = True
+    tables_alone: bool = False
 
     @abstractmethod
     def tables(self, release: Release, split: str) -> Iterable[Table]:

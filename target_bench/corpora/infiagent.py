@@ -6,7 +6,7 @@ from typing import Any
 
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
-from target_bench.data.formats.own_folder import csv_grid
+from target_bench.data.formats.csv_files import csv_grid
 
 
 class InfiAgentDABench(CorpusLoader):

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, decode
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
-from target_bench.data.formats.own_folder import csv_grid
+from target_bench.data.formats.csv_files import csv_grid
 
 
 class WikiTables2019(CorpusLoader):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, decode
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
-from target_bench.data.formats.own_folder import csv_grid
+from target_bench.data.formats.csv_files import csv_grid
 
 _FILES = {
     "test": "pristine-unseen-tables",

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.errors import DataError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.schema import CorpusInfo, Dataset, Table, TableId
-from target_bench.data.formats import declaration, own_folder
+from target_bench.data.formats import declaration, detect, own_queries
 from target_bench.data.formats.cells import arrow_grid, arrow_values, without_index
 from target_bench.data.formats.declaration import served_tasks
-from target_bench.data.read_split import dataset, folder_of, split_of
+from target_bench.data.read_split import dataset, folder_of, is_path, split_of
 from target_bench.data.select import load, split_with_notes
 
 
@@ -69,9 +69,9 @@ def from_dataframe(
     ]
     places = ((f"query {number}", record) for number, record in enumerate(_records(queries), 1))
     found = [
-        own_folder.query(record, place)
+        own_queries.query(record, place)
         for place, record in places
-        if own_folder.split_of(record, place, default=split) == split
+        if own_queries.split_of(record, place, default=split) == split
     ]
     return dataset(info, split, made, found)
 
@@ -79,7 +79,7 @@ def from_dataframe(
 def _table(table_id: str, frame: Any, context: Mapping[str, Any]) -> Table:
     place = f"table {table_id!r}"
     header, rows = arrow_grid(_arrow(frame, place), place)
-    about = {name: own_folder.converted(value, name, place) for name, value in context.items()}
+    about = {name: own_queries.converted(value, name, place) for name, value in context.items()}
     return Table(TableId("0", table_id), header, rows, about)
 
 
@@ -149,3 +149,15 @@ def from_database(
 
     plugin = DatabaseFile(Path(file), Path(queries) if queries else None)
     return split_with_notes(plugin, folder_of(plugin, None), split_of(plugin, split))
+
+
+def skipping_bad(name: str) -> str:
+    """Return the path of a corpus with the setting ``skip_bad``.
+
+    Raises:
+        ConfigError: the corpus is not the path of a user's own data.
+    """
+    if not is_path(name):
+        raise ConfigError(f"--skip-bad is for files of your own; {name} is not a path")
+    _, settings = detect.path_and_settings(name)
+    return f"{name}{',' if settings else ':'}skip_bad=true"

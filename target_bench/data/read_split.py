@@ -44,7 +44,8 @@ def loader(name: str | Path) -> CorpusLoader:
 
     Args:
         name: a registered name, ``module:Class`` or ``path/file.py:Class``; or the path of a
-            folder or database file of your own, written with a separator, as in ``./tables``.
+            folder or database file of your own, written with a separator, as in ``./tables``; a
+            folder may have settings, as in ``./tables:skip_bad=true``.
 
     Raises:
         ConfigError: the name is unknown.
@@ -53,7 +54,7 @@ def loader(name: str | Path) -> CorpusLoader:
     if is_path(name):
         from target_bench.data.formats import detect
 
-        return detect.of_path(Path(name).expanduser())
+        return detect.of_path(*detect.path_and_settings(name))
     name = str(name)
     try:
         found = registry.create("corpus", registry.canonical("corpus", name))
@@ -149,9 +150,9 @@ def read(loader: CorpusLoader, folder: Path, split: str) -> Dataset:
     tables = Tables(loader, folder, split).cached()
     queries = Queries(loader, folder, split).cached()
     files = tables.files | queries.files
-    found = dataset(
-        loader.info, split, tables.value, queries.value, files, [*tables.notes, *queries.notes]
-    )
+    notes = [*tables.notes, *queries.notes]
+    alone = loader.tables_alone
+    found = dataset(loader.info, split, tables.value, queries.value, files, notes, alone)
     return replace(found, databases=databases(loader, folder, split))
 
 
@@ -360,6 +361,7 @@ def dataset(
     queries: Iterable[Query],
     files: Mapping[str, str] | None = None,
     notes: Sequence[str] | None = None,
+    tables_alone: bool = False,
 ) -> Dataset:
     """Return a checked split.
 
@@ -370,6 +372,7 @@ def dataset(
         queries: the queries.
         files: SHA-256 of the source files, by name.
         notes: what a user should know about the tables; default: what they show.
+        tables_alone: whether it may have no query.
 
     Raises:
         DataError: the faults that ``checked`` refuses, a repeated query id, no
@@ -381,7 +384,7 @@ def dataset(
     except DataError as error:
         raise DataError(f"{where}: {error}") from error
     asked = tuple(queries)
-    if not asked or (not tables and any(query.gold for query in asked)):
+    if not (asked or tables_alone) or (not tables and any(query.gold for query in asked)):
         raise DataError(f"{where}: {len(tables)} tables and {len(asked)} queries; both are needed")
     check_queries(asked, tables, where)
     if notes is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from target_bench.core.built_in import RANKING_TASK
-from target_bench.core.errors import ConfigError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.observer import Observer
 from target_bench.core.prompt_writer import PromptOptions
 from target_bench.core.settings import of, options_of
@@ -244,10 +244,20 @@ class TARGET:
 
         chosen = (options.split, options.distractors, options.database)
         return [
-            (text, self._loader.load(corpus, *chosen).of_task(task_named(text)))
+            (text, _asked(self._loader.load(corpus, *chosen)).of_task(task_named(text)))
             for text, corpus in self._pairs
         ]
 
 
 def _texts(value: str | Sequence[str]) -> Sequence[str]:
     return [value] if isinstance(value, str) else value
+
+
+def _asked(loaded: "Loaded") -> "Loaded":
+    dataset = loaded.dataset
+    if not dataset.queries:
+        raise DataError(
+            f"corpus {dataset.info.name}, split {dataset.split}: {len(dataset.corpus)} tables and "
+            "no query. docs/data.md shows how queries are written; target-bench search needs none."
+        )
+    return loaded

@@ -214,7 +214,11 @@ def rouge_f(kind: str, text: str, reference: str) -> float:
     """
     from rouge_score.tokenize import tokenize
 
-    mine, theirs = tokenize(text, None), tokenize(reference, None)
+    return n_gram_f(kind, tokenize(text, None), tokenize(reference, None))
+
+
+def n_gram_f(kind: str, mine: Sequence[Any], theirs: Sequence[Any]) -> float:
+    """Return the F measure of the tokens of a text and its reference, as ``rouge_f`` says."""
     if kind == "rougeL":
         from rapidfuzz.distance import LCSseq
 
@@ -258,9 +262,13 @@ def exact_match(text: str, reference: str) -> float:
 
 def token_f1(text: str, reference: str) -> float:
     """Return F1 of the words of the normal forms, as multisets; 1 if neither has any."""
-    mine, theirs = normalised(text).split(), normalised(reference).split()
+    return shared_words(normalised(text).split(), normalised(reference).split())
+
+
+def shared_words(mine: Sequence[str], theirs: Sequence[str]) -> float:
+    """Return F1 of words as multisets; 1 if neither text has any."""
     if not mine or not theirs:
-        return float(mine == theirs)
+        return float(not mine and not theirs)
     shared = (Counter(mine) & Counter(theirs)).total()
     return 2 * shared / (len(mine) + len(theirs))
 

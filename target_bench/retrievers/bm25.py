@@ -12,7 +12,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from target_bench.components.languages import AnyLanguage, Language, Stemming, StopWords
+from target_bench.components.languages import (
+    AnyLanguage,
+    Language,
+    Stemming,
+    StopWords,
+    known_or_alike,
+)
 from target_bench.components.lexical.postings import Formula, Postings, Weighing
 from target_bench.components.table_text import (
     WORDS,
@@ -209,7 +215,8 @@ class _Bm25sIndex:
         return cls(Postings.load(folder, settings._memory))
 
     def rank(self, queries: list[list[str]], ids: Sequence[TableId], k: int) -> Ranked:
-        terms = self._postings.queries(queries)
+        vocabulary = self._postings.vocabulary
+        terms = self._postings.queries([known_or_alike(query, vocabulary) for query in queries])
         absent = self._postings.absent
         offsets = terms @ absent if absent.any() else None
         return rank_product(terms, self._postings.shards, ids, k, offsets)

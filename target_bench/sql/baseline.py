@@ -6,7 +6,7 @@ A table is chosen, and its query made, by what the question mentions: name, colu
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 
 from target_bench.core.schema import Cell, Table
 from target_bench.sql.engines.databases import quoted
@@ -18,6 +18,7 @@ _KEPT: dict[int, tuple[Table, Table]] = {}  # by identity: rows have no hash
 _MOSTLY = 0.9
 _SAMPLE = 200  # rows that tell whether a column is numeric
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+(?:\.\d+)?|[^\W\d_]+")
+_WHOLE_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?![\w])")
 _TEXTUAL = ("CHAR", "TEXT", "CLOB", "DATE", "TIME")
 _COUNT = re.compile(r"\bhow many\b|\bnumber of\b|\bcount\b", re.IGNORECASE)
@@ -93,14 +94,12 @@ class Column:
     Attributes:
         name: as the table spells it.
         place: its position in the header.
-        numeric: whether nearly all its cells are numbers.
         score: the share of the words of its name that the question says.
         at: where the question says the first of them, in words.
     """
 
     name: str
     place: int
-    numeric: bool
     score: float
     at: int
 
@@ -216,11 +215,8 @@ class _Draft:
         return found, used
 
     def _compared(self, number: str, before: str, operator: str | None) -> Column | None:
-        """Return the numeric column that a number is about.
-
-        Without a comparison the column has to hold the number.
-        """
-        candidates = [column for column in self.columns if column.numeric]
+        """Return the numeric column that a number is about; uncompared, it has to hold it."""
+        candidates = [c for c in self.columns if self._numeric(c)]
         if operator is None:
             candidates = [c for c in candidates if c.score > 0 and self._holds(c, number)]
         said = [column for column in candidates if self._says(column, before)]
@@ -265,7 +261,7 @@ class _Draft:
         return "count(*)"
 
     def _aggregated(self, mentioned: list[Column]) -> list[str]:
-        target = next((column for column in mentioned if column.numeric), None)
+        target = next((c for c in mentioned if self._numeric(c)), None)
         if target is None:
             return []
         found = []
@@ -295,6 +291,9 @@ class _Draft:
         column = self._first_said(match[1] or match[2] or "") if match else None
         return column, bool(_DESCENDING.search(self.question))
 
+    def _numeric(self, column: Column) -> bool:
+        return _numeric(self.table, column.place)
+
     def _extreme(self) -> tuple[Column | None, bool]:
         """Return the numeric column of which the question wants the most or the least."""
         most, least = _MOST.search(self.question), _LEAST.search(self.question)
@@ -302,20 +301,21 @@ class _Draft:
         if found is None:
             return None, False
         after = self._first_said(self.question[found.end() :])
-        implied = [c for c in self.columns if c.numeric and self._says(c, found[0])]
-        column = after if after is not None and after.numeric else next(iter(implied), None)
+        implied = (c for c in self.columns if self._says(c, found[0]) and self._numeric(c))
+        column = after if after is not None and self._numeric(after) else next(implied, None)
         return column, most is not None
 
     def _default(self) -> list[Column]:
         """Return the column to show if none is named: one that holds names, else the first."""
-        named = [c for c in self.columns if words(c.name)[-1:] in (["name"], ["titl"])]
+        named = [c for c in self.columns if words(c.name)[-1:] in (("name",), ("titl",))]
         return (named or list(self.columns))[:1]
 
 
-def words(text: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def words(text: str) -> tuple[str, ...]:
     """Return the stems of a text's words; ``homeTeam`` and ``home_team`` are two words."""
     stem = _stemmer()
-    return [stem(word.lower()) for word in _WORD.findall(text)]
+    return tuple(stem(word.lower()) for word in _WORD.findall(text))
 
 
 def columns(question: str, table: Table) -> list[Column]:
@@ -325,11 +325,11 @@ def columns(question: str, table: Table) -> list[Column]:
     found = []
     for place, name in enumerate(table.header):
         parts = words(name)
-        core = [part for part in parts if part not in own] or parts
+        core = tuple(part for part in parts if part not in own) or parts
         hits = [said.index(part) for part in core if part in said]
         score = len(hits) / len(core) if core else 0.0
         at = min(hits, default=len(said))
-        found.append(Column(name, place, _numeric(table, place), score, at))
+        found.append(Column(name, place, score, at))
     return found
 
 
@@ -340,7 +340,7 @@ def values(question: str, table: Table, known: Sequence[Column]) -> list[Value]:
     for row in table.rows[:ROWS]:
         for column in known:
             cell = row[column.place]
-            if isinstance(cell, str) and not _is_number(cell) and (column.place, cell) not in found:
+            if isinstance(cell, str) and (column.place, cell) not in found:
                 place = _quoted_at(cell.strip().lower(), text)
                 if place is not None:
                     found[column.place, cell] = Value(column, cell, *place)
@@ -382,7 +382,7 @@ def _numeric(table: Table, place: int) -> bool:
 
 def _is_number(cell: Cell) -> bool:
     if isinstance(cell, str):
-        return re.fullmatch(r"[+-]?\d+(?:\.\d+)?", cell.strip()) is not None
+        return _WHOLE_NUMBER.fullmatch(cell.strip()) is not None
     return isinstance(cell, int | float)
 
 

@@ -10,8 +10,10 @@ from target_bench.core.metric import Metric
 from target_bench.core.reasoning import READING, without_reasoning
 from target_bench.core.schema import AnswerKind, Corpus, Dataset, Judgement, Query, TableId
 from target_bench.core.task import LeakLimits, Predictions, Task
+from target_bench.metrics import text_languages
 from target_bench.metrics.denotation import DenotationAccuracy, JudgedValues
-from target_bench.metrics.text import VERSION, number_of_references, text_metrics
+from target_bench.metrics.text import VERSION, JudgedAnswers, number_of_references, text_metrics
+from target_bench.metrics.text_languages import TextLanguage
 
 
 class QuestionAnswering(Task[JudgedValues]):
@@ -23,6 +25,11 @@ class QuestionAnswering(Task[JudgedValues]):
     Args:
         bertscore: the model of the additional metric BERTScore, as in ``roberta-large`` or
             ``folder@6``, which names a layer (extra bertscore); None for none.
+        language: of answers and references, by its code (``zh``, ``de``, ...): how the metrics
+            divide texts into words, and which articles do not count.
+
+    Raises:
+        ConfigError: sacreBLEU lacks the package that divides texts of the language.
     """
 
     name = "question_answering"
@@ -36,8 +43,11 @@ class QuestionAnswering(Task[JudgedValues]):
     outcome = "token_f1"
     leak_limits = LeakLimits(unsupported=0.5, verbatim=0.5, certain=0.9)
 
-    def __init__(self, bertscore: str | None = None) -> None:
+    def __init__(self, bertscore: str | None = None, language: TextLanguage = "en") -> None:
         self.bertscore = bertscore
+        self.language: TextLanguage = language
+        if language != "en":
+            text_languages.check(language)
         self._reading = Reading(_without_reasoning)
 
     def metrics(
@@ -46,7 +56,7 @@ class QuestionAnswering(Task[JudgedValues]):
         """Return every metric of generated text; denotation where all references are values."""
         found: list[Metric[JudgedValues]] = []
         number = number_of_references([query.references for query in queries])
-        found += text_metrics(number, READING)
+        found += self._text_metrics(number)
         if queries and all("values" in query.metadata for query in queries):
             found.append(DenotationAccuracy())
         if self.bertscore is not None:
@@ -54,6 +64,11 @@ class QuestionAnswering(Task[JudgedValues]):
 
             found.append(BERTScore(self.bertscore, READING))
         return found
+
+    def _text_metrics(self, n_references: str) -> list[Metric[JudgedAnswers]]:
+        if self.language == "en":
+            return text_metrics(n_references, READING)
+        return text_languages.text_metrics_of(self.language, n_references, READING)
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> JudgedValues:
         """Return the answers without their reasoning blocks; a failed or unfinished one as None.
@@ -74,7 +89,7 @@ class QuestionAnswering(Task[JudgedValues]):
 
     def settings(self) -> list[str]:
         """Return the version of the metrics' rules, which changes scores."""
-        return [VERSION]
+        return [VERSION] if self.language == "en" else [VERSION, text_languages.VERSION]
 
     def parse(self, text: str) -> str | None:
         """Return the answer without its reasoning blocks; None if it holds nothing else.

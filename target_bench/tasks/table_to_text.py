@@ -1,20 +1,18 @@
 """Table-to-text: does a sentence say what the highlighted cells of a table say?"""
 
-import hashlib
-import json
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 from target_bench.components import highlights
-from target_bench.components.answer_reading import Reading
 from target_bench.components.answer_words import words
+from target_bench.components.model_judgements import JudgedTask, judge_setting, text_of
 from target_bench.components.prompts.cell_prompting import CellPrompter
 from target_bench.components.prompts.prompting import prompt_of
 from target_bench.components.support_judge import VERSION as JUDGE_VERSION
-from target_bench.components.support_judge import Doubted, SupportJudge, with_reply
+from target_bench.components.support_judge import Doubted, SupportJudge, judged_record, with_reply
 from target_bench.components.table_text import grid_rows
 from target_bench.core.answer_options import ANSWER_OPTIONS
 from target_bench.core.linearisation import are_places
@@ -28,9 +26,8 @@ from target_bench.core.schema import (
     Generation,
     Judgement,
     Query,
-    Retrieval,
 )
-from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, TableSource, Task
+from target_bench.core.task import LeakLimits, Predictions, SummaryBlock, TableSource
 from target_bench.metrics.descriptions import evaluation_text
 from target_bench.metrics.descriptions.description_metrics import (
     OF,
@@ -45,9 +42,6 @@ from target_bench.metrics.faithfulness.support_metrics import sentence_support_m
 from target_bench.metrics.faithfulness.table_lines import cells_as_said
 from target_bench.metrics.text import VERSION as TEXT_VERSION
 from target_bench.metrics.text import number_of_references
-
-_AT_ONCE = 64
-"""Answers that the judge is asked about together."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +62,7 @@ class JudgedSentences(JudgedDescriptions):
         return list(map(with_reply, self.supports, self.replies))
 
 
-class TableToText(Task[JudgedSentences]):
+class TableToText(JudgedTask[JudgedSentences]):
     """Sentences about highlighted cells, compared with references and with the table.
 
     The table of a query is given: its first gold table. Highlighted cells that are not in the table
@@ -99,12 +93,12 @@ class TableToText(Task[JudgedSentences]):
     def __init__(
         self, bertscore: str | None = None, bleurt: str | None = None, judged_by: Any = None
     ) -> None:
+        super().__init__(_without_reasoning)
         self.bertscore = bertscore
         self.bleurt = bleurt
         self.judged_by = judged_by
         self.judges = self.replays = judged_by is not None
         self._judge = None if judged_by is None else SupportJudge(judged_by)
-        self._reading = Reading(_without_reasoning)
 
     def parts(self) -> Mapping[str, object]:
         """Return the generator that looks at doubted facts again, if there is one."""
@@ -149,9 +143,12 @@ class TableToText(Task[JudgedSentences]):
 
         Raises:
             BudgetError: the budget is spent.
+            DataError: there is a judge, and an answer is not judged.
         """
-        judged = predictions.judgements
-        replies = [judged[q.id].record.get("reply") if judged else None for q in dataset.queries]
+        replies = [
+            self.record_of(query, predictions).get("reply") if self._judge is not None else None
+            for query in dataset.queries
+        ]
         return self._sentences(dataset.queries, dataset.corpus, predictions.answers, replies)
 
     def _sentences(
@@ -164,7 +161,7 @@ class TableToText(Task[JudgedSentences]):
         given = [answers[query.id] for query in queries]
         about = [_about(query, corpus) for query in queries]
         return JudgedSentences(
-            [None if g.error is not None else self.parse(g.text) for g in given],
+            [None if text is None else self.parse(text) for text in map(text_of, given)],
             [query.references for query in queries],
             [evidence for evidence, _ in about],
             [fault for _, fault in about],
@@ -179,56 +176,24 @@ class TableToText(Task[JudgedSentences]):
         """List the settings that change a score: the versions of rules, and the judge."""
         found = [VERSION, TEXT_VERSION, SUPPORT_VERSION]
         if self._judge is not None:
-            given = self.judged_by
-            name = given if isinstance(given, str) else type(given).__qualname__
-            found.append(f"judge:{name}|{JUDGE_VERSION}")
+            found.append(judge_setting(self.judged_by, JUDGE_VERSION))
         return found
 
-    def unjudged(
-        self,
-        dataset: Dataset,
-        generations: Mapping[str, Generation],
-        _retrievals: Mapping[str, Retrieval],
-        known: Mapping[str, Judgement],
-    ) -> list[Query]:
-        """List the queries without a judgement of this answer, its table and these settings."""
-        return [
-            query
-            for query in dataset.queries
-            if query.id not in known
-            or known[query.id].fingerprint
-            != self._fingerprint(query, dataset.corpus, generations[query.id])
-        ]
+    def follows_from(self, query: Query, corpus: Corpus, text: str | None) -> list[Any]:
+        """List the answer, and the cells that it is compared with."""
+        return [text, *_about(query, corpus)[0]]
 
-    def judge(
-        self,
-        queries: Sequence[Query],
-        dataset: Dataset,
-        generations: Mapping[str, Generation],
-        _retrievals: Mapping[str, Retrieval],
-    ) -> Generator[Judgement, None, None]:
-        """Ask the judge about the facts that rules do not support.
-
-        Raises:
-            BudgetError: the time for all of them is over.
-        """
+    def records(
+        self, queries: Sequence[Query], corpus: Corpus, answers: Mapping[str, Generation]
+    ) -> Iterator[Mapping[str, Any]]:
+        """Ask the judge about the facts that rules do not support."""
         assert self._judge is not None
-        for start in range(0, len(queries), _AT_ONCE):
-            some = queries[start : start + _AT_ONCE]
-            found = self._sentences(some, dataset.corpus, generations)
-            sources = [cells_as_said(*about)[0] for about in found.evidence]
-            parts = zip(some, sources, found.texts, found.supports, strict=True)
-            replies = self._judge.replies([Doubted(q.id, s, t or "", p) for q, s, t, p in parts])
-            for query, support in zip(some, found.supports, strict=True):
-                self._reading.check()
-                record = _record(support, replies.get(query.id))
-                print_of = self._fingerprint(query, dataset.corpus, generations[query.id])
-                yield Judgement(query.id, print_of, record)
-
-    def _fingerprint(self, query: Query, corpus: Corpus, given: Generation) -> str:
-        text = None if given.error is not None else given.text
-        whole = json.dumps([READING, *self.settings(), text, *_about(query, corpus)[0]])
-        return hashlib.sha256(whole.encode()).hexdigest()[:32]
+        found = self._sentences(queries, corpus, answers)
+        sources = [cells_as_said(*about)[0] for about in found.evidence]
+        parts = zip(queries, sources, found.texts, found.supports, strict=True)
+        replies = self._judge.replies([Doubted(q.id, s, t or "", p) for q, s, t, p in parts])
+        for query, support in zip(queries, found.supports, strict=True):
+            yield _record(support, replies.get(query.id))
 
     def report(self, dataset: Dataset, examples: JudgedSentences) -> dict[str, Any]:
         """Return the queries without a usable highlight or value, and which they are."""
@@ -252,19 +217,8 @@ class TableToText(Task[JudgedSentences]):
         Raises:
             BudgetError: the budget is spent.
         """
-        return self._reading(text)
-
-    def limit_time(self, seconds: float) -> None:
-        """Give reading and scoring all answers no more than this."""
-        self._reading.limit_time(seconds)
-
-    def check_budget(self) -> None:
-        """See that time is left.
-
-        Raises:
-            BudgetError: the budget is spent.
-        """
-        self._reading.check()
+        said: str | None = self._reading(text)
+        return said
 
     def is_copied(self, answer: str, _judgement: Judgement | None, query: Query) -> bool:
         """Return whether an answer has the words of a reference, and no others."""
@@ -274,12 +228,8 @@ class TableToText(Task[JudgedSentences]):
 
 def _record(support: Support, reply: str | None) -> dict[str, Any]:
     """Return the record of a sentence, with the reply of the judge if it was asked."""
-    judged = with_reply(support, reply)
-    unsupported = [claim.text for claim in judged.claims if not claim.supported]
-    pairs = zip(support.claims, judged.claims, strict=True)
-    by_judge = [new.text for old, new in pairs if new.supported and not old.supported]
     found: dict[str, Any] = {"verdict": "failed" if support.failed else "read"}
-    found |= {"unsupported": unsupported, "supported by the judge": by_judge}
+    found |= judged_record(support, reply)
     return found if reply is None else found | {"reply": reply}
 
 

@@ -1,21 +1,21 @@
 """Text to table: are the tables that an answer holds those of the reference?"""
 
-import hashlib
-import json
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from target_bench.components.answer_reading import Reading
+from target_bench.components.model_judgements import JudgedTask, judge_setting, text_of
 from target_bench.components.prompts.prompting import prompt_of
 from target_bench.components.prompts.table_prompting import TablePrompter
+from target_bench.components.support_judge import VERSION as CELL_JUDGE_VERSION
+from target_bench.components.support_judge import Doubted, SupportJudge, judged_record
+from target_bench.components.support_judge import parse_reply as parse_supported
 from target_bench.components.table_judge import VERSION as JUDGE_VERSION
 from target_bench.components.table_judge import Pair, TableJudge
 from target_bench.core.answer_options import ANSWER_OPTIONS, SEVERAL_TABLES
 from target_bench.core.errors import DataError
 from target_bench.core.metric import Metric
 from target_bench.core.prompt_writer import PromptOptions
-from target_bench.core.reasoning import READING
 from target_bench.core.schema import (
     AnswerKind,
     Corpus,
@@ -23,10 +23,9 @@ from target_bench.core.schema import (
     Generation,
     Judgement,
     Query,
-    Retrieval,
     TableId,
 )
-from target_bench.core.task import Predictions, SummaryBlock, TableSource, Task
+from target_bench.core.task import Predictions, SummaryBlock, TableSource
 from target_bench.metrics.faithfulness.support_metrics import VERSION as SUPPORT_VERSION
 from target_bench.metrics.faithfulness.support_metrics import table_support_metrics
 from target_bench.metrics.tables.answer_tables import FORMATS, TableFormat
@@ -35,27 +34,27 @@ from target_bench.metrics.tables.findings import findings
 from target_bench.metrics.tables.header_cell_scores import Headers
 from target_bench.metrics.tables.p_score import p_score, parse_reply
 from target_bench.metrics.tables.reading import read_tables
-from target_bench.metrics.tables.table_metrics import VERSION, table_metrics
+from target_bench.metrics.tables.table_metrics import VERSION, table_metrics, validity
 
 Compared = Sequence[ComparedTables]
 
 _HEADERS = {"row": Headers(column=False), "column": Headers(row=False), "both": Headers()}
-_AT_ONCE = 64
-"""Answers whose P-Score is asked for together."""
 
 
-class TextToTable(Task[Compared]):
+class TextToTable(JudgedTask[Compared]):
     """Tables are read from the answers and compared with those of the reference.
 
     The metadata of a query say how its tables are written (``format``: text, html, latex, csv or
     json), which headers they have (``headers``: row, column or both) and how the answer is asked
-    for (``instruction``).
+    for (``instruction``). Where no query has a reference, answers are compared with their text.
 
     Args:
         table_format: the format of queries that name none.
         html_parser: what HTML is parsed with: ``html.parser`` or ``lxml``.
         judged_by: a generator that compares answer and reference for the P-Score, as written on
             the command line; None for none. Its replies are recorded with the judgements.
+        cells_judged_by: a generator that looks again at the cells that rules do not find in the
+            text; None for none. Its replies are recorded too.
     """
 
     name = "text_to_table"
@@ -68,6 +67,7 @@ class TextToTable(Task[Compared]):
     answer: ClassVar[AnswerKind] = "tables"
     source: ClassVar[TableSource] = "none"
     judges = True
+    scores_unlabelled = True
     slices = ("format",)
     outcome = "cell_f1"
 
@@ -76,17 +76,21 @@ class TextToTable(Task[Compared]):
         table_format: TableFormat = "text",
         html_parser: Literal["html.parser", "lxml"] = "html.parser",
         judged_by: Any = None,
+        cells_judged_by: Any = None,
     ) -> None:
+        super().__init__(str)
         self.table_format: TableFormat = table_format
         self.html_parser: Literal["html.parser", "lxml"] = html_parser
         self.judged_by = judged_by
-        self.replays = judged_by is not None
+        self.cells_judged_by = cells_judged_by
+        self.replays = judged_by is not None or cells_judged_by is not None
         self._judge = None if judged_by is None else TableJudge(judged_by)
-        self._reading = Reading(str)
+        self._cell_judge = None if cells_judged_by is None else SupportJudge(cells_judged_by)
 
     def parts(self) -> Mapping[str, object]:
-        """Return the generator that compares answers and references, if there is one."""
-        return {} if self._judge is None else {"judged_by": self._judge.generator}
+        """Return the generators that judge, if there are any."""
+        judges = {"judged_by": self._judge, "cells_judged_by": self._cell_judge}
+        return {name: judge.generator for name, judge in judges.items() if judge is not None}
 
     def check(self, queries: Sequence[Query]) -> None:
         """Check that every reference holds a table in the format of its query.
@@ -95,17 +99,21 @@ class TextToTable(Task[Compared]):
             DataError: one does not, or the format is unknown.
         """
         for query in queries:
-            wanted = query.metadata.get("format", self.table_format)
-            if wanted not in FORMATS:
-                raise DataError(
-                    f"query {query.id!r}: format {wanted!r} is not one of {', '.join(FORMATS)}"
-                )
+            wanted = self._format(query)
             error = read_tables(query.references[0], wanted, self.html_parser).error
             if error is not None:
                 raise DataError(
                     f"query {query.id!r}: no table can be read in its reference as {wanted} "
                     f"({error}): {query.references[0]!r:.80}"
                 )
+
+    def _format(self, query: Query) -> TableFormat:
+        wanted: TableFormat = query.metadata.get("format", self.table_format)
+        if wanted not in FORMATS:
+            raise DataError(
+                f"query {query.id!r}: format {wanted!r} is not one of {', '.join(FORMATS)}"
+            )
+        return wanted
 
     def prompt_writer(
         self, options: PromptOptions, _databases: Mapping[str, Path], _follows_schema: bool
@@ -121,59 +129,43 @@ class TextToTable(Task[Compared]):
         )
 
     def metrics(
-        self, _queries: Sequence[Query], _cutoffs: Sequence[int] = ()
+        self, queries: Sequence[Query], _cutoffs: Sequence[int] = ()
     ) -> list[Metric[Compared]]:
         """Return validity, H-Score, header and cell scores, and with a judge the P-Score.
 
-        Tables that are written from a text are compared with it as well.
+        Tables that are written from a text are compared with it as well. Where no query has a
+        reference, validity and the comparison with the text alone.
         """
-        found = table_metrics(self.html_parser, self._judge is not None)
-        return found if self.source != "none" else [*found, *table_support_metrics()]
+        labelled = any(map(self.has_reference, queries))
+        judged = labelled and self._judge is not None
+        found = table_metrics(self.html_parser, judged) if labelled else validity(self.html_parser)
+        if self.source != "none":
+            return found
+        return [*found, *table_support_metrics(self._cell_judge is not None)]
 
     def settings(self) -> list[str]:
         """List the settings that change a score, besides those of the metrics."""
         found = [VERSION, SUPPORT_VERSION, f"format:{self.table_format}"]
         if self._judge is not None:
-            given = self.judged_by
-            name = given if isinstance(given, str) else type(given).__qualname__
-            found.append(f"judge:{name}|{JUDGE_VERSION}")
+            found.append(judge_setting(self.judged_by, JUDGE_VERSION))
+        if self._cell_judge is not None:
+            found.append(judge_setting(self.cells_judged_by, CELL_JUDGE_VERSION, "cells_judge"))
         return found
 
-    def unjudged(
-        self,
-        dataset: Dataset,
-        generations: Mapping[str, Generation],
-        _retrievals: Mapping[str, Retrieval],
-        known: Mapping[str, Judgement],
-    ) -> list[Query]:
-        """List the queries without a judgement of this answer, reference and these settings."""
-        return [
-            query
-            for query in dataset.queries
-            if query.id not in known
-            or known[query.id].fingerprint != self._fingerprint(query, generations[query.id])
-        ]
+    def follows_from(self, query: Query, _corpus: Corpus, text: str | None) -> list[Any]:
+        """List how tables are read, the answer, the reference, and the text that a judge reads."""
+        parts = [query.metadata.get(name) for name in ("format", "headers")]
+        found = [self.html_parser, *parts, text, query.answer]
+        return found if self._cell_judge is None else [*found, query.text]
 
-    def judge(
-        self,
-        queries: Sequence[Query],
-        _dataset: Dataset,
-        generations: Mapping[str, Generation],
-        _retrievals: Mapping[str, Retrieval],
-    ) -> Generator[Judgement, None, None]:
-        """Read the answers, and ask the judge about those in which there is a table.
-
-        Raises:
-            BudgetError: the time for all of them is over.
-        """
-        for start in range(0, len(queries), _AT_ONCE):
-            some = queries[start : start + _AT_ONCE]
-            compared = {query.id: self._compared(query, generations[query.id]) for query in some}
-            replies = self._replies(compared)
-            for query in some:
-                self._reading.check()
-                record = _record(compared[query.id], replies.get(query.id))
-                yield Judgement(query.id, self._fingerprint(query, generations[query.id]), record)
+    def records(
+        self, queries: Sequence[Query], _corpus: Corpus, answers: Mapping[str, Generation]
+    ) -> Iterator[Mapping[str, Any]]:
+        """Read the answers, and ask the judges about those in which there is a table."""
+        compared = {query.id: self._compared(query, answers[query.id]) for query in queries}
+        replies, of_cells = self._replies(compared), self._cell_replies(compared)
+        for query_id, one in compared.items():
+            yield _record(one, replies.get(query_id)) | _cell_record(one, of_cells.get(query_id))
 
     def _replies(self, compared: Mapping[str, ComparedTables]) -> dict[str, tuple[str, str]]:
         if self._judge is None:
@@ -182,75 +174,69 @@ class TextToTable(Task[Compared]):
             [
                 Pair(query_id, one.text, one.gold, one.table_format)
                 for query_id, one in compared.items()
-                if one.text is not None and one.text.strip()
+                if one.text is not None and one.text.strip() and one.gold
+            ]
+        )
+
+    def _cell_replies(self, compared: Mapping[str, ComparedTables]) -> dict[str, str]:
+        if self._cell_judge is None:
+            return {}
+        return self._cell_judge.replies(
+            [
+                Doubted(query_id, one.source or "", one.text or "", one.support)
+                for query_id, one in compared.items()
             ]
         )
 
     def examples(self, dataset: Dataset, predictions: Predictions) -> list[ComparedTables]:
-        """Return each answer beside its reference, a failed one as None."""
+        """Return each answer beside its reference, a failed one as None.
+
+        Raises:
+            DataError: an answer is not judged.
+        """
         return [
-            self._compared(
-                query,
-                predictions.answers[query.id],
-                predictions.judgements[query.id].record.get("p_score"),
-            )
+            self._compared(query, predictions.answers[query.id], self.record_of(query, predictions))
             for query in dataset.queries
         ]
 
     def _compared(
-        self, query: Query, given: Generation, judged: Sequence[float] | None = None
+        self, query: Query, given: Generation, record: Mapping[str, Any] | None = None
     ) -> ComparedTables:
+        judged = (record or {}).get("p_score")
         return ComparedTables(
-            None if given.error is not None else given.text,
-            query.references[0],
-            query.metadata.get("format", self.table_format),
+            text_of(given),
+            next(iter(query.references), ""),
+            self._format(query),
             self.html_parser,
             _HEADERS[query.metadata.get("headers", "both")],
             (judged[0], judged[1]) if judged else None,
             query.text if self.source == "none" else None,
+            parse_supported((record or {}).get("cells_reply") or ""),
         )
-
-    def _fingerprint(self, query: Query, given: Generation) -> str:
-        parts = [query.metadata.get(name) for name in ("format", "headers")]
-        text = None if given.error is not None else given.text
-        whole = json.dumps(
-            [READING, *self.settings(), self.html_parser, *parts, text, query.answer]
-        )
-        return hashlib.sha256(whole.encode()).hexdigest()[:32]
 
     def parsed(self, examples: Compared) -> list[object | None]:
         """Return the tables in each answer; None where there is none."""
         return [one.answer.tables or None for one in examples]
 
     def report(self, _dataset: Dataset, examples: Compared) -> dict[str, Any]:
-        """Return faults, types of errors, scores by table, and the ability map."""
+        """Return faults; where there are references, errors, scores by table and abilities too."""
         return findings(examples, self._judge is not None)
 
     def summary(self, report: Mapping[str, Any]) -> list[SummaryBlock]:
         """Sum up faults, types of errors and abilities, a line each."""
-        errors = {kind: found["answers"] for kind, found in report["errors"].items()}
+        faults = report["faults"]
         found = [
-            SummaryBlock("answers by fault", report["faults"], "" if report["faults"] else "none"),
-            SummaryBlock("answers by type of error", errors),
-            SummaryBlock(
-                "abilities", text="1 is best, of hallucination too", profile=report["abilities"]
-            ),
+            SummaryBlock("answers by fault", faults, "" if faults else "none"),
+            SummaryBlock("answers by number of tables", report.get("tables") or {}),
         ]
+        if "errors" in report:
+            errors = {kind: counts["answers"] for kind, counts in report["errors"].items()}
+            about = "1 is best, of hallucination too"
+            found.append(SummaryBlock("answers by type of error", errors))
+            found.append(SummaryBlock("abilities", text=about, profile=report["abilities"]))
         if "p_score" in report:
             found.append(SummaryBlock("P-Score", report["p_score"]))
         return found
-
-    def limit_time(self, seconds: float) -> None:
-        """Give reading and scoring all answers no more than this."""
-        self._reading.limit_time(seconds)
-
-    def check_budget(self) -> None:
-        """See that time is left.
-
-        Raises:
-            BudgetError: the budget is spent.
-        """
-        self._reading.check()
 
     def is_copied(self, answer: str, _judgement: Judgement | None, query: Query) -> bool:
         """Return whether an answer has the characters of the reference, white space apart."""
@@ -272,6 +258,15 @@ class TableAnswering(TextToTable):
     takes = "tables that were retrieved for a question"
     reads: ClassVar[frozenset[str]] = frozenset({*SEVERAL_TABLES, "table_format"})
     source: ClassVar[TableSource] = "retrieved"
+    scores_unlabelled = False
+
+    def __init__(
+        self,
+        table_format: TableFormat = "text",
+        html_parser: Literal["html.parser", "lxml"] = "html.parser",
+        judged_by: Any = None,
+    ) -> None:
+        super().__init__(table_format, html_parser, judged_by)
 
     def holds_answer(self, query: Query, tables: Sequence[TableId], _corpus: Corpus) -> bool:
         """Return whether a gold table is among the tables."""
@@ -281,15 +276,23 @@ class TableAnswering(TextToTable):
 def _record(compared: ComparedTables, replies: tuple[str, str] | None) -> dict[str, Any]:
     """Return the record of an answer, with the replies of the judge if there is one."""
     answer = compared.answer
+    errors = compared.errors if compared.gold else {}
     found: dict[str, Any] = {
         "verdict": answer.error or "readable",
         "format": compared.table_format,
         "faults": list(answer.faults),
         "tables": [f"{t.name or '-'}: {len(t.rows)} x {t.width}" for t in answer.tables],
-        "errors": {k: n for k, n in compared.errors.items() if n},
+        "errors": {kind: n for kind, n in errors.items() if n},
     }
     if replies is not None:
         scored = p_score([parse_reply(reply) for reply in replies])
         found["replies"] = list(replies)
         found["p_score"] = [scored.content, scored.structure] if scored.count else None
     return found
+
+
+def _cell_record(compared: ComparedTables, reply: str | None) -> dict[str, Any]:
+    """Return the cells without support after a judge's reply; nothing if it was not asked."""
+    if reply is None:
+        return {}
+    return judged_record(compared.support, reply) | {"cells_reply": reply}

@@ -18,13 +18,13 @@ GROUPS = {
     "data": "pull cache verify-gold",
     "ratings": "form read",
     "tables": "arena compare perturb",
-    "train": "dense instructions struct",
+    "train": "dense instructions late-interaction reranker struct",
 }
 
 
 def test_what_stands_at_the_top() -> None:
     command = get_command(app)
-    assert set(command.commands) == {*TOP, "check", "list", "describe", *GROUPS}  # type: ignore[attr-defined]
+    assert set(command.commands) == {*TOP, "check", "list", "describe", "search", *GROUPS}  # type: ignore[attr-defined]
     for group, names in GROUPS.items():
         found = command.commands[group]  # type: ignore[attr-defined]
         assert set(found.commands) == set(names.split())

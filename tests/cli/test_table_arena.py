@@ -24,6 +24,13 @@ def test_a_set_is_drawn_and_metrics_are_tested_on_it(inside: Inside) -> None:
     assert (found["sets"], found["perturbations"]) == (30, 30)
     assert {"same", "equal", "teds"} <= set(found["metrics"])
     assert "TabXEval" in Path("arena.html").read_text(encoding="utf-8")
+    assert "arena.json: " in inside.good(*asked, "-o", "arena.json")
+    inside.good("run", "mini", "--task", "text-to-table", "--generator", "gold", "--json")
+    run = next(Path("runs").iterdir())
+    assert "r.html" in inside.good("report", run, "-o", "r.html", "--arena", "arena.json")
+    assert "own.py" not in Path("r.html").read_text(encoding="utf-8")
+    assert 'id="arena-1-board"' in Path("r.html").read_text(encoding="utf-8")
+    assert "not the figures of an arena" in inside.bad(2, "report", run, "--arena", "p.jsonl")
 
 
 def test_one_change(inside: Inside) -> None:

@@ -102,9 +102,12 @@ def test_a_file_without_one_table_is_named(
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("name;height (m)\nAnn;1,80\nBob;1,75\n", "by semicolons and numbers have decimal commas"),
-        ("name;height (m)\nAnn;1.80\nBob;1.75\n", "t.csv: cells are divided by semicolons."),
-        ("name\theight (m)\nAnn\t1.80\nBob\t1.75\n", "t.csv: cells are divided by tabs."),
+        ("name;height (m)\nAnn;1,80\nBob;1,75\n", "numbers have decimal commas"),
+        (
+            "name;height (m)\nAnn;1.80\nBob;1.75\n",
+            "another delimiter than their suffix says (the first: t.csv: ';')",
+        ),
+        ("name\theight (m)\nAnn\t1.80\nBob\t1.75\n", "(the first: t.csv: '\\t')"),
     ],
 )
 def test_csv_is_read_in_its_own_dialect_which_is_said(

@@ -1,5 +1,6 @@
 """Stemmers and stop words by language, and which language tables are in."""
 
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -88,3 +89,25 @@ def test_the_offline_baseline_reads_words_of_a_language() -> None:
     german, english = Extractive(language="de"), Extractive()
     assert list(german._words("Die Flüsse und 1,000.0")) == ["fluss", "1000"]
     assert list(english._words("The rivers, 1,000.0")) == ["river", "1000"]
+
+
+@pytest.mark.parametrize("name", ["bm25", "tfidf", "lsa:dims=1"])
+def test_a_query_without_a_known_pair_finds_tables_by_its_characters(
+    name: str, tmp_path: Path
+) -> None:
+    """Also from a saved index; in other scripts a query of unknown words finds nothing."""
+    found = [
+        Table(TableId("0", "wed"), ["状态"], [["已婚"]]),
+        Table(TableId("0", "born"), ["出生"], [["深圳"]]),
+    ]
+    corpus = MemoryCorpus(found)
+    retriever = create("retriever", name)
+    retriever.embed_corpus(corpus)
+    retriever.save(tmp_path)
+    other = create("retriever", name)
+    other.load(tmp_path, corpus)
+    for one in (retriever, other):
+        known, pair, unknown = one.retrieve_batch(["已婚", "结婚了", "wed"], 2)
+        assert [first_id for first_id, _ in known][:1] == [TableId("0", "wed")]
+        assert [first_id for first_id, _ in pair][:1] == [TableId("0", "wed")]
+        assert not list(unknown)

@@ -5,21 +5,33 @@ A server that has imported it (``multiprocessing``'s) forks a process for each c
 folder, environment, memory, and process id, which can be sent any signal. What is set before Python
 starts (hash seed, threads of libraries, a traced call of the system) wants a process that is not
 forked.
+
+A command of a shell script is a small program (``client``) that hands its words, folder,
+environment, open files and mounts over to a process that is forked, and ends as that one ends.
 """
 
 import atexit
+import ctypes
+import json
 import multiprocessing
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
-from multiprocessing.connection import Connection
+from contextlib import suppress
+from functools import cache
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from threading import Thread
 from typing import IO
 
-_PRELOADED = [
+PRELOADED = [
+    *("scipy.stats", "sklearn.feature_extraction.text", "sqlglot.optimizer", "duckdb"),
     *("bm25s", "cydifflib", "ir_measures", "packaging.requirements", "portalocker", "pytrec_eval"),
     *("pyarrow.parquet", "pydantic.type_adapter", "rapidfuzz.distance"),
     *("rich.live", "rich.progress", "rich.table"),
@@ -29,7 +41,11 @@ _PRELOADED = [
     *("target_bench.tasks.fact_verification", "target_bench.tasks.question_answering"),
     *("target_bench.tasks.table_to_text", "target_bench.tasks.text_to_table"),
     *("target_bench.tasks.retrieval", "target_bench.tasks.text_to_sql"),
+    *("target_bench.reporting.leaderboard.pack", "target_bench.reporting.report.report_writer"),
+    *("target_bench.metrics.retrieval", "target_bench.sql.judged_answer"),
+    *("target_bench.sql.workers.pool", "target_bench.sql.dialect.copying"),
 ]
+"""What commands import when they come to it; importing reads nothing and keeps nothing."""
 
 
 class Forked:
@@ -42,12 +58,8 @@ class Forked:
     """
 
     def __init__(self, words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(_PRELOADED)
-        out, err = context.Pipe(duplex=False), context.Pipe(duplex=False)
-        arguments = (list(words), str(folder), dict(environment), out[1], err[1])
-        self._process = context.Process(target=_run, args=arguments, daemon=True)
-        self._process.start()
+        out, err = multiprocessing.Pipe(duplex=False), multiprocessing.Pipe(duplex=False)
+        self._process = _forked(words, folder, environment, {1: out[1], 2: err[1]})
         self.stdout, self.stderr = _ours(*out), _ours(*err)
         assert self._process.pid is not None
         self.pid = self._process.pid
@@ -103,8 +115,79 @@ def _ours(reader: Connection, writer: Connection) -> IO[str]:
         return os.fdopen(os.dup(reader.fileno()), encoding="utf-8")
 
 
+_CLIENT = """#!{python} -IS
+import json, os, socket, sys
+
+with socket.socket(socket.AF_UNIX) as server:
+    server.connect({address!r})
+    words = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ), os.getpid()]).encode()
+    socket.send_fds(server, [len(words).to_bytes(4, "big")], [0, 1, 2])
+    server.sendall(words)
+    code = int.from_bytes(server.recv(4), "big", signed=True)
+sys.exit(code if code >= 0 else 128 - code)
+"""
+
+
+@cache
+def client() -> Path:
+    """A program ``target-bench``, alone in its folder; each of its commands is forked."""
+    folder = Path(tempfile.mkdtemp(prefix="forked"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    address = str(folder / ".socket")
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(address)
+    server.listen()
+    Thread(target=_serve, args=(server,), daemon=True).start()
+    program = folder / "target-bench"
+    program.write_text(_CLIENT.format(python=sys.executable, address=address), encoding="utf-8")
+    program.chmod(0o755)
+    return program
+
+
+def _serve(server: socket.socket) -> None:
+    while True:
+        Thread(target=_answer, args=(server.accept()[0],), daemon=True).start()
+
+
+def _answer(asked: socket.socket) -> None:
+    """Run the command of a client; it ends with its client."""
+    with asked:
+        size, files, _, _ = socket.recv_fds(asked, 4, 3)
+        with asked.makefile("rb") as stream:
+            words, folder, environment, pid = json.loads(stream.read(int.from_bytes(size, "big")))
+        streams = {number: Connection(file) for number, file in enumerate(files)}
+        process = _forked(words, folder, environment, streams, mounts_of=pid)
+        for stream_ in streams.values():
+            stream_.close()
+        if wait([process.sentinel, asked]) == [asked]:
+            process.kill()
+        process.join()
+        assert process.exitcode is not None
+        with suppress(OSError):
+            asked.sendall(process.exitcode.to_bytes(4, "big", signed=True))
+
+
+def _forked(
+    words: Sequence[str],
+    folder: Path | str,
+    environment: Mapping[str, str],
+    streams: Mapping[int, Connection],
+    mounts_of: int | None = None,
+) -> BaseProcess:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    arguments = (list(words), str(folder), dict(environment), dict(streams), mounts_of)
+    process = context.Process(target=_run, args=arguments, daemon=True)
+    process.start()
+    return process
+
+
 def _run(
-    words: list[str], folder: str, environment: dict[str, str], out: Connection, err: Connection
+    words: list[str],
+    folder: str,
+    environment: dict[str, str],
+    streams: dict[int, Connection],
+    mounts_of: int | None,
 ) -> None:
     """Be ``target-bench`` in a process that was forked."""
     from target_bench.cli import main
@@ -112,9 +195,13 @@ def _run(
 
     multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]  # a sweep has children
     local_executor.get_context = lambda _: multiprocessing.get_context("fork")  # type: ignore[attr-defined, assignment]
-    for number, pipe in ((1, out), (2, err)):
+    if mounts_of is not None:
+        _enter_mounts(mounts_of)
+    for number, pipe in streams.items():
         os.dup2(pipe.fileno(), number)
         pipe.close()
+    if 0 in streams:
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
     os.environ.clear()
@@ -125,3 +212,14 @@ def _run(
         main()
     finally:
         atexit._run_exitfuncs()
+
+
+def _enter_mounts(pid: int) -> None:
+    """See what a process sees that has mounts of its own, with its rights."""
+    for name in ("user", "mnt"):
+        theirs = Path(f"/proc/{pid}/ns/{name}")
+        if theirs.samefile(f"/proc/self/ns/{name}"):
+            continue
+        with theirs.open("rb") as file:
+            if ctypes.CDLL(None, use_errno=True).setns(file.fileno(), 0) != 0:
+                raise OSError(ctypes.get_errno(), f"{theirs} cannot be entered")

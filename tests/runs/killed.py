@@ -9,10 +9,12 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from target_bench.evaluation.target import TARGET
+from tests.runs.forked import PRELOADED
 from tests.runs.processes import rankings, scores
 
 CALLS = ("open", "write", "fsync", "replace", "ftruncate", "unlink")
@@ -51,6 +53,8 @@ def _run(out: Path, die_at: int | None) -> bool:
 
 def main() -> None:
     """Die at every call in turn."""
+    for module in PRELOADED:  # else every process would import it
+        import_module(module)
     _run(Path("whole"), None)
     expected = scores(Path("whole")), dict(rankings(Path("whole")))
     n, bad = 0, []

@@ -24,7 +24,7 @@ from tests.runs.processes import (
     rankings,
     run_slow,
     scores,
-    start_unforked,
+    start,
     write_slow,
 )
 
@@ -69,7 +69,7 @@ def _run(
 
 def _killed(folder: Path, out: str, seconds: float) -> bool:
     """Run for so long at most; whether it was killed before it ended."""
-    process = start_unforked(run_slow(out), folder, SLOW_SECONDS=SECONDS)
+    process = start(run_slow(out), folder, SLOW_SECONDS=SECONDS)
     try:
         process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -82,7 +82,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
     """Thirty kills of the command, several of one run in a row; every run then ends as if none."""
     write_slow(tmp_path)
     began = time.monotonic()
-    assert ended(start_unforked(run_slow("whole"), tmp_path, SLOW_SECONDS=SECONDS))[0] == 0
+    assert ended(start(run_slow("whole"), tmp_path, SLOW_SECONDS=SECONDS))[0] == 0
     life = time.monotonic() - began
     whole = scores(tmp_path / "whole"), dict(rankings(tmp_path / "whole"))
     chance = random.Random(20240229)

@@ -186,3 +186,73 @@ def test_requests_hold_the_instruction() -> None:
         request = writer.prompted(by_format[name], ()).request
         assert word in request.messages[1].content
         assert request.query == by_format[name].text
+
+
+class CellJudge:
+    """Finds the first of the doubted cells of each answer supported, and keeps the requests."""
+
+    def __init__(self) -> None:
+        self.asked: list[GenerationRequest] = []
+
+    def generate(self, request: GenerationRequest) -> str:
+        self.asked.append(request)
+        return 'The first is.\n```json\n{"supported": [1]}\n```'
+
+
+def test_a_judge_looks_at_cells_without_support_and_is_asked_once() -> None:
+    judge = CellJudge()
+    task = TextToTable(cells_judged_by=judge)
+    assert task.replays
+    assert task.settings()[-1] == "cells_judge:CellJudge|support-prompt:1"
+    table = "| Team | Wins |\n|---|---|\n| Nowhereland | 9797 |"
+    made = judge_answers(MINI, GOLD | {"t2t-0001": table}, task)
+    assert [request.query_id for request in judge.asked] == ["t2t-0001"]
+    said = judge.asked[0].messages[-1].content
+    assert "1. Team: Nowhereland\n2. Nowhereland, Wins: 9797" in said
+    record = made["t2t-0001"].record
+    assert record["supported by the judge"] == ["Nowhereland"]
+    assert record["unsupported"] == ["9797"]
+    scored = score_answers(MINI, GOLD | {"t2t-0001": table}, task, made)
+    assert scored.per_query["support[cells]"][0] == 0
+    assert scored.per_query["support[judged_cells]"][0] == 0.5
+    assert judge_answers(MINI, GOLD | {"t2t-0001": table}, task, known=made) == made
+    assert len(judge.asked) == 1, "replies are read again"
+    assert "support[judged_cells]" not in _scored(GOLD).scores
+
+
+def test_an_answer_that_is_not_judged_is_named() -> None:
+    from target_bench.core.task import Predictions
+
+    task = TextToTable()
+    made = judge_answers(MINI, GOLD, task)
+    answers = {query_id: Generation(query_id, text) for query_id, text in GOLD.items()}
+    few = {query_id: one for query_id, one in made.items() if query_id != "t2t-0003"}
+    with pytest.raises(DataError, match="task text_to_table: the answer to query 't2t-0003' is no"):
+        task.examples(MINI, Predictions(answers=answers, judgements=few))
+
+
+def test_an_unlabelled_split_is_scored_without_references(tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "a.csv").write_text("x,y\n1,2\n")
+    asked = [
+        {"query_id": "a", "query": "Oslo won 3 games, Bergen 2.", "table_id": "a"},
+        {"query_id": "b", "query": "Rome has 7 hills.", "table_id": "a"},
+    ]
+    (tmp_path / "queries.jsonl").write_text("".join(json.dumps(one) + "\n" for one in asked))
+    answers = {"a": "| City | Won |\n|---|---|\n| Oslo | 3 |\n| Bergen | 4 |", "b": "none"}
+    (tmp_path / "answers.json").write_text(json.dumps(answers))
+    target = TARGET(("text-to-table", str(tmp_path)), out=tmp_path / "runs", observer=Recorder())
+    (result,) = target.score(predictions=tmp_path / "answers.json")
+    assert {name: score.value for name, score in result.scores.items()} == {
+        "valid[strict]": 0.5,
+        "valid[lenient]": 0.5,
+        "support[cells]": 0.375,
+        "coverage[facts]": pytest.approx(0.375),
+    }
+    shown = [str(block) for block in result.summary]
+    assert shown == [
+        "answers by fault: no_table 1, prose 1",
+        "answers by number of tables: 0 1, 1 1",
+    ]
+    with pytest.raises(DataError, match="no query has a reference answer"):
+        target.run(generator="gold")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from target_bench.components.languages import known_or_alike
 from target_bench.components.table_text import Analyzer
 from target_bench.core.array_files import read_array, read_json, write_array, write_json
 from target_bench.core.errors import ConfigError
@@ -58,8 +59,16 @@ class NGrams:
         return vectors
 
     def vectors(self, texts: Sequence[str]) -> Any:
-        """Return the (texts, n-grams) vectors; of length 0 where no n-gram is known."""
+        """Return the (texts, n-grams) vectors; of length 0 where no n-gram is known.
+
+        A text of pairs of characters without a known one is read as ``known_or_alike`` says.
+        """
+        if not self._hashed:
+            self._count.tokenizer = self._known_tokens
         return self._weigh.transform(self._count.transform(texts))
+
+    def _known_tokens(self, text: str) -> Sequence[str]:
+        return known_or_alike(self.analyzer(text), self._count.vocabulary_)
 
     def save(self, folder: Path) -> None:
         """Write the vocabulary and its weights."""

@@ -1,16 +1,17 @@
 """The embedded corpus ``mini``: a folder in the layout that users have for their own data."""
 
+import csv
 import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from target_bench.core.release import Release
+from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
 from target_bench.data.databases.stored_tables import LazyRows, built, stored_tables
-from target_bench.data.formats.own_folder import TableFolder, queries_of
+from target_bench.data.formats.own_queries import queries_of
 
 
-class Mini(TableFolder):
+class Mini(CorpusLoader):
     """120 web tables in families of look-alikes, and three databases; both splits ask about all.
 
     The databases ship as SQL text and are built into the cache folder when they are first used.
@@ -40,12 +41,15 @@ class Mini(TableFolder):
     )
     cached = False
 
-    def __init__(self) -> None:
-        super().__init__(Path(__file__).parent / "data", self.info)
+    embedded = Path(__file__).parent / "data"
 
-    def tables(self, release: Release, split: str) -> Iterable[Table]:
+    def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
         """Yield the web tables, then the tables of each database."""
-        yield from super().tables(release, split)
+        for _, context in release.json_lines(release.require("tables.jsonl")):
+            name = context.pop("table_id")
+            text = release.text(release.require(f"tables/{name}.csv"))
+            header, *rows = csv.reader(text.splitlines())
+            yield Table(TableId("0", name), header, rows, context)
         for name, script in _scripts(release).items():
             path = built(name, script)
             version = hashlib.sha256(script.encode()).hexdigest()
@@ -63,13 +67,20 @@ class Mini(TableFolder):
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the queries about web tables and databases, then those that no ranking has."""
-        yield from super().queries(release, split)
-        for name in ("tables_as_answers.jsonl", "table_to_text.jsonl", "rated_tables.jsonl"):
+        for name in _QUERIES:
             yield from queries_of(release, release.require(name), split)
 
     def databases(self, release: Release, split: str) -> Mapping[str, Path]:  # noqa: ARG002 (the contract's argument)
         """Return the three databases."""
         return {name: built(name, script) for name, script in _scripts(release).items()}
+
+
+_QUERIES = (
+    "queries.jsonl",
+    "tables_as_answers.jsonl",
+    "table_to_text.jsonl",
+    "rated_tables.jsonl",
+)
 
 
 def _scripts(release: Release) -> dict[str, str]:

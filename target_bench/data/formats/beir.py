@@ -14,7 +14,7 @@ from typing import Any
 from target_bench.core.errors import DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import Cell, Query, Table, TableId
-from target_bench.data.formats import declaration, own_folder
+from target_bench.data.formats import declaration, own_queries
 from target_bench.data.ragged import rectangular
 from target_bench.metrics.tables.pipe_tables import read_pipe_tables
 
@@ -136,7 +136,9 @@ def _judgements(release: Release, path: Path) -> Iterator[tuple[str, str, str, f
     """Yield (place, query, document, score)."""
     if ".jsonl" in path.name:
         for place, record in release.json_lines(path):
-            names = [own_folder.identifier(field(record, n, object, place), n, place) for n in _IDS]
+            names = [
+                own_queries.identifier(field(record, n, object, place), n, place) for n in _IDS
+            ]
             yield place, names[0], names[1], _score(record, place)
         return
     for number, text in enumerate(release.text(path).split("\n"), start=1):
@@ -187,7 +189,7 @@ def _title(place: str, record: Mapping[str, Any]) -> str:
 
 
 def _id(record: Any, place: str) -> str:
-    return own_folder.identifier(field(record, "_id", object, place), "_id", place)
+    return own_queries.identifier(field(record, "_id", object, place), "_id", place)
 
 
 def _grid(place: str, record: Any) -> Sequence[Sequence[Cell]]:

@@ -11,7 +11,7 @@ from target_bench.core.release import CorpusLoader, Release
 from target_bench.core.schema import Query, Table, TableId
 from target_bench.data.databases.stored_tables import LazyRows, is_duckdb, opened, stored_tables
 from target_bench.data.formats import declaration
-from target_bench.data.formats.own_folder import queries_of, splits_of
+from target_bench.data.formats.own_queries import queries_of, splits_of
 from target_bench.sql.gold_tables import gold_tables
 
 if TYPE_CHECKING:

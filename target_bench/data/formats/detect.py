@@ -1,8 +1,11 @@
 """A path -> the loader of the layout that is found there."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
-from target_bench.core.errors import DataError
+from target_bench.core import registry
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import CorpusLoader
 from target_bench.data.formats.beir import BeirFolder
 from target_bench.data.formats.database_files import SUFFIXES, DatabaseFile, DatabaseFiles
@@ -11,15 +14,45 @@ from target_bench.data.formats.target_databases import TargetDatabases
 from target_bench.data.formats.target_layout import TargetLayout
 
 
-def of_path(path: Path) -> CorpusLoader:
-    """Return the loader of a folder or of a database file.
+def path_and_settings(name: str | Path) -> tuple[Path, dict[str, Any]]:
+    """Return the path of a corpus, and the settings after it, as in ``./tables:skip_bad=true``.
 
     Raises:
+        ConfigError: the settings are not ``key=value`` pairs.
+    """
+    path = Path(name).expanduser()
+    if ":" not in path.name or path.exists():
+        return path, {}
+    asked = registry.parse("corpus", str(path))
+    return Path(asked.target), dict(asked.settings)
+
+
+def of_path(path: Path, settings: Mapping[str, Any] | None = None) -> CorpusLoader:
+    """Return the loader of a folder or of a database file.
+
+    Args:
+        path: where the data is.
+        settings: those of ``TableFolder``, for a folder with files of tables.
+
+    Raises:
+        ConfigError: a setting is unknown or invalid, or the layout has none.
         DataError: there is nothing, or nothing in a known layout.
     """
+    loader = _class_of(path)
+    if loader is not TableFolder and settings:
+        raise ConfigError(
+            f"{path}: the setting {next(iter(settings))} is for a folder with one file per table, "
+            "and this is none"
+        )
+    if loader is TableFolder:
+        return TableFolder(path, settings=settings)
+    return loader(path)
+
+
+def _class_of(path: Path) -> Callable[[Path], CorpusLoader]:
     if path.is_file():
         if path.suffix.lower() in SUFFIXES:
-            return DatabaseFile(path)
+            return DatabaseFile
         raise DataError(
             f"{path}: expected a folder, or a database file ending in {', '.join(SUFFIXES)}"
         )
@@ -27,10 +60,12 @@ def of_path(path: Path) -> CorpusLoader:
         raise DataError(f"{path}: there is no such folder or database file")
     for layout in (BeirFolder, TargetDatabases, TargetLayout, TableFolder, DatabaseFiles):
         if layout.is_in(path):
-            return layout(path)
+            return layout
+    if TableFolder.is_below(path):
+        return TableFolder
     raise DataError(
         f"{path}: no layout that is known. A folder holds one of\n"
-        "  tables/*.csv (or .tsv, .parquet, .jsonl) and queries.jsonl;\n"
+        "  tables/*.csv (or .tsv, .parquet, .jsonl, .xlsx, .ods) and queries.jsonl or .csv;\n"
         "  corpus/<split>.parquet and queries/<split>.parquet (or .jsonl), as TARGET publishes,\n"
         "  or its hub repositories <name>-corpus/ and <name>-queries/ side by side;\n"
         "  corpus.jsonl, queries.jsonl and qrels/<split>.tsv, as BEIR does;\n"

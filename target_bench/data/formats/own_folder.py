@@ -1,197 +1,174 @@
-"""A user's own folder: one file per table, and ``queries.jsonl``."""
+"""A user's own folder: files with tables, and ``queries.jsonl`` or ``queries.csv``."""
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from target_bench.core.errors import DataError
+from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
-from target_bench.data.formats import declaration
-from target_bench.data.formats.cells import PLAIN, arrow_grid, cells, plain
-from target_bench.data.formats.declaration import DEFAULT_SPLIT
-from target_bench.data.formats.parquet import parquet_table
-from target_bench.data.ragged import Grid, rectangular
+from target_bench.data.formats import declaration, own_queries, spreadsheets
+from target_bench.data.formats.csv_files import FileSettings
+from target_bench.data.formats.own_queries import identifier
+from target_bench.data.formats.table_files import (
+    TABLE_SUFFIXES,
+    FileTable,
+    read_file,
+    suffix_of,
+)
 
-_FIELDS = ("query_id", "query", "table_id", "database_id", "answer", "split")
-
-
-GoldOf = Callable[[str, str, str], Sequence[TableId]]
-"""(SQL, database id, place) -> the tables that the SQL reads."""
-
-
-def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | None = None) -> Query:
-    """Return a query from ``query_id``, ``query``, ``table_id`` and, where given, the other fields.
-
-    ``table_id`` is a gold table or a list of them (null or empty for none), ``database_id``
-    (default: the argument) where they are, ``answer`` a text or a list of accepted texts; what else
-    there is becomes metadata. With ``gold_of``, ``table_id`` may be left out where the answer is
-    SQL.
-
-    Raises:
-        DataError: a field is missing or of another type; the message names place and field.
-    """
-    query_id = identifier(field(record, "query_id", object, place), "query_id", place)
-    database_id = database(record, place, database_id)
-    answer = _answer(converted(record.get("answer"), "answer", place), place)
-    if gold_of is not None and record.get("table_id") is None and answer:
-        sql = answer if isinstance(answer, str) else answer[0]
-        gold = tuple(gold_of(sql, database_id, place))
-    else:
-        named = converted(field(record, "table_id", object, place), "table_id", place)
-        names = named if isinstance(named, list) else [] if named is None else [named]
-        gold = tuple(TableId(database_id, identifier(n, "table_id", place)) for n in names)
-    return Query(
-        id=query_id,
-        text=field(record, "query", str, place),
-        gold=gold,
-        answer=answer,
-        database_id=database_id,
-        metadata={
-            name: converted(value, name, place)
-            for name, value in record.items()
-            if name not in _FIELDS and value is not None
-        },
-    )
-
-
-def split_of(record: Any, place: str, default: str = DEFAULT_SPLIT) -> str:
-    """Return the field ``split``, or the default where it is missing or null."""
-    if isinstance(record, dict) and record.get("split") is None:
-        return default
-    return field(record, "split", str, place)
-
-
-def database(record: Mapping[str, Any], place: str, default: str = "0") -> str:
-    """Return the field ``database_id``, or the default where it is missing or null."""
-    value = record.get("database_id")
-    return default if value is None else identifier(value, "database_id", place)
-
-
-def identifier(value: Any, name: str, place: str) -> str:
-    """Return an id as text.
-
-    Raises:
-        DataError: it is neither text nor a whole number.
-    """
-    value = converted(value, name, place)
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    raise DataError(
-        f"{place}: field {name!r} should be text or a whole number, but is "
-        f"{type(value).__name__}: {value!r:.80}"
-    )
-
-
-def converted(value: Any, name: str, place: str) -> Any:
-    """Return a value as JSON can hold it.
-
-    Raises:
-        DataError: it is of a type that has no such form.
-    """
-    if _is_plain(value):
-        return value
-    try:
-        return plain(value)
-    except TypeError as error:
-        raise DataError(f"{place}: field {name!r}: {error}") from error
-
-
-def _is_plain(value: Any) -> bool:
-    return type(value) in PLAIN or (type(value) is list and all(map(_is_plain, value)))
-
-
-def _answer(value: Any, place: str) -> str | tuple[str, ...]:
-    if value is None:
-        return ""
-    if isinstance(value, list):
-        answers = tuple(_one_answer(item, place) for item in value)
-        return answers[0] if len(answers) == 1 else answers
-    return _one_answer(value, place)
-
-
-def _one_answer(value: Any, place: str) -> str:
-    if isinstance(value, str | int | float):
-        return str(value)
-    raise DataError(
-        f"{place}: field 'answer' should be a text or a list of texts, but holds {value!r:.80}"
-    )
-
-
-_QUERIES = "queries.jsonl"
 _ABOUT = "tables.jsonl"
-TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl")
-_GZIPPED = (".csv.gz", ".tsv.gz", ".jsonl.gz")
+_OF_THE_FILE = ("table_id", "grid", "read")
 
 
 class TableFolder(CorpusLoader):
-    """``tables/`` (or the folder itself) with a CSV, TSV, Parquet or JSON-lines file a table.
+    """``tables/`` (or the folder itself) with files of tables, and folders of them.
 
-    A table's id is its path under ``tables/`` without suffix, its title the file's name. Optional
-    ``tables.jsonl`` adds one line per table: ``table_id``, ``title``, ``section_title``, any other
-    context; the tables it names come first, in its order.
+    A file is CSV, TSV, Parquet, JSON lines or a workbook. A table's id is the path of its file
+    under ``tables/`` without suffix, followed by the name of the sheet if a workbook has several.
+    Its title is that path. Optional ``tables.jsonl`` adds one line per table: ``table_id``,
+    ``title``, ``section_title``, any other context, and in ``read`` settings of its file that
+    replace those below. The tables it names come first, in its order.
 
     Args:
         folder: the folder.
         info: the corpus it is known to be; default: one named after the folder.
+        settings: what is known of all files, by the names of ``FileSettings``; and with
+            ``skip_bad`` true, files that cannot be read are left out and noted, where else an
+            error names all of them.
+
+    Raises:
+        ConfigError: a setting is unknown or invalid.
     """
 
-    def __init__(self, folder: Path, info: CorpusInfo | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        info: CorpusInfo | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
         self.embedded = folder
-        self.info = info or declaration.info(folder, _splits(Release(folder, str(folder))))
+        release = Release(folder, str(folder))
+        self.tables_alone = _queries(release) is None
+        self.info = info or declaration.info(folder, _splits(release))
+        self._settings = dict(settings or {})
+        self._skip_bad = self._settings.pop("skip_bad", False)
+        if not isinstance(self._skip_bad, bool):
+            raise ConfigError(f"{folder}: skip_bad should be true or false, not {self._skip_bad!r}")
+        FileSettings.of(self._settings, str(folder))
 
     @classmethod
     def is_in(cls, folder: Path) -> bool:
-        """Return whether a folder has this layout."""
-        return bool(_table_files(Release(folder, "")))
+        """Return whether a folder has this layout: tables in it or in ``tables/``."""
+        release = Release(folder, "")
+        files = release.matching("tables/**/*") or release.matching("*")
+        return any(suffix_of(path.name) and not _is_about(path.name) for path in files)
+
+    @classmethod
+    def is_below(cls, folder: Path) -> bool:
+        """Return whether there are tables in folders of a folder."""
+        return bool(_files(Release(folder, ""), []))
 
     def tables(self, release: Release, split: str) -> Iterable[Table]:  # noqa: ARG002 (the contract's argument)
-        """Yield the tables, the same ones for every split."""
-        files = _table_files(release)
+        """Yield the tables, the same ones for every split.
+
+        Raises:
+            DataError: files cannot be read; the message names all of them.
+        """
+        bad: list[str] = []
+        files = _files(release, bad)
         about = dict(_about(release))
-        for table_id, (place, _) in about.items():
-            if table_id not in files:
-                raise DataError(f"{place}: table_id {table_id!r} has no file in tables/")
-        for table_id in [*about, *sorted(files.keys() - about.keys())]:
-            header, rows = read_table_file(release, files[table_id])
-            place, record = about.get(table_id, ("", {}))
-            context = {"title": Path(table_id).name} | {
-                name: value for name, value in record.items() if name not in ("table_id", "grid")
-            }
-            grid = declaration.cell_grid(record, place) if "grid" in record else None
-            yield Table(TableId("0", table_id), header, rows, context, grid)
+        unused = set(about)
+        for name in _in_order(files, about):
+            try:
+                found = self._read(release, files[name], about.get(name))
+            except DataError as error:
+                bad.append(str(error))
+                unused = {table_id for table_id in unused if not _is_of(table_id, name)}
+                continue
+            unused.discard(name)
+            for table in found:
+                table_id = f"{name}/{table.sheet}" if len(found) > 1 else name
+                unused.discard(table_id)
+                yield _table(table_id, table, *about.get(table_id, ("", {})))
+        bad += [
+            f"{place}: table_id {table_id!r} has no file in tables/"
+            for table_id, (place, _) in about.items()
+            if table_id in unused
+        ]
+        self._report(release, bad)
+
+    def _read(
+        self, release: Release, path: Path, about: tuple[str, Mapping[str, Any]] | None
+    ) -> list[FileTable]:
+        place, record = about or ("", {})
+        own = field(record, "read", dict, place) if "read" in record else {}
+        settings = FileSettings.of(self._settings | own, f"{place}, field 'read'")
+        return read_file(release, path, settings)
+
+    def _report(self, release: Release, bad: list[str]) -> None:
+        """Name what cannot be read, in a note (``skip_bad``) or in an error."""
+        if not bad:
+            return
+        if self._skip_bad:
+            left_out = "\n  ".join(bad)
+            release.notes.append(f"{len(bad)} files were left out (skip_bad):\n  {left_out}")
+            return
+        advice = (
+            f"To go on without such files, add --skip-bad or write {self._as_path}:skip_bad=true."
+        )
+        if len(bad) == 1:
+            raise DataError(f"{bad[0]}\n{advice}")
+        named = "\n  ".join(bad)
+        raise DataError(f"{len(bad)} files cannot be read:\n  {named}\n{advice}")
+
+    @property
+    def _as_path(self) -> str:
+        """The folder as it is named on the command line, with a separator."""
+        name = str(self.embedded)
+        return name if "/" in name else f"./{name}"
 
     def queries(self, release: Release, split: str) -> Iterable[Query]:
-        """Return the queries of ``queries.jsonl`` that belong to the split."""
-        return queries_of(release, release.require(_QUERIES), split)
+        """Return the queries of the split; none if there is no file of queries."""
+        path = _queries(release)
+        return own_queries.queries_of(release, path, split) if path else ()
 
 
-def queries_of(
-    release: Release,
-    path: Path,
-    split: str,
-    database_id: str = "0",
-    gold_of: GoldOf | None = None,
-) -> Iterator[Query]:
-    """Yield the queries of a JSON-lines file that belong to a split (default: test)."""
-    for place, record in release.json_lines(path):
-        if split_of(record, place) == split:
-            yield query(record, place, database_id, gold_of)
+def _table(
+    table_id: str,
+    table: FileTable,
+    place: str,
+    record: Mapping[str, Any],
+) -> Table:
+    context = {"title": " / ".join(table_id.split("/"))}
+    if table.preamble:
+        context["preamble"] = table.preamble
+    context |= {name: value for name, value in record.items() if name not in _OF_THE_FILE}
+    grid = declaration.cell_grid(record, place) if "grid" in record else table.grid
+    return Table(TableId("0", table_id), table.header, table.rows, context, grid)
 
 
-def splits_of(release: Release, path: Path) -> list[str]:
-    """Return the splits that the queries of a JSON-lines file name."""
-    return list(dict.fromkeys(split_of(r, place) for place, r in release.json_lines(path)))
+def _in_order(files: Mapping[str, Path], about: Iterable[str]) -> list[str]:
+    """Return the names of files in the order of the tables in ``tables.jsonl``, others after."""
+    named = (name for table_id in about for name in _names(table_id) if name in files)
+    return list(dict.fromkeys([*named, *sorted(files)]))
+
+
+def _names(table_id: str) -> tuple[str, str]:
+    return table_id, table_id.rpartition("/")[0]
+
+
+def _is_of(table_id: str, name: str) -> bool:
+    return name in _names(table_id)
 
 
 def _splits(release: Release) -> list[str]:
-    path = release.find(_QUERIES)
-    return splits_of(release, path) if path else []
+    path = _queries(release)
+    return own_queries.splits_of(release, path) if path else []
+
+
+def _queries(release: Release) -> Path | None:
+    return next(filter(None, map(release.find, own_queries.FILES)), None)
 
 
 def _about(release: Release) -> Iterator[tuple[str, tuple[str, Mapping[str, Any]]]]:
@@ -206,33 +183,52 @@ def _about(release: Release) -> Iterator[tuple[str, tuple[str, Mapping[str, Any]
         yield table_id, (place, record)
 
 
-def _table_files(release: Release) -> dict[str, Path]:
-    """Return table id -> its file.
+def _files(release: Release, bad: list[str]) -> dict[str, Path]:
+    """Return path without suffix -> file; what is in the way goes to ``bad``.
+
+    That is a file in ``tables/`` in no format that is read, and two files that have the same name
+    but for the suffix.
 
     Raises:
-        DataError: two files have the same name but for the suffix, a file in ``tables/`` is in no
-            format that is read, or a link there leads to a folder or to nothing.
+        DataError: a link in ``tables/`` leads to a folder.
     """
     inside = release.matching("tables/**/*")
     _check_links(release.folder / "tables")
     base = release.folder / "tables" if inside else release.folder
     found: dict[str, Path] = {}
-    for path in inside or release.matching("*"):
+    for path in inside or release.matching("**/*"):
         name = path.relative_to(base).as_posix()
-        suffix = _suffix(name)
-        if suffix is None or _is_hidden(name) or (not inside and _is_no_table(name)):
-            if inside and not _is_hidden(name) and not name.lower().endswith(".md"):
-                raise DataError(
-                    f"{path}: tables/ holds {', '.join(TABLE_SUFFIXES)} (and .gz of all but "
-                    "Parquet). "
-                    "Convert this file to one of them, or move it elsewhere."
-                )
+        suffix = suffix_of(name)
+        if _is_hidden(name) or (not inside and (_is_about(name) or _is_of_run(path, base))):
             continue
-        table_id = name.removesuffix(name[-len(suffix) :])
+        if suffix is None:
+            _not_a_table(release, path, bool(inside), bad)
+            continue
+        table_id = name.removesuffix(suffix)
         if table_id in found:
-            raise DataError(f"{path}: {found[table_id].name} is the same table; keep one of them")
-        found[table_id] = path
+            bad.append(f"{path}: {found[table_id].name} is the same table; keep one of them")
+        else:
+            found[table_id] = path
     return found
+
+
+def _not_a_table(release: Release, path: Path, inside: bool, bad: list[str]) -> None:
+    if path.suffix.lower() == ".md":
+        return
+    if not inside:
+        release.remark("files are in no format of tables and were not read", str(path))
+        return
+    known = ", ".join((*TABLE_SUFFIXES, *spreadsheets.SUFFIXES))
+    bad.append(
+        f"{path}: tables/ holds {known} (.csv, .tsv and .jsonl also as .gz). Convert this file to "
+        "one of them, or move it elsewhere."
+    )
+
+
+def _is_of_run(path: Path, base: Path) -> bool:
+    """Return whether a file lies in the folder of a run, which is written here."""
+    parents = [parent for parent in path.parents if parent.is_relative_to(base) and parent != base]
+    return any((parent / "manifest.json").is_file() for parent in parents)
 
 
 def _check_links(folder: Path) -> None:
@@ -245,104 +241,11 @@ def _check_links(folder: Path) -> None:
             )
 
 
-def _suffix(name: str) -> str | None:
-    return next((s for s in (*_GZIPPED, *TABLE_SUFFIXES) if name.lower().endswith(s)), None)
-
-
 def _is_hidden(name: str) -> bool:
     return any(part.startswith(".") for part in name.split("/"))
 
 
-def _is_no_table(name: str) -> bool:
+def _is_about(name: str) -> bool:
     base = name.removesuffix(".gz")
-    return base in (_QUERIES, _ABOUT) or base.endswith(f".{_QUERIES}")
-
-
-def read_table_file(release: Release, path: Path) -> Grid:
-    """Return header and rows of a file: CSV, TSV, Parquet or JSON lines.
-
-    Raises:
-        DataError: it is broken; the message names file and line.
-    """
-    suffix = (_suffix(path.name) or "").removesuffix(".gz")
-    if suffix == ".parquet":
-        return arrow_grid(parquet_table(release, path), str(path))
-    if suffix == ".jsonl":
-        return _from_records(path, release.json_lines(path))
-    return _from_csv(release, path, "\t" if suffix == ".tsv" else ",")
-
-
-def _from_csv(release: Release, path: Path, delimiter: str) -> Grid:
-    return csv_grid(release, str(path), release.text(path), delimiter=delimiter, strict=True)
-
-
-def _from_records(path: Path, records: Iterable[tuple[str, Any]]) -> Grid:
-    """Return header and rows from objects; a name that an object lacks is an empty cell."""
-    header: dict[str, None] = {}
-    found = []
-    for place, record in records:
-        if not isinstance(record, dict):
-            raise DataError(f"{place}: expected one object per row, found {type(record).__name__}")
-        header.update(dict.fromkeys(record))
-        found.append((place, record))
-    if not header:
-        raise DataError(f"{path}: no row names any column")
-    rows = []
-    for place, record in found:
-        try:
-            rows.append(cells([record.get(name) for name in header]))
-        except TypeError as error:
-            raise DataError(f"{place}: {error}") from error
-    return list(header), rows
-
-
-def csv_grid(release: Release, place: str, text: str, **dialect: Any) -> Grid:
-    """Return header and rows of the text of a CSV file, all of one length.
-
-    Args:
-        release: keeps the note of rows that were not as long as the header.
-        place: the file, for messages.
-        text: what is in it.
-        dialect: how it is written, by the names of ``csv.reader``.
-
-    Raises:
-        DataError: it is empty, holds a NUL byte, or is not written in this dialect.
-    """
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise DataError(
-            f"{place}, line {line}: a NUL byte, which no text file holds. Convert the file to "
-            "UTF-8."
-        )
-    reader = csv.reader(io.StringIO(text, newline=""), **dialect)
-    lines: list[tuple[int, list[str]]] = []
-    try:
-        with _fields_of_any_size():
-            lines += ((reader.line_num, row) for row in reader if row)  # a blank line is not a row
-    except csv.Error as error:
-        raise DataError(
-            f"{place}, line {reader.line_num}: {error}. Quote cells that hold quotes, and double "
-            "the quotes in them."
-        ) from error
-    if not lines:
-        raise DataError(f"{place}: the file is empty; its first line is the header")
-    numbers, (header, *rows) = zip(*lines, strict=True)
-    if all(len(row) == len(header) for row in rows):
-        return header, rows
-    return rectangular(
-        release,
-        header,
-        rows,
-        lambda number: f"{place}, line {numbers[number + 1]}",
-        advice=". Is a cell that holds the separator without quotes?",
-    )
-
-
-@contextmanager
-def _fields_of_any_size() -> Iterator[None]:
-    """Lift the ``csv`` module's limit of 128 KiB a cell."""
-    before = csv.field_size_limit(2**31 - 1)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
+    about = (*own_queries.FILES, _ABOUT)
+    return base in about or base.endswith(tuple(f".{file}" for file in own_queries.FILES))

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from target_bench.core.errors import ConfigError, DataError
 from target_bench.core.release import Release
-from target_bench.data.formats.csv_dialect import SEPARATORS, separator_of, with_decimal_points
-from target_bench.data.formats.own_folder import TABLE_SUFFIXES, csv_grid, read_table_file
-from target_bench.data.ragged import Grid
+from target_bench.data.formats.decimal_commas import with_decimal_points
+from target_bench.data.formats.table_files import TABLE_SUFFIXES, read_table_file
 from target_bench.metrics.tables.answer_tables import (
     FAULT_MEANINGS,
     AnswerTable,
@@ -82,28 +81,13 @@ def read_single_table(path: Path, number: int | None = None) -> SingleTable:
 
 def _from_table_file(path: Path) -> SingleTable:
     release = Release(path.parent, str(path.parent))
-    notes: list[str] = []
-    if path.name.lower().removesuffix(".gz").endswith(".csv"):
-        header, rows = _from_csv(release, path, notes)
-    else:
-        header, rows = read_table_file(release, path)
-    cells = [["" if cell is None else str(cell) for cell in row] for row in (header, *rows)]
-    return SingleTable(
-        path.name, AnswerTable("", tuple(map(tuple, cells))), [*notes, *release.notes]
-    )
-
-
-def _from_csv(release: Release, path: Path, notes: list[str]) -> Grid:
-    """Read a CSV file in its own dialect, and note that where it is not the usual one."""
-    text = release.text(path)
-    separator = separator_of(text)
-    header, rows = csv_grid(release, str(path), text, delimiter=separator, strict=True)
-    if separator == ",":
-        return header, rows
-    found = with_decimal_points([[str(cell) for cell in row] for row in rows])
-    decimals = " and numbers have decimal commas" if found.had_commas else ""
-    notes.append(f"cells are divided by {SEPARATORS[separator]}{decimals}")
-    return header, found.rows
+    header, rows = read_table_file(release, path)
+    notes = release.notes
+    cells = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    if path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
+        cells, had_commas = with_decimal_points(cells)
+        notes = [*notes, *(["numbers have decimal commas"] if had_commas else [])]
+    return SingleTable(path.name, AnswerTable("", tuple(map(tuple, (header, *cells)))), notes)
 
 
 def _from_text(path: Path, number: int | None, table_format: TableFormat) -> SingleTable:

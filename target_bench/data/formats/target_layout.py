@@ -16,7 +16,7 @@ from target_bench.core.errors import DataError
 from target_bench.core.grid import CellGrid
 from target_bench.core.release import CorpusLoader, Release, field
 from target_bench.core.schema import CorpusInfo, Query, Table, TableId
-from target_bench.data.formats import declaration, own_folder
+from target_bench.data.formats import declaration, own_queries
 from target_bench.data.formats.parquet import parquet_records
 from target_bench.data.ragged import Grid, rectangular
 
@@ -65,7 +65,7 @@ class TargetLayout(CorpusLoader):
     def queries(self, release: Release, split: str) -> Iterable[Query]:
         """Yield the queries, shard after shard."""
         for place, record in _records(release, "queries", split):
-            yield own_folder.query(record, place)
+            yield own_queries.query(record, place)
 
 
 def _files(release: Release, part: str) -> Iterator[tuple[str, re.Match[str], Path]]:
@@ -177,13 +177,13 @@ def _table(release: Release, place: str, record: Mapping[str, Any]) -> Table:
         )
     return Table(
         id=TableId(
-            own_folder.database(record, place),
-            own_folder.identifier(field(record, "table_id", object, place), "table_id", place),
+            own_queries.database(record, place),
+            own_queries.identifier(field(record, "table_id", object, place), "table_id", place),
         ),
         header=header,
         rows=rows,
         context={
-            name: own_folder.converted(value, f"context.{name}", place)
+            name: own_queries.converted(value, f"context.{name}", place)
             for name, value in context.items()
             if value is not None
         },

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from target_bench.components.prompts.prompting import writer_of
 from target_bench.components.training import exposure
-from target_bench.core import contract, cache_use, registry
+from target_bench.core import cache_use, contract, registry
 from target_bench.core.contract import Generator, ask_if_paid, generation_fault, plugin_errors
 from target_bench.core.errors import ANY_ERROR, ConfigError, PluginError, TargetBenchError
 from target_bench.core.identity import plugin_identity

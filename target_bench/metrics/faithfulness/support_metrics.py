@@ -44,6 +44,10 @@ def _of_tables(examples: Any) -> Sequence[Support]:
     return [one.support for one in examples]
 
 
+def _of_judged_tables(examples: Any) -> Sequence[Support]:
+    return [one.judged_support for one in examples]
+
+
 Reader = Callable[[Any], Sequence[Support]]
 """Examples -> the support of each answer."""
 
@@ -160,6 +164,17 @@ FACTS_JUDGED = _definition(
 )
 
 
+CELLS_JUDGED = _definition(
+    "support[judged_cells]",
+    "cells supported (judged)",
+    "the same with the cells that a judge finds supported (needs cells_judged_by=GENERATOR)",
+    TABLES,
+    _of_judged_tables,
+    _precision,
+    ("a judge",),
+)
+
+
 def sentence_support_metrics(judged: bool, reading: str = READING) -> list[Metric[Any]]:
     """Make the metrics of table-to-text that need no reference.
 
@@ -171,6 +186,7 @@ def sentence_support_metrics(judged: bool, reading: str = READING) -> list[Metri
     return [definition.make(reading) for definition in made]
 
 
-def table_support_metrics(reading: str = READING) -> list[Metric[Any]]:
-    """Make the metrics of text-to-table that need no reference."""
-    return [definition.make(reading) for definition in (CELLS_SUPPORTED, FACTS_COVERED)]
+def table_support_metrics(judged: bool = False, reading: str = READING) -> list[Metric[Any]]:
+    """Make the metrics of text-to-table that need no reference; arguments as for sentences."""
+    made = [CELLS_SUPPORTED, FACTS_COVERED, *([CELLS_JUDGED] if judged else [])]
+    return [definition.make(reading) for definition in made]

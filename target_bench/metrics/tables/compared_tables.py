@@ -44,12 +44,14 @@ class ComparedTables:
 
     Attributes:
         text: the answer; None for one that failed.
-        gold: the reference, in the format.
+        gold: the reference, in the format; empty where there is none.
         table_format: how both are written.
         parser: what HTML is parsed with.
         headers: the kinds of headers of the tables.
         p_score: content and structure as a model judged them; None where none did.
         source: the text that the tables are of; None where it is not known.
+        judged: numbers, from 1, of the cells without support that a model finds supported; None
+            where none was asked.
     """
 
     text: str | None
@@ -59,6 +61,7 @@ class ComparedTables:
     headers: Headers = BOTH
     p_score: tuple[float, float] | None = None
     source: str | None = None
+    judged: frozenset[int] | None = None
 
     @cached_property
     def reference(self) -> ReadAnswer:
@@ -67,11 +70,11 @@ class ComparedTables:
 
     @cached_property
     def answer(self) -> ReadAnswer:
-        """The tables of the answer, with the faults that the reference does not have."""
+        """The tables of the answer, with the faults that the reference, if any, does not have."""
         if self.text is None:
             return ReadAnswer((), ("empty",))
         read = read_tables(self.text, self.table_format, self.parser)
-        return against(read, self.reference)
+        return against(read, self.reference) if self.gold else read
 
     @cached_property
     def h_score(self) -> HScore | None:
@@ -104,9 +107,29 @@ class ComparedTables:
             return Support()
         if self.answer.error is not None:
             return Support(failed=True)
-        first = (int(self.headers.column), int(not self.headers.column))
-        bodies = [[row[first[1] :] for row in t.rows[first[0] :]] for t in self.answer.tables]
-        return table_support(bodies, self.source)
+        top, left = int(self.headers.column), int(not self.headers.column)
+        bodies = [[row[left:] for row in table.rows[top:]] for table in self.answer.tables]
+        places = [
+            place
+            for table in self.answer.tables
+            for row in table.rows[top:]
+            for place in self._places(table.rows[0], row)[left:]
+        ]
+        return table_support(bodies, self.source, places)
+
+    @cached_property
+    def judged_support(self) -> Support:
+        """The same with the cells that a model finds supported."""
+        return self.support if self.judged is None else self.support.also(self.judged)
+
+    def _places(self, first: Sequence[str], row: Sequence[str]) -> list[str]:
+        """Return the headers of each cell of a row, those that there are."""
+        found = []
+        for column in range(len(row)):
+            names = [row[0]] if self.headers.row and column else []
+            names += first[column : column + 1] if self.headers.column else ()
+            found.append(", ".join(filter(None, names)))
+        return found
 
     @cached_property
     def errors(self) -> Mapping[ErrorType, int]:

@@ -13,7 +13,7 @@ Compared = Sequence[ComparedTables]
 
 
 def findings(compared: Compared, judged: bool) -> dict[str, Any]:
-    """Return all findings, as JSON.
+    """Return all findings, as JSON; formats and faults alone where there is no reference.
 
     Args:
         compared: the answers.
@@ -22,6 +22,11 @@ def findings(compared: Compared, judged: bool) -> dict[str, Any]:
     found: dict[str, Any] = {
         "formats": dict(Counter(one.table_format for one in compared).most_common()),
         "faults": _faults(compared),
+        "tables": _numbers(compared),
+    }
+    if not any(one.gold for one in compared):
+        return found
+    found |= {
         "errors": _errors(compared),
         "by_table": _by_table(compared),
         "abilities": abilities(compared),
@@ -36,6 +41,12 @@ def _faults(compared: Compared) -> dict[str, int]:
     """Return fault -> number of answers with it."""
     counts = Counter(fault for one in compared for fault in one.answer.faults)
     return {fault: counts[fault] for fault in get_args(Fault) if counts[fault]}
+
+
+def _numbers(compared: Compared) -> dict[str, int]:
+    """Return number of tables -> how many answers have this many, fewest first."""
+    counts = Counter(len(one.answer.tables) for one in compared)
+    return {str(n): counts[n] for n in sorted(counts)}
 
 
 def _errors(compared: Compared) -> dict[str, dict[str, int]]:

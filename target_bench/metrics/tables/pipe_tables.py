@@ -7,6 +7,7 @@ from target_bench.metrics.tables.answer_tables import AnswerTable, Fault, ReadAn
 
 _NEWLINE = re.compile(r"\r\n?|\n|<NEWLINE>|<newline>")
 _SEPARATOR = re.compile(r"[\s|:+=\-]+")
+_BORDER = re.compile(r"[=+]")
 _BAR = re.compile(r"(?<!\\)\|")
 _MARKS = re.compile(r"^[\s#*_>\-\d.)]*|[\s:*_]*$")
 _TITLE = re.compile(r"\s{0,3}(?:#{1,6}\s*|\*\*)\S")
@@ -17,8 +18,9 @@ _MOST_WORDS = 12
 def read_pipe_tables(text: str) -> ReadAnswer:
     """Read tables whose cells are divided by bars; ``<NEWLINE>`` ends a line too.
 
-    Consecutive lines with a bar are a table, lines of ``-``, ``=``, ``:`` and ``+`` left out. Where
-    the first of them has no outer bars, a bar at the end of another one is beside an empty cell.
+    Consecutive lines with a bar are a table. The line of dashes below its header is left out, so
+    are those with ``=`` or ``+``, and all where one is above the header; others are rows of dashes.
+    Where the first line has no outer bars, a bar at the end of another one is beside an empty cell.
     The line before a table that ends in a colon, or is a heading or in bold, is its name. A bar
     after a backslash is part of its cell.
     """
@@ -29,12 +31,12 @@ def read_pipe_tables(text: str) -> ReadAnswer:
     title = ""
     for line in [*_NEWLINE.split(text), ""]:
         if "|" in line:
-            if not _is_rule(line):
-                lines.append(line.strip())
+            lines.append(line.strip())
             continue
-        if lines:
-            tables.append(AnswerTable(_bare(title), tuple(_rows(lines))))
-            lines, title = [], ""
+        if lines and (kept := list(_without_rules(lines))):
+            tables.append(AnswerTable(_bare(title), tuple(_rows(kept))))
+            title = ""
+        lines = []
         if not line.strip():
             continue
         if line.lstrip().startswith(("```", "~~~")):
@@ -46,6 +48,14 @@ def read_pipe_tables(text: str) -> ReadAnswer:
             faults.append("prose")
     faults += _unclosed(text, fences)
     return read_answer(tables, faults)
+
+
+def _without_rules(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of a table that hold cells."""
+    framed = _is_rule(lines[0])
+    for place, line in enumerate(lines):
+        if not _is_rule(line) or (not framed and place != 1 and not _BORDER.search(line)):
+            yield line
 
 
 def _is_rule(line: str) -> bool:

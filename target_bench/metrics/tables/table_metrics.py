@@ -24,7 +24,7 @@ Compared = Sequence[ComparedTables]
 Counted = tuple[float, float]
 """A sum, and the number of values in it."""
 
-VERSION = "tables:3"
+VERSION = "tables:4"
 """The version of these metrics and of reading tables, for identities."""
 
 OF = "tables"
@@ -338,3 +338,8 @@ def table_metrics(parser: str = HTML_PARSER, judged: bool = False) -> list[Metri
     """
     found = [*DEFINITIONS.values(), *([P_CONTENT, P_STRUCTURE] if judged else [])]
     return [one.make(parser) for one in found]
+
+
+def validity(parser: str = HTML_PARSER) -> list[Metric[Compared]]:
+    """Make the metrics of tables that need no reference; ``parser`` as in ``table_metrics``."""
+    return [one.make(parser) for one in (VALID_STRICT, VALID_LENIENT)]

@@ -30,23 +30,23 @@ def asset(name: str, folder: Path = _FOLDER) -> str:
     return (folder / name).read_text(encoding="utf-8")
 
 
-def environment(folder: Path) -> "Environment":
-    """Jinja over the templates of a folder: everything is escaped, nothing may be undefined.
+def environment(*folders: Path) -> "Environment":
+    """Jinja over the templates of folders: everything is escaped, nothing may be undefined.
 
-    Filters: ``count``, ``score``, ``interval``, ``seconds``, ``milliseconds``, ``valid`` and
-    ``script_json``.
+    Filters: ``count``, ``score``, ``interval``, ``probability``, ``seconds``, ``milliseconds``,
+    ``valid`` and ``script_json``.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     jinja = Environment(
-        loader=FileSystemLoader([folder, _FOLDER]),
+        loader=FileSystemLoader([*folders, _FOLDER]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=lambda value: valid(value) if type(value) is str else value,
     )
-    filters = (count, score, interval, seconds, milliseconds, valid, script_json)
+    filters = (count, score, interval, probability, seconds, milliseconds, valid, script_json)
     jinja.filters.update({one.__name__: one for one in filters})
     return jinja
 
@@ -129,6 +129,11 @@ def interval(low: float | None, high: float | None, digits: int = 3) -> str:
     if low is None or high is None:
         return NONE
     return f"{score(low, digits)}–{score(high, digits)}"
+
+
+def probability(value: float | None) -> str:
+    """``0.034``, ``< 0.001``."""
+    return "< 0.001" if value is not None and value < 0.001 else score(value)
 
 
 def seconds(value: float | None) -> str:

@@ -82,9 +82,7 @@ def test_one_table_in_many_forms(tmp_path: Path, name: str, content: str | bytes
         ("\ufeff", "the file is empty"),
         ('a,b\n"1,2\n3,4\n', "unexpected end of data. Quote cells that hold quotes"),
         ('a,b\n"1"x,2\n', "line 2: ',' expected after '\"'"),
-        (b"a,b\n1,\xe9\n", "not valid UTF-8 at line 2 (byte 0xe9 at offset 6). Convert the file"),
-        ("a,b\n1,é\n".encode("utf-16"), "not valid UTF-8 at line 1"),
-        ("a,b\n1,2\n".encode("utf-16-le"), "line 1: a NUL byte, which no text file holds. Convert"),
+        (b"a,b\n1,\x81\n", "not valid cp1252 (character maps to <undefined>). Convert the file"),
         ("a,b\n1,\0\n", "line 2: a NUL byte"),
     ],
 )
@@ -118,8 +116,10 @@ def test_any_text_comes_back_from_csv(
     csv.writer(file, delimiter="\t" if suffix == "tsv" else ",").writerows(grid)
     raw = b"\xef\xbb\xbf" + file.getvalue().encode()
     packed = gzip.compress(raw) if suffix.endswith("gz") else raw
-    found = _load(tmp_path_factory.mktemp("mine"), f"t.{suffix}", packed)
-    assert _grid(found) == grid
+    folder = tmp_path_factory.mktemp("mine")
+    known = {"delimiter": "\t" if suffix == "tsv" else ",", "preamble": 0}
+    (folder / "tables.jsonl").write_text(json_lines([{"table_id": "t", "read": known}]))
+    assert _grid(_load(folder, f"t.{suffix}", packed)) == grid
 
 
 COLUMNS = {
@@ -226,11 +226,11 @@ def test_ids_are_paths(tmp_path: Path) -> None:
         (tmp_path / "tables" / "sub" / name).write_text("x\n1\n", encoding="utf-8")
     dataset = corpora.load(tmp_path)
     assert [i.table_id for i in dataset.corpus.ids] == ["a.v2", "b", "sub/c"]
-    assert dataset.corpus["0", "sub/c"].context == {"title": "c"}
+    assert dataset.corpus["0", "sub/c"].context == {"title": "sub / c"}
     assert dataset.notes == ("2 of 3 tables have no rows",)
 
 
-@pytest.mark.parametrize("name", ["t.xlsx", "t.json", "t.parquet.gz", "t.csv.zip", "t.txt", "t"])
+@pytest.mark.parametrize("name", ["t.xls", "t.json", "t.parquet.gz", "t.csv.zip", "t.txt", "t"])
 def test_table_file_in_an_unknown_format(tmp_path: Path, name: str) -> None:
     """A table that is left out in silence makes the others easier to find."""
     write_own(tmp_path, {"a.csv": "x\n", name: "?"}, [asked("a")])
@@ -331,9 +331,10 @@ def test_folders_with_versions_have_two_names(tmp_path: Path) -> None:
 
 def test_another_separator_is_noted(tmp_path: Path) -> None:
     folder = write_own(tmp_path, {"a.csv": "x;y\n1;2\n"}, [asked("a")])
-    assert corpora.load(folder).notes == (
-        "1 of 1 tables have a single column with ; or a tab in its name "
-        "(is a comma the separator?)",
+    (note,) = corpora.load(folder).notes
+    assert note == (
+        "1 CSV files have another delimiter than their suffix says (the first: "
+        f"{folder / 'tables' / 'a.csv'}: ';')"
     )
 
 
@@ -342,8 +343,7 @@ def test_no_queries(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="1 tables and 0 queries; both are needed"):
         corpora.load(tmp_path)
     (tmp_path / "queries.jsonl").unlink()
-    with pytest.raises(DataError, match=rf"no queries\.jsonl .* in the folder {tmp_path}: Write"):
-        corpora.load(tmp_path)
+    assert corpora.load(tmp_path).queries == (), "tables alone can be searched"
 
 
 @pytest.mark.parametrize("fill", [[], ["tables/.keep"], ["readme.txt", "data.json"]])

@@ -110,6 +110,7 @@ def test_page(found: Arena, tmp_path: Path, open_page: OpenPage) -> None:
     page = watched.page
     assert page.title() == "Metrics of tables on mini test"
     assert page.locator("#people tbody tr").count() == len(found.people)
+    assert page.locator("#arena-board tbody tr").count() == len(found.people)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.locator("#people button.sort", has_text="footrule").click()
     first = page.locator("#people tbody tr").first.inner_text()

@@ -67,6 +67,27 @@ def test_a_table_that_is_cut_off(name: TableFormat) -> None:
     assert "truncated" in found.faults
 
 
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        (
+            "| A | B |\n|---|---|\n| - | - |\n| 3 | 4 |",
+            [("-", "-"), ("3", "4")],
+        ),
+        ("A | B\n1 | 2\n--- | ---", [("1", "2"), ("---", "---")]),
+        ("| A | B |\n|---|---|\n| - | - |", [("-", "-")]),
+        ("|---|---|\n| A | B |\n|---|---|\n| 1 | 2 |\n|---|---|", [("1", "2")]),
+        ("| A | B |\n|---+---|\n| 1 | 2 |\n|---+---|\n| 3 | 4 |", [("1", "2"), ("3", "4")]),
+        ("| A | B |\n|===|===|\n| 1 | 2 |\n|===|===|", [("1", "2")]),
+    ],
+)
+def test_a_row_of_dashes_below_the_header_row_is_a_row(
+    text: str, rows: list[tuple[str, ...]]
+) -> None:
+    (table,) = read_tables(text, "text").tables
+    assert list(table.rows) == [("A", "B"), *rows]
+
+
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize(
     ("text", "fault"),

@@ -1,9 +1,11 @@
 """Content of an entry's page: scores, slices, and the ids of the hardest queries."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,7 @@ HARDEST = 20
 
 _MOST_VALUES = 12
 _LONGEST_TEXT = 20_000
+_SAFE = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,3 +289,22 @@ def _declared(run: RunEntry) -> str:
     }
     text = json.dumps(found, indent=1, ensure_ascii=True, sort_keys=True)
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} … (cut)"
+
+
+def page_names(found: Mapping[str, Entry]) -> dict[str, str]:
+    """Return id -> a file name that every file system and address can have, each once."""
+    names: dict[str, str] = {}
+    for id_ in found:
+        name = id_ if _SAFE.fullmatch(id_) else _hashed(id_)
+        names[id_] = name if name not in names.values() else _hashed(id_)
+    return {id_: f"{name}.html" for id_, name in names.items()}
+
+
+def _hashed(id_: str) -> str:
+    words = re.sub(r"[^a-z0-9]+", "-", id_.casefold()).strip("-")[:40] or "entry"
+    return f"{words}-{sha256(id_.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+
+
+def task_page(task: str) -> str:
+    """Return the file name of a task's page."""
+    return f"{task if _SAFE.fullmatch(task) else _hashed(task)}.html"

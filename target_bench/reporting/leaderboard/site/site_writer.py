@@ -7,10 +7,9 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -19,10 +18,26 @@ from target_bench.core.errors import ConfigError, StoreError
 from target_bench.core.files import exclusive_lock, parse_json
 from target_bench.core.observer import Observer
 from target_bench.core.version import __version__
+from target_bench.evaluation.arena.arena_file import read_arenas
+from target_bench.reporting.arena_page.arena_view import (
+    FOLDER,
+    ArenaView,
+    arena_context,
+    arena_style,
+    site_views,
+)
 from target_bench.reporting.leaderboard.entry import Entry, entries
 from target_bench.reporting.leaderboard.site import boards
 from target_bench.reporting.leaderboard.site.boards import Shown
-from target_bench.reporting.leaderboard.site.entry_pages import RunView, Slicer, Sums, hardest, view
+from target_bench.reporting.leaderboard.site.entry_pages import (
+    RunView,
+    Slicer,
+    Sums,
+    hardest,
+    page_names,
+    task_page,
+    view,
+)
 from target_bench.reporting.leaderboard.site.groups import (
     LEVEL,
     Groups,
@@ -37,7 +52,7 @@ from target_bench.runs.record_log import cannot
 _FOLDER = Path(__file__).parent
 _BOARD_SCRIPTS = ("charts.js", "filters.js", "table.js", "copying.js", "board.js")
 _BASELINE = "bm25"
-_SAFE = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
+METRICS_PAGE = "table-metrics.html"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +80,7 @@ def build(
     *,
     title: str | None = None,
     baseline: str | None = None,
+    arenas: Sequence[Path] = (),
     observer: Observer | None = None,
 ) -> Built:
     """Write the site of all entries in a folder.
@@ -78,25 +94,27 @@ def build(
         title: of the overview; default: that of the task, if all entries are about one.
         baseline: id of the entry that the others are compared with; default: the entry ``bm25``,
             else the first with a retriever ``bm25``.
+        arenas: files of ``tables arena``, for a board of metrics of tables.
         observer: gets progress.
 
     Raises:
         ConfigError: ``out`` holds more than an earlier site, or there is no such baseline.
-        DataError: an entry is none, or there is none.
+        DataError: an entry is none, or there is none; a file of an arena is none.
         StoreError: the site cannot be written.
     """
     observer = observer or Observer()
     check_folder(out, submissions)
+    shown_arenas = site_views(read_arenas(arenas)) if arenas else []
     observer.stage("leaderboard: read entries")
-    read = _read(submissions)
+    read = _read(submissions, shown_arenas)
     first = _baseline(read.entries, baseline)
     observer.stage("leaderboard: test differences")
     tests = boards.tested(read.groups, first)
-    board = Shown(read.entries, _pages(read.entries), read.groups, tests, first)
+    board = Shown(read.entries, page_names(read.entries), read.groups, tests, first)
     observer.stage("leaderboard: write pages", total=len(board.entries))
     pages = _Pages(board, read, shown(title or _title(read.groups)), observer)
     size = replace_folder(out, pages.files())
-    n = 1 + len(board.groups.tasks()) + len(board.entries)
+    n = 1 + bool(arenas) + len(board.groups.tasks()) + len(board.entries)
     return Built(out, len(board.entries), read.rejected, n, size)
 
 
@@ -106,9 +124,10 @@ class _Read:
     views: dict[str, list[RunView]]
     groups: Groups
     rejected: int
+    arenas: Sequence[ArenaView]
 
 
-def _read(folder: Path) -> _Read:
+def _read(folder: Path, arenas: Sequence[ArenaView]) -> _Read:
     """All entries; values of queries are kept as far as boards need them."""
     kept: dict[str, Entry] = {}
     views: dict[str, list[RunView]] = {}
@@ -122,7 +141,7 @@ def _read(folder: Path) -> _Read:
         kept[entry.id] = replace(entry, runs=tuple(run.without_queries for run in entry.runs))
     groups.arrange()
     kept = {id_: kept[id_] for id_ in sorted(kept)}
-    return _Read(kept, views, groups, rejected)
+    return _Read(kept, views, groups, rejected, arenas)
 
 
 def _title(groups: Groups) -> str:
@@ -148,27 +167,14 @@ def _baseline(found: Mapping[str, Entry], wanted: str | None) -> System | None:
     return next(named, None)
 
 
-def _pages(found: Mapping[str, Entry]) -> dict[str, str]:
-    """Id -> a file name that every file system and address can have, each once."""
-    names: dict[str, str] = {}
-    for id_ in found:
-        name = id_ if _SAFE.fullmatch(id_) else _hashed(id_)
-        names[id_] = name if name not in names.values() else _hashed(id_)
-    return {id_: f"{name}.html" for id_, name in names.items()}
-
-
-def _hashed(id_: str) -> str:
-    words = re.sub(r"[^a-z0-9]+", "-", id_.casefold()).strip("-")[:40] or "entry"
-    return f"{words}-{sha256(id_.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
-
-
 class _Pages:
     """The files of a site, one after the other."""
 
     def __init__(self, board: Shown, read: _Read, title: str, observer: Observer) -> None:
         self._board, self._read, self._title, self._observer = board, read, title, observer
         self._style = asset("theme.css") + asset("site.css", _FOLDER)
-        self._jinja = environment(_FOLDER)
+        self._style += arena_style() if read.arenas else ""
+        self._jinja = environment(_FOLDER, FOLDER)
         self._jinja.filters["shown"] = shown
 
     def files(self) -> Iterator[tuple[str, str]]:
@@ -177,6 +183,8 @@ class _Pages:
         yield "index.html", self._overview()
         for task in self._board.groups.tasks():
             yield f"tasks/{task_page(task)}", self._task(task)
+        if self._read.arenas:
+            yield METRICS_PAGE, self._metrics()
         sums = Sums()
         for entry in self._board.entries.values():
             yield f"entries/{self._board.pages[entry.id]}", self._entry(entry, sums)
@@ -207,6 +215,10 @@ class _Pages:
             **page,
         )
 
+    def _metrics(self) -> str:
+        page = {"title": "Metrics of tables", "root": "", "here": METRICS_PAGE}
+        return self._render("metrics.html.j2", [asset("page.js")], **page, **arena_context())
+
     def _entry(self, entry: Entry, sums: Sums) -> str:
         views = self._read.views[entry.id]
         order = sorted(views, key=lambda v: (v.answers, v.recorded.basis, v.data, v.place))
@@ -234,14 +246,11 @@ class _Pages:
             policy=security_policy([script], [self._style]),
             script=script,
             style=self._style,
+            views=self._read.arenas,
+            metrics_page=METRICS_PAGE,
             tasks=[(task_page(t), self._words(t), t) for t in self._board.groups.tasks()],
             **context,
         )
-
-
-def task_page(task: str) -> str:
-    """Return the file name of a task's page."""
-    return f"{task if _SAFE.fullmatch(task) else _hashed(task)}.html"
 
 
 MARKER = "target-bench-site.json"

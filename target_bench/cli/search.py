@@ -1,0 +1,124 @@
+"""``target-bench search``: one question, the tables found, in the terminal."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from target_bench.cli.command_line import AsJson, DataDir, Debug, SkipBad, Split
+from target_bench.cli.output import print_json
+
+if TYPE_CHECKING:
+    from target_bench.core.schema import Table
+    from target_bench.core.text_tables import TextTable
+    from target_bench.evaluation.search import Hit
+
+HELP = """Search the tables of a corpus for a question; no labels are needed.
+
+`target-bench search ./tables 'which city has the most visitors'` prints the best tables. With
+several --retriever, their rankings stand side by side.
+"""
+_SAMPLE_ROWS = 3
+
+
+def search(
+    corpus: Annotated[
+        str, typer.Argument(help="A corpus by name, or the path of your own.", show_default=False)
+    ],
+    question: Annotated[str, typer.Argument(show_default=False)],
+    retrievers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--retriever",
+            help="name, name:key=value,..., module:Class or file.py:Class; may be repeated. "
+            "Default: bm25.",
+            show_default=False,
+        ),
+    ] = None,
+    k: Annotated[int, typer.Option("-k", help="How many tables.", min=1)] = 5,
+    split: Split = None,
+    data_dir: DataDir = None,
+    skip_bad: SkipBad = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Print the tables that retrievers find for a question."""
+    from target_bench.data import select
+    from target_bench.data.own_data import skipping_bad
+    from target_bench.evaluation.search import TableSearch
+
+    named = dict.fromkeys(retrievers or ["bm25"])
+    dataset = select.load(skipping_bad(corpus) if skip_bad else corpus, split, data_dir)
+    found = {name: TableSearch(dataset, name).search(question, k) for name in named}
+    if as_json:
+        print_json({name: list(map(_record, hits)) for name, hits in found.items()})
+        return
+    _print(found, dataset.notes)
+
+
+def _record(hit: "Hit") -> Mapping[str, object]:
+    return {
+        "rank": hit.rank,
+        "database_id": hit.table.id.database_id,
+        "table_id": hit.table.id.table_id,
+        "score": hit.score,
+        "title": hit.table.context.get("title"),
+        "header": list(hit.table.header),
+    }
+
+
+def _print(found: Mapping[str, Sequence["Hit"]], notes: Sequence[str]) -> None:
+    from target_bench.core.text_tables import print_tables, say
+
+    for note in notes:
+        typer.echo(f"note: {note}", err=True)
+    if not any(found.values()):
+        say("No table was found.")
+        return
+    (first, *others) = found.items()
+    print_tables(_side_by_side(found) if others else _ranking(*first))
+    best = next(hits[0].table for hits in found.values() if hits)
+    say("")
+    print_tables(_sample(best))
+
+
+def _ranking(name: str, hits: Sequence["Hit"]) -> "TextTable":
+    from target_bench.core.text_tables import Column, TextTable
+
+    rows = [
+        [str(hit.rank), _score(hit.score), str(hit.table.id), ", ".join(hit.table.header)]
+        for hit in hits
+    ]
+    columns = [
+        Column("rank", right=True),
+        Column("score", right=True),
+        Column("table"),
+        Column("columns", prose=True),
+    ]
+    return TextTable(columns, rows, name)
+
+
+def _score(score: float | None) -> str:
+    return "" if score is None else f"{score:.3f}"
+
+
+def _side_by_side(found: Mapping[str, Sequence["Hit"]]) -> "TextTable":
+    from target_bench.core.text_tables import Column, TextTable
+
+    deepest = max(map(len, found.values()))
+    rows = [
+        [str(i + 1), *(str(hits[i].table.id) if i < len(hits) else "" for hits in found.values())]
+        for i in range(deepest)
+    ]
+    return TextTable([Column("rank", right=True), *map(Column, found)], rows)
+
+
+def _sample(table: "Table") -> "TextTable":
+    from target_bench.components.table_text import cell_text
+    from target_bench.core.text_tables import Column, TextTable
+
+    rows = [[cell_text(cell) for cell in row] for row in table.rows[:_SAMPLE_ROWS]]
+    more = len(table.rows) - len(rows)
+    note = f"{more:,} more rows" if more else None
+    columns = [Column(name, prose=True) for name in table.header]
+    return TextTable(columns, rows, f"The first table, {table.id}", note=note)

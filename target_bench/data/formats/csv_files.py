@@ -1,0 +1,340 @@
+"""CSV files as people have them: encoding, delimiter and lines before the header are found."""
+
+import codecs
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.release import Release, decode
+from target_bench.data.ragged import Grid, rectangular
+
+DELIMITERS = (",", ";", "\t", "|")
+"""What may separate cells where no setting says so."""
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_ENOUGH_FOR_ENCODING = 4096
+_ENOUGH_ROWS = 1000
+
+_NOT_UTF8 = "CSV files are not UTF-8 and were read in another encoding"
+_DELIMITER = "CSV files have another delimiter than their suffix says"
+_PREAMBLE = "CSV files have lines before their header, which were left out of the table"
+
+
+@dataclass(frozen=True)
+class FileSettings:
+    """How files of tables are written; what is None is found in each file.
+
+    Attributes:
+        encoding: of CSV files, a codec of Python such as ``cp1252``.
+        delimiter: what separates the cells of CSV files: one character.
+        preamble: how many lines of a CSV file, or rows of a sheet, stand before the header.
+        header_rows: how many rows the header has; with 0, the columns have no names.
+    """
+
+    encoding: str | None = None
+    delimiter: str | None = None
+    preamble: int | None = None
+    header_rows: int | None = None
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any], place: str) -> "FileSettings":
+        """Return the settings, checked.
+
+        Raises:
+            ConfigError: one is unknown or has a value that it cannot have; the message names it.
+        """
+        for name, value in settings.items():
+            if name not in _MEANINGS:
+                known = ", ".join(_MEANINGS)
+                raise ConfigError(f"{place}: there is no setting {name!r}; there are {known}")
+            if value is not None and not _MEANINGS[name][1](value):
+                raise ConfigError(f"{place}: {name} should be {_MEANINGS[name][0]}, not {value!r}")
+        return cls(**settings)
+
+
+def _is_codec(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and bool("".encode(value) or True)
+    except LookupError:
+        return False
+
+
+def _is_delimiter(value: Any) -> bool:
+    return isinstance(value, str) and len(value) == 1 and value not in '"\r\n'
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+_MEANINGS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
+    "encoding": ("an encoding such as cp1252", _is_codec),
+    "delimiter": (
+        "one character",
+        lambda v: isinstance(v, str) and len(v) == 1 and v not in '"\r\n',
+    ),
+    "preamble": ("a number of lines", _is_count),
+    "header_rows": ("a number of rows", _is_count),
+}
+
+
+class Line(NamedTuple):
+    """A row of a CSV file.
+
+    Attributes:
+        number: the line of the file on which it ends, from 1.
+        before: the number of the line on which the row before it ends, 0 for the first.
+        cells: what it holds.
+    """
+
+    number: int
+    before: int
+    cells: list[str]
+
+
+def read_csv(
+    release: Release, path: Path, default: str = ",", chosen: FileSettings | None = None
+) -> tuple[Grid, str]:
+    """Return header and rows of a CSV file, and the text before the header.
+
+    Args:
+        release: reads the file, and keeps notes of what was found in it.
+        path: the file.
+        default: the delimiter that its suffix stands for.
+        chosen: settings that replace what would be found.
+
+    The encoding is that of the byte-order mark, else UTF-8, else UTF-16 (where every second byte
+    is zero), else cp1252. The delimiter is the one under which the largest share of rows has the
+    most frequent number of cells, if that is at least two; among equals, the default. The preamble
+    is made of the leading rows with text in their first cell alone, if a header and a row with more
+    cells follow.
+
+    Raises:
+        DataError: the file is broken or does not fit the settings; the message names the line.
+    """
+    chosen = chosen or FileSettings()
+    text = _text(release, path, chosen.encoding)
+    place = str(path)
+    _check_no_nul(text, place)
+    delimiter = chosen.delimiter or _delimiter(place, text, default)
+    if delimiter != default and chosen.delimiter is None:
+        release.remark(_DELIMITER, f"{path}: {delimiter!r}")
+    first = _lines(place, text, _ENOUGH_ROWS, delimiter=delimiter)
+    before = _preamble(first) if chosen.preamble is None else chosen.preamble
+    if before and chosen.preamble is None:
+        release.remark(_PREAMBLE, f"{place}: {before}")
+    grid = csv_grid(
+        release,
+        place,
+        text,
+        preamble=before,
+        header_rows=1 if chosen.header_rows is None else chosen.header_rows,
+        delimiter=delimiter,
+        strict=True,
+    )
+    return grid, _words(line for line in first if line.number <= before)
+
+
+def csv_grid(
+    release: Release,
+    place: str,
+    text: str,
+    preamble: int = 0,
+    header_rows: int = 1,
+    **dialect: Any,
+) -> Grid:
+    """Return header and rows of the text of a CSV file, all of one length.
+
+    Args:
+        release: keeps the note of rows that were not as long as the header.
+        place: the file, for messages.
+        text: what is in it.
+        preamble: how many lines to leave out at the beginning.
+        header_rows: how many rows the header has; see ``joined_header``.
+        dialect: how it is written, by the names of ``csv.reader``.
+
+    Raises:
+        DataError: it is empty, holds a NUL byte, or is not written in this dialect.
+    """
+    _check_no_nul(text, place)
+    lines = [line for line in _lines(place, text, **dialect) if line.number > preamble]
+    if not lines:
+        raise DataError(f"{place}: the file is empty; its first line is the header")
+    if len(lines) < header_rows:
+        raise DataError(f"{place}: {len(lines)} rows, but header_rows is {header_rows}")
+    header = joined_header([line.cells for line in lines[:header_rows]], len(lines[0].cells))
+    rows = [line.cells for line in lines[header_rows:]]
+    if all(len(row) == len(header) for row in rows):
+        return header, rows
+    return rectangular(
+        release,
+        header,
+        rows,
+        lambda number: f"{place}, line {lines[number + header_rows].number}",
+        advice=". Is a cell that holds the separator without quotes?",
+    )
+
+
+def joined_header(rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Return the names of columns whose header has several rows, or none.
+
+    The parts of a name are joined by a space. In all rows but the last, an empty cell repeats the
+    cell on its left, as merged cells look in a CSV file.
+
+    Args:
+        rows: the rows of the header, from the top.
+        width: the number of columns if there are no rows; their names are then empty.
+    """
+    if not rows:
+        return [""] * width
+    filled = [*map(_filled, rows[:-1]), rows[-1]]
+    width = max(map(len, rows))
+    columns = ([row[j] for row in filled if j < len(row) and row[j]] for j in range(width))
+    return [" ".join(dict.fromkeys(parts)) for parts in columns]
+
+
+def _filled(row: Sequence[str]) -> list[str]:
+    found: list[str] = []
+    for cell in row:
+        found.append(cell or (found[-1] if found else ""))
+    return found
+
+
+def _text(release: Release, path: Path, encoding: str | None) -> str:
+    raw = release.content(path)
+    found = encoding or _encoding(raw)
+    if found == "utf-8":
+        return decode(raw, path)
+    try:
+        text = raw.decode(found)
+    except UnicodeDecodeError as error:
+        advice = "Convert the file to UTF-8, or set encoding to the one it is in."
+        raise DataError(f"{path}: not valid {found} ({error.reason}). {advice}") from error
+    if encoding is None and found != "utf-8-sig":
+        release.remark(_NOT_UTF8, f"{path}: {found}")
+    return text.removeprefix("\ufeff")
+
+
+def _encoding(raw: bytes) -> str:
+    for mark, name in _BOMS:
+        if raw.startswith(mark):
+            return name
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return _utf16(raw) or "cp1252"
+    return _utf16(raw) or "utf-8"
+
+
+def _utf16(raw: bytes) -> str | None:
+    """Return the UTF-16 of text without a mark: its letters' high bytes are mostly zero."""
+    sample = raw[:_ENOUGH_FOR_ENCODING]
+    half = len(sample) // 2
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    if half and odd > 0.6 * half and even == 0:
+        return "utf-16-le"
+    if half and even > 0.6 * half and odd == 0:
+        return "utf-16-be"
+    return None
+
+
+def _check_no_nul(text: str, place: str) -> None:
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise DataError(
+            f"{place}, line {line}: a NUL byte, which no text file holds. Convert the file to "
+            "UTF-8."
+        )
+
+
+def _delimiter(place: str, text: str, default: str) -> str:
+    best = default
+    most = _share(place, text, default)
+    for delimiter in DELIMITERS:
+        if most == 1:
+            break
+        share = _share(place, text, delimiter)
+        if share > most:
+            best, most = delimiter, share
+    return best
+
+
+def _share(place: str, text: str, delimiter: str) -> float:
+    """Return the share of rows with the most frequent number of cells; 0 if that is one."""
+    rows = _lines(place, text, _ENOUGH_ROWS, delimiter=delimiter)
+    widths = [len(row.cells) for row in rows]
+    width = _most_frequent(widths)
+    return widths.count(width) / len(widths) if width > 1 else 0.0
+
+
+def _most_frequent(widths: Sequence[int]) -> int:
+    counts = Counter(widths)
+    return max(counts, key=lambda width: (counts[width], width), default=0)
+
+
+def _preamble(found: Sequence[Line]) -> int:
+    """Return how many lines stand before the header."""
+    width = _most_frequent([len(line.cells) for line in found])
+    start = next((i for i, line in enumerate(found) if not _is_words(line.cells, width)), 0)
+    rows = sum(len(line.cells) == width for line in found[start:])
+    return found[start].before if start and rows > 1 else 0
+
+
+def _is_words(cells: Sequence[str], width: int) -> bool:
+    """Return whether a row is text above a table and not its header.
+
+    It has one cell in a table of several columns; or, in a table of at least three, as many as
+    the others, all empty but perhaps the first.
+    """
+    return 1 == len(cells) < width or (width > 2 and not any(cells[1:]))
+
+
+def _words(lines: Iterable[Line]) -> str:
+    return "\n".join(cell for line in lines for cell in line.cells if cell.strip())
+
+
+def _lines(place: str, text: str, most: int | None = None, **dialect: Any) -> list[Line]:
+    """Return the rows that are not blank, or the first of them.
+
+    Raises:
+        DataError: one is not written in this dialect.
+    """
+    reader = csv.reader(io.StringIO(text, newline=""), **dialect)
+    found = []
+    before = 0
+    try:
+        with _fields_of_any_size():
+            for cells in reader:
+                if cells:
+                    found.append(Line(reader.line_num, before, cells))
+                before = reader.line_num
+                if len(found) == most:
+                    break
+    except csv.Error as error:
+        raise DataError(
+            f"{place}, line {reader.line_num}: {error}. Quote cells that hold quotes, and double "
+            "the quotes in them."
+        ) from error
+    return found
+
+
+@contextmanager
+def _fields_of_any_size() -> Iterator[None]:
+    """Lift the ``csv`` module's limit of 128 KiB a cell."""
+    before = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)

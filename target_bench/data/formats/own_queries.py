@@ -1,0 +1,172 @@
+"""The fields of a query in a user's own data, and the files that hold queries."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from target_bench.core.errors import DataError
+from target_bench.core.release import Release, field
+from target_bench.core.schema import Query, TableId
+from target_bench.data.formats.cells import PLAIN, plain
+from target_bench.data.formats.csv_files import read_csv
+from target_bench.data.formats.declaration import DEFAULT_SPLIT
+
+_FIELDS = ("query_id", "query", "table_id", "database_id", "answer", "split")
+
+
+GoldOf = Callable[[str, str, str], Sequence[TableId]]
+"""(SQL, database id, place) -> the tables that the SQL reads."""
+
+
+def query(record: Any, place: str, database_id: str = "0", gold_of: GoldOf | None = None) -> Query:
+    """Return a query from ``query_id``, ``query``, ``table_id`` and, where given, the other fields.
+
+    ``table_id`` is a gold table or a list of them (null or empty for none), ``database_id``
+    (default: the argument) where they are, ``answer`` a text or a list of accepted texts; what else
+    there is becomes metadata. With ``gold_of``, ``table_id`` may be left out where the answer is
+    SQL.
+
+    Raises:
+        DataError: a field is missing or of another type; the message names place and field.
+    """
+    query_id = identifier(field(record, "query_id", object, place), "query_id", place)
+    database_id = database(record, place, database_id)
+    answer = _answer(converted(record.get("answer"), "answer", place), place)
+    if gold_of is not None and record.get("table_id") is None and answer:
+        sql = answer if isinstance(answer, str) else answer[0]
+        gold = tuple(gold_of(sql, database_id, place))
+    else:
+        named = converted(field(record, "table_id", object, place), "table_id", place)
+        names = named if isinstance(named, list) else [] if named is None else [named]
+        gold = tuple(TableId(database_id, identifier(n, "table_id", place)) for n in names)
+    return Query(
+        id=query_id,
+        text=field(record, "query", str, place),
+        gold=gold,
+        answer=answer,
+        database_id=database_id,
+        metadata={
+            name: converted(value, name, place)
+            for name, value in record.items()
+            if name not in _FIELDS and value is not None
+        },
+    )
+
+
+def split_of(record: Any, place: str, default: str = DEFAULT_SPLIT) -> str:
+    """Return the field ``split``, or the default where it is missing or null."""
+    if isinstance(record, dict) and record.get("split") is None:
+        return default
+    return field(record, "split", str, place)
+
+
+def database(record: Mapping[str, Any], place: str, default: str = "0") -> str:
+    """Return the field ``database_id``, or the default where it is missing or null."""
+    value = record.get("database_id")
+    return default if value is None else identifier(value, "database_id", place)
+
+
+def identifier(value: Any, name: str, place: str) -> str:
+    """Return an id as text.
+
+    Raises:
+        DataError: it is neither text nor a whole number.
+    """
+    value = converted(value, name, place)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise DataError(
+        f"{place}: field {name!r} should be text or a whole number, but is "
+        f"{type(value).__name__}: {value!r:.80}"
+    )
+
+
+def converted(value: Any, name: str, place: str) -> Any:
+    """Return a value as JSON can hold it.
+
+    Raises:
+        DataError: it is of a type that has no such form.
+    """
+    if _is_plain(value):
+        return value
+    try:
+        return plain(value)
+    except TypeError as error:
+        raise DataError(f"{place}: field {name!r}: {error}") from error
+
+
+def _is_plain(value: Any) -> bool:
+    return type(value) in PLAIN or (type(value) is list and all(map(_is_plain, value)))
+
+
+def _answer(value: Any, place: str) -> str | tuple[str, ...]:
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        answers = tuple(_one_answer(item, place) for item in value)
+        return answers[0] if len(answers) == 1 else answers
+    return _one_answer(value, place)
+
+
+def _one_answer(value: Any, place: str) -> str:
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise DataError(
+        f"{place}: field 'answer' should be a text or a list of texts, but holds {value!r:.80}"
+    )
+
+
+FILES = ("queries.jsonl", "queries.csv")
+"""The files that may hold the queries of a folder."""
+
+
+def queries_of(
+    release: Release,
+    path: Path,
+    split: str,
+    database_id: str = "0",
+    gold_of: GoldOf | None = None,
+) -> Iterator[Query]:
+    """Yield the queries of a file of JSON lines or CSV that belong to a split (default: test)."""
+    for place, record in _records(release, path):
+        if split_of(record, place) == split:
+            yield query(record, place, database_id, gold_of)
+
+
+def splits_of(release: Release, path: Path) -> list[str]:
+    """Return the splits that the queries of a file name."""
+    return list(dict.fromkeys(split_of(r, place) for place, r in _records(release, path)))
+
+
+def _records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
+    if path.name.removesuffix(".gz").endswith(".csv"):
+        return _csv_records(release, path)
+    return release.json_lines(path)
+
+
+def _csv_records(release: Release, path: Path) -> Iterator[tuple[str, Any]]:
+    """Yield (place, record) of every row; without a column ``query_id``, its number is the id.
+
+    An empty cell is a missing field; in ``table_id`` and ``answer``, ``["a", "b"]`` is a list.
+    """
+    (header, rows), _ = read_csv(release, path)
+    for number, row in enumerate(rows, start=1):
+        place = f"{path}, row {number}"
+        record: dict[str, Any] = {n: c for n, c in zip(header, row, strict=True) if c != ""}
+        for name in ("table_id", "answer"):
+            record[name] = _list_or_text(record.get(name), name, place)
+        if "query_id" not in header:
+            record["query_id"] = str(number)
+        yield place, record
+
+
+def _list_or_text(value: str | None, name: str, place: str) -> Any:
+    if value is None or not value.startswith("["):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError as error:
+        raise DataError(f"{place}: field {name!r} is not a JSON list: {value!r:.80}") from error

@@ -1,0 +1,95 @@
+"""The tables of one file: CSV, TSV, Parquet, JSON lines, or a workbook."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from target_bench.core.errors import DataError
+from target_bench.core.grid import CellGrid
+from target_bench.core.release import Release
+from target_bench.core.schema import Cell
+from target_bench.data.formats import spreadsheets
+from target_bench.data.formats.cells import arrow_grid, cells
+from target_bench.data.formats.csv_files import FileSettings, read_csv
+from target_bench.data.formats.parquet import parquet_table
+from target_bench.data.ragged import Grid
+
+TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl")
+"""The files that hold one table."""
+
+_GZIPPED = (".csv.gz", ".tsv.gz", ".jsonl.gz")
+
+
+@dataclass(frozen=True)
+class FileTable:
+    """A table as its file has it.
+
+    Attributes:
+        header: the names of the columns.
+        rows: the rows.
+        sheet: the sheet of the workbook; empty for any other file.
+        grid: the cells with their spans; None if none is merged.
+        preamble: the text before the header.
+    """
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    sheet: str = ""
+    grid: CellGrid | None = None
+    preamble: str = ""
+
+
+def suffix_of(name: str) -> str | None:
+    """Return the suffix by which a file is read, as it is written; None if it has another one."""
+    known = (*_GZIPPED, *TABLE_SUFFIXES, *spreadsheets.SUFFIXES)
+    found = next((s for s in known if name.lower().endswith(s)), None)
+    return found and name[-len(found) :]
+
+
+def read_file(release: Release, path: Path, settings: FileSettings) -> list[FileTable]:
+    """Return the tables of a file: of a workbook its sheets, of any other file one.
+
+    Raises:
+        DataError: it is broken; the message names file and line.
+        MissingExtraError: the package that reads this format is not installed.
+    """
+    if path.suffix.lower() not in spreadsheets.SUFFIXES:
+        grid, preamble = _read(release, path, settings)
+        return [FileTable(*grid, preamble=preamble)]
+    sheets = spreadsheets.read_workbook(release, path, settings.preamble, settings.header_rows)
+    return [FileTable(s.header, s.rows, s.name, s.grid, s.preamble) for s in sheets]
+
+
+def read_table_file(release: Release, path: Path) -> Grid:
+    """Return header and rows of a file that holds one table; errors as for ``read_file``."""
+    return _read(release, path, FileSettings())[0]
+
+
+def _read(release: Release, path: Path, settings: FileSettings) -> tuple[Grid, str]:
+    suffix = (suffix_of(path.name) or "").lower().removesuffix(".gz")
+    if suffix == ".parquet":
+        return arrow_grid(parquet_table(release, path), str(path)), ""
+    if suffix == ".jsonl":
+        return _from_records(path, release.json_lines(path)), ""
+    return read_csv(release, path, "\t" if suffix == ".tsv" else ",", settings)
+
+
+def _from_records(path: Path, records: Iterable[tuple[str, Any]]) -> Grid:
+    """Return header and rows from objects; a name that an object lacks is an empty cell."""
+    header: dict[str, None] = {}
+    found = []
+    for place, record in records:
+        if not isinstance(record, dict):
+            raise DataError(f"{place}: expected one object per row, found {type(record).__name__}")
+        header.update(dict.fromkeys(record))
+        found.append((place, record))
+    if not header:
+        raise DataError(f"{path}: no row names any column")
+    rows = []
+    for place, record in found:
+        try:
+            rows.append(cells([record.get(name) for name in header]))
+        except TypeError as error:
+            raise DataError(f"{place}: {error}") from error
+    return list(header), rows

@@ -1,0 +1,157 @@
+"""CSV files whose encoding, delimiter and preamble nobody states."""
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from target_bench.core.errors import ConfigError, DataError
+from target_bench.core.release import Release
+from target_bench.data.formats.csv_files import DELIMITERS, FileSettings, joined_header, read_csv
+
+
+def _read(folder: Path, content: str | bytes, name: str = "t.csv", **settings: Any) -> Any:
+    """Header and rows, the preamble, and the notes."""
+    raw = content.encode() if isinstance(content, str) else content
+    (folder / name).write_bytes(raw)
+    release = Release(folder, "")
+    default = "\t" if name.endswith(".tsv") else ","
+    (header, rows), preamble = read_csv(
+        release, folder / name, default, FileSettings.of(settings, name)
+    )
+    return [list(header), *map(list, rows)], preamble, release.notes
+
+
+GRID = [["Straße", "Preis"], ["Allee 1", "1,50"], ["Platz 2", "2,75"]]
+TEXT = "Straße;Preis\nAllee 1;1,50\nPlatz 2;2,75\n"
+
+
+@pytest.mark.parametrize(
+    ("raw", "encoding"),
+    [
+        (TEXT.encode(), None),
+        (TEXT.encode("utf-8-sig"), None),
+        (TEXT.encode("cp1252"), "cp1252"),
+        (TEXT.encode("utf-16"), "utf-16"),
+        (TEXT.encode("utf-16-le"), "utf-16-le"),
+        (TEXT.encode("utf-16-be"), "utf-16-be"),
+        (TEXT.encode("utf-32"), "utf-32"),
+    ],
+)
+def test_encodings(tmp_path: Path, raw: bytes, encoding: str | None) -> None:
+    grid, _, notes = _read(tmp_path, raw)
+    assert grid == GRID
+    noted = [note for note in notes if "are not UTF-8" in note]
+    assert [note.endswith(f"t.csv: {encoding})") for note in noted] == [True] * (
+        encoding is not None
+    )
+
+
+def test_an_encoding_that_is_set_replaces_the_guess(tmp_path: Path) -> None:
+    raw = "a;b\nПривет;1\n".encode("cp1251")
+    assert _read(tmp_path, raw, encoding="cp1251")[0] == [["a", "b"], ["Привет", "1"]]
+    with pytest.raises(DataError, match=r"t\.csv: not valid ascii .* set encoding to the one"):
+        _read(tmp_path, raw, encoding="ascii")
+
+
+@pytest.mark.parametrize("delimiter", DELIMITERS)
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv"])
+def test_delimiters(tmp_path: Path, delimiter: str, name: str) -> None:
+    text = "name;price;sum\nA. B;1.5;2\nC;2.5;3\n".replace(";", delimiter)
+    grid, _, notes = _read(tmp_path, text, name)
+    assert grid == [["name", "price", "sum"], ["A. B", "1.5", "2"], ["C", "2.5", "3"]]
+    usual = "\t" if name == "t.tsv" else ","
+    assert bool(notes) == (delimiter != usual)
+    assert _read(tmp_path, text, name, delimiter="#")[0][0] == [
+        "name;price;sum".replace(";", delimiter)
+    ]
+
+
+def test_a_column_of_sentences_stays_one_column(tmp_path: Path) -> None:
+    text = "note\nhello world\nfirst; second\nplain\n"
+    assert _read(tmp_path, text)[0] == [[line] for line in text.splitlines()]
+
+
+def test_rows_of_two_lengths_keep_the_usual_delimiter(tmp_path: Path) -> None:
+    """A sniffer that leaves out leading lines until all rows agree would lose two of them."""
+    grid, preamble, _ = _read(tmp_path, "a,b,c\n1,2\n3,4,5\n1,2,3,4\n")
+    assert (grid[0], len(grid), preamble) == (["a", "b", "c", ""], 4, "")
+
+
+@pytest.mark.parametrize(
+    "before", ["Sales report\nMay 2024\n\n", "Sales report,,\nMay 2024,,\n,,\n"]
+)
+def test_lines_before_the_header(tmp_path: Path, before: str) -> None:
+    grid, preamble, notes = _read(tmp_path, before + "region,amount,year\nN,1,2020\nS,2,2021\n")
+    assert grid == [["region", "amount", "year"], ["N", "1", "2020"], ["S", "2", "2021"]]
+    assert preamble == "Sales report\nMay 2024"
+    assert notes == [
+        "1 CSV files have lines before their header, which were left out of the table (the first: "
+        f"{tmp_path / 't.csv'}: 3)"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["name,\nAnn,3\nBo,4\n", ",value\n0,3\n1,4\n", "a\n1,2\n", "a,,\n"],
+)
+def test_a_header_with_empty_names_is_no_preamble(tmp_path: Path, text: str) -> None:
+    grid, preamble, _ = _read(tmp_path, text)
+    assert (len(grid), preamble) == (text.count("\n"), "")
+
+
+def test_settings_for_preamble_and_header(tmp_path: Path) -> None:
+    text = "x,y\n\nyear,2020,\n,a,b\nN,1,2\n"
+    grid, preamble, notes = _read(tmp_path, text, preamble=2, header_rows=2)
+    assert grid == [["year", "2020 a", "2020 b"], ["N", "1", "2"]]
+    assert (preamble, notes) == ("x\ny", [])
+    assert _read(tmp_path, "N,1\nS,2\n", header_rows=0)[0] == [["", ""], ["N", "1"], ["S", "2"]]
+    with pytest.raises(DataError, match=r"t\.csv: 1 rows, but header_rows is 2"):
+        _read(tmp_path, "a,b\n", header_rows=2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "fault"),
+    [
+        ({"sep": ";"}, "t.csv: there is no setting 'sep'; there are encoding, delimiter"),
+        ({"delimiter": ";;"}, "t.csv: delimiter should be one character, not ';;'"),
+        ({"encoding": "cp9"}, "t.csv: encoding should be an encoding such as cp1252, not 'cp9'"),
+        ({"preamble": -1}, "t.csv: preamble should be a number of lines, not -1"),
+        ({"header_rows": True}, "t.csv: header_rows should be a number of rows, not True"),
+    ],
+)
+def test_invalid_settings(tmp_path: Path, settings: dict[str, Any], fault: str) -> None:
+    with pytest.raises(ConfigError, match=fault.replace(".", r"\.")):
+        _read(tmp_path, "a,b\n1,2\n", **settings)
+
+
+def test_no_line_is_lost_when_the_delimiter_is_found(tmp_path: Path) -> None:
+    """The number of a line in a note counts the preamble."""
+    _, _, notes = _read(tmp_path, "T\n\na;b;c\n1;2;3\n4;5\n6;7;8\n")
+    assert any(f"{tmp_path / 't.csv'}, line 5: 2 cells under 3 columns" in note for note in notes)
+
+
+cells = st.text(
+    st.characters(exclude_characters='\0;|\t\r\n",\ufeff', exclude_categories=["Cs"]), min_size=1
+)
+
+
+@given(st.data(), st.sampled_from(DELIMITERS), st.integers(2, 4))
+def test_any_table_without_other_delimiters_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, delimiter: str, width: int
+) -> None:
+    row = st.lists(cells, min_size=width, max_size=width)
+    grid = data.draw(st.lists(row, min_size=1, max_size=4))
+    file = io.StringIO(newline="")
+    csv.writer(file, delimiter=delimiter).writerows(grid)
+    found, preamble, _ = _read(tmp_path_factory.mktemp("any"), file.getvalue(), encoding="utf-8")
+    assert (found, preamble) == (grid, "")
+
+
+@given(st.lists(st.lists(st.text(max_size=2), min_size=1, max_size=4), min_size=1, max_size=3))
+def test_a_joined_header_has_a_name_for_each_column(rows: list[list[str]]) -> None:
+    assert len(joined_header(rows, 9)) == max(map(len, rows))

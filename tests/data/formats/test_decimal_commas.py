@@ -1,0 +1,18 @@
+"""Numbers with decimal commas."""
+
+import pytest
+
+from target_bench.data.formats.decimal_commas import with_decimal_points
+
+
+def test_decimal_commas_become_points_where_no_number_has_a_point() -> None:
+    found = with_decimal_points([["1.234,5", "Ann, Bob", "1.234", "01.02.2020", "-0,5"]])
+    assert found.had_commas
+    assert found.rows == [["1234.5", "Ann, Bob", "1234", "01.02.2020", "-0.5"]]
+
+
+@pytest.mark.parametrize("cells", [["1,234"], ["1,5", "2.5"], ["Ann"]])
+def test_other_numbers_stay(cells: list[str]) -> None:
+    found = with_decimal_points([cells])
+    assert not found.had_commas
+    assert found.rows == [cells]

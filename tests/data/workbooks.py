@@ -1,0 +1,68 @@
+"""Workbooks written to disk, as ``.xlsx`` and ``.ods``."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+Rows = Sequence[Sequence[Any]]
+Spans = Sequence[tuple[int, int, int, int]]
+"""First row and column from 0, and how many rows and columns are merged."""
+
+
+def write_workbook(
+    path: Path, sheets: Mapping[str, Rows], merged: Mapping[str, Spans] | None = None
+) -> Path:
+    """Write a workbook in the format of its suffix."""
+    write = _write_ods if path.suffix == ".ods" else _write_xlsx
+    write(path, sheets, merged or {})
+    return path
+
+
+def _write_xlsx(path: Path, sheets: Mapping[str, Rows], merged: Mapping[str, Spans]) -> None:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(list(row))
+        for row_number, column, high, wide in merged.get(name, ()):
+            sheet.merge_cells(None, row_number + 1, column + 1, row_number + high, column + wide)
+    book.save(path)
+
+
+def _write_ods(path: Path, sheets: Mapping[str, Rows], merged: Mapping[str, Spans]) -> None:
+    from odf.opendocument import OpenDocumentSpreadsheet
+    from odf.table import Table, TableRow
+
+    book = OpenDocumentSpreadsheet()
+    for name, rows in sheets.items():
+        spans = {(i, j): (high, wide) for i, j, high, wide in merged.get(name, ())}
+        table = Table(name=name)
+        for i, row in enumerate(rows):
+            line = TableRow()
+            for j, value in enumerate(row):
+                line.addElement(_ods_cell(value, spans.get((i, j), (1, 1))))
+            table.addElement(line)
+        table.addElement(TableRow(numberrowsrepeated=1_000_000))
+        book.spreadsheet.addElement(table)
+    book.save(str(path))
+
+
+def _ods_cell(value: Any, span: tuple[int, int]) -> Any:
+    from odf.table import TableCell
+    from odf.text import P
+
+    about: dict[str, Any] = {}
+    if span != (1, 1):
+        about = {"numberrowsspanned": span[0], "numbercolumnsspanned": span[1]}
+    if isinstance(value, datetime):
+        return TableCell(valuetype="date", datevalue=value.isoformat(), **about)
+    if isinstance(value, int | float):
+        return TableCell(valuetype="float", value=value, **about)
+    cell = TableCell(**about) if value is None else TableCell(valuetype="string", **about)
+    if value is not None:
+        cell.addElement(P(text=value))
+    return cell

@@ -1,0 +1,102 @@
+"""Metrics of text in other languages than English."""
+
+import importlib.util
+from itertools import pairwise
+from typing import get_args
+
+import pytest
+from sacrebleu.metrics.bleu import BLEU
+
+from target_bench.core.errors import ConfigError
+from target_bench.core.registry import create
+from target_bench.core.schema import Query
+from target_bench.metrics.text import JudgedAnswers, text_metrics
+from target_bench.metrics.text_languages import TextLanguage, check, text_metrics_of, tokens_of
+from target_bench.tasks.question_answering import QuestionAnswering
+
+NEEDED = {"ja": "MeCab", "ko": "mecab_ko"}
+
+
+def _values(language: TextLanguage, text: str, reference: str) -> dict[str, float]:
+    judged = JudgedAnswers([text], [(reference,)])
+    metrics = text_metrics_of(language, "1")
+    return {m.name: float(m.value(m.statistics(judged).sum(axis=0))) for m in metrics}
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "tokens"),
+    [
+        ("zh", "他是《中国》人ABC 123。", ["他", "是", "中", "国", "人", "abc", "123"]),
+        ("ko", "사람 3명", ["사", "람", "3", "명"]),
+        ("th", "กินข้าว", ["กิ", "น", "ข้", "า", "ว"]),
+        ("de", "Der Hund, das Haus.", ["hund", "haus"]),
+        ("es", "La casa-grande", ["casagrande"]),
+        ("ar", "الولد", ["ولد"]),
+        ("fr", "Le chien", ["le", "chien"]),
+        ("ru", "Столица России!", ["столица", "россии"]),
+        ("hi", "भारत की", ["भारत", "की"]),
+    ],
+)
+def test_tokens(language: str, text: str, tokens: list[str]) -> None:
+    assert tokens_of(text, language) == tokens
+
+
+def test_chinese() -> None:
+    """Three of four characters are shared; the English rules see one wrong word, and none."""
+    found = _values("zh", "中国人。", "中国人们")
+    assert found["exact_match"] == 0.0
+    assert found["token_f1"] == pytest.approx(6 / 7)
+    assert found["rouge1"] == pytest.approx(6 / 7)
+    assert found["rouge2"] == pytest.approx(4 / 5)
+    assert found["rougeL"] == pytest.approx(6 / 7)
+    assert _values("zh", "《中国人》", "中国人")["exact_match"] == 1.0
+    english = _values("en", "中国人。", "中国人们")
+    assert english["token_f1"] == english["rouge1"] == 0.0
+
+
+@pytest.mark.parametrize(("language", "tokens"), [("zh", "zh"), ("th", "char"), ("de", "13a")])
+def test_bleu_is_sacrebleus(language: TextLanguage, tokens: str) -> None:
+    text, reference = "他是一个中国人。 Der Hund", "他是中国的人。 Der Hund"
+    expected = BLEU(tokenize=tokens).corpus_score([text], [[reference]]).score
+    assert _values(language, text, reference)["sacrebleu"] == pytest.approx(expected)
+
+
+def test_english_is_what_it_was() -> None:
+    mine, today = text_metrics_of("en", "1"), text_metrics("1")
+    assert [m.signature for m in mine] == [m.signature for m in today]
+
+
+def test_every_language_has_all_metrics_and_signatures_of_its_own() -> None:
+    """But chrF's, which is the same in all, and BLEU's where it reads as in English."""
+    names = [m.name for m in text_metrics("1")]
+    there = [c for c in get_args(TextLanguage) if c not in NEEDED]
+    found = [text_metrics_of(language, "1") for language in there]
+    assert all([m.name for m in metrics] == names for metrics in found)
+    for one, other in pairwise(found):
+        same = [a.name for a, b in zip(one, other, strict=True) if a.signature == b.signature]
+        assert set(same) <= {"chrf", "sacrebleu"}
+
+
+@pytest.mark.parametrize("language", NEEDED)
+def test_what_sacrebleu_lacks_is_said(language: str) -> None:
+    if importlib.util.find_spec(NEEDED[language]):
+        check(language)
+    else:
+        with pytest.raises(ConfigError, match=rf"pip install 'sacrebleu\[{language}\]'"):
+            create("task", f"qa:language={language}")
+
+
+def test_unknown_language() -> None:
+    with pytest.raises(ConfigError, match="'xx'"):
+        create("task", "qa:language=xx")
+    with pytest.raises(ConfigError, match="language='xx': expected one of en, af"):
+        check("xx")
+
+
+def test_a_task_in_chinese() -> None:
+    queries = [Query("q", "谁?", (), "中国人们")]
+    english, chinese = (QuestionAnswering(language=code) for code in ("en", "zh"))
+    assert english.settings() == ["text:1"]
+    assert chinese.settings() == ["text:1", "text-languages:1"]
+    signatures = [{m.signature for m in task.metrics(queries)} for task in (english, chinese)]
+    assert len(signatures[0] & signatures[1]) == 1, "chrF's"
