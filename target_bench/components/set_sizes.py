@@ -36,16 +36,18 @@ def by_gap(scores: Floats, filled: NDArray[np.bool_]) -> Sizes:
 
     Of one table or none, that is all; where all scores are equal too.
     """
-    there = filled.sum(axis=1)
+    there: Sizes = filled.sum(axis=1)
     if scores.shape[1] < 2:
         return there
     gaps = np.where(filled[:, 1:], scores[:, :-1] - scores[:, 1:], 0.0)
-    return np.where(gaps.max(axis=1) > 0, gaps.argmax(axis=1) + 1, there)
+    sizes: Sizes = np.where(gaps.max(axis=1) > 0, gaps.argmax(axis=1) + 1, there)
+    return sizes
 
 
 def by_share(scores: Floats, filled: NDArray[np.bool_], least: float) -> Sizes:
     """Return (n,) how many tables have at least this share of the first one's score."""
-    return ((shares(scores, filled) >= least) & filled).sum(axis=1)
+    sizes: Sizes = ((shares(scores, filled) >= least) & filled).sum(axis=1)
+    return sizes
 
 
 class LearnedSize:
@@ -68,7 +70,7 @@ class LearnedSize:
         self.share, self.retriever, self.depth = _values(folder)
 
     def config(self) -> Mapping[str, Any]:
-        """Return what was learned."""
+        """Return the learned share, and the largest size."""
         return {"share": self.share, "depth": self.depth}
 
     def weights_folder(self) -> Path:

@@ -28,7 +28,7 @@ class Adaptive(Retriever):
             share that ``model`` has learned.
         share: for the rule ``share``, from 0 to 1.
         model: for the rule ``trained``, the folder that ``train set-size`` has written.
-        least: the smallest size of a set, where so many tables are found.
+        least: the smallest size of a set, unless fewer tables are found.
         depth: how many tables are looked at, and the largest size of a set; for the rule
             ``trained``, those of the training.
 
