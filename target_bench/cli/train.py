@@ -1,36 +1,55 @@
-"""``target-bench train``: encoders of one's own, and adapters of models that write tables."""
+"""``target-bench train``: models of retrievers, and adapters of models that write tables."""
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
-from target_bench.cli import train_struct
+from target_bench.cli import train_size, train_struct
 from target_bench.cli.command_line import AsJson, Corpora, DataDir, Debug
 from target_bench.core.errors import ConfigError
 from target_bench.core.schema import Field, Format, RowLimit
 
 if TYPE_CHECKING:
     from target_bench.components.training.fine_tuning import Settings, Trained
+    from target_bench.components.training.model_kinds import Kind
 
-HELP = "Train encoders, and models that write tables, on the queries of corpora."
+HELP = "Train the models of retrievers, and models that write tables, on the queries of corpora."
 DENSE_HELP = """Fine-tune a sentence-transformers encoder for dense retrieval.
 
 `target-bench train dense --corpus fetaqa -o models/my-encoder` trains MiniLM on the train split,
 with hard negatives from BM25, and keeps the questions and gold tables of test and validation out.
 """
+LATE_HELP = """Fine-tune a model of late interaction (ColBERT): a vector for every token.
+
+`target-bench train late-interaction --corpus fetaqa -o models/my-colbert` begins with MiniLM's
+token vectors. What is trained on, and what is kept out, is as for `train dense`.
+"""
+RERANKER_HELP = """Fine-tune a cross-encoder, which reads question and table together.
+
+`target-bench train reranker --corpus fetaqa -o models/my-reranker` begins with MiniLM's weights
+and learns to tell the gold table from those that BM25 ranks first. What is trained on, and what is
+kept out, is as for `train dense`.
+"""
+HELPS: Mapping["Kind", str] = {
+    "dense": DENSE_HELP,
+    "late-interaction": LATE_HELP,
+    "reranker": RERANKER_HELP,
+}
 
 app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
 
 
+train_size.add_to(app)
 train_struct.add_to(app)
 
 
-@app.command("dense", help=DENSE_HELP)
-def dense(
+def _train(
+    context: typer.Context,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where the model goes: a new or empty folder.")
     ],
@@ -61,12 +80,21 @@ def dense(
     ] = False,
     base: Annotated[
         str,
-        typer.Option(help="The encoder to begin with, as in sentence-transformers:model=NAME."),
+        typer.Option(
+            help="The model to begin with: minilm, for dense sentence-transformers:model=NAME, for "
+            "the others a folder or a name on the Hugging Face hub."
+        ),
     ] = "minilm",
     negatives: Annotated[
         str, typer.Option(help="The retriever whose best tables are hard negatives.")
     ] = "bm25",
-    n_negatives: Annotated[int, typer.Option(help="Hard negatives per question; 0 is none.")] = 1,
+    n_negatives: Annotated[
+        int | None,
+        typer.Option(
+            help="Hard negatives per question; 0 is none. Default: 1, for a reranker 4.",
+            show_default=False,
+        ),
+    ] = None,
     epochs: Annotated[int, typer.Option(help="How often every pair is seen.")] = 1,
     batch_size: Annotated[int, typer.Option(help="Pairs at a time.")] = 32,
     max_tokens: Annotated[
@@ -108,6 +136,7 @@ def dense(
         _rows(rows),
         format,
         Course(epochs, batch_size, lr, seed),
+        cast("Kind", context.info_name),
     )
     data = Data(
         corpora or (),
@@ -126,6 +155,10 @@ def dense(
         sys.stdout.write("\n")
     else:
         typer.echo(_told(trained, output, settings))
+
+
+for _kind, _help in HELPS.items():
+    app.command(_kind, help=_help)(_train)
 
 
 def _rows(text: str) -> RowLimit:
@@ -158,5 +191,10 @@ def _spec(output: Path, settings: "Settings") -> str:
     changed = {name: value for name, value in own.items() if value != default[name]}
     if "fields" in changed:
         changed["fields"] = f"[{','.join(own['fields'])}]"
-    model = f"encoder='sentence-transformers:model={output}'"
-    return f'--retriever "dense:{",".join([model, *(f"{k}={v}" for k, v in changed.items())])}"'
+    model = {
+        "dense": f"encoder='sentence-transformers:model={output}'",
+        "late-interaction": f"model={output}",
+        "reranker": f"retriever='{settings.negatives}',model={output}",
+    }[settings.kind]
+    options = ",".join([model, *(f"{name}={value}" for name, value in changed.items())])
+    return f'--retriever "{settings.model_kind.retriever}:{options}"'

@@ -59,7 +59,7 @@ in a fenced block:
 ```json
 {{"1": "same", ...}}
 ```"""
-_BLOCK = re.compile(r"```json\s*(\{.*?\})\s*```", re.DOTALL)
+_BLOCK = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL)
 _SAYINGS: Mapping[str, tuple[PartialKind, float]] = {
     "same": ("format", 0.0),
     "abbreviation": ("abbreviation", 0.25),
@@ -208,11 +208,14 @@ def parse_kinds(reply: str, count: int) -> dict[int, str] | None:
 
 
 def _object(reply: str) -> dict[str, Any]:
-    """Return the last JSON object that stands in a fenced block; an empty one if there is none."""
-    blocks = _BLOCK.findall(reply)
+    """Return the last JSON object in a fenced block, or the one that is the whole reply.
+
+    Where there is none, it is an empty one.
+    """
+    blocks = _BLOCK.findall(reply) or [reply]
     try:
         found = json.loads(blocks[-1])
-    except (IndexError, ValueError, RecursionError):
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

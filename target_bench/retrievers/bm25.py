@@ -215,8 +215,10 @@ class _Bm25sIndex:
         return cls(Postings.load(folder, settings._memory))
 
     def rank(self, queries: list[list[str]], ids: Sequence[TableId], k: int) -> Ranked:
-        vocabulary = self._postings.vocabulary
-        terms = self._postings.queries([known_or_alike(query, vocabulary) for query in queries])
+        terms = self._postings.queries(queries)
+        if not np.diff(terms.indptr).all():  # of some queries no term is known
+            known = self._postings.vocabulary
+            terms = self._postings.queries([known_or_alike(query, known) for query in queries])
         absent = self._postings.absent
         offsets = terms @ absent if absent.any() else None
         return rank_product(terms, self._postings.shards, ids, k, offsets)

@@ -1,6 +1,7 @@
 """Text to table: what an answer scores, what is recorded of it, and what a judge adds."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -166,8 +167,6 @@ def test_tables_are_retrieved_and_then_the_answer_is_a_table(tmp_path: Path) -> 
 
 
 def test_a_reference_without_a_table_is_named() -> None:
-    from dataclasses import replace
-
     query = replace(MINI.queries[0], answer="no bars")
     with pytest.raises(DataError, match=r"query 't2t-0001': no table can be read .* \(no_table\)"):
         TextToTable().check([query])
@@ -256,3 +255,54 @@ def test_an_unlabelled_split_is_scored_without_references(tmp_path: Path) -> Non
     ]
     with pytest.raises(DataError, match="no query has a reference answer"):
         target.run(generator="gold")
+
+
+CUT = {
+    "text": "| Team | Wins |\n| Hawks | 46",
+    "html": "<table><tr><td>Team</td><td>Wins</td></tr><tr><td>Hawks",
+    "latex": r"\begin{tabular}{lr} Team & Wins \\ Hawks & 4",
+    "csv": 'Team,Wins\n"Hawks, 46',
+    "json": '[{"Team": "Hawks", "Wins": 46}, {"Team": "Mag',
+}
+RAGGED = {
+    "text": "| Team | Wins |\n|---|---|\n| Hawks | 46 | 3 |",
+    "html": "<table><tr><td>Team</td><td colspan=5000>Wins</td></tr><tr><td>1</td></tr></table>",
+    "latex": r"\begin{tabular}{lr} Team & Wins \\ Hawks & 46 & 3 \\ \end{tabular}",
+    "csv": "Team,Wins\nHawks,46,3",
+    "json": '[["Team", "Wins"], ["Hawks", 46, 3]]',
+}
+OWN = {
+    "html": ("no_table_tag", "<tr><td>Team</td><td>Wins</td></tr><tr><td>1</td><td>2</td></tr>"),
+    "latex": ("macros", r"\begin{tabular}{lr} Team & Wins \\ \team{Hawks} & 46 \\ \end{tabular}"),
+    "json": ("syntax", "{'Team': 'Hawks'}"),
+}
+
+
+@pytest.mark.parametrize("name", ["text", "html", "latex", "csv", "json"])
+def test_each_bad_answer_is_typed_counted_and_shown(name: str) -> None:
+    query = next(query for query in MINI.queries if query.metadata["format"] == name)
+    alone, gold = replace(MINI, queries=(query,)), str(query.answer)
+    bad = {
+        "no_table": "There is no table here.",
+        "extra_table": "\n\n".join([gold] * 3),
+        "fenced": f"```\n{gold}\n```",
+        "prose": f"Here is what was asked for.\n\n{gold}",
+        "truncated": CUT[name],
+        "ragged": RAGGED[name],
+        "empty": "",
+    }
+    bad |= dict([OWN[name]]) if name in OWN else {}
+    task = TextToTable()
+    for fault, text in bad.items():
+        judgements = judge_answers(alone, {query.id: text}, task)
+        scored = score_answers(alone, {query.id: text}, task, judgements)
+        assert scored.report is not None
+        assert scored.report["faults"][fault] == 1
+        assert any(f"{fault} 1" in str(block) for block in task.summary(scored.report))
+        assert fault in task.detail(judgements[query.id].record)["faults"]
+        read = fault not in ("no_table", "syntax", "empty")
+        assert scored.scores["valid[strict]"].value == 0
+        assert scored.scores["valid[lenient]"].value == read
+        assert scored.counts.unparsed == (not read)
+        if fault == "extra_table":
+            assert scored.report["tables"] == {"3": 1}

@@ -1,13 +1,15 @@
-"""Fine-tunes an encoder of dense retrieval on questions and their tables."""
+"""Fine-tunes the model of a retriever on questions and their tables."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from target_bench.components.table_text import Serializer
 from target_bench.components.training import model_folder, training_loop, training_record
 from target_bench.components.training.held_out import contents_of
+from target_bench.components.training.model_kinds import KINDS, Kind, ModelKind, save
 from target_bench.components.training.pairs import Pair, mined, used
 from target_bench.components.training.training_loop import Course
 from target_bench.components.training.training_record import Used
@@ -16,7 +18,6 @@ from target_bench.components.training.validation import DECISIVE, Validation
 from target_bench.core import registry
 from target_bench.core.errors import ConfigError, StoreError, TargetBenchError
 from target_bench.core.identity import own_hash, plugin_identity
-from target_bench.core.local_models import no_loading_bar
 from target_bench.core.observer import Observer
 from target_bench.core.schema import Dataset, Field, Format, RowLimit
 from target_bench.core.version import __version__
@@ -27,33 +28,50 @@ class Settings:
     """What is trained, and how.
 
     Args:
-        base: the encoder to begin with: ``minilm``, ``sentence-transformers:model=...``, or any
-            other that has ``trainable()``.
-        negatives: the retriever whose best tables are hard negatives, with settings.
-        n_negatives: how many of them a question gets; 0 is none.
+        base: the model to begin with: ``minilm``, or for ``dense`` any encoder that has
+            ``trainable()``, such as ``sentence-transformers:model=...``; for the other kinds a
+            folder or a name on the Hugging Face hub.
+        negatives: the retriever whose best tables are hard negatives, with settings. Rerankers
+            and late interaction are validated on its candidates.
+        n_negatives: how many of them a question gets; 0 is none. Default: 1, for rerankers 4.
         max_tokens: of a text at most, in training and ever after; default: the base's limit.
         fields: what of a table is written.
         rows: how many rows of each table, as for ``dense``.
         format: how header and rows are written.
         course: epochs, batch size, learning rate and seed.
+        kind: what the model is used for: ``dense``, ``late-interaction`` or ``reranker``.
     """
 
     base: str = "minilm"
     negatives: str = "bm25"
-    n_negatives: int = 1
+    n_negatives: int | None = None
     max_tokens: int | None = None
     fields: Sequence[Field] = ("title", "section", "header", "rows")
     rows: RowLimit = "auto"
     format: Format = "text"
     course: Course = field(default_factory=Course)
+    kind: Kind = "dense"
 
     def __post_init__(self) -> None:
-        if self.n_negatives < 0:
-            raise ConfigError(f"n_negatives={self.n_negatives}: a number from 0 is needed")
+        least = 1 if self.model_kind.reads_pairs else 0
+        if self.n_negatives is not None and self.n_negatives < least:
+            raise ConfigError(
+                f"n_negatives={self.n_negatives}: a number from {least} is needed for {self.kind}"
+            )
+
+    @property
+    def model_kind(self) -> ModelKind:
+        """What is known of this kind."""
+        return KINDS[self.kind]
+
+    @property
+    def hard(self) -> int:
+        """How many hard negatives a question gets."""
+        return self.model_kind.negatives if self.n_negatives is None else self.n_negatives
 
     @property
     def writing(self) -> dict[str, Any]:
-        """How tables are written, as settings of ``dense``."""
+        """How tables are written, as settings of the retriever."""
         return {"fields": tuple(self.fields), "rows": self.rows, "format": self.format}
 
 
@@ -85,7 +103,7 @@ def train(
     settings: Settings | None = None,
     observer: Observer | None = None,
 ) -> Trained:
-    """Fine-tune an encoder and save it as a model of sentence-transformers.
+    """Fine-tune a model and save it as a model of sentence-transformers.
 
     The same data, settings, versions and machine give the same weights on a CPU.
 
@@ -104,15 +122,16 @@ def train(
     """
     settings, observer = settings or Settings(), observer or Observer()
     write = Serializer(**settings.writing)
-    base: Any = registry.part("encoder", settings.base)
+    base: Any = settings.model_kind.base(settings.base)
     with model_folder.whole(Path(folder)) as half:
         model = _model(base, settings)
         splits = load(data, observer)
         earlier = _earlier(base, splits, data.strict, observer)
         pairs = _pairs(data, splits, settings, write, observer)
-        _tell_cut(model, pairs, observer)
+        _tell_cut(model, pairs, settings.model_kind.reads_pairs, observer)
         best = _Best(model, splits.validation, settings, observer)
-        losses = training_loop.fit(model, pairs, settings.course, observer, best.look)
+        loss = settings.model_kind.loss
+        losses = training_loop.fit(model, pairs, settings.course, observer, best.look, loss)
         best.restore()
         observer.stage("save the model")
         uses = [*earlier, *(pair.used for pair in pairs), *_chosen_by(splits.validation)]
@@ -135,13 +154,14 @@ def train(
 
 
 def _model(base: Any, settings: Settings) -> Any:
-    """Return the SentenceTransformer of an encoder, with the limit that was asked for."""
+    """Return the model to train, with the limit that was asked for; new layers by the seed."""
     if not callable(getattr(base, "trainable", None)):
         raise ConfigError(
             f"base={settings.base}: {type(base).__name__} cannot be trained; name minilm or "
             "sentence-transformers:model=path/or/name"
         )
-    return base.trainable(settings.max_tokens)
+    with training_loop.seeded(None, settings.course.seed):
+        return base.trainable(settings.max_tokens)
 
 
 def _pairs(
@@ -156,28 +176,30 @@ def _pairs(
             splits.kept_out,
             write,
             settings.negatives,
-            settings.n_negatives,
+            settings.hard,
             data.shared_tables,
         )
     ]
-    few = sum(len(pair.negatives) < settings.n_negatives for pair in pairs)
+    few = sum(len(pair.negatives) < settings.hard for pair in pairs)
     if few:
         observer.warning(
-            f"{few:,} of {len(pairs):,} pairs have fewer than {settings.n_negatives} hard "
+            f"{few:,} of {len(pairs):,} pairs have fewer than {settings.hard} hard "
             f"negatives: {settings.negatives} ranks too few tables for them"
         )
     return pairs
 
 
-def _tell_cut(model: Any, pairs: Sequence[Pair], observer: Observer) -> None:
-    """Say how many tables are longer than the model reads."""
-    texts = list({t.text for pair in pairs for t in (pair.table, *pair.negatives)})
+def _tell_cut(model: Any, pairs: Sequence[Pair], joined: bool, observer: Observer) -> None:
+    """Say how many tables, or pairs of question and table, are longer than the model reads."""
+    read = [(pair.question, t.text) for pair in pairs for t in (pair.table, *pair.negatives)]
+    texts = list(dict.fromkeys(read if joined else (text for _, text in read)))
     limit = model.max_seq_length
-    read = model.tokenizer(texts, truncation=False, verbose=False)["input_ids"]
-    n_cut = sum(len(tokens) > limit for tokens in read) if limit else 0
+    tokens = model.tokenizer(texts, truncation=False, verbose=False)["input_ids"]
+    n_cut = sum(len(found) > limit for found in tokens) if limit else 0
     if n_cut:
+        what = "pairs of question and table" if joined else "tables"
         observer.warning(
-            f"{n_cut:,} of {len(texts):,} tables were cut to {limit} tokens; --max-tokens "
+            f"{n_cut:,} of {len(texts):,} {what} were cut to {limit} tokens; --max-tokens "
             "allows more"
         )
 
@@ -193,7 +215,8 @@ class _Best:
         self._model = model
         self._observer = observer
         self._weights: dict[str, Any] | None = None
-        self._measure = Validation(model, datasets, settings.writing) if datasets else None
+        in_use = partial(settings.model_kind.in_use, model, settings.negatives, settings.writing)
+        self._measure = Validation(in_use, datasets) if datasets else None
         self.look(0)
 
     def look(self, epoch: int) -> None:
@@ -287,7 +310,8 @@ def _described(dataset: Dataset) -> dict[str, Any]:
 def _plain(settings: Settings) -> dict[str, Any]:
     """Return the settings as JSON; those of the course stand among the others."""
     found = asdict(settings)
-    return {**found, **found.pop("course"), "fields": list(settings.fields)}
+    own = {"fields": list(settings.fields), "n_negatives": settings.hard}
+    return {**found, **found.pop("course"), **own}
 
 
 def _code() -> str:
@@ -297,8 +321,7 @@ def _code() -> str:
 
 def _save(model: Any, folder: Path, about: Mapping[str, Any], uses: Sequence[Used]) -> None:
     try:
-        with no_loading_bar():
-            model.save(str(folder), create_model_card=False)
+        save(model, folder)
         training_record.write(folder, about, uses)
     except TargetBenchError:
         raise

@@ -1,11 +1,4 @@
-"""The training loop: multiple negatives ranking loss, AdamW, linear warm-up and decline.
-
-The loss is that of Henderson et al. 2017 (arXiv:1705.00652, section 4.4) on cosines times 20, as
-``MultipleNegativesRankingLoss`` of sentence-transformers: a question has to find its table among
-all tables of its batch, the hard negatives of every question included. Tables that are gold for a
-question, or copies of such, are not negatives for it; a table that occurs several times in a batch
-is encoded once.
-"""
+"""The training loop: batches in random order, AdamW, linear warm-up and decline."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from target_bench.components.training.pairs import Candidate, Pair
+from target_bench.components.training.pairs import Pair
 from target_bench.core.errors import ConfigError
 from target_bench.core.local_models import is_out_of_memory
 from target_bench.core.observer import Observer
 
-SCALE = 20.0
-"""What cosines are multiplied by: one over the temperature."""
+Loss = Callable[[Any, Sequence[Pair]], Any]
+"""Model and batch -> the mean loss, a scalar tensor."""
 
 WARM_UP = 0.1
 """The share of steps in which the learning rate rises."""
@@ -61,14 +54,16 @@ def fit(
     course: Course,
     observer: Observer,
     after_epoch: Callable[[int], None],
+    loss: Loss,
 ) -> list[float]:
-    """Train a SentenceTransformer, in place.
+    """Train a model of sentence-transformers, in place.
 
     Args:
-        model: with the prompts ``query`` and ``document``.
+        model: the model.
         pairs: what it is trained on.
         course: how.
         observer: is notified of every step.
+        loss: what is made smaller.
         after_epoch: is called with the number of each finished epoch, the model in evaluation mode.
 
     Returns:
@@ -87,7 +82,7 @@ def fit(
             model.train()
             total = 0.0
             for batch in _batches(pairs, order, course.batch_size):
-                total += _step(model, batch, optimizer, course) * len(batch)
+                total += _step(model, batch, optimizer, course, loss) * len(batch)
                 schedule.step()
                 observer.advance(1)
             losses.append(total / len(pairs))
@@ -96,41 +91,7 @@ def fit(
     return losses
 
 
-def loss(model: Any, batch: Sequence[Pair]) -> Any:
-    """Return the mean loss of a batch of pairs, a scalar tensor."""
-    import torch
-
-    tables = list(dict.fromkeys(table for pair in batch for table in (pair.table, *pair.negatives)))
-    place = {table: i for i, table in enumerate(tables)}
-    questions = _vectors(model, [pair.question for pair in batch], "query")
-    scores = SCALE * questions @ _vectors(model, [t.text for t in tables], "document").T
-    targets = [place[pair.table] for pair in batch]
-    hidden = torch.tensor(
-        [_hidden(pair, tables) for pair in batch], dtype=torch.bool, device=scores.device
-    )
-    scores = scores.float().masked_fill(hidden, -torch.inf)
-    return torch.nn.functional.cross_entropy(scores, torch.tensor(targets, device=scores.device))
-
-
-def _hidden(pair: Pair, tables: Sequence[Candidate]) -> list[bool]:
-    """Return which tables are not negatives for a question though not its target."""
-    return [table.content in pair.gold and table != pair.table for table in tables]
-
-
-def _vectors(model: Any, texts: list[str], name: str) -> Any:
-    """Return the (n, d) vectors of length 1, with gradients."""
-    import torch
-
-    features = model.preprocess(texts, prompt=model.prompts[name] or None, task=name)
-    moved = {
-        key: value.to(model.device) if isinstance(value, torch.Tensor) else value
-        for key, value in features.items()
-    }
-    vectors = model(moved, task=name)["sentence_embedding"]
-    return torch.nn.functional.normalize(vectors, dim=1)
-
-
-def _step(model: Any, batch: Sequence[Pair], optimizer: Any, course: Course) -> float:
+def _step(model: Any, batch: Sequence[Pair], optimizer: Any, course: Course, loss: Loss) -> float:
     import torch
 
     optimizer.zero_grad()
@@ -187,10 +148,10 @@ def adamw(model: Any, lr: float, n_steps: int) -> tuple[Any, Any]:
 
 @contextmanager
 def seeded(model: Any, seed: int) -> Iterator[None]:
-    """Seed PyTorch's random numbers; afterwards they go on as before."""
+    """Seed PyTorch's random numbers, those of the model's GPU too; later they go on as before."""
     import torch
 
-    devices = [model.device] if model.device.type == "cuda" else []
+    devices = [model.device] if model is not None and model.device.type == "cuda" else []
     with torch.random.fork_rng(devices=devices):
         torch.manual_seed(seed)
         yield

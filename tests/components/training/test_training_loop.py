@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from target_bench.components.encoders.sentence_transformers import MiniLM
-from target_bench.components.training import training_loop
+from target_bench.components.training import losses, training_loop
 from target_bench.components.training.pairs import Candidate, Pair
 from target_bench.components.training.training_loop import Course
 from target_bench.components.training.training_record import Used
 from target_bench.core.errors import ConfigError
+
+LOSS = losses.among_batch(losses.cosines)
 
 FIG, COPY, LIME, PLUM = (
     Candidate("fig", b"f"),
@@ -18,7 +20,7 @@ FIG, COPY, LIME, PLUM = (
 )
 
 
-def _pair(question: str, table: Candidate, *negatives: Candidate, gold: bytes = b"") -> Pair:
+def pair(question: str, table: Candidate, *negatives: Candidate, gold: bytes = b"") -> Pair:
     golds = frozenset({table.content, *([gold] if gold else [])})
     used = Used("train", "c", "train", "q", ("0", "t"), "", "")
     return Pair(question, table, negatives, golds, used)
@@ -26,7 +28,7 @@ def _pair(question: str, table: Candidate, *negatives: Candidate, gold: bytes = 
 
 def test_loss_is_that_of_the_formula() -> None:
     """Columns: fig, lime, a copy of fig, plum. Hidden: gold tables and copies beside the target."""
-    batch = [_pair("a", FIG, LIME), _pair("b", COPY, LIME), _pair("c", PLUM, FIG, gold=b"l")]
+    batch = [pair("a", FIG, LIME), pair("b", COPY, LIME), pair("c", PLUM, FIG, gold=b"l")]
     model = MiniLM(device="cpu").trainable(16)
     vectors = model.encode(["a", "b", "c", "fig", "lime", "another fig", "plum"])
     scores = 20.0 * vectors[:3] @ vectors[3:].T
@@ -36,9 +38,7 @@ def test_loss_is_that_of_the_formula() -> None:
         np.log(np.exp(row[seen]).sum()) - row[target]
         for row, seen, target in zip(scores, allowed, targets, strict=True)
     ]
-    assert float(training_loop.loss(model, batch).detach()) == pytest.approx(
-        np.mean(expected), abs=1e-4
-    )
+    assert float(LOSS(model, batch).detach()) == pytest.approx(np.mean(expected), abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -73,6 +73,6 @@ def test_a_loss_that_is_not_a_number() -> None:
     model = MiniLM(device="cpu").trainable(16)
     with torch.no_grad():
         next(model.parameters()).fill_(float("nan"))
-    pairs = [_pair("a", FIG, LIME)]
+    pairs = [pair("a", FIG, LIME)]
     with pytest.raises(ConfigError, match="lower learning rate"):
-        training_loop.fit(model, pairs, Course(), Observer(), lambda _: None)
+        training_loop.fit(model, pairs, Course(), Observer(), lambda _: None, LOSS)

